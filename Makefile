@@ -1,0 +1,64 @@
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help venv demo test test-all bench lint docs lock clean
+
+PYTHON ?= python3
+UV ?= uv
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \
+	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
+	--custom-compile-command "make lock"
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
+
+venv: .venv/.installed ## set up .venv with the locked requirements and this package
+	@:
+
+.venv/.requirements: requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "keyhole needs Python 3.11 or newer, and '$(PYTHON)' is not; try: make venv PYTHON=python3.13" >&2; \
+		exit 1; }
+	@echo "setting up .venv (a few minutes the first time)" >&2
+	@$(PYTHON) -m venv --clear .venv
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv/.installed: .venv/.requirements pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: venv ## a first look
+	@$(BIN)/keyhole demo
+
+test: venv lint ## lint, then all tests but the slow ones
+	@$(PYTEST)
+
+test-all: venv lint ## lint, then all tests
+	@$(PYTEST) -m ""
+
+bench: venv ## measure speed against the yardsticks
+	@$(BIN)/python -m benchmarks
+
+lint: venv ## style, types and the direction of imports
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/mypy --no-error-summary
+	@report=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$report" >&2; exit 1; }
+
+docs: venv ## build the documentation into docs/_build/html
+	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+
+# Keeps the versions already locked where it can; LOCKFLAGS=--upgrade takes the newest.
+lock: ## lock the requirements anew (needs uv)
+	@command -v $(UV) >/dev/null || { echo "make lock needs uv on the PATH, or UV=/path/to/uv" >&2; exit 1; }
+	@$(COMPILE) $(LOCKFLAGS) --extra pandas -o requirements/runtime.txt pyproject.toml
+	@$(COMPILE) $(LOCKFLAGS) --extra pandas -c requirements/runtime.txt -o requirements/dev.txt \
+		pyproject.toml requirements/dev.in
+
+clean: ## remove caches and what was built; keeps .venv
+	@rm -rf build dist docs/_build keyhole-out
+	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
