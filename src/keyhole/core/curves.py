@@ -1,0 +1,250 @@
+"""Results: every metric of every policy at every checkpoint, in every replication."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.validate import choice
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+    from matplotlib.axes import Axes
+
+_LEVEL: Final = 0.95
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The mean difference of two policies over common random numbers.
+
+    Attributes
+    ----------
+    difference : float
+        Mean of `a` minus mean of `b`; in the metric's unit.
+    low, high : float
+        Its 95 % confidence interval (Student's t over replications); infinite when there is but
+        one replication.
+    p_value : float
+        Of the two-sided paired t-test that the means are equal.
+    replications : int
+        How many pairs.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    replications: int
+
+
+def compare(a: FloatArray, b: FloatArray) -> Paired:
+    """Compare two samples, pair by pair.
+
+    Parameters
+    ----------
+    a, b : ndarray of float64, shape (replications,)
+        The samples.
+
+    Returns
+    -------
+    Paired
+        Mean difference, interval and p-value.
+
+    Examples
+    --------
+    >>> compare(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0])).difference
+    1.3333333333333333
+    """
+    from scipy.special import stdtr, stdtrit
+
+    gap = a - b
+    n = len(gap)
+    mean = float(gap.mean())
+    if n == 1:
+        return Paired(mean, -math.inf, math.inf, 1.0, n)
+    error = float(gap.std(ddof=1)) / math.sqrt(n)
+    if error == 0.0:
+        return Paired(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, n)
+    reach = float(stdtrit(n - 1, (1 + _LEVEL) / 2)) * error
+    p_value = 2.0 * float(stdtr(n - 1, -abs(mean) / error))
+    return Paired(mean, mean - reach, mean + reach, p_value, n)
+
+
+class Curves:
+    """What `keyhole.simulate` measured.
+
+    Parameters
+    ----------
+    checkpoints : sequence of int
+        Rounds at which the metrics were taken.
+    metrics : sequence of str
+        Their names.
+    values : mapping of str to ndarray, shape (checkpoints, metrics, replications)
+        By policy label.
+
+    Examples
+    --------
+    >>> values = {"A": np.array([[[0.0, 1.0, 2.0, 1.0]]])}
+    >>> curves = Curves([100], ["regret"], values)
+    >>> curves.mean("A", "regret"), curves.std_error("A", "regret")
+    (array([1.]), array([0.40824829]))
+    """
+
+    def __init__(
+        self,
+        checkpoints: Sequence[int],
+        metrics: Sequence[str],
+        values: Mapping[str, FloatArray],
+    ) -> None:
+        self.checkpoints = tuple(int(c) for c in checkpoints)
+        self.metrics = tuple(metrics)
+        self.labels = tuple(values)
+        self._values = dict(values)
+
+    @property
+    def replications(self) -> int:
+        """How many replications."""
+        return int(self._values[self.labels[0]].shape[2])
+
+    def __repr__(self) -> str:
+        """Return how much there is of what."""
+        return (
+            f"Curves({len(self.labels)} policies, {len(self.checkpoints)} checkpoints, "
+            f"{self.replications} replications, metrics: {', '.join(self.metrics)})"
+        )
+
+    def values(self, policy: str, metric: str) -> FloatArray:
+        """Return a metric in every replication.
+
+        Parameters
+        ----------
+        policy : str
+            A label.
+        metric : str
+            A metric's name.
+
+        Returns
+        -------
+        ndarray of float64, shape (checkpoints, replications)
+            The values.
+
+        Raises
+        ------
+        ValueError
+            If there is no such policy or metric.
+        """
+        choice("policy", policy, self.labels)
+        choice("metric", metric, self.metrics)
+        return self._values[policy][:, self.metrics.index(metric), :]
+
+    def mean(self, policy: str, metric: str) -> FloatArray:
+        """Return a metric's mean over replications, shape (checkpoints,)."""
+        return np.asarray(self.values(policy, metric).mean(axis=1))
+
+    def std_error(self, policy: str, metric: str) -> FloatArray:
+        """Return the standard error of `mean`, shape (checkpoints,); 0 for one replication."""
+        values = self.values(policy, metric)
+        if values.shape[1] == 1:
+            return np.zeros(len(values))
+        return np.asarray(values.std(axis=1, ddof=1) / math.sqrt(values.shape[1]))
+
+    def paired(self, a: str, b: str, *, metric: str, round: int) -> Paired:
+        """Compare two policies at a checkpoint, replication by replication.
+
+        Parameters
+        ----------
+        a, b : str
+            Labels.
+        metric : str
+            A metric's name.
+        round : int
+            One of the checkpoints.
+
+        Returns
+        -------
+        Paired
+            Mean of `a` minus mean of `b`, with its interval and p-value. Since both policies met
+            the same randomness, this is sharper than comparing the two means.
+
+        Raises
+        ------
+        ValueError
+            If there is no such policy, metric or checkpoint.
+        """
+        if round not in self.checkpoints:
+            listed = ", ".join(map(str, self.checkpoints))
+            raise ValueError(f"round must be one of the checkpoints {listed}, got {round}")
+        c = self.checkpoints.index(round)
+        return compare(self.values(a, metric)[c], self.values(b, metric)[c])
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the summary as an Arrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `policy`, `round`, `metric`, `mean`, `std_error`, `replications`; one row for
+            each policy, metric and checkpoint.
+        """
+        import pyarrow as pa
+
+        rows = [
+            (label, c, metric, mean, error, self.replications)
+            for label in self.labels
+            for metric in self.metrics
+            for c, mean, error in zip(
+                self.checkpoints,
+                self.mean(label, metric),
+                self.std_error(label, metric),
+                strict=True,
+            )
+        ]
+        schema = pa.schema(
+            [
+                ("policy", pa.string()),
+                ("round", pa.int64()),
+                ("metric", pa.string()),
+                ("mean", pa.float64()),
+                ("std_error", pa.float64()),
+                ("replications", pa.int64()),
+            ]
+        )
+        columns = zip(*rows, strict=True)
+        return pa.table([list(column) for column in columns], schema=schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the summary as a pandas data frame; columns as in `to_arrow`.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed (``pip install keyhole[pandas]``).
+        """
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def plot(self, metric: str | None = None, *, axes: Axes | None = None) -> Axes:
+        """Draw a metric's mean over the checkpoints, with its 95 % interval.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Which one; by default the first.
+        axes : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+            What was drawn on.
+        """
+        from keyhole.core.plot import plot_curves
+
+        return plot_curves(self, choice("metric", metric or self.metrics[0], self.metrics), axes)

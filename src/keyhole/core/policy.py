@@ -1,0 +1,175 @@
+"""The policy contract: parameters, state, kernels."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from dataclasses import field as dataclass_field
+from typing import Any, ClassVar, Self, cast, dataclass_transform
+
+from keyhole.core.memory import Field
+from keyhole.core.setting import Setting
+from keyhole.core.validate import Range, choice, integer, number
+
+
+def parameter(
+    default: Any = MISSING,
+    *,
+    doc: str = "",
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+) -> Any:
+    """Declare a parameter of a policy.
+
+    Parameters
+    ----------
+    default : float or int, optional
+        Its default; without one it must always be given.
+    doc : str
+        What it is, in a few words; shown by the catalog.
+    ge, gt, le, lt : float, optional
+        Least and largest value, included (`ge`, `le`) or not (`gt`, `lt`).
+
+    Returns
+    -------
+    Any
+        A dataclass field.
+
+    Examples
+    --------
+    >>> parameter(1.35, gt=0).default
+    1.35
+    """
+    allowed = Range(ge=ge, gt=gt, le=le, lt=lt)
+    return dataclass_field(default=default, metadata={"allowed": allowed, "doc": doc})
+
+
+def known() -> Any:
+    """Tell a type checker that kernels may read a fact of the setting from `p`.
+
+    Examples
+    --------
+    >>> class Policy:
+    ...     threshold: ClassVar[float] = known()
+    """
+    return None
+
+
+@dataclass_transform(field_specifiers=(parameter,), frozen_default=True)
+class Policy:
+    """A rule that decides, round after round, from what it has been told.
+
+    A policy has three parts. Its *parameters* are annotated class attributes made with
+    `parameter`; the object is immutable. Its *state* is described by the nested class `State`,
+    whose attributes are made with `per`, `counts` and `keys`; it starts as zeros. Its *kernels*
+    are plain functions in the class body, compiled when first used. A kernel receives what it
+    names, out of these words:
+
+    ``p``
+        the parameters, and what the setting lets a policy know (`p.arms`, `p.threshold`, ...);
+    ``s``
+        the state; the only thing a kernel may change;
+    ``rng``
+        the policy's own stream of randomness (see `keyhole.core.samplers`);
+    ``t``
+        the round, from 1;
+    the words of the setting
+        its context, decision and feedback, and in `recommend` the arrays of its report.
+
+    ``init(p, s)`` prepares the state, ``select(...)`` returns the decision, ``update(...)``
+    learns from the feedback, and ``recommend(...)`` fills the report. `init` and `recommend` may
+    be left out where there is nothing to do.
+
+    A class that other policies build on may list further functions in `helpers`; kernels receive
+    them by name too.
+
+    Class attributes
+    ----------------
+    setting : Setting
+        The vocabulary; set by the room's own base class.
+    needs : tuple of str
+        Facts that the policy uses beyond those that every policy of the setting is told.
+    oracle : bool
+        Whether `needs` contains what nobody could know in practice.
+    helpers : tuple of str
+        Functions that kernels may name.
+    """
+
+    setting: ClassVar[Setting]
+    needs: ClassVar[tuple[str, ...]] = ()
+    oracle: ClassVar[bool] = False
+    helpers: ClassVar[tuple[str, ...]] = ()
+
+    class State:
+        """What the policy remembers: nothing, unless a subclass says otherwise."""
+
+    def __init_subclass__(cls) -> None:
+        """Make the subclass a frozen dataclass of its parameters."""
+        dataclass(frozen=True, repr=False)(cls)
+        for name in cls.needs:
+            choice(f"{cls.__name__}.needs", name, cls.setting.facts)
+
+    def __post_init__(self) -> None:
+        """Check the parameters and bring them to their declared type."""
+        for item in fields(cast(Any, self)):
+            convert = integer if item.type in (int, "int") else number
+            value = convert(item.name, getattr(self, item.name), item.metadata["allowed"])
+            object.__setattr__(self, item.name, value)
+
+    def __repr__(self) -> str:
+        """Return the call that makes this policy."""
+        words = (f"{name}={_short(value)}" for name, value in self.parameters().items())
+        return f"{type(self).__name__}({', '.join(words)})"
+
+    def parameters(self) -> dict[str, float | int]:
+        """Return the parameters by name, as plain numbers (for TOML, JSON).
+
+        Returns
+        -------
+        dict
+            ``type(policy)(**policy.parameters()) == policy``.
+        """
+        return {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
+
+    @classmethod
+    def from_parameters(cls, values: Mapping[str, Any]) -> Self:
+        """Make a policy from parameters by name.
+
+        Parameters
+        ----------
+        values : mapping of str to number
+            As given by `parameters`; those with a default may be missing.
+
+        Returns
+        -------
+        Policy
+            The policy.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a name is unknown (the nearest is suggested), missing, or its value not allowed.
+        """
+        known_names = [item.name for item in fields(cast(Any, cls))]
+        for name in values:
+            if not known_names:
+                raise ValueError(f"{cls.__name__} has no parameters, got {name!r}")
+            choice(f"parameter of {cls.__name__}", name, known_names)
+        for item in fields(cast(Any, cls)):
+            if item.default is MISSING and item.name not in values:
+                raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
+        return cls(**values)
+
+    @classmethod
+    def input_fields(cls) -> dict[str, Field]:
+        """Return what kernels find in `p`: the parameters, then the known facts."""
+        parameters = {
+            item.name: Field("int64" if item.type in (int, "int") else "float64")
+            for item in fields(cast(Any, cls))
+        }
+        return parameters | {n: f.field for n, f in cls.setting.known(cls.needs).items()}
+
+
+def _short(value: float | int) -> str:
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return repr(int(value)) if whole else repr(value)

@@ -1,0 +1,332 @@
+"""Simulation: policies x replications, spread over threads."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.core.curves import Curves
+from keyhole.core.engine import (
+    LANES,
+    REFUSED_REPLICATION,
+    REFUSED_ROUND,
+    ROUNDS_DONE,
+    STOP,
+    compiled_engine,
+    memory_plan,
+    scratch,
+)
+from keyhole.core.kernels import Component, policy_component, world_component
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray, IntArray
+from keyhole.core.policy import Policy
+from keyhole.core.progress import bar
+from keyhole.core.validate import Range, integer
+from keyhole.core.world import Problem
+
+# Pieces of work a thread gets for one policy: enough that threads finish together.
+_PIECES_PER_THREAD: Final = 8
+_POLL_SECONDS: Final = 0.1
+_MAX_SEED: Final = 2**63
+
+Report = Callable[[str, int, int], None]
+"""Told, every now and then: the policy's label, rounds played so far, rounds in all."""
+
+
+def simulate(
+    problem: Problem,
+    policies: Mapping[str, Policy] | Iterable[Policy],
+    *,
+    horizon: int,
+    replications: int,
+    seed: int = 0,
+    checkpoints: Iterable[int] | None = None,
+    threads: int | None = None,
+    progress: bool = False,
+) -> Curves:
+    """Play policies against a problem, many times, and measure how they do.
+
+    All policies meet the same randomness: the n-th pull of an arm in a replication yields the
+    same sample to each. The result depends on the arguments alone: neither on `threads`, nor on
+    the machine's load, nor on which other policies run.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance, such as `keyhole.thresholding.Problem`.
+    policies : mapping of str to Policy, or iterable of Policy
+        The policies by label; without labels they are called by their parameters,
+        ``LSA(alpha=1.35)``.
+    horizon : int
+        Rounds in a replication, at least 1.
+    replications : int
+        Independent repetitions, at least 1.
+    seed : int, default 0
+        From 0, below 2**63.
+    checkpoints : iterable of int, optional
+        Rounds after which the metrics are taken: rising, from 1 to `horizon`. By default the
+        horizon alone. In a setting with a budget, a checkpoint is a budget: policies that know
+        the horizon are then run once for each.
+    threads : int, optional
+        At least 1; by default one for each processor.
+    progress : bool, default False
+        Whether to show progress on standard error.
+
+    Returns
+    -------
+    Curves
+        Every metric of every policy in every replication, at each checkpoint.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not allowed, a policy is of another setting than the problem, or a
+        policy takes a decision that the setting does not allow.
+
+    Examples
+    --------
+    >>> from keyhole import simulate
+    >>> from keyhole.thresholding import LSA, Problem, Uniform
+    >>> problem = Problem(means=[0.2, 0.4, 0.7], threshold=0.5)
+    >>> curves = simulate(problem, [LSA(), Uniform()], horizon=60, replications=200, seed=1)
+    >>> curves.labels
+    ('LSA(alpha=1.35)', 'Uniform()')
+    >>> gap = curves.paired(
+    ...     "LSA(alpha=1.35)", "Uniform()", metric="aggregate_regret", round=60
+    ... )
+    >>> gap.difference < 0
+    True
+    """
+    plan = Plan.make(problem, policies, horizon=horizon, checkpoints=checkpoints, seed=seed)
+    replications = integer("replications", replications, Range(ge=1))
+    with bar(progress) as report:
+        values = {
+            label: plan.play(label, range(replications), threads=threads, report=report)
+            for label in plan.policies
+        }
+    return Curves(plan.checkpoints, plan.metrics, values)
+
+
+def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
+    """Return policies by label; raise if there is none, or two have the same label."""
+    if isinstance(policies, Mapping):
+        result = dict(policies)
+    else:
+        listed = list(policies)
+        result = {repr(policy): policy for policy in listed}
+        if len(result) < len(listed):
+            raise ValueError("policies must differ in their parameters or be given labels")
+    if not result:
+        raise ValueError("policies must have at least one entry, got none")
+    for label, policy in result.items():
+        if not isinstance(policy, Policy):
+            raise TypeError(f"policies[{label!r}] must be a policy, got {policy!r}")
+    return result
+
+
+def check_checkpoints(checkpoints: Iterable[int] | None, horizon: int) -> tuple[int, ...]:
+    """Return checked checkpoints; the horizon alone where none are given."""
+    horizon = integer("horizon", horizon, Range(ge=1))
+    if checkpoints is None:
+        return (horizon,)
+    rounds = tuple(
+        integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(checkpoints)
+    )
+    if not rounds:
+        raise ValueError("checkpoints must have at least one entry, got none")
+    for before, after in pairwise(rounds):
+        if after <= before:
+            raise ValueError(f"checkpoints must rise, got {after} after {before}")
+    return rounds
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked experiment: which policies play which problem, and when they are measured."""
+
+    problem: Problem
+    policies: dict[str, Policy]
+    horizon: int
+    checkpoints: tuple[int, ...]
+    seed: int
+
+    @classmethod
+    def make(
+        cls,
+        problem: Problem,
+        policies: Mapping[str, Policy] | Iterable[Policy],
+        *,
+        horizon: int,
+        checkpoints: Iterable[int] | None,
+        seed: int,
+    ) -> "Plan":
+        """Check the arguments of `simulate`, before anything is compiled or run."""
+        plan = cls(
+            problem,
+            labelled(policies),
+            integer("horizon", horizon, Range(ge=1)),
+            check_checkpoints(checkpoints, horizon),
+            integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
+        )
+        for label, policy in plan.policies.items():
+            if policy.setting.name != problem.setting.name:
+                raise ValueError(
+                    f"{label} must be a policy of the setting {problem.setting.name!r}, "
+                    f"got one of {policy.setting.name!r}"
+                )
+            for budget, _ in plan.runs(policy):
+                plan.facts(policy, budget)
+        return plan
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metrics."""
+        return self.problem.world.metrics
+
+    def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
+        """Return (horizon, checkpoints) of each run that a policy needs."""
+        if policy.setting.budgeted and "horizon" in policy.needs:
+            return [(budget, (budget,)) for budget in self.checkpoints]
+        return [(self.horizon, self.checkpoints)]
+
+    def rounds(self, policy: Policy) -> int:
+        """Return how many rounds one replication of a policy takes, over all its runs."""
+        return sum(checkpoints[-1] for _, checkpoints in self.runs(policy))
+
+    def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
+        """Return what a policy is told, checked by the setting."""
+        names = policy.setting.known(policy.needs)
+        told = {n: horizon if n == "horizon" else self.problem.fact(n) for n in names}
+        return policy.setting.check(policy.needs, told)
+
+    def play(
+        self,
+        label: str,
+        replications: range,
+        *,
+        threads: int | None = None,
+        report: Report | None = None,
+    ) -> FloatArray:
+        """Run one policy for some replications.
+
+        Parameters
+        ----------
+        label : str
+            Which policy.
+        replications : range
+            Their numbers; consecutive.
+        threads : int, optional
+            At least 1; by default one for each processor.
+        report : callable, optional
+            Told the progress.
+
+        Returns
+        -------
+        ndarray of float64, shape (checkpoints, metrics, replications)
+            Every metric.
+        """
+        threads = integer("threads", threads or os.cpu_count() or 1, Range(ge=1))
+        policy = self.policies[label]
+        players = [
+            Player(self.problem, policy, self.facts(policy, horizon), checkpoints, self.seed)
+            for horizon, checkpoints in self.runs(policy)
+        ]
+        out = [
+            np.empty((len(p.checkpoints), len(self.metrics), len(replications))) for p in players
+        ]
+        pieces = _pieces(replications, threads)
+        work = [
+            (player, piece, values)
+            for player, values in zip(players, out, strict=True)
+            for piece in pieces
+        ]
+        total = self.rounds(policy) * len(replications)
+        _in_threads(label, work, replications.start, threads, total, report)
+        values = np.concatenate(out)
+        if not np.isfinite(values).all():
+            raise ValueError(f"{label} led to a metric that is not a finite number")
+        return values
+
+
+class Player:
+    """One policy in one world, compiled and ready to play any replication."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        policy: Policy,
+        facts: Mapping[str, Any],
+        checkpoints: Sequence[int],
+        seed: int,
+    ) -> None:
+        p_side, w_side = policy_component(type(policy)), world_component(problem.world)
+        known = policy.parameters() | dict(facts)
+        truth = problem.truth()
+        p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
+        self.policy = policy
+        self.checkpoints = np.array(checkpoints, np.int64)
+        self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
+        self.input = (
+            p_side.inputs.pack(known, p_sizes),
+            _vector(p_side, p_sizes),
+            w_side.inputs.pack(truth, w_sizes),
+            _vector(w_side, w_sizes),
+            memory_plan(p_side, w_side, p_sizes, w_sizes),
+            np.uint64(seed),
+        )
+
+    def play(self, first: int, last: int, out: FloatArray, control: IntArray) -> None:
+        """Play replications `first` to `last` (excluded) into `out`."""
+        part = np.empty((*out.shape[:2], last - first))
+        memory = scratch(self.input[4], out.shape[1])
+        self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
+        if control[REFUSED_ROUND] > 0:
+            raise ValueError(
+                f"{self.policy} took a decision that the setting does not allow, in round "
+                f"{control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
+            )
+        out[...] = part
+
+
+def _vector(component: Component, sizes: Mapping[str, int]) -> IntArray:
+    return np.array([sizes[name] for name in component.dims] or [0], np.int64)
+
+
+def _pieces(replications: range, threads: int) -> list[range]:
+    step = -(-len(replications) // (threads * _PIECES_PER_THREAD))
+    step = -(-step // LANES) * LANES
+    return [replications[i : i + step] for i in range(0, len(replications), step)]
+
+
+def _in_threads(
+    label: str,
+    work: list[tuple[Player, range, FloatArray]],
+    origin: int,
+    threads: int,
+    total: int,
+    report: Report | None,
+) -> None:
+    """Play all pieces; on Ctrl-C or an error, stop those that run and raise."""
+    controls = [np.zeros(4, np.int64) for _ in work]
+    # The main thread only waits: it stays free to take Ctrl-C while compiled code runs.
+    with ThreadPoolExecutor(threads) as pool:
+        pending: set[Future[None]] = set()
+        for (player, piece, values), control in zip(work, controls, strict=True):
+            part = values[:, :, piece.start - origin : piece.stop - origin]
+            pending.add(pool.submit(player.play, piece.start, piece.stop, part, control))
+        try:
+            while pending:
+                done, pending = wait(pending, _POLL_SECONDS, FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                if report is not None:
+                    report(label, int(sum(c[ROUNDS_DONE] for c in controls)), total)
+        except BaseException:
+            for control in controls:
+                control[STOP] = 1
+            pool.shutdown(cancel_futures=True)
+            raise

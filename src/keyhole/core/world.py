@@ -1,0 +1,84 @@
+"""The world's side of the contract: what comes back, and what it was worth."""
+
+from typing import Any, ClassVar, Protocol
+
+from keyhole.core.memory import Field
+from keyhole.core.setting import Setting
+
+
+class World:
+    """What answers a policy's decisions, and knows the truth.
+
+    The truth is described by class attributes made with `whole`, `real`, `per` and `counts`, the
+    world's own state by those of the nested class `State`. Kernels are written as a policy's are
+    (see `keyhole.core.policy.Policy`) and name what they need: ``e`` (the truth), ``s`` (the
+    state), ``rng`` (the world's stream), ``t`` (the round, from 1), and the words of the setting.
+
+    ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
+    ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` writes
+    one number for each of `metrics` at a checkpoint. A metric that grows round by round is summed
+    in the state by `respond`. Only `respond`'s return value reaches a policy.
+    """
+
+    setting: ClassVar[Setting]
+    metrics: ClassVar[tuple[str, ...]]
+    helpers: ClassVar[tuple[str, ...]] = ()
+
+    class State:
+        """What the world remembers: nothing, unless a subclass says otherwise."""
+
+
+class Problem(Protocol):
+    """An instance of a setting: what `keyhole.simulate` needs of it."""
+
+    @property
+    def setting(self) -> Setting:
+        """Its setting."""
+
+    @property
+    def world(self) -> type[World]:
+        """The kernels that answer decisions."""
+
+    def truth(self) -> dict[str, Any]:
+        """Return the values of what the world declares, by name."""
+
+    def fact(self, name: str) -> Any:
+        """Return a fact of the setting (all but the horizon)."""
+
+
+def declared(cls: type) -> dict[str, Field]:
+    """Return the arrays that a class declares with `per`, `counts` and the like, bases first.
+
+    Parameters
+    ----------
+    cls : type
+        A world, or the nested class `State` of a policy or a world.
+
+    Returns
+    -------
+    dict of str to Field
+        In the order of declaration.
+    """
+    found: dict[str, Field] = {}
+    for base in reversed(cls.__mro__):
+        found |= {name: value for name, value in vars(base).items() if isinstance(value, Field)}
+    return found
+
+
+def declared_state(owner: type) -> dict[str, Field]:
+    """Return the arrays of the nested class `State`.
+
+    Raises
+    ------
+    TypeError
+        If one of its attributes is not made with `per`, `counts` or `keys`.
+    """
+    state: type = owner.State  # type: ignore[attr-defined]
+    for base in state.__mro__[:-1]:
+        for name, value in vars(base).items():
+            if not name.startswith("__") and not isinstance(value, Field):
+                raise TypeError(
+                    f"{state.__qualname__}.{name} must be made with per, counts or keys, "
+                    f"got {value!r}"
+                )
+    return declared(state)
