@@ -8,6 +8,7 @@ import hashlib
 import os
 import pickle
 import platform
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from numba import njit
 from numba.core import config
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.errors import NumbaError
 
 from keyhole.core.jit import KERNEL_OPTIONS
 from keyhole.core.link import Kernel
@@ -146,11 +148,28 @@ def _write(path: Path, data: bytes) -> None:
 _compiled: dict[str, Kernel] = {}
 
 
-def compile_cached(digest: str, build: Callable[[], Kernel], signature: Any) -> Kernel:
+def _reason(error: NumbaError) -> str:
+    """Return the compiler's complaint on one line, with the place if it names one."""
+    lines = [line for line in str(error).splitlines() if not line.startswith("Failed in")]
+    text = lines[0] if lines else type(error).__name__
+    if re.search(r"NRT required|built-in function (zeros|empty|ones|array|arange)", str(error)):
+        text = (
+            "a kernel cannot allocate memory (a new array, or a copy of one array into another "
+            "by a slice); declare arrays in State and write loops"
+        )
+    for file, line in re.findall(r'File "([^"]+)", line (\d+)', str(error)):
+        if "core" not in Path(file).parts:
+            return f"{text} ({file}, line {line})"
+    return text
+
+
+def compile_cached(owner: str, digest: str, build: Callable[[], Kernel], signature: Any) -> Kernel:
     """Return the machine code filed under a digest, compiling it if nobody has yet.
 
     Parameters
     ----------
+    owner : str
+        Whose code it is, for the error message.
     digest : str
         Stands for everything that goes into the function: equal digest, equal code.
     build : callable
@@ -162,11 +181,19 @@ def compile_cached(digest: str, build: Callable[[], Kernel], signature: Any) -> 
     -------
     callable
         The compiled function; it runs without the interpreter's lock.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be compiled.
     """
     if digest not in _compiled:
         dispatcher = njit(**KERNEL_OPTIONS, nogil=True)(build())
         dispatcher._cache = _ContentCache(digest)
-        dispatcher.compile(signature)
+        try:
+            dispatcher.compile(signature)
+        except NumbaError as error:
+            raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
         dispatcher.disable_compile()
         _compiled[digest] = dispatcher
     return _compiled[digest]

@@ -55,12 +55,15 @@ class Channel:
         return generated(f"def read(buffer, start, dims):\n    return {value}\n", "read", {})
 
     def writer(self) -> Kernel:
-        """Return the compiled function (buffer, start, dims, value) that stores the values."""
+        """Return the compiled function (buffer, start, dims, value) that stores the values.
+
+        Values that are filled in lie where they belong already.
+        """
         where = self.received("value")
-        lines = ["def write(buffer, start, dims, value):"]
-        for i, (name, part) in enumerate(self.layout.parts(slots=True).items()):
-            lines += [f"    view{i} = {part}", f"    view{i}[:] = {where[name]}"]
-        return generated("\n".join([*lines, "    return", ""]), "write", {})
+        parts = {} if self.filled else self.layout.parts()
+        lines = [f"    {part} = {where[name]}" for name, part in parts.items()]
+        body = "\n".join(["def write(buffer, start, dims, value):", *lines, "    return", ""])
+        return generated(body, "write", {})
 
     def producer(self, kernel: Kernel, call: str) -> Kernel:
         """Return the compiled function (`call`, buffer, start, dims) -> the values.

@@ -245,6 +245,7 @@ class Curves:
         matplotlib Axes
             What was drawn on.
         """
+        metric = choice("metric", metric or self.metrics[0], self.metrics)
         from keyhole.core.plot import plot_curves
 
-        return plot_curves(self, choice("metric", metric or self.metrics[0], self.metrics), axes)
+        return plot_curves(self, metric, axes)

@@ -118,7 +118,8 @@ def compiled_engine(setting: Setting, policy: Component, world: Component) -> Ke
         Takes what `SIGNATURE` lists; runs without the interpreter's lock.
     """
     digest = digest_of("engine", policy.digest, world.digest, fingerprint(setting.allowed))
-    return compile_cached(digest, lambda: _build(setting, policy, world), SIGNATURE)
+    owner = f"{policy.owner.__name__} in {world.owner.__name__}"
+    return compile_cached(owner, digest, lambda: _build(setting, policy, world), SIGNATURE)
 
 
 def _build(setting: Setting, policy: Component, world: Component) -> Kernel:

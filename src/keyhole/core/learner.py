@@ -196,7 +196,7 @@ class Learner:
         """
         saved = read_state(Path(path))
         policy = saved.find_policy(policies).from_parameters(saved.parameters)
-        learner = policy.learner(**saved.facts)  # type: ignore[attr-defined]
+        learner = learner_for(policy, saved.facts)
         saved.restore(
             Path(path),
             {
@@ -209,6 +209,29 @@ class Learner:
         learner.rounds = saved.rounds
         learner._pending = saved.pending
         return learner
+
+
+def learner_for(
+    policy: Policy, facts: Mapping[str, Any], *, seed: int = 0, replication: int = 0
+) -> Any:
+    """Return a policy's learner, of the kind that its room asks for.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    facts : mapping of str to value
+        What it may know.
+    seed, replication : int
+        Of the policy's own randomness.
+
+    Returns
+    -------
+    Learner
+        The learner.
+    """
+    kind = policy.learner_class or Learner
+    return kind(policy, facts, seed=seed, replication=replication)
 
 
 def _show(name: str, value: Any) -> str:
@@ -225,7 +248,7 @@ def _layouts(side: Component) -> tuple[Layout, ...]:
 
 def _compiled_step(side: Component, setting: Setting) -> Kernel:
     digest = digest_of("step", side.digest, fingerprint(setting.allowed))
-    return compile_cached(digest, lambda: _build(side, setting), SIGNATURE)
+    return compile_cached(side.owner.__name__, digest, lambda: _build(side, setting), SIGNATURE)
 
 
 def _build(side: Component, setting: Setting) -> Kernel:

@@ -101,7 +101,7 @@ class _Fingerprint:
             self.digest.update(len(data).to_bytes(8, "little") + data)
 
     def function(self, function: FunctionType) -> None:
-        if function.__module__.startswith(_CORE):
+        if (function.__module__ or "").startswith(_CORE):
             self.put(function.__module__, function.__qualname__)
             return
         if id(function) in self.seen:
@@ -193,7 +193,7 @@ def link(function: Kernel, **options: Any) -> Kernel:
 def _link(plain: FunctionType, options: dict[str, Any], done: dict[int, Kernel]) -> Kernel:
     if id(plain) in done:
         return done[id(plain)]
-    scope: dict[str, Any] = {"__builtins__": builtins, "__name__": plain.__module__}
+    scope: dict[str, Any] = {"__builtins__": builtins, "__name__": plain.__module__ or ""}
     cells = tuple(type(cell)() for cell in plain.__closure__ or ())
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__ = plain.__qualname__
@@ -209,7 +209,7 @@ def _link(plain: FunctionType, options: dict[str, Any], done: dict[int, Kernel])
 
 
 def _relinked(value: Any, options: dict[str, Any], done: dict[int, Kernel]) -> Any:
-    if isinstance(value, Dispatcher) and value.py_func.__module__.split(".")[0] == "keyhole":
+    if isinstance(value, Dispatcher) and (value.py_func.__module__ or "").startswith("keyhole."):
         return value
     if isinstance(value, Dispatcher | FunctionType):
         return _link(source_of(value), options, done)

@@ -93,12 +93,15 @@ class Policy:
         Whether `needs` contains what nobody could know in practice.
     helpers : tuple of str
         Functions that kernels may name.
+    learner_class : type, optional
+        The room's own kind of `keyhole.Learner`.
     """
 
     setting: ClassVar[Setting]
     needs: ClassVar[tuple[str, ...]] = ()
     oracle: ClassVar[bool] = False
     helpers: ClassVar[tuple[str, ...]] = ()
+    learner_class: ClassVar[type[Any] | None] = None
 
     class State:
         """What the policy remembers: nothing, unless a subclass says otherwise."""

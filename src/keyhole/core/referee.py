@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from keyhole.core.cache import compile_cached
 from keyhole.core.kernels import Component, digest_of, tuple_of, world_component
+from keyhole.core.learner import Learner
 from keyhole.core.link import Kernel
 from keyhole.core.memory import Field, Layout, allot, borrow_float
 from keyhole.core.streams import WORLD, stream
@@ -81,14 +82,22 @@ class Referee:
         self._run(_RESPOND)
         return self.feedback
 
-    def answer(self, learner: Any) -> None:
-        """Play one round with a learner: show it the context, take its decision, tell it."""
+    def ask(self, learner: Learner) -> None:
+        """Begin a round with a learner: show it the context and have it decide."""
         for name, value in self.observe().items():
             learner._context[name][...] = value
         learner._ask()
+
+    def tell(self, learner: Learner) -> None:
+        """End a round with a learner: tell it the feedback to its decision."""
         for name, value in self.respond(learner._decision).items():
             learner._feedback[name][...] = value
         learner._tell()
+
+    def answer(self, learner: Learner) -> None:
+        """Play one round with a learner."""
+        self.ask(learner)
+        self.tell(learner)
 
     def score(self, report: Mapping[str, Any]) -> dict[str, float]:
         """Return the metrics as of now, given what a learner recommends."""
@@ -105,7 +114,7 @@ def _layouts(side: Component, metrics: int) -> tuple[Layout, ...]:
 
 def _compiled_step(side: Component, metrics: int) -> Kernel:
     digest = digest_of("referee", side.digest, metrics)
-    return compile_cached(digest, lambda: _build(side, metrics), SIGNATURE)
+    return compile_cached(side.owner.__name__, digest, lambda: _build(side, metrics), SIGNATURE)
 
 
 def _build(side: Component, count: int) -> Kernel:

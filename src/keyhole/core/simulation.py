@@ -229,7 +229,9 @@ class Plan:
         ndarray of float64, shape (checkpoints, metrics, replications)
             Every metric.
         """
-        threads = integer("threads", threads or os.cpu_count() or 1, Range(ge=1))
+        threads = integer(
+            "threads", (os.cpu_count() or 1) if threads is None else threads, Range(ge=1)
+        )
         policy = self.policies[label]
         players = [
             Player(self.problem, policy, self.facts(policy, horizon), checkpoints, self.seed)

@@ -1,0 +1,209 @@
+"""Checks that a policy keeps the contract; each can be run alone."""
+
+import json
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.core.learner import Learner, learner_for
+from keyhole.core.policy import Policy
+from keyhole.core.referee import Referee
+from keyhole.core.simulation import Plan, simulate
+from keyhole.core.world import Problem
+
+# Replications that are followed by hand: the first, and one from another group of lanes.
+_FOLLOWED: Final = (0, 6)
+_REPLICATIONS: Final = 8
+_SIZES: Final = (1, 2, 1000)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a check is given.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy to check.
+    problem : Problem
+        A problem of its setting.
+    horizon : int
+        Rounds to play, at least 2.
+    seed : int
+        Of all randomness.
+    """
+
+    policy: Policy
+    problem: Problem
+    horizon: int = 100
+    seed: int = 0
+
+    def learner(self, replication: int = 0) -> Any:
+        """Return a learner that knows what the simulation would tell the policy."""
+        plan = Plan.make(
+            self.problem, [self.policy], horizon=self.horizon, checkpoints=None, seed=self.seed
+        )
+        facts = plan.facts(self.policy, self.horizon)
+        return learner_for(self.policy, facts, seed=self.seed, replication=replication)
+
+    def simulated(self, *others: Policy, threads: int = 1) -> NDArray[np.float64]:
+        """Return all metrics at the horizon, by replication, as the engine finds them."""
+        curves = simulate(
+            self.problem,
+            {"it": self.policy, **{f"other {i}": p for i, p in enumerate(others)}},
+            horizon=self.horizon,
+            replications=_REPLICATIONS,
+            seed=self.seed,
+            threads=threads,
+        )
+        return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])
+
+    def rounds(self, learner: Learner, referee: Referee) -> Iterator[tuple[Any, ...]]:
+        """Play to the horizon, yielding the decision of each round."""
+        while learner.rounds < self.horizon:
+            referee.answer(learner)
+            yield _decision(learner)
+
+
+def _decision(learner: Learner) -> tuple[Any, ...]:
+    return tuple(value.tolist() for value in learner._decision.values())
+
+
+def _saved_and_loaded(learner: Learner) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.json"
+        learner.save(path)
+        return Learner.load(path, policies=[type(learner.policy)])
+
+
+def parameters_round_trip(trial: Trial) -> None:
+    """Check that parameters survive TOML and JSON, and that the policy is an immutable value."""
+    policy = trial.policy
+    values = policy.parameters()
+    toml = "".join(f"{name} = {value!r}\n" for name, value in values.items())
+    for form, read in (("JSON", json.loads(json.dumps(values))), ("TOML", tomllib.loads(toml))):
+        again = type(policy).from_parameters(read)
+        assert again == policy, f"{policy}: parameters changed on their way through {form}"
+        assert hash(again) == hash(policy), f"{policy}: equal policies have different hashes"
+        assert repr(again) == repr(policy), f"{policy}: equal policies print differently"
+    for name in values:
+        try:
+            setattr(policy, name, values[name])
+        except AttributeError:
+            continue
+        raise AssertionError(f"{policy}: the parameter {name} can be overwritten")
+
+
+def engine_is_deterministic(trial: Trial) -> None:
+    """Check that a seed gives the same bits, for any number of threads and beside others."""
+    first = trial.simulated()
+    for what, other in (
+        ("a second run", trial.simulated()),
+        ("three threads", trial.simulated(threads=3)),
+        ("another policy beside it", trial.simulated(trial.policy)),
+    ):
+        assert np.array_equal(first, other), f"{trial.policy}: {what} gave other results"
+
+
+def engine_and_learner_agree(trial: Trial) -> None:
+    """Check that a learner, told what the simulation would tell, ends where it ends.
+
+    Since a learner sees feedback and nothing else, this also shows that the policy is blind to
+    what its setting hides.
+    """
+    simulated = trial.simulated()
+    for replication in _FOLLOWED:
+        learner = trial.learner(replication)
+        referee = Referee(trial.problem, seed=trial.seed, replication=replication)
+        for _ in trial.rounds(learner, referee):
+            pass
+        metrics = list(referee.score(learner._recommend()).values())
+        assert metrics == simulated[:, replication].tolist(), (
+            f"{trial.policy}: engine and learner differ in replication {replication}"
+        )
+
+
+def saving_changes_nothing(trial: Trial) -> None:
+    """Check that a learner saved and loaded at random moments decides as if it had not been."""
+    straight = list(trial.rounds(trial.learner(), Referee(trial.problem, seed=trial.seed)))
+    learner, referee = trial.learner(), Referee(trial.problem, seed=trial.seed)
+    draw = np.random.default_rng(trial.seed)
+    after_ask, after_tell = (set(draw.choice(trial.horizon, 2).tolist()) for _ in range(2))
+    again = []
+    for t in range(trial.horizon):
+        referee.ask(learner)
+        if t in after_ask:
+            learner = _saved_and_loaded(learner)
+        again.append(_decision(learner))
+        referee.tell(learner)
+        if t in after_tell:
+            learner = _saved_and_loaded(learner)
+    assert again == straight, f"{trial.policy}: saving and loading changed its decisions"
+
+
+def state_stays_a_number(trial: Trial) -> None:
+    """Check that nothing the policy remembers or recommends becomes NaN."""
+    learner, referee = trial.learner(), Referee(trial.problem, seed=trial.seed)
+    for _ in trial.rounds(learner, referee):
+        for name, values in (learner.state | learner._recommend()).items():
+            assert not np.isnan(values).any(), (
+                f"{trial.policy}: {name} became NaN in round {learner.rounds}"
+            )
+
+
+def works_for_any_number_of_arms(trial: Trial) -> None:
+    """Check 1, 2 and 1,000 arms, where the problem can be resized."""
+    resized = getattr(trial.problem, "resized", None)
+    if resized is None:
+        return
+    for arms in _SIZES:
+        small = replace(trial, problem=resized(arms), horizon=max(trial.horizon, arms + 100))
+        values = small.simulated()
+        assert np.isfinite(values).all(), f"{trial.policy}: no finite metrics with {arms} arms"
+
+
+Check = Callable[[Trial], None]
+
+CHECKS: Final[tuple[Check, ...]] = (
+    parameters_round_trip,
+    engine_is_deterministic,
+    engine_and_learner_agree,
+    saving_changes_nothing,
+    state_stays_a_number,
+    works_for_any_number_of_arms,
+)
+"""All checks, by name; each takes a `Trial`."""
+
+
+def check_policy(policy: Policy, problem: Problem, *, horizon: int = 100, seed: int = 0) -> None:
+    """Check that a policy keeps the contract.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    problem : Problem
+        A problem of its setting.
+    horizon : int, default 100
+        Rounds to play, at least 2 and enough for the policy to do all that it does.
+    seed : int, default 0
+        Of all randomness.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails; the message says which promise is broken.
+
+    Examples
+    --------
+    >>> from keyhole.thresholding import LSA, Problem
+    >>> check_policy(LSA(), Problem(means=[0.2, 0.45, 0.7], threshold=0.5))
+    """
+    for check in CHECKS:
+        check(Trial(policy, problem, horizon, seed))

@@ -1,0 +1,12 @@
+"""The thresholding bandit: find the arms whose mean is at least the threshold.
+
+Not to be confused with `keyhole.threshold` (a bandit whose feedback is cut at a threshold): here
+the threshold divides the arms, and the reward of every pull is seen.
+"""
+
+from keyhole.thresholding.learner import Learner
+from keyhole.thresholding.policies import LSA
+from keyhole.thresholding.problem import Problem
+from keyhole.thresholding.setting import IndexPolicy, Policy
+
+__all__ = ["LSA", "IndexPolicy", "Learner", "Policy", "Problem"]

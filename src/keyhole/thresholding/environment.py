@@ -1,0 +1,110 @@
+"""What the arms of a thresholding bandit answer, by the law of their rewards."""
+
+from typing import ClassVar, Protocol
+
+from keyhole.core import samplers
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
+from keyhole.core.streams import Stream, seek, uniform
+from keyhole.core.world import World
+from keyhole.thresholding.setting import SETTING
+
+
+class _Pulls(Protocol):
+    pulls: IntArray
+
+
+def count_wrong(side: FloatArray, labels: FloatArray, metrics: FloatArray) -> None:
+    """Write how many labels are on the wrong side, and whether any is."""
+    wrong = 0.0
+    for arm in range(len(side)):
+        if side[arm] >= 0.0 and labels[arm] != side[arm]:
+            wrong += 1.0
+    metrics[0] = wrong
+    metrics[1] = 1.0 if wrong > 0.0 else 0.0
+
+
+class Arms(World):
+    """Arms with independent rewards; a subclass says how one is drawn.
+
+    The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
+    arm, so that it yields the same reward whatever a policy did before.
+    """
+
+    setting = SETTING
+    metrics: ClassVar[tuple[str, ...]] = ("aggregate_regret", "simple_regret")
+    helpers = ("draw",)
+
+    arms = whole()
+    side = per("arms")
+    """The right label of each arm: 1, 0, or -1 where either will do."""
+
+    class State:
+        """How often each arm has been pulled."""
+
+        pulls = counts("arms")
+
+    def respond(e, s: _Pulls, rng: Stream, arm: int, draw: Kernel) -> float:
+        """Return the reward of the arm's next pull."""
+        pull = s.pulls[arm]
+        s.pulls[arm] = pull + 1
+        seek(rng, arm, pull)
+        return float(draw(e, rng, arm))
+
+    def score(e, labels: FloatArray, metrics: FloatArray) -> None:
+        """Write the number of wrong labels, and whether there is any."""
+        count_wrong(e.side, labels, metrics)
+
+
+class BernoulliArms(Arms):
+    """Rewards 0 or 1."""
+
+    means = per("arms")
+
+    def draw(e, rng: Stream, arm: int) -> float:
+        """Return 1 with the arm's probability."""
+        return 1.0 if uniform(rng) < e.means[arm] else 0.0
+
+
+class BetaArms(Arms):
+    """Rewards between 0 and 1 that follow beta laws."""
+
+    first = per("arms")
+    second = per("arms")
+
+    def draw(e, rng: Stream, arm: int) -> float:
+        """Return a draw of the arm's beta law."""
+        return samplers.beta(rng, e.first[arm], e.second[arm])
+
+
+class ReplayArms(Arms):
+    """Rewards drawn with replacement from given samples."""
+
+    length = whole()
+    samples = per("length")
+    """All samples, arm after arm."""
+    starts = counts("arms")
+    sizes = per("arms")
+
+    def draw(e, rng: Stream, arm: int) -> float:
+        """Return one of the arm's samples, each equally likely."""
+        return float(e.samples[e.starts[arm] + int(uniform(rng) * e.sizes[arm])])
+
+
+class GoldArms(ReplayArms):
+    """Replayed rewards, with gold labels (from experts, say) to compare with."""
+
+    metrics = (*Arms.metrics, "gold_agreement")
+
+    gold = per("arms")
+    """The gold label of each arm: 1, 0, or -1 for none."""
+
+    def score(e, labels: FloatArray, metrics: FloatArray) -> None:
+        """Write wrong labels, whether there is any, and the share of gold labels met."""
+        count_wrong(e.side, labels, metrics)
+        gold, met = 0.0, 0.0
+        for arm in range(e.arms):
+            if e.gold[arm] >= 0.0:
+                gold += 1.0
+                met += labels[arm] == e.gold[arm]
+        metrics[2] = met / gold

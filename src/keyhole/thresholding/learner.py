@@ -1,0 +1,81 @@
+"""A thresholding policy at work: ask for an arm, tell its reward."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.core.learner import Learner as CoreLearner
+from keyhole.core.validate import Range, number
+
+
+class Learner(CoreLearner):
+    """Decides which arm to pull next, and which arms it takes to be above the threshold.
+
+    Made by a policy: ``LSA().learner(arms=10, threshold=0.5)``.
+
+    Examples
+    --------
+    >>> from keyhole.thresholding import APT
+    >>> learner = APT(epsilon=0.05).learner(arms=2, threshold=0.5)
+    >>> learner.ask()
+    0
+    >>> learner.tell(1)
+    >>> learner
+    APT(epsilon=0.05) after 1 round, 2 arms, threshold 0.5
+      arm 0: above, 1 pull, mean 1
+      arm 1: above, 0 pulls
+    """
+
+    def ask(self) -> int:
+        """Return the arm to pull next.
+
+        Returns
+        -------
+        int
+            From 0. Asking again before `tell` gives the same arm.
+        """
+        self._ask()
+        return int(self._decision["arm"][()])
+
+    def tell(self, reward: float) -> None:
+        """Report the reward of the arm last asked for.
+
+        Parameters
+        ----------
+        reward : float
+            In [0, 1].
+
+        Raises
+        ------
+        RuntimeError
+            If no arm has been asked for since the last `tell`.
+        TypeError, ValueError
+            If the reward is not allowed. Nothing changes then; tell again.
+        """
+        self._expect_feedback()
+        self._feedback["reward"][()] = number("reward", reward, Range(ge=0, le=1))
+        self._tell()
+
+    def recommend(self) -> NDArray[np.bool_]:
+        """Return which arms are taken to be above the threshold.
+
+        Returns
+        -------
+        ndarray of bool, shape (arms,)
+            True where the mean is taken to be at least the threshold.
+        """
+        return self._recommend()["labels"] > 0.5
+
+    def _learnt(self) -> list[str]:
+        labels = self.recommend()
+        return [
+            f"arm {arm}: {'above' if labels[arm] else 'below'}{self._tally(arm)}"
+            for arm in range(len(labels))
+        ]
+
+    def _tally(self, arm: int) -> str:
+        pulls, totals = self.state.get("pulls"), self.state.get("totals")
+        if pulls is None or totals is None:
+            return ""
+        n = int(pulls[arm])
+        mean = f", mean {totals[arm] / n:.3g}" if n else ""
+        return f", {n} pull{'' if n == 1 else 's'}{mean}"

@@ -1,0 +1,216 @@
+"""The instance: arms, their reward laws, and the threshold."""
+
+from collections.abc import Sequence
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.setting import Setting
+from keyhole.core.validate import Range, choice, number, vector
+from keyhole.core.world import World
+from keyhole.thresholding.environment import (
+    Arms,
+    BernoulliArms,
+    BetaArms,
+    GoldArms,
+    ReplayArms,
+)
+from keyhole.thresholding.setting import SETTING
+
+_UNIT: Final = Range(ge=0, le=1)
+
+
+class Problem:
+    """Arms with rewards in [0, 1], and a threshold for their means.
+
+    An arm is *above* if its mean is at least the threshold. The metrics of `keyhole.simulate` are
+    ``aggregate_regret``, the number of arms that the policy puts on the wrong side (its mean over
+    replications is the aggregate regret of Tao et al. 2019, eq. 3), and ``simple_regret``, 1 if
+    there is any such arm (its mean is the simple regret).
+
+    Parameters
+    ----------
+    means : sequence of float, shape (arms,)
+        The mean reward of each arm, in [0, 1].
+    threshold : float
+        In (0, 1).
+    law : {"bernoulli", "beta"}, default "bernoulli"
+        The law of the rewards. Beta laws need means in (0, 1).
+    concentration : float, optional
+        For beta laws, above 0: an arm of mean m has the shapes ``m * concentration`` and
+        ``(1 - m) * concentration``; the larger, the closer rewards are to their mean.
+
+    Attributes
+    ----------
+    means : ndarray of float64, shape (arms,)
+        The means.
+    threshold : float
+        The threshold.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Examples
+    --------
+    >>> problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+    >>> problem.labels
+    array([False, False,  True])
+    >>> problem.gaps.round(2)
+    array([0.3 , 0.05, 0.2 ])
+    >>> round(problem.hardness, 1)
+    436.1
+    """
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        threshold: float,
+        *,
+        law: str = "bernoulli",
+        concentration: float | None = None,
+    ) -> None:
+        self.means: FloatArray = vector("means", means, _UNIT)
+        self.threshold = number("threshold", threshold, Range(gt=0, lt=1))
+        self._ties_free = False
+        self._world: type[Arms] = BernoulliArms
+        self._law_values: dict[str, Any] = {"means": self.means}
+        if choice("law", law, ("bernoulli", "beta")) == "beta":
+            self._be_beta(concentration)
+        elif concentration is not None:
+            raise ValueError("concentration must be left out for the law 'bernoulli'")
+
+    def _be_beta(self, concentration: float | None) -> None:
+        if concentration is None:
+            raise TypeError("concentration must be given for the law 'beta'")
+        weight = number("concentration", concentration, Range(gt=0))
+        vector("means", self.means, Range(gt=0, lt=1))
+        self._world = BetaArms
+        self._law_values = {"first": self.means * weight, "second": (1 - self.means) * weight}
+
+    @classmethod
+    def replay(
+        cls,
+        samples: Sequence[ArrayLike],
+        threshold: float,
+        *,
+        gold: Sequence[bool | int | None] | None = None,
+    ) -> Self:
+        """Make a problem whose arms give back recorded rewards, drawn with replacement.
+
+        The means are then known exactly. An arm whose samples average to exactly the threshold
+        is on neither side: whatever a policy says of it counts as right, since nothing in the
+        data would tell.
+
+        Parameters
+        ----------
+        samples : sequence of sequences of float
+            The recorded rewards of each arm, in [0, 1]; at least one each.
+        threshold : float
+            In (0, 1).
+        gold : sequence of bool or None, shape (arms,), optional
+            What an authority says of each arm (True: above), None where it is silent. Adds the
+            metric ``gold_agreement``: the share of these arms on which the policy agrees.
+
+        Returns
+        -------
+        Problem
+            The problem.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is not allowed.
+
+        Examples
+        --------
+        >>> problem = Problem.replay([[0, 1, 1], [0, 0], [0.5]], threshold=0.5)
+        >>> problem.means.round(2), problem.free
+        (array([0.67, 0.  , 0.5 ]), array([False, False,  True]))
+        """
+        if isinstance(samples, str) or len(samples) == 0:
+            raise ValueError("samples must have at least one arm, got none")
+        arms = [vector(f"samples[{i}]", s, _UNIT) for i, s in enumerate(samples)]
+        problem = cls([float(np.mean(s)) for s in arms], threshold)
+        sizes = np.array([len(s) for s in arms])
+        problem._ties_free = True
+        problem._world = ReplayArms
+        problem._law_values = {
+            "length": int(sizes.sum()),
+            "samples": np.concatenate(arms),
+            "starts": np.cumsum(sizes) - sizes,
+            "sizes": sizes,
+        }
+        if gold is not None:
+            problem._add_gold(gold)
+        return problem
+
+    def _add_gold(self, gold: Sequence[bool | int | None]) -> None:
+        if len(gold) != self.arms:
+            raise ValueError(f"gold must have {self.arms} entries, got {len(gold)}")
+        for i, label in enumerate(gold):
+            if label not in (None, 0, 1):
+                raise ValueError(f"gold[{i}] must be True, False or None, got {label!r}")
+        values = np.array([-1.0 if label is None else float(label) for label in gold])
+        if not (values >= 0).any():
+            raise ValueError("gold must have at least one entry that is not None")
+        self._world = GoldArms
+        self._law_values["gold"] = values
+
+    def __repr__(self) -> str:
+        """Return law, means and threshold, shortened."""
+        law = self._world.__name__.removesuffix("Arms").lower()
+        shown = ", ".join(f"{m:g}" for m in self.means[:6]) + (", ..." if self.arms > 6 else "")
+        return f"Problem({self.arms} {law} arms, means=[{shown}], threshold={self.threshold:g})"
+
+    @property
+    def setting(self) -> Setting:
+        """The thresholding bandit."""
+        return SETTING
+
+    @property
+    def arms(self) -> int:
+        """How many arms."""
+        return len(self.means)
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """Which arms are above: mean at least the threshold, shape (arms,)."""
+        return np.asarray(self.means >= self.threshold)
+
+    @property
+    def gaps(self) -> FloatArray:
+        """Distance of each mean from the threshold, shape (arms,)."""
+        return np.abs(self.means - self.threshold)
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which arms cannot be wrong: those of a replay that lie on the threshold exactly."""
+        return np.asarray((self.gaps == 0.0) & self._ties_free)
+
+    @property
+    def hardness(self) -> float:
+        """Sum of gap to the power -2 over the arms that can be wrong; infinite if one is 0."""
+        gaps = self.gaps[~self.free]
+        return float((gaps**-2.0).sum()) if (gaps > 0).all() else float("inf")
+
+    @property
+    def world(self) -> type[World]:
+        """The compiled side of the arms."""
+        return self._world
+
+    def resized(self, arms: int) -> "Problem":
+        """Return a Bernoulli problem of `arms` arms with the same means, over and over."""
+        return Problem(np.resize(self.means, arms), self.threshold)
+
+    def truth(self) -> dict[str, Any]:
+        """Return what the world reads; no policy sees it."""
+        side = np.where(self.free, -1.0, self.labels.astype(float))
+        return {"arms": self.arms, "side": side, **self._law_values}
+
+    def fact(self, name: str) -> Any:
+        """Return what a policy may be told under this name."""
+        return getattr(self, name)

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from keyhole import Curves
+from keyhole.core.curves import compare
+
+
+@pytest.fixture
+def curves():
+    draw = np.random.default_rng(0)
+    values = {"A": draw.normal(size=(2, 2, 50)), "B": draw.normal(0.5, size=(2, 2, 50))}
+    return Curves([10, 20], ["regret", "error"], values)
+
+
+def test_mean_and_standard_error_are_those_of_the_replications(curves):
+    values = curves.values("B", "error")
+    assert values.shape == (2, 50)
+    np.testing.assert_allclose(curves.mean("B", "error"), values.mean(axis=1))
+    np.testing.assert_allclose(curves.std_error("B", "error"), stats.sem(values, axis=1))
+
+
+def test_paired_is_the_paired_t_test(curves):
+    a, b = (curves.values(label, "regret")[1] for label in "AB")
+    expected = stats.ttest_rel(a, b)
+    found = curves.paired("A", "B", metric="regret", round=20)
+    interval = expected.confidence_interval(0.95)
+    assert found.difference == pytest.approx((a - b).mean())
+    assert found.p_value == pytest.approx(expected.pvalue)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    assert found.replications == 50
+
+
+def test_paired_samples_without_spread_and_single_ones():
+    same = np.ones(5)
+    assert compare(same, same).p_value == 1.0
+    assert compare(same + 1, same).p_value == 0.0
+    alone = compare(np.array([3.0]), np.array([1.0]))
+    assert (alone.difference, alone.low, alone.p_value) == (2.0, -np.inf, 1.0)
+
+
+def test_the_table_has_a_row_for_each_policy_metric_and_checkpoint(curves):
+    frame = curves.to_pandas()
+    assert list(frame.columns) == ["policy", "round", "metric", "mean", "std_error", "replications"]
+    assert len(frame) == 2 * 2 * 2
+    row = frame[(frame["policy"] == "A") & (frame["metric"] == "error") & (frame["round"] == 20)]
+    assert row["mean"].item() == curves.mean("A", "error")[1]
+    assert curves.to_arrow().num_rows == 8
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: c.mean("C", "regret"), "policy must be one of A, B; got 'C'"),
+        (lambda c: c.mean("A", "regrets"), r"metric must be .* \(did you mean 'regret'\?\)"),
+        (
+            lambda c: c.paired("A", "B", metric="regret", round=15),
+            "round must be one of the checkpoints 10, 20, got 15",
+        ),
+        (lambda c: c.plot("nothing"), "metric must be one of regret, error; got 'nothing'"),
+    ],
+)
+def test_what_is_not_there_is_named(curves, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(curves)

@@ -1,0 +1,201 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from keyhole import simulate
+from keyhole.core import engine
+from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
+
+PROBLEM = Problem(means=[0.2, 0.45, 0.55, 0.9], threshold=0.5)
+
+
+def play(policies=None, **change):
+    arguments = {"horizon": 100, "replications": 30, "seed": 3, "checkpoints": [10, 50, 100]}
+    return simulate(PROBLEM, policies or [LSA()], **(arguments | change))
+
+
+def same(a, b, label="LSA(alpha=1.35)"):
+    return all(np.array_equal(a.values(label, m), b.values(label, m)) for m in a.metrics)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5, 40])
+def test_threads_change_nothing(threads):
+    assert same(play(threads=1), play(threads=threads))
+
+
+def test_other_policies_change_nothing():
+    assert same(play(), play([LSA(alpha=0.5), LSA(), LSA(alpha=4)]))
+
+
+def test_more_replications_only_add_some():
+    few, many = play(replications=7), play(replications=30)
+    label = few.labels[0]
+    for metric in few.metrics:
+        assert np.array_equal(few.values(label, metric), many.values(label, metric)[:, :7])
+
+
+def test_checkpoints_only_choose_what_is_shown():
+    all_of_them = play(checkpoints=range(1, 101)).values("LSA(alpha=1.35)", "aggregate_regret")
+    some = play().values("LSA(alpha=1.35)", "aggregate_regret")
+    assert np.array_equal(all_of_them[[9, 49, 99]], some)
+
+
+def test_seeds_change_everything():
+    assert not same(play(), play(seed=4))
+
+
+def test_lanes_change_nothing(monkeypatch, tmp_path):
+    expected = play()
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))  # other machine code, another cache
+    monkeypatch.setattr("keyhole.core.cache._compiled", {})
+    monkeypatch.setattr(engine, "LANES", 3)
+    assert same(expected, play())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"horizon": 0}, "horizon must be at least 1, got 0"),
+        ({"horizon": 10.0}, "horizon must be a whole number, got 10.0"),
+        ({"replications": 0}, "replications must be at least 1, got 0"),
+        ({"threads": 0}, "threads must be at least 1, got 0"),
+        ({"threads": -2}, "threads must be at least 1, got -2"),
+        ({"seed": -1}, "seed must lie in"),
+        ({"checkpoints": []}, "checkpoints must have at least one entry"),
+        ({"checkpoints": [50, 10]}, "checkpoints must rise, got 10 after 50"),
+        ({"checkpoints": [50, 50]}, "checkpoints must rise, got 50 after 50"),
+        ({"checkpoints": [50, 101]}, r"checkpoints\[1\] must lie in \[1, 100\], got 101"),
+        ({"policies": []}, "policies must have at least one entry"),
+        ({"policies": [LSA(), LSA()]}, "policies must differ in their parameters"),
+        ({"policies": ["LSA"]}, "must be a policy, got 'LSA'"),
+        ({"policies": {"x": 3}}, r"policies\['x'\] must be a policy, got 3"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    policies = change.pop("policies", [LSA()])
+    with pytest.raises((TypeError, ValueError), match=message):
+        simulate(PROBLEM, policies, **({"horizon": 100, "replications": 5} | change))
+
+
+def test_a_decision_out_of_range_is_refused_before_it_does_harm():
+    class Wild(Policy):
+        class State:
+            pass
+
+        def select(p, s, t):
+            return p.arms if t == 7 else 0
+
+        def update(p, s):
+            pass
+
+        def recommend(p, s, labels):
+            pass
+
+    with pytest.raises(ValueError, match=r"Wild\(\) took a decision .* in round 7 of replication"):
+        simulate(PROBLEM, [Wild()], horizon=10, replications=9)
+
+
+def test_a_metric_that_is_no_number_is_refused():
+    class Silent(Policy):
+        class State:
+            pass
+
+        def select(p, s):
+            return 0
+
+        def update(p, s):
+            pass
+
+        def recommend(p, s, labels):
+            labels[0] = 0.0
+
+    simulate(
+        PROBLEM, [Silent()], horizon=10, replications=2
+    )  # unset labels count as wrong or right
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "def select(p, s, reward): return 0",
+            "Mine.select names 'reward'; it may name p, s, t, rng",
+        ),
+        (
+            "def select(p, s): return s.nothing",
+            "Mine in BernoulliArms cannot be compiled: .*nothing",
+        ),
+        ("def select(p, s): return len(np.zeros(3))", "a kernel cannot allocate memory"),
+    ],
+)
+def test_a_kernel_that_cannot_be_compiled_is_told_why(body, message):
+    scope = {"np": np}
+    exec(body, scope)
+    mine = type(
+        "Mine", (IndexPolicy,), {"select": scope["select"], "index": LSA.index, "alpha": 1.0}
+    )
+    with pytest.raises(TypeError, match=message):
+        simulate(PROBLEM, [mine()], horizon=10, replications=1)
+
+
+def test_memory_does_not_grow_with_the_horizon():
+    short = play(horizon=1_000, checkpoints=None, replications=4)
+    long = play(horizon=1_000_000, checkpoints=None, replications=4)
+    assert short.values("LSA(alpha=1.35)", "simple_regret").shape == (1, 4)
+    assert long.values("LSA(alpha=1.35)", "simple_regret").shape == (1, 4)
+
+
+def test_a_users_policy_runs_beside_the_built_in_ones():
+    class Flat(IndexPolicy):
+        def index(p, pulls, total):
+            return pulls
+
+    curves = play([LSA(), Flat()])
+    assert curves.mean("LSA(alpha=1.35)", "aggregate_regret")[-1] < 4
+    assert "Flat()" in curves.labels
+
+
+ENDLESS = """
+from keyhole import simulate
+from keyhole.thresholding import LSA, Problem
+problem = Problem(means=[0.2, 0.7] * 20, threshold=0.5)
+simulate(problem, [LSA()], horizon=10, replications=1)
+print("ready", flush=True)
+simulate(problem, [LSA()], horizon=10**11, replications=64)
+"""
+
+
+def test_ctrl_c_stops_within_a_second():
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(1.0)
+    pressed = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    # One second for the loop to stop; the rest for the interpreter to end on a busy machine.
+    assert time.monotonic() - pressed < 3.0
+    assert "KeyboardInterrupt" in errors
+
+
+def test_simulations_in_several_threads_do_not_disturb_each_other():
+    expected = play()
+    results = []
+    workers = [threading.Thread(target=lambda: results.append(play(threads=2))) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(results) == 3
+    assert all(same(expected, r) for r in results)
