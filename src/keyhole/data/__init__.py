@@ -1,0 +1,5 @@
+"""Real data: crowd labels that ship with the package, and a reader for your own."""
+
+from keyhole.data.labels import Labels, load_labels, read_labels_csv
+
+__all__ = ["Labels", "load_labels", "read_labels_csv"]
