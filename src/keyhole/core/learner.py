@@ -17,7 +17,7 @@ from keyhole.core.memory import Layout, allot
 from keyhole.core.policy import Policy
 from keyhole.core.saving import SavedState, read_state, write_state
 from keyhole.core.setting import Setting
-from keyhole.core.streams import POLICY, stream
+from keyhole.core.streams import POLICY, stream_key
 from keyhole.core.validate import Range, integer
 
 _INIT, _ASK, _TELL, _RECOMMEND = range(4)
@@ -68,10 +68,13 @@ class Learner:
         self.facts = policy.setting.check(policy.needs, facts)
         self.rounds = 0
         self._pending = False
-        self._rng = stream(
-            integer("seed", seed, Range(ge=0, lt=2**63)),
-            integer("replication", replication, Range(ge=0)),
-            POLICY,
+        # The first call of the compiled step turns this address into the stream it stands for.
+        self._rng = np.array(
+            [
+                integer("seed", seed, Range(ge=0, lt=2**63)),
+                integer("replication", replication, Range(ge=0)),
+            ],
+            np.uint64,
         )
         side = policy_component(type(policy))
         known = policy.parameters() | self.facts
@@ -266,6 +269,7 @@ def _build(side: Component, setting: Setting) -> Kernel:
         p, s = read_p(cells, plan[0], dims), read_s(cells, plan[1], dims)
         context = read_context(cells, plan[2], dims)
         if what == _INIT:
+            rng[0] = rng[1] = stream_key(rng[0], rng[1], POLICY)
             init(p, s, t, rng)
         elif what == _ASK:
             decision = select(p, s, t, rng, context, cells, plan[3], dims)

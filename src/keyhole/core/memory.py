@@ -19,12 +19,15 @@ from numpy.typing import NDArray
 
 from keyhole.core.argmin import argmin_size
 from keyhole.core.jit import kernel
+from keyhole.core.link import source_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Dim = int | str
 
 _CELL: Final = 8
+# Called from Python, the compiled function would be compiled once more in every process.
+_argmin_size: Final = source_of(argmin_size)
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Field:
     def extent(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape in numbers, given the integers that its names stand for."""
         shape = tuple(dims[n] if isinstance(n, str) else n for n in self.shape)
-        return (argmin_size(shape[0]),) if self.tree else shape
+        return (_argmin_size(shape[0]),) if self.tree else shape
 
 
 def per(*shape: Dim) -> FloatArray:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
@@ -11,7 +12,7 @@ from keyhole.core.kernels import Component, digest_of, tuple_of, world_component
 from keyhole.core.learner import Learner
 from keyhole.core.link import Kernel
 from keyhole.core.memory import Field, Layout, allot, borrow_float
-from keyhole.core.streams import WORLD, stream
+from keyhole.core.streams import WORLD, stream_key
 from keyhole.core.world import Problem
 
 _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
@@ -62,7 +63,7 @@ class Referee:
         self._metrics = out["metrics"]
         for name, view in inputs.items():
             view[...] = truth[name]
-        self._rng = stream(seed, replication, WORLD)
+        self._rng = np.array([seed, replication], np.uint64)  # until the first call: see `_build`
         self._step = _compiled_step(side, len(self.metrics))
         self._run(_INIT)
 
@@ -132,6 +133,7 @@ def _build(side: Component, count: int) -> Kernel:
         dims = sizes(plan)
         e, s = read_e(cells, plan[0], dims), read_s(cells, plan[1], dims)
         if what == _INIT:
+            rng[0] = rng[1] = stream_key(rng[0], rng[1], WORLD)
             init(e, s, t, rng)
         elif what == _OBSERVE:
             seen = observe(e, s, t, rng, cells, plan[2], dims)

@@ -1,0 +1,194 @@
+"""The compile cache, as separate processes see it."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+SCRIPT = """
+import json, sys, time
+import keyhole.core.cache as cache
+import numba.core.compiler
+compiled = []
+real = numba.core.compiler.compile_extra
+def counting(*args, **kwargs):
+    compiled.append(1)
+    return real(*args, **kwargs)
+numba.core.compiler.compile_extra = counting
+from keyhole import simulate
+from keyhole.thresholding import Problem
+import {module} as mine
+problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+began = time.perf_counter()
+curves = simulate(problem, [mine.Mine()], horizon=40, replications=20, seed=1)
+print(json.dumps({{
+    "compiled": len(compiled),
+    "seconds": time.perf_counter() - began,
+    "regret": curves.values("Mine()", "aggregate_regret").tolist(),
+}}))
+"""
+
+POLICY = """
+from keyhole.thresholding import IndexPolicy
+import helper
+
+SCALE = {scale}
+
+class Mine(IndexPolicy):
+    def index(p, pulls, total):
+        return SCALE * helper.distance(p, pulls, total) {sign} 0.1 * pulls
+"""
+
+HELPER = """
+from numba import njit
+
+@njit
+def distance(p, pulls, total):
+    return {distance}
+"""
+
+
+class Workshop:
+    """A folder with a user's policy, and a cache folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.cache = folder / "cache"
+        self.write()
+
+    def write(self, *, scale=1.0, sign="+", distance="abs(total - p.threshold * pulls)"):
+        (self.folder / "policy.py").write_text(POLICY.format(scale=scale, sign=sign))
+        (self.folder / "helper.py").write_text(HELPER.format(distance=distance))
+
+    def run(self, **environment):
+        import json
+
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", SCRIPT.format(module="policy")],
+            cwd=self.folder,
+            env=os.environ | {"KEYHOLE_CACHE_DIR": str(self.cache)} | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    """Return a workshop whose policy has been compiled, and what that gave."""
+    workshop = Workshop(tmp_path_factory.mktemp("workshop"))
+    return workshop, workshop.run()
+
+
+def test_a_second_process_compiles_nothing(warm):
+    workshop, first = warm
+    again = workshop.run()
+    assert first["compiled"] > 0
+    assert again["compiled"] == 0
+    assert again["regret"] == first["regret"]
+    assert again["seconds"] < first["seconds"] / 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"sign": "-"}, {"scale": 3.0}, {"distance": "(total - p.threshold * pulls) ** 2"}],
+    ids=["the policy", "a constant", "a helper in another module"],
+)
+def test_a_changed_source_is_noticed_and_the_old_one_still_known(warm, change):
+    workshop, first = warm
+    try:
+        workshop.write(**change)
+        changed = workshop.run()
+        assert changed["compiled"] > 0
+        assert changed["regret"] != first["regret"]
+    finally:
+        workshop.write()
+    back = workshop.run()
+    assert back["compiled"] == 0
+    assert back["regret"] == first["regret"]
+
+
+def test_a_folder_that_cannot_be_written_only_costs_time(warm):
+    workshop, first = warm
+    blocked = workshop.folder / "file"
+    blocked.write_text("not a folder")
+    found = workshop.run(KEYHOLE_CACHE_DIR=str(blocked / "below"))
+    assert found["compiled"] > 0
+    assert found["regret"] == first["regret"]
+
+
+def test_damaged_files_are_compiled_anew(warm):
+    workshop, first = warm
+    for path in workshop.cache.iterdir():
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    again = workshop.run()
+    assert again["compiled"] > 0
+    assert again["regret"] == first["regret"]
+    assert workshop.run()["compiled"] == 0
+
+
+def test_a_script_and_standard_input_can_define_policies(tmp_path):
+    script = textwrap.dedent(
+        """
+        from keyhole import simulate
+        from keyhole.thresholding import IndexPolicy, Problem
+
+        class Mine(IndexPolicy):
+            def index(p, pulls, total):
+                return helper(pulls)
+
+        def helper(pulls):
+            return pulls
+
+        problem = Problem(means=[0.2, 0.7], threshold=0.5)
+        print(simulate(problem, [Mine()], horizon=20, replications=3).labels[0])
+        learner = Mine().learner(arms=2, threshold=0.5)
+        print(learner.ask())
+        """
+    )
+    (tmp_path / "script.py").write_text(script)
+    for command, source in (([sys.executable, "script.py"], None), ([sys.executable, "-"], script)):
+        done = subprocess.run(
+            command, input=source, cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert done.stdout == "Mine()\n0\n", done.stderr
+
+
+def test_a_helper_defined_anew_is_noticed_within_a_process():
+    from keyhole.thresholding import IndexPolicy
+
+    scope = {"IndexPolicy": IndexPolicy, "__name__": "cell"}
+    exec(
+        "def helper(pulls): return pulls\n"
+        "class Mine(IndexPolicy):\n"
+        "    def index(p, pulls, total): return helper(pulls)\n",
+        scope,
+    )
+    mine = scope["Mine"]
+    first, second = mine().learner(arms=2, threshold=0.5), None
+    exec("def helper(pulls): return -pulls", scope)  # as a notebook cell run again does
+    second = mine().learner(arms=2, threshold=0.5)
+    asked = []
+    for learner in (first, second):
+        for _ in range(2):
+            learner.ask()
+            learner.tell(1)
+        learner.ask()
+        learner.tell(1)
+        asked.append(learner.ask())
+    assert asked == [1, 0]
+
+
+def test_importing_is_quick():
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import keyhole"], check=True)
+    once = time.perf_counter() - began
+    bare = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import numba"], check=True)
+    bare = time.perf_counter() - bare
+    assert once < 3 * bare + 0.5  # numba is what takes the time
