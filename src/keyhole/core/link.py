@@ -77,6 +77,7 @@ def fingerprint(function: Kernel) -> str:
 
     Examples
     --------
+    >>> __name__ = "example"  # not a part of Keyhole
     >>> def double(x):
     ...     return 2 * x
     >>> before = fingerprint(double)

@@ -36,10 +36,11 @@ class Range:
 
     def __contains__(self, value: float) -> bool:
         """Return whether a value is allowed."""
+        low = -math.inf if self.ge is None else self.ge
+        high = math.inf if self.le is None else self.le
         return (
-            (self.ge is None or value >= self.ge)
+            low <= value <= high
             and (self.gt is None or value > self.gt)
-            and (self.le is None or value <= self.le)
             and (self.lt is None or value < self.lt)
         )
 
@@ -82,7 +83,9 @@ def number(name: str, value: Any, allowed: Range = ANY) -> float:
     Traceback (most recent call last):
     ValueError: alpha must be above 0, got -1
     """
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+    if type(value) is not float and (  # the common case first: a learner is told one a round
+        isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number)
+    ):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not math.isfinite(value) or float(value) not in allowed:
         raise ValueError(f"{name} must {allowed}, got {value}")

@@ -5,8 +5,18 @@ the threshold divides the arms, and the reward of every pull is seen.
 """
 
 from keyhole.thresholding.learner import Learner
-from keyhole.thresholding.policies import LSA
+from keyhole.thresholding.policies import APT, LSA, UCBE, KnownGaps, Uniform
 from keyhole.thresholding.problem import Problem
 from keyhole.thresholding.setting import IndexPolicy, Policy
 
-__all__ = ["LSA", "IndexPolicy", "Learner", "Policy", "Problem"]
+__all__ = [
+    "APT",
+    "LSA",
+    "UCBE",
+    "IndexPolicy",
+    "KnownGaps",
+    "Learner",
+    "Policy",
+    "Problem",
+    "Uniform",
+]

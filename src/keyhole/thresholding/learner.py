@@ -1,10 +1,14 @@
 """A thresholding policy at work: ask for an arm, tell its reward."""
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.core.learner import Learner as CoreLearner
 from keyhole.core.validate import Range, number
+
+_UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner(CoreLearner):
@@ -34,7 +38,8 @@ class Learner(CoreLearner):
             From 0. Asking again before `tell` gives the same arm.
         """
         self._ask()
-        return int(self._decision["arm"][()])
+        arm: int = self._decision["arm"].item()
+        return arm
 
     def tell(self, reward: float) -> None:
         """Report the reward of the arm last asked for.
@@ -52,7 +57,7 @@ class Learner(CoreLearner):
             If the reward is not allowed. Nothing changes then; tell again.
         """
         self._expect_feedback()
-        self._feedback["reward"][()] = number("reward", reward, Range(ge=0, le=1))
+        self._feedback["reward"][()] = number("reward", reward, _UNIT)
         self._tell()
 
     def recommend(self) -> NDArray[np.bool_]:

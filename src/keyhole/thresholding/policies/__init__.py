@@ -1,5 +1,9 @@
 """The policies of the thresholding bandit, one file an algorithm."""
 
+from keyhole.thresholding.policies.apt import APT
+from keyhole.thresholding.policies.known_gaps import KnownGaps
 from keyhole.thresholding.policies.lsa import LSA
+from keyhole.thresholding.policies.ucbe import UCBE
+from keyhole.thresholding.policies.uniform import Uniform
 
-__all__ = ["LSA"]
+__all__ = ["APT", "LSA", "UCBE", "KnownGaps", "Uniform"]

@@ -1,0 +1,61 @@
+"""Uniform sampling."""
+
+from keyhole.core.memory import counts, per
+from keyhole.thresholding.setting import Policy
+
+
+class Uniform(Policy):
+    r"""Pull the arms in turn.
+
+    The baseline that every other policy has to beat.
+
+    In round t pull
+
+    .. math:: i_t = (t - 1) \bmod K
+
+    Notes
+    -----
+    Setting: thresholding bandit; anytime.
+
+    Feedback: the reward of the arm pulled, in [0, 1].
+
+    Randomness: none.
+
+    Cost per round: O(1).
+
+    Departures from the paper: none. The paper pulls "sequentially from 1 to K until budget T is
+    reached", read as round robin.
+
+    References
+    ----------
+    Tao, Blanco, Peng and Zhou (2019), "Thresholding Bandit with Optimal Aggregate Regret",
+    NeurIPS; section 5.
+
+    Examples
+    --------
+    >>> learner = Uniform().learner(arms=2, threshold=0.5)
+    >>> for reward in (1.0, 0.0, 1.0):
+    ...     arm = learner.ask()
+    ...     learner.tell(reward)
+    >>> learner.ask()
+    1
+    """
+
+    class State:
+        """Pulls and summed rewards of each arm, and the arm whose turn it is."""
+
+        pulls = per("arms")
+        totals = per("arms")
+        turn = counts()
+
+    def select(p, s: State) -> int:
+        """Return the arm whose turn it is."""
+        # A counter, since a division by K would cost more than the rest of the round.
+        arm = s.turn[0]
+        s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
+        return arm
+
+    def update(p, s: State, arm: int, reward: float) -> None:
+        """Count the pull."""
+        s.pulls[arm] += 1.0
+        s.totals[arm] += reward

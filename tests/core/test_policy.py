@@ -1,0 +1,104 @@
+import json
+import math
+import pickle
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyhole import parameter
+from keyhole.thresholding import LSA, UCBE, IndexPolicy, Policy
+
+
+class Two(IndexPolicy):
+    """Has a whole and a real parameter, one of them without a default."""
+
+    length: int = parameter(ge=1)
+    weight: float = parameter(0.5, gt=0, le=1)
+
+    def index(p, pulls, total):
+        return pulls
+
+
+def test_parameters_are_given_by_place_or_name():
+    assert Two(3) == Two(length=3, weight=0.5) == Two(3, 0.5)
+    assert UCBE(4) == UCBE(b=4.0)
+
+
+def test_a_policy_prints_as_the_call_that_makes_it():
+    assert repr(Two(3, 0.25)) == "Two(length=3, weight=0.25)"
+    assert repr(LSA(alpha=2)) == "LSA(alpha=2)"
+    assert repr(UCBE(-1)) == "UCBE(b=-1)"
+
+
+@given(alpha=st.floats(1e-300, 1e300, exclude_min=True))
+def test_parameters_survive_json_toml_and_repr(alpha):
+    policy = LSA(alpha=alpha)
+    values = policy.parameters()
+    assert LSA.from_parameters(json.loads(json.dumps(values))) == policy
+    assert LSA.from_parameters(tomllib.loads(f"alpha = {values['alpha']!r}")) == policy
+    assert eval(repr(policy), {"LSA": LSA}) == policy
+    assert hash(LSA(alpha=alpha)) == hash(policy)
+
+
+def test_policies_can_be_pickled():
+    assert pickle.loads(pickle.dumps(LSA(alpha=3))) == LSA(alpha=3)
+
+
+def test_a_policy_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        LSA().alpha = 2.0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LSA(alpha=0), "alpha must be above 0, got 0"),
+        (lambda: LSA(alpha=-1.5), "alpha must be above 0, got -1.5"),
+        (lambda: LSA(alpha=math.nan), "alpha must be above 0, got nan"),
+        (lambda: LSA(alpha="x"), "alpha must be a number, got 'x'"),
+        (lambda: Two(0), "length must be at least 1, got 0"),
+        (lambda: Two(1.0), "length must be a whole number, got 1.0"),
+        (lambda: Two(1, 1.5), r"weight must lie in \(0, 1\], got 1.5"),
+        (
+            lambda: LSA.from_parameters({"alhpa": 1}),
+            r"parameter of LSA must be one of alpha; got 'alhpa' \(did you mean 'alpha'\?\)",
+        ),
+        (lambda: Two.from_parameters({"weight": 1}), "Two needs the parameter 'length'"),
+    ],
+)
+def test_bad_parameters_are_named(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
+
+
+def test_needs_must_be_facts_of_the_setting():
+    with pytest.raises(ValueError, match=r"Odd.needs must be one of .*got 'horizn'"):
+
+        class Odd(Policy):
+            needs = ("horizn",)
+
+
+def test_the_state_is_made_of_arrays():
+    class Odd(Policy):
+        class State:
+            pulls = 3
+
+        def select(p):
+            return 0
+
+        def update(p):
+            pass
+
+    with pytest.raises(
+        TypeError, match=r"State.pulls must be made with per, counts or keys, got 3"
+    ):
+        Odd().learner(arms=2, threshold=0.5)
+
+
+def test_missing_and_wrong_facts_are_named():
+    with pytest.raises(TypeError, match=r"horizon \(the budget: rounds in all\) must be given"):
+        UCBE(0).learner(arms=2, threshold=0.5, hardness=3.0)
+    with pytest.raises(ValueError, match="hardness must be above 0, got 0"):
+        UCBE(0).learner(arms=2, threshold=0.5, hardness=0, horizon=10)
