@@ -13,7 +13,7 @@ import json
 import math
 import os
 import sys
-import tempfile
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -161,15 +161,15 @@ def write_atomically(path: Path, data: bytes) -> None:
     OSError
         If it cannot be written; a file that was there before is still there.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with draft.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        os.replace(draft, path)
     except BaseException:
-        os.unlink(name)
+        draft.unlink(missing_ok=True)
         raise
 
 

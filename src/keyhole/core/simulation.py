@@ -1,7 +1,7 @@
 """Simulation: policies x replications, spread over threads."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,7 +24,7 @@ from keyhole.core.kernels import Component, policy_component, world_component
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.policy import Policy
-from keyhole.core.progress import bar
+from keyhole.core.progress import Report, bar
 from keyhole.core.validate import Range, integer
 from keyhole.core.world import Problem
 
@@ -32,9 +32,6 @@ from keyhole.core.world import Problem
 _PIECES_PER_THREAD: Final = 8
 _POLL_SECONDS: Final = 0.1
 _MAX_SEED: Final = 2**63
-
-Report = Callable[[str, int, int], None]
-"""Told, every now and then: the policy's label, rounds played so far, rounds in all."""
 
 
 def simulate(
@@ -172,6 +169,7 @@ class Plan:
             check_checkpoints(checkpoints, horizon),
             integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
         )
+        plan._check_budgets()
         for label, policy in plan.policies.items():
             if policy.setting.name != problem.setting.name:
                 raise ValueError(
@@ -181,6 +179,15 @@ class Plan:
             for budget, _ in plan.runs(policy):
                 plan.facts(policy, budget)
         return plan
+
+    def _check_budgets(self) -> None:
+        if self.problem.setting.budgeted:
+            arms = self.problem.fact("arms")
+            if self.checkpoints[0] < arms:
+                raise ValueError(
+                    f"every budget (checkpoint) must be at least the number of arms, {arms}; "
+                    f"got {self.checkpoints[0]}"
+                )
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -1,0 +1,56 @@
+"""Crowd labels as a thresholding bandit: which items does the crowd call 1?"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from keyhole.data.labels import Labels, load_labels
+
+if TYPE_CHECKING:
+    from keyhole.thresholding import Problem
+
+
+def crowd(labels: str | Labels, threshold: float = 0.5) -> "Problem":
+    """Make a problem in which an arm is an item, and a pull buys one label of it.
+
+    A pull draws one of the item's recorded labels, with replacement: an arm's mean is the share
+    of its labels that are 1, known exactly. A policy spends the budget; an item is right if it
+    lands on the crowd's side of the threshold. Items on the threshold itself count as right
+    either way. Where right answers are known, the metric ``gold_agreement`` is added.
+
+    Parameters
+    ----------
+    labels : str or Labels
+        The name of a set that ships with the package (see `load_labels`), or labels of your own
+        (see `read_labels_csv`).
+    threshold : float, default 0.5
+        In (0, 1).
+
+    Returns
+    -------
+    keyhole.thresholding.Problem
+        The problem, its arms in the order of the items.
+
+    Raises
+    ------
+    ValueError
+        If there is no such set (the nearest is suggested), or the threshold is not allowed.
+
+    Examples
+    --------
+    >>> problem = crowd("bluebirds")
+    >>> problem.arms, int(problem.labels.sum())
+    (108, 32)
+    >>> problem.world.metrics
+    ('aggregate_regret', 'simple_regret', 'gold_agreement')
+    """
+    from keyhole.thresholding import Problem
+
+    if isinstance(labels, str):
+        labels = load_labels(labels)
+    samples = [
+        np.repeat([1.0, 0.0], [ones, count - ones])
+        for ones, count in zip(labels.ones, labels.counts, strict=True)
+    ]
+    gold = [None if label < 0 else bool(label) for label in labels.gold]
+    return Problem.replay(samples, threshold, gold=gold if labels.has_gold else None)

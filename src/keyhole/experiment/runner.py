@@ -1,0 +1,191 @@
+"""Playing a spec into a run folder, block by block."""
+
+import hashlib
+import json
+import platform
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from keyhole.core.cache import core_digest
+from keyhole.core.curves import Curves
+from keyhole.core.engine import LANES
+from keyhole.core.kernels import policy_component, world_component
+from keyhole.core.memory import FloatArray
+from keyhole.core.progress import Report, bar
+from keyhole.core.simulation import Plan
+from keyhole.experiment.spec import Spec
+from keyhole.experiment.store import (
+    FORMAT,
+    VERSION,
+    Run,
+    open_run,
+    read_block,
+    read_provenance,
+    values_table,
+    write_json,
+    write_table,
+)
+
+# Rounds in a block: about half a second of work, which is what a killed run loses.
+_BLOCK_ROUNDS: Final = 30_000_000
+_PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
+
+
+def run(
+    spec: Spec,
+    out: str | Path,
+    *,
+    threads: int | None = None,
+    progress: bool = False,
+    command: str = "",
+) -> Run:
+    """Play a spec into a folder, or finish what an earlier call began there.
+
+    What is guaranteed: however often the run is killed and started again, and whatever `threads`
+    is, the Parquet files end with the same content; every file is complete or absent.
+
+    Parameters
+    ----------
+    spec : Spec
+        The experiment.
+    out : str or Path
+        The run folder; made if need be.
+    threads : int, optional
+        At least 1; by default one for each processor.
+    progress : bool, default False
+        Whether to show progress on standard error.
+    command : str, optional
+        What the user typed, for the record.
+
+    Returns
+    -------
+    Run
+        The finished run.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds something else, or a run of another spec or other code.
+    OSError
+        If a file cannot be written; what was finished is kept.
+    """
+    folder, plan = Path(out), spec.plan
+    digest = run_digest(spec)
+    provenance = _begin(folder, spec, digest, command)
+    if provenance["finished"] is None:
+        with bar(progress) as report:
+            values = {
+                label: _play(folder, plan, i, label, spec.replications, threads, report)
+                for i, label in enumerate(plan.policies)
+            }
+        _finish(folder, plan, values)
+        write_json(folder / "run.json", provenance | {"finished": _now()})
+        shutil.rmtree(folder / "blocks", ignore_errors=True)
+    return open_run(folder)
+
+
+def run_digest(spec: Spec) -> str:
+    """Return a digest of all that decides a run's results: spec, problem, policies, code."""
+    plan = spec.plan
+    table = spec.model_dump(mode="json", exclude={"title"})
+    truth = {name: np.asarray(value).tolist() for name, value in plan.problem.truth().items()}
+    code = [policy_component(type(policy)).digest for policy in plan.policies.values()]
+    world = world_component(plan.problem.world).digest
+    versions = [version(package) for package in ("numba", "numpy")]
+    text = json.dumps([table, truth, code, world, core_digest(), versions], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any]:
+    """Return the provenance of the run in the folder, begun now or earlier."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if not folder.is_dir():
+            raise ValueError(f"out must be a folder, got the file {folder}")
+        found = read_provenance(folder)
+        if found["digest"] != digest:
+            raise ValueError(
+                f"{folder} holds a run of another spec, or of another version of the code; "
+                "choose another folder"
+            )
+        return found
+    folder.mkdir(parents=True, exist_ok=True)
+    provenance = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": spec.name,
+        "digest": digest,
+        "seed": spec.seed,
+        "command": command,
+        "versions": {package: version(package) for package in _PACKAGES},
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "started": _now(),
+        "finished": None,
+    }
+    write_json(folder / "spec.json", spec.model_dump(mode="json", exclude_none=True))
+    write_json(folder / "run.json", provenance)
+    return provenance
+
+
+def _play(
+    folder: Path,
+    plan: Plan,
+    number: int,
+    label: str,
+    replications: int,
+    threads: int | None,
+    report: Report | None,
+) -> FloatArray:
+    """Return one policy's values, playing the blocks that are not in the folder yet."""
+    blocks = folder / "blocks"
+    blocks.mkdir(exist_ok=True)
+    rounds = plan.rounds(plan.policies[label])
+    parts = []
+    for part in _blocks(replications, rounds):
+        path = blocks / f"{number:02d}-{part.start:08d}.parquet"
+        values = read_block(path, plan.metrics, len(plan.checkpoints), len(part))
+        if values is None:
+            values = plan.play(
+                label, part, threads=threads, report=_shifted(report, part, replications, rounds)
+            )
+            write_table(
+                path, values_table(plan.metrics, plan.checkpoints, values, part.start, label)
+            )
+        parts.append(values)
+    return np.concatenate(parts, axis=2)
+
+
+def _blocks(replications: int, rounds: int) -> Iterator[range]:
+    size = max(1, _BLOCK_ROUNDS // (rounds * LANES)) * LANES
+    for first in range(0, replications, size):
+        yield range(first, min(first + size, replications))
+
+
+def _shifted(report: Report | None, part: range, replications: int, rounds: int) -> Report | None:
+    """Return a report for one block that speaks of all of them."""
+    if report is None:
+        return None
+    return lambda label, played, _: report(
+        label, part.start * rounds + played, replications * rounds
+    )
+
+
+def _finish(folder: Path, plan: Plan, values: dict[str, FloatArray]) -> None:
+    tables = [
+        values_table(plan.metrics, plan.checkpoints, array, 0, label)
+        for label, array in values.items()
+    ]
+    write_table(folder / "values.parquet", pa.concat_tables(tables))
+    curves = Curves(plan.checkpoints, plan.metrics, values)
+    write_table(folder / "curves.parquet", curves.to_arrow())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,188 @@
+"""The spec of an experiment: a TOML file, checked."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from keyhole.core.policy import Policy
+from keyhole.core.simulation import Plan
+from keyhole.core.validate import choice
+from keyhole.core.world import Problem
+from keyhole.experiment.rooms import make_policy, make_problem
+
+Count = Annotated[int, Field(ge=1, strict=True)]
+
+
+class Spacing(BaseModel):
+    """Checkpoints by number.
+
+    Attributes
+    ----------
+    count : int
+        How many, at least 1; fewer remain where rounding makes some equal.
+    spacing : {"linear", "log"}
+        Evenly in rounds, or in their logarithm; the last is the horizon.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    count: Count
+    spacing: Literal["linear", "log"] = "linear"
+
+    def rounds(self, first: int, horizon: int) -> list[int]:
+        """Return the checkpoints, none of them before round `first`."""
+        if self.spacing == "linear":
+            points = horizon * np.arange(1, self.count + 1) / self.count
+        else:
+            points = np.geomspace(first, horizon, self.count + 1)[1:]
+        return sorted({max(first, int(p)) for p in points.round()})
+
+
+class Spec(BaseModel):
+    """An experiment: a problem, policies, and how long and how often they play.
+
+    Attributes
+    ----------
+    name : str
+        A short name.
+    title : str
+        A line for figures and reports; by default the name.
+    seed : int
+        From 0, below 2**63.
+    replications, horizon : int
+        At least 1.
+    checkpoints : list of int, or Spacing
+        By default the horizon alone.
+    problem : dict
+        The table ``[problem]``.
+    policy : list of dict
+        The tables ``[[policy]]``.
+    folder : Path
+        What paths in the spec are relative to; not a part of it.
+
+    Examples
+    --------
+    >>> spec = Spec.from_text('''
+    ... name = "small"
+    ... replications = 10
+    ... horizon = 100
+    ... [problem]
+    ... setting = "thresholding"
+    ... means = [0.2, 0.7]
+    ... threshold = 0.5
+    ... [[policy]]
+    ... name = "LSA"
+    ... ''')
+    >>> spec.plan.checkpoints, list(spec.plan.policies)
+    ((100,), ['LSA(alpha=1.35)'])
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: Annotated[str, Field(min_length=1)]
+    title: str = ""
+    seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)] = 0
+    replications: Count
+    horizon: Count
+    checkpoints: Spacing | list[Annotated[int, Field(strict=True)]] | None = None
+    problem: dict[str, Any]
+    policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    folder: Annotated[Path, Field(exclude=True)] = Path()
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Read a spec.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it is not TOML, or not a valid spec; the message names file, field and value.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise FileNotFoundError(f"there is no file {path}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} cannot be read: {error}") from error
+        try:
+            return cls.from_text(text, folder=path.parent)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    @classmethod
+    def from_text(cls, text: str, *, folder: Path = Path()) -> Self:
+        """Read a spec from TOML text; errors as in `from_file`."""
+        try:
+            return cls.from_table(tomllib.loads(text), folder=folder)
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"not valid TOML: {error}") from error
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
+        """Make a spec from a dict of the same form; errors as in `from_file`."""
+        for name in table:
+            choice("entry", name, [n for n in cls.model_fields if n != "folder"])
+        try:
+            spec = cls(**table, folder=folder)
+        except ValidationError as error:
+            raise ValueError(_first(error)) from None
+        _ = spec.plan  # everything else is checked where it is made
+        return spec
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The experiment, ready to be played."""
+        problem = self._problem()
+        checkpoints = self.checkpoints
+        if isinstance(checkpoints, Spacing):
+            first = problem.fact("arms") if problem.setting.budgeted else 1
+            checkpoints = checkpoints.rounds(min(first, self.horizon), self.horizon)
+        return Plan.make(
+            problem,
+            self._policies(problem),
+            horizon=self.horizon,
+            checkpoints=checkpoints,
+            seed=self.seed,
+        )
+
+    def _problem(self) -> Problem:
+        try:
+            return make_problem(self.problem, self.folder)
+        except (TypeError, ValueError, FileNotFoundError) as error:
+            raise ValueError(f"problem.{error}") from error
+
+    def _policies(self, problem: Problem) -> dict[str, Policy]:
+        policies: dict[str, Policy] = {}
+        for i, entry in enumerate(self.policy):
+            table = dict(entry)
+            label = table.pop("label", None)
+            try:
+                policy = make_policy(table, problem.setting.name, self.folder)
+            except (TypeError, ValueError, FileNotFoundError) as error:
+                raise ValueError(f"policy[{i}].{error}") from error
+            label = repr(policy) if label is None else label
+            if not isinstance(label, str) or not label or label in policies:
+                raise ValueError(f"policy[{i}].label must be a text of its own, got {label!r}")
+            policies[label] = policy
+        return policies
+
+
+def _first(error: ValidationError) -> str:
+    """Return the first complaint as field, what is allowed, and value."""
+    problem = error.errors()[0]
+    path = ""
+    for part in problem["loc"]:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif part not in ("Spacing", "list[constrained-int]"):
+            path += f".{part}" if path else str(part)
+    if problem["type"] == "missing":
+        return f"{path} must be given"
+    what = problem["msg"].removeprefix("Input should ").removeprefix("Value error, ")
+    return f"{path} must {what}, got {problem['input']!r}"

@@ -1,0 +1,199 @@
+"""The run folder: what it holds, written so that it is complete or absent.
+
+A run folder has ``run.json`` (what was run, by what), ``spec.json`` (the spec), ``blocks/`` (the
+replications played so far, while the run goes on), ``values.parquet`` (every metric in every
+replication), ``curves.parquet`` (means and standard errors), the figures and ``report.html``.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from keyhole.core.curves import Curves
+from keyhole.core.memory import FloatArray
+from keyhole.core.saving import write_atomically
+
+FORMAT: Final = "keyhole-run"
+VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it lies.
+    spec : dict
+        The spec, as a table.
+    provenance : dict
+        Versions, seed, command and the like.
+    curves : Curves
+        The results.
+    """
+
+    folder: Path
+    spec: dict[str, Any]
+    provenance: dict[str, Any]
+    curves: Curves
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file in one step."""
+    write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Return what ``run.json`` says.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder.
+    ValueError
+        If the folder is not a run of Keyhole's, or a newer one than this version can read.
+    """
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}")
+    try:
+        content = json.loads((folder / "run.json").read_bytes())
+        found = content["format"], content["version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
+    if found != (FORMAT, VERSION):
+        raise ValueError(f"{folder} is not a run folder that this version can read: {found}")
+    result: dict[str, Any] = content
+    return result
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file in one step."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    write_atomically(path, sink.getvalue().to_pybytes())
+
+
+def values_table(
+    curves_metrics: tuple[str, ...],
+    checkpoints: tuple[int, ...],
+    values: FloatArray,
+    first: int,
+    label: str,
+) -> pa.Table:
+    """Return the metrics of some replications as a table.
+
+    Parameters
+    ----------
+    curves_metrics : tuple of str
+        Names of the metrics.
+    checkpoints : tuple of int
+        The rounds.
+    values : ndarray, shape (checkpoints, metrics, replications)
+        The metrics.
+    first : int
+        The first replication.
+    label : str
+        The policy.
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns policy, round, replication, then one for each metric; a row for each checkpoint
+        and replication.
+    """
+    count = values.shape[2]
+    rows = len(checkpoints) * count
+    columns: dict[str, Any] = {
+        "policy": pa.array([label] * rows, pa.string()),
+        "round": np.repeat(np.array(checkpoints, np.int64), count),
+        "replication": np.tile(np.arange(first, first + count, dtype=np.int64), len(checkpoints)),
+    }
+    for m, metric in enumerate(curves_metrics):
+        columns[metric] = np.ascontiguousarray(values[:, m, :]).ravel()
+    return pa.table(columns)
+
+
+def array_of(table: pa.Table, metrics: tuple[str, ...], checkpoints: int) -> FloatArray:
+    """Return a table of `values_table` as an array (checkpoints, metrics, replications)."""
+    columns = [table.column(metric).to_numpy().reshape(checkpoints, -1) for metric in metrics]
+    return np.stack(columns, axis=1)
+
+
+def read_block(
+    path: Path, metrics: tuple[str, ...], checkpoints: int, count: int
+) -> FloatArray | None:
+    """Return the values of a finished block, or None if there is none that is whole."""
+    try:
+        table = pq.read_table(path)
+        values = array_of(table, metrics, checkpoints)
+    except (OSError, ValueError, KeyError, pa.ArrowInvalid):
+        return None
+    return values if values.shape == (checkpoints, len(metrics), count) else None
+
+
+def open_run(path: str | Path) -> Run:
+    """Read a finished run.
+
+    Parameters
+    ----------
+    path : str or Path
+        The run folder.
+
+    Returns
+    -------
+    Run
+        Spec, provenance and results.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder.
+    ValueError
+        If it is not a run folder, or the run has not been finished.
+    """
+    folder = Path(path)
+    provenance = read_provenance(folder)
+    try:
+        spec = json.loads((folder / "spec.json").read_bytes())
+        table = pq.read_table(folder / "values.parquet")
+    except FileNotFoundError:
+        raise ValueError(f"{folder} holds a run that is not finished: run its spec again") from None
+    except (OSError, ValueError, pa.ArrowInvalid) as error:
+        raise ValueError(f"{folder} cannot be read: {error}") from error
+    metrics = tuple(table.column_names[3:])
+    labels = list(dict.fromkeys(table.column("policy").to_pylist()))
+    names = np.asarray(table.column("policy").to_numpy(zero_copy_only=False))
+    checkpoints = np.unique(table.column("round").to_numpy())
+    values = {
+        label: array_of(table.filter(pa.array(names == label)), metrics, len(checkpoints))
+        for label in labels
+    }
+    return Run(folder, spec, provenance, Curves(checkpoints.tolist(), metrics, values))
+
+
+def load_run(path: str | Path) -> Curves:
+    """Return the curves of a finished run.
+
+    Parameters
+    ----------
+    path : str or Path
+        The run folder, as ``keyhole run`` left it.
+
+    Returns
+    -------
+    Curves
+        What was measured.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such folder, or it holds no finished run.
+    """
+    return open_run(path).curves
