@@ -1,16 +1,12 @@
-"""Crowd labels as a thresholding bandit: which items does the crowd call 1?"""
-
-from typing import TYPE_CHECKING
+"""Crowd labels as a thresholding bandit: an arm is an item, a pull one of its labels."""
 
 import numpy as np
 
 from keyhole.data.labels import Labels, load_labels
-
-if TYPE_CHECKING:
-    from keyhole.thresholding import Problem
+from keyhole.thresholding import Problem
 
 
-def crowd(labels: str | Labels, threshold: float = 0.5) -> "Problem":
+def crowd(labels: str | Labels, threshold: float = 0.5) -> Problem:
     """Make a problem in which an arm is an item, and a pull buys one label of it.
 
     A pull draws one of the item's recorded labels, with replacement: an arm's mean is the share
@@ -44,8 +40,6 @@ def crowd(labels: str | Labels, threshold: float = 0.5) -> "Problem":
     >>> problem.world.metrics
     ('aggregate_regret', 'simple_regret', 'gold_agreement')
     """
-    from keyhole.thresholding import Problem
-
     if isinstance(labels, str):
         labels = load_labels(labels)
     samples = [

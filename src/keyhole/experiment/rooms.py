@@ -11,7 +11,7 @@ import keyhole.thresholding
 from keyhole.core.policy import Policy
 from keyhole.core.validate import choice
 from keyhole.core.world import Problem
-from keyhole.data import crowd, read_crowd
+from keyhole.data import crowd, read_labels_csv
 
 ROOMS: Final[dict[str, ModuleType]] = {"thresholding": keyhole.thresholding}
 """Every setting's room, by name."""
@@ -77,12 +77,13 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     if given[0] == "means":
         if "threshold" not in entries:
             raise ValueError("threshold must be given")
-        return keyhole.thresholding.Problem(source, **entries)
+        problem: Problem = keyhole.thresholding.Problem(source, **entries)
+        return problem
     if not isinstance(source, str):
         raise TypeError(f"{given[0]} must be a text, got {source!r}")
     if given[0] == "crowd":
         return crowd(source, **entries)
-    return read_crowd(folder / source, **entries)
+    return crowd(read_labels_csv(folder / source), **entries)
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:

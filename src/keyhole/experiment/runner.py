@@ -122,6 +122,7 @@ def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any
         "name": spec.name,
         "digest": digest,
         "seed": spec.seed,
+        "arms": spec.plan.problem.fact("arms"),
         "command": command,
         "versions": {package: version(package) for package in _PACKAGES},
         "python": platform.python_version(),

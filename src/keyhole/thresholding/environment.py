@@ -2,9 +2,9 @@
 
 from typing import ClassVar, Protocol
 
-from keyhole.core import samplers
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
+from keyhole.core.samplers import beta
 from keyhole.core.streams import Stream, seek, uniform
 from keyhole.core.world import World
 from keyhole.thresholding.setting import SETTING
@@ -74,7 +74,7 @@ class BetaArms(Arms):
 
     def draw(e, rng: Stream, arm: int) -> float:
         """Return a draw of the arm's beta law."""
-        return samplers.beta(rng, e.first[arm], e.second[arm])
+        return beta(rng, e.first[arm], e.second[arm])
 
 
 class ReplayArms(Arms):

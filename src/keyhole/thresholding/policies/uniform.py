@@ -51,7 +51,7 @@ class Uniform(Policy):
     def select(p, s: State) -> int:
         """Return the arm whose turn it is."""
         # A counter, since a division by K would cost more than the rest of the round.
-        arm = s.turn[0]
+        arm = int(s.turn[0])
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
         return arm
 

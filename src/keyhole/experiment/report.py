@@ -1,0 +1,230 @@
+"""The report: one HTML file that needs nothing else."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from keyhole.core.curves import Curves
+from keyhole.core.plot import LABELS
+from keyhole.core.saving import write_atomically
+from keyhole.experiment.plots import figure_of, picture, write_figure
+from keyhole.experiment.store import Run, open_run
+
+Status = Literal["holds", "does not hold", "undecided"]
+_SHOWN_CHECKPOINTS: Final = 10
+_STYLE: Final = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, and what the results say of it.
+
+    Attributes
+    ----------
+    claim : str
+        What is claimed.
+    source : str
+        By whom, and where.
+    status : {"holds", "does not hold", "undecided"}
+        What the results say.
+    detail : str
+        The numbers behind it.
+    """
+
+    claim: str
+    source: str
+    status: Status
+    detail: str
+
+
+def number(value: float) -> str:
+    """Return a number as reports show it: four significant digits."""
+    return f"{value:.4g}" if math.isfinite(value) else "-"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return an HTML table; all cells are escaped."""
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f'<div class="wide"><table><tr>{top}</tr>{body}</table></div>'
+
+
+def inline(figure: Figure, description: str) -> str:
+    """Return a figure as inline SVG."""
+    svg = picture(figure, "svg").decode()
+    svg = svg[svg.index("<svg") :]
+    return f'<figure role="img" aria-label="{escape(description)}">{svg}</figure>'
+
+
+def shown(curves: Curves) -> list[int]:
+    """Return the positions of at most ten checkpoints, evenly spread, the last among them."""
+    count = len(curves.checkpoints)
+    spread = np.linspace(0, count, min(count, _SHOWN_CHECKPOINTS) + 1)[1:] - 1
+    return sorted({round(p) for p in spread})
+
+
+def values_section(curves: Curves, metric: str, arms: int | None) -> str:
+    """Return the table of means with their 95 % intervals."""
+    places = shown(curves)
+    rows = []
+    for label in curves.labels:
+        mean, error = curves.mean(label, metric), curves.std_error(label, metric)
+        cells = []
+        for c in places:
+            cell = f"{number(mean[c])} ± {number(1.96 * error[c])}"
+            if arms is not None and mean[c] > 0:
+                cell += f" (ln {math.log(mean[c] / arms):.3f})"
+            cells.append(cell)
+        rows.append([label, *cells])
+    head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in places)]
+    note = "Mean ± half of the 95 % interval"
+    note += "; in brackets ln(mean / number of arms)." if arms is not None else "."
+    return f"<p>{note}</p>{table(head, rows)}"
+
+
+def paired_section(curves: Curves, metric: str) -> str:
+    """Return the table of paired differences to the first policy, at the last checkpoint."""
+    first, last = curves.labels[0], curves.checkpoints[-1]
+    rows = []
+    for label in curves.labels[1:]:
+        gap = curves.paired(label, first, metric=metric, round=last)
+        rows.append(
+            [
+                f"{label} minus {first}",
+                number(gap.difference),
+                f"[{number(gap.low)}, {number(gap.high)}]",
+                f"{gap.p_value:.2g}",
+            ]
+        )
+    if not rows:
+        return ""
+    head = ["difference", "mean", "95 % interval", "p (two-sided)"]
+    title = f"<h3>Paired over common random numbers, round {last:,}</h3>"
+    return title + table(head, rows)
+
+
+def claims_section(verdicts: Sequence[Verdict]) -> str:
+    """Return the claims, each with its verdict."""
+    if not verdicts:
+        return ""
+    rows = "".join(
+        f'<tr><td class="verdict {escape(v.status.replace(" ", "-"))}">{escape(v.status)}</td>'
+        f"<td>{escape(v.claim)}<br><small>{escape(v.source)}</small></td>"
+        f"<td>{escape(v.detail)}</td></tr>"
+        for v in verdicts
+    )
+    head = "<tr><th>verdict</th><th>claim</th><th>what was found</th></tr>"
+    return f'<h2>Claims</h2><div class="wide"><table class="claims">{head}{rows}</table></div>'
+
+
+def run_section(run: Run, metrics: Sequence[str] | None = None) -> str:
+    """Return figures and tables of one run."""
+    curves = run.curves
+    arms = arms_of(run)
+    parts = []
+    for metric in metrics or curves.metrics:
+        per_arm = arms if metric == "aggregate_regret" else None
+        title = f"{run.spec.get('title') or run.spec['name']}: {LABELS.get(metric, metric)}"
+        figure = figure_of(curves, metric, title=title, arms=per_arm)
+        parts += [
+            f"<h3>{escape(LABELS.get(metric, metric))}</h3>",
+            inline(figure, title),
+            values_section(curves, metric, per_arm),
+            paired_section(curves, metric),
+        ]
+    return "".join(parts)
+
+
+def provenance_section(runs: Sequence[Run]) -> str:
+    """Return what was run, and how to run it again."""
+    rows = []
+    for run in runs:
+        found = run.provenance
+        versions = ", ".join(f"{k} {v}" for k, v in found["versions"].items())
+        rows.append(
+            [
+                run.spec["name"],
+                str(found["seed"]),
+                f"{run.curves.replications:,}",
+                f"{versions}; Python {found['python']}; {found['system']}",
+                f"{found['started']} to {found['finished']}",
+                found["command"],
+            ]
+        )
+    head = ["run", "seed", "replications", "versions", "when", "command"]
+    return f"<h2>Provenance</h2>{table(head, rows)}"
+
+
+def page(title: str, body: str) -> str:
+    """Return a whole page."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
+        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>\n"
+    )
+
+
+def arms_of(run: Run) -> int | None:
+    """Return the number of arms of a run's problem, as its provenance has it."""
+    arms = run.provenance.get("arms")
+    return int(arms) if arms else None
+
+
+def write_report(
+    folder: str | Path, *, title: str | None = None, verdicts: Sequence[Verdict] = ()
+) -> Path:
+    """Write figures and ``report.html`` of a finished run.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The run folder.
+    title : str, optional
+        By default the spec's.
+    verdicts : sequence of Verdict
+        Claims to show.
+
+    Returns
+    -------
+    Path
+        The report.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If the folder holds no finished run.
+    """
+    run = open_run(folder)
+    metric = run.curves.metrics[0]
+    name = title or run.spec.get("title") or run.spec["name"]
+    per_arm = arms_of(run) if metric == "aggregate_regret" else None
+    write_figure(figure_of(run.curves, metric, title=name, arms=per_arm), run.folder, "figure")
+    body = claims_section(verdicts) + "<h2>Results</h2>" + run_section(run)
+    body += spec_section(run.spec) + provenance_section([run])
+    path = run.folder / "report.html"
+    write_atomically(path, page(name, body).encode())
+    return path
+
+
+def spec_section(spec: dict[str, Any]) -> str:
+    """Return the spec as a table."""
+    rows = [[name, _text(value)] for name, value in spec.items() if name not in ("policy", "title")]
+    rows += [[f"policy {i + 1}", _text(entry)] for i, entry in enumerate(spec["policy"])]
+    return f"<h2>Spec</h2>{table(['entry', 'value'], rows)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} = {_text(v)}" for k, v in value.items())
+    if isinstance(value, list) and len(value) > 12:
+        return f"[{', '.join(map(str, value[:12]))}, ... {len(value)} in all]"
+    return str(value)
