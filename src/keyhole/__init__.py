@@ -1,8 +1,22 @@
 """Bandits that decide from partial feedback, compiled, from simulation to production."""
 
+from typing import TYPE_CHECKING, Any
+
 from keyhole.core.curves import Curves, Paired
 from keyhole.core.learner import Learner
 from keyhole.core.policy import parameter
 from keyhole.core.simulation import simulate
 
-__all__ = ["Curves", "Learner", "Paired", "parameter", "simulate"]
+if TYPE_CHECKING:
+    from keyhole.experiment import load_run
+
+__all__ = ["Curves", "Learner", "Paired", "load_run", "parameter", "simulate"]
+
+
+def __getattr__(name: str) -> Any:
+    # Reading a run needs Parquet and specs: half a second that simulating does not.
+    if name == "load_run":
+        from keyhole.experiment import load_run
+
+        return load_run
+    raise AttributeError(f"module 'keyhole' has no attribute {name!r}")

@@ -100,5 +100,7 @@ def plot_curves(
 
 def _keep_intervals_readable(axes: Axes) -> None:
     """Cut the axis below the lowest mean: the logarithm of an interval's end may be anything."""
-    lowest = min((float(np.min(line.get_ydata())) for line in axes.get_lines()), default=0.0)
-    axes.set_ylim(bottom=lowest - 0.6)
+    means = [np.asarray(line.get_ydata()) for line in axes.get_lines()]
+    ends = [float(mean.min()) for mean in means if mean.size]
+    if ends:
+        axes.set_ylim(bottom=min(ends) - 0.6)

@@ -1,0 +1,33 @@
+import pytest
+
+from keyhole.experiment import Spec, run
+
+TEXT = """
+name = "small"
+seed = 4
+replications = 40
+horizon = 60
+checkpoints = [20, 60]
+[problem]
+setting = "thresholding"
+means = [0.2, 0.45, 0.7]
+threshold = 0.5
+[[policy]]
+name = "LSA"
+label = "ours"
+[[policy]]
+name = "Uniform"
+"""
+
+
+@pytest.fixture
+def text():
+    return TEXT
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """Return the folder of a finished run; not to be changed."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    run(Spec.from_text(TEXT), folder, command="keyhole run small.toml")
+    return folder

@@ -1,0 +1,159 @@
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import keyhole.experiment.runner
+from keyhole import simulate
+from keyhole.experiment import Spec, load_run, run
+
+PARQUET = ("values.parquet", "curves.parquet")
+
+
+def content(folder):
+    return [(folder / name).read_bytes() for name in PARQUET]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(keyhole.experiment.runner, "_BLOCK_ROUNDS", 8 * 60)
+
+
+def test_a_run_is_what_simulate_gives(finished, text):
+    plan = Spec.from_text(text).plan
+    expected = simulate(
+        plan.problem, plan.policies, horizon=60, replications=40, seed=4, checkpoints=[20, 60]
+    )
+    found = load_run(finished)
+    assert found.labels == expected.labels
+    for label in found.labels:
+        for metric in found.metrics:
+            assert (found.values(label, metric) == expected.values(label, metric)).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_and_blocks_leave_the_same_bytes(finished, text, tmp_path, small_blocks, threads):
+    run(Spec.from_text(text), tmp_path / "run", threads=threads)
+    assert content(tmp_path / "run") == content(finished)
+
+
+def test_a_finished_run_is_not_played_again(finished, text, monkeypatch):
+    before = content(finished)
+    monkeypatch.setattr(keyhole.experiment.runner.Plan, "play", None)
+    run(Spec.from_text(text), finished)
+    assert content(finished) == before
+
+
+def test_finished_blocks_are_kept_and_damaged_ones_played_again(
+    finished, text, tmp_path, small_blocks, monkeypatch
+):
+    played = []
+    real = keyhole.experiment.runner.Plan.play
+
+    def failing(self, label, part, **kwargs):
+        played.append((label, part.start))
+        if len(played) == 4:
+            raise KeyboardInterrupt
+        return real(self, label, part, **kwargs)
+
+    monkeypatch.setattr(keyhole.experiment.runner.Plan, "play", failing)
+    with pytest.raises(KeyboardInterrupt):
+        run(Spec.from_text(text), tmp_path / "run")
+    blocks = sorted((tmp_path / "run" / "blocks").iterdir())
+    assert len(blocks) == 3
+    blocks[1].write_bytes(blocks[1].read_bytes()[:100])
+    run(Spec.from_text(text), tmp_path / "run")
+    assert played[4:6] == [("ours", 8), ("ours", 24)]
+    assert content(tmp_path / "run") == content(finished)
+
+
+@pytest.mark.parametrize("change", ["seed = 4", "0.45", "horizon = 60", 'name = "LSA"'])
+def test_a_folder_of_another_spec_is_left_alone(finished, text, change):
+    new = {
+        "seed = 4": "seed = 5",
+        "0.45": "0.46",
+        "horizon = 60": "horizon = 61",
+        'name = "LSA"': 'name = "LSA"\nalpha = 2',
+    }
+    before = content(finished)
+    with pytest.raises(ValueError, match="holds a run of another spec"):
+        run(Spec.from_text(text.replace(change, new[change], 1)), finished)
+    assert content(finished) == before
+
+
+def test_a_foreign_folder_is_left_alone(text, tmp_path):
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(ValueError, match="is not a run folder"):
+        run(Spec.from_text(text), tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
+    with pytest.raises(ValueError, match="out must be a folder, got the file"):
+        run(Spec.from_text(text), tmp_path / "thesis.txt")
+
+
+SCRIPT = """
+import sys, keyhole.experiment.runner as runner
+from keyhole.experiment import Spec, run
+runner._BLOCK_ROUNDS = 8 * 60
+spec = Spec.from_file(sys.argv[1])
+print("ready", flush=True)
+run(spec, sys.argv[2])
+"""
+
+
+def test_a_run_killed_three_times_ends_with_the_same_bytes(text, tmp_path):
+    spec = tmp_path / "spec.toml"
+    spec.write_text(text.replace("replications = 40", "replications = 1600"))
+    straight, killed = tmp_path / "straight", tmp_path / "killed"
+    run(Spec.from_file(spec), straight)
+    draw = random.Random(0)
+    unfinished = 0
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(spec), str(killed)],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(draw.uniform(0.05, 0.4))
+            process.send_signal(signal.SIGKILL)
+        unfinished += not (killed / "values.parquet").exists()
+    assert unfinished >= 2  # else the kills came too late to show anything
+    run(Spec.from_file(spec), killed)
+    assert content(killed) == content(straight)
+
+
+def full_disk(text, folder, bytes_allowed):
+    """Run in a process whose files may not grow beyond some bytes."""
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_allowed, bytes_allowed))
+
+    (folder / "spec.toml").write_text(text)
+    code = (
+        "import sys\nfrom keyhole.experiment import Spec, run\n"
+        "try:\n    run(Spec.from_file(sys.argv[1]), sys.argv[2])\n"
+        "except OSError as error:\n    print(error)\n    sys.exit(3)\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, str(folder / "spec.toml"), str(folder / "run")],
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        env=os.environ,
+    )
+
+
+def test_a_full_disk_leaves_nothing_half_written(finished, text, tmp_path):
+    done = full_disk(text, tmp_path, 1500)
+    assert done.returncode == 3, done.stderr
+    assert "File too large" in done.stdout
+    left = [p for p in (tmp_path / "run").rglob("*") if p.is_file()]
+    assert {p.name for p in left} <= {"run.json", "spec.json"}
+    run(Spec.from_text(text), tmp_path / "run")  # once there is room again
+    assert content(tmp_path / "run") == content(finished)
