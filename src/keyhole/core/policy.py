@@ -83,8 +83,8 @@ class Policy:
     A class that other policies build on may list further functions in `helpers`; kernels receive
     them by name too.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     setting : Setting
         The vocabulary; set by the room's own base class.
     needs : tuple of str
