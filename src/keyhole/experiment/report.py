@@ -79,14 +79,14 @@ def values_section(curves: Curves, metric: str, arms: int | None) -> str:
         mean, error = curves.mean(label, metric), curves.std_error(label, metric)
         cells = []
         for c in places:
-            cell = f"{number(mean[c])} ± {number(1.96 * error[c])}"
+            cell = f"{number(mean[c])} ± {1.96 * error[c]:.2g}"
             if arms is not None and mean[c] > 0:
-                cell += f" (ln {math.log(mean[c] / arms):.3f})"
+                cell += f"\nln {math.log(mean[c] / arms):.3f}"
             cells.append(cell)
         rows.append([label, *cells])
     head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in places)]
     note = "Mean ± half of the 95 % interval"
-    note += "; in brackets ln(mean / number of arms)." if arms is not None else "."
+    note += "; below it ln(mean / number of arms)." if arms is not None else "."
     return f"<p>{note}</p>{table(head, rows)}"
 
 
