@@ -318,5 +318,5 @@ def confidence_failure(a: float, b: float) -> float:
     0.034
     """
     a, b = number("a", a, _POSITIVE), number("b", b, _POSITIVE)
-    power = 2.0 ** (b / 2.0)
+    power = math.exp2(b / 2.0)
     return 4.0 * power / (power - 1.0) * math.exp(-a / 2.0)

@@ -1,0 +1,1 @@
+"""Speed, measured against yardsticks in the same run."""

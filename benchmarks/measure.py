@@ -1,0 +1,239 @@
+"""Timing: pairs taken in turn, medians of their ratios."""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks import yardsticks
+from keyhole import simulate
+from keyhole.core.jit import kernel
+from keyhole.core.samplers import beta, exponential, gamma, normal
+from keyhole.core.streams import stream, uniform
+from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
+
+SETUP1 = [0.2, 0.25, 0.3, 0.35, 0.45, 0.55, 0.65, 0.7, 0.75, 0.8]
+POLICIES = {
+    "LSA": LSA(),
+    "APT": APT(epsilon=0.05),
+    "UCBE": UCBE(b=0),
+    "OptKG": OptKG(a=1, b=1),
+    "Uniform": Uniform(),
+    "KnownGaps": KnownGaps(),
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    horizon: int = 1000
+    replications: int = 5000
+    python_replications: int = 20
+    repeats: int = 7
+
+
+QUICK = Size(horizon=100, replications=200, python_replications=2, repeats=2)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what was measured, in which unit, and what it should be."""
+
+    what: str
+    value: float
+    unit: str
+    target: str = ""
+    met: bool | None = None
+
+
+def seconds(call):
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def paired(first, second, repeats):
+    """Return both median times, and the median of second / first, taken in turn."""
+    first(), second()
+    pairs = [(seconds(first), seconds(second)) for _ in range(repeats)]
+    ratio = statistics.median(b / a for a, b in pairs)
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio
+
+
+def player(policy, size, *, means=SETUP1, threads=1, replications=None):
+    """Return a call that simulates a policy."""
+    problem = Problem(means=means, threshold=0.5)
+    return lambda: simulate(
+        problem,
+        [policy],
+        horizon=size.horizon,
+        replications=replications or size.replications,
+        threads=threads,
+    )
+
+
+def against_yardsticks(size):
+    """Compare every policy with NumPy and with a Python loop."""
+    rounds = size.horizon * size.replications
+    for name, policy in POLICIES.items():
+        ours = player(policy, size)
+        numpy_loop = getattr(yardsticks, f"numpy_{name.lower()}", None)
+        if numpy_loop is None:
+            ours()
+            own = statistics.median(seconds(ours) for _ in range(size.repeats))
+        else:
+            repeats = max(2, size.repeats // 2)
+            own, theirs, ratio = paired(
+                ours,
+                lambda loop=numpy_loop: loop(SETUP1, size.horizon, size.replications, 0),
+                repeats,
+            )
+            yield Row(f"{name}: NumPy, vectorised", theirs / rounds * 1e9, "ns a round")
+            wanted = name in ("LSA", "APT", "UCBE")
+            yield Row(
+                f"{name}: NumPy / Keyhole", ratio, "x", "at least 2.5" if wanted else "",
+                ratio >= 2.5 if wanted else None,
+            )  # fmt: skip
+        yield Row(f"{name}: Keyhole", own / rounds * 1e9, "ns a round")
+        loop = getattr(yardsticks, f"python_{name.lower()}", None)
+        if loop is not None:
+            n = size.python_replications
+            plain = seconds(
+                lambda loop=loop, n=n: [loop(SETUP1, size.horizon, i) for i in range(n)]
+            )
+            ratio = (plain / n) / (own / size.replications)
+            wanted = name == "OptKG"
+            yield Row(
+                f"{name}: plain Python / Keyhole", ratio, "x", "at least 20" if wanted else "",
+                ratio >= 20 if wanted else None,
+            )  # fmt: skip
+
+
+def scaling(size):
+    """Compare Uniform with LSA, two threads with one, many arms with few."""
+    lsa = player(LSA(), size)
+    _, _, ratio = paired(player(Uniform(), size), lsa, size.repeats)
+    yield Row("LSA / Uniform", ratio, "x", "above 1", ratio > 1)
+    _, _, ratio = paired(player(LSA(), size, threads=2), lsa, size.repeats)
+    yield Row("LSA: one thread / two", ratio, "x", "at least 1.7", ratio >= 1.7)
+    many = Size(10 * size.horizon, max(4, size.replications // 50), 0, size.repeats)
+    few_arms = player(LSA(), many)
+    many_arms = player(LSA(), many, means=np.linspace(0.1, 0.9, 1000))
+    _, _, ratio = paired(few_arms, many_arms, size.repeats)
+    yield Row("LSA: K = 1,000 / K = 10", ratio, "x", "below 10 (linear: 100)", ratio < 10)
+
+
+def learning(size):
+    """Time a learner's ask and tell."""
+    learner = LSA().learner(arms=10, threshold=0.5)
+    calls = 20 * size.horizon
+
+    def run():
+        for _ in range(calls):
+            learner.ask()
+            learner.tell(1.0)
+
+    run()
+    best = statistics.median(seconds(run) for _ in range(size.repeats)) / calls * 1e6
+    yield Row("learner: ask + tell", best, "us", "below 2", best < 2)
+
+
+FIRST = """
+import time; began = time.perf_counter()
+from keyhole import simulate
+from keyhole.thresholding import LSA, Problem
+simulate(Problem(means=[0.2, 0.7], threshold=0.5), [LSA()], horizon=100, replications=10)
+print(time.perf_counter() - began)
+"""
+
+
+def starting(size):
+    """Time a fresh process: importing, and the first result with a cold and a warm cache."""
+    imports = [
+        seconds(lambda: subprocess.run([sys.executable, "-c", "import keyhole"], check=True))
+        for _ in range(size.repeats)
+    ]
+    value = statistics.median(imports)
+    yield Row("fresh process: import keyhole", value, "s", "below 1", value < 1)
+    with tempfile.TemporaryDirectory() as cache:
+        times = [_first_result(cache) for _ in range(size.repeats + 1)]
+    yield Row("fresh process: first result, cold cache", times[0], "s")
+    value = statistics.median(times[1:])
+    yield Row("fresh process: first result, warm cache", value, "s", "below 1", value < 1)
+
+
+def _first_result(cache):
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST],
+        env=os.environ | {"KEYHOLE_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout)
+
+
+def sampling(size):
+    """Time the samplers."""
+    draws = 2000 * size.horizon
+    for name, sampler, arguments in (
+        ("uniform", uniform, ()),
+        ("normal", normal, ()),
+        ("exponential", exponential, ()),
+        ("gamma(2.5)", gamma, (2.5,)),
+        ("beta(2, 5)", beta, (2.0, 5.0)),
+    ):
+        loop = (_loop0, _loop1, _loop2)[len(arguments)](sampler)
+        rng = stream(0)
+        loop(rng, 10, *arguments)
+        value = statistics.median(
+            seconds(lambda loop=loop, rng=rng, a=arguments: loop(rng, draws, *a))
+            for _ in range(size.repeats)
+        )
+        target = "below 60" if name.startswith("beta") else ""
+        yield Row(
+            f"draw: {name}", value / draws * 1e9, "ns", target,
+            value / draws * 1e9 < 60 if target else None,
+        )  # fmt: skip
+
+
+def _loop0(sampler):
+    @kernel
+    def loop(rng, n):
+        total = 0.0
+        for _ in range(n):
+            total += sampler(rng)
+        return total
+
+    return loop
+
+
+def _loop1(sampler):
+    @kernel
+    def loop(rng, n, a):
+        total = 0.0
+        for _ in range(n):
+            total += sampler(rng, a)
+        return total
+
+    return loop
+
+
+def _loop2(sampler):
+    @kernel
+    def loop(rng, n, a, b):
+        total = 0.0
+        for _ in range(n):
+            total += sampler(rng, a, b)
+        return total
+
+    return loop
+
+
+PARTS = (against_yardsticks, scaling, learning, starting, sampling)
