@@ -91,4 +91,9 @@ class Setting:
                 raise ValueError(
                     f"{name} must have {expected[0]} entries, got {len(checked[name])}"
                 )
+        if self.budgeted and "horizon" in checked and checked["horizon"] < checked["arms"]:
+            raise ValueError(
+                f"horizon must be at least the number of arms, {checked['arms']}; "
+                f"got {checked['horizon']}"
+            )
         return checked

@@ -114,14 +114,16 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     Parameters
     ----------
     x : float
-        In [0, 1].
+        In [0, 1]; 0, or at least 1e-300.
     a, b : float
-        The shapes, above 0.
+        The shapes, from 1e-300 to 1e12.
 
     Returns
     -------
     float
-        In [0, 1]; small values keep their relative precision.
+        In [0, 1]. The absolute error is below 2e-13 for shapes up to 10**4 and below 1e-12 up
+        to 10**7 (measured against 50 digits). Small values left of (a + 1) / (a + b + 2) are
+        right to ten digits or more.
 
     References
     ----------

@@ -125,22 +125,33 @@ def claims_section(verdicts: Sequence[Verdict]) -> str:
     return f'<h2>Claims</h2><div class="wide"><table class="claims">{head}{rows}</table></div>'
 
 
+def metric_figure(run: Run, metric: str) -> Figure:
+    """Return the figure of one metric of a run, under a title of its own."""
+    return figure_of(
+        run.curves, metric, title=_metric_title(run, metric), arms=_per_arm(run, metric)
+    )
+
+
 def run_section(run: Run, metrics: Sequence[str] | None = None) -> str:
     """Return figures and tables of one run."""
     curves = run.curves
-    arms = arms_of(run)
     parts = []
     for metric in metrics or curves.metrics:
-        per_arm = arms if metric == "aggregate_regret" else None
-        title = f"{run.spec.get('title') or run.spec['name']}: {LABELS.get(metric, metric)}"
-        figure = figure_of(curves, metric, title=title, arms=per_arm)
         parts += [
             f"<h3>{escape(LABELS.get(metric, metric))}</h3>",
-            inline(figure, title),
-            values_section(curves, metric, per_arm),
+            inline(metric_figure(run, metric), _metric_title(run, metric)),
+            values_section(curves, metric, _per_arm(run, metric)),
             paired_section(curves, metric),
         ]
     return "".join(parts)
+
+
+def _metric_title(run: Run, metric: str) -> str:
+    return f"{run.spec.get('title') or run.spec['name']}: {LABELS.get(metric, metric)}"
+
+
+def _per_arm(run: Run, metric: str) -> int | None:
+    return arms_of(run) if metric == "aggregate_regret" else None
 
 
 def provenance_section(runs: Sequence[Run]) -> str:

@@ -5,7 +5,7 @@ the threshold divides the arms, and the reward of every pull is seen.
 """
 
 from keyhole.thresholding.learner import Learner
-from keyhole.thresholding.policies import APT, LSA, UCBE, KnownGaps, Uniform
+from keyhole.thresholding.policies import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
 from keyhole.thresholding.problem import Problem
 from keyhole.thresholding.setting import IndexPolicy, Policy
 
@@ -16,6 +16,7 @@ __all__ = [
     "IndexPolicy",
     "KnownGaps",
     "Learner",
+    "OptKG",
     "Policy",
     "Problem",
     "Uniform",

@@ -39,7 +39,7 @@ class Problem:
     law : {"bernoulli", "beta"}, default "bernoulli"
         The law of the rewards. Beta laws need means in (0, 1).
     concentration : float, optional
-        For beta laws, above 0: an arm of mean m has the shapes ``m * concentration`` and
+        For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
         ``(1 - m) * concentration``; the larger, the closer rewards are to their mean.
 
     Attributes
@@ -86,7 +86,7 @@ class Problem:
     def _be_beta(self, concentration: float | None) -> None:
         if concentration is None:
             raise TypeError("concentration must be given for the law 'beta'")
-        weight = number("concentration", concentration, Range(gt=0))
+        weight = number("concentration", concentration, Range(ge=1e-6))
         vector("means", self.means, Range(gt=0, lt=1))
         self._world = BetaArms
         self._law_values = {"first": self.means * weight, "second": (1 - self.means) * weight}

@@ -51,7 +51,8 @@ class Policy(CorePolicy):
 
     A policy whose state keeps `pulls` and `totals` need not write `recommend`: an arm is labelled
     1 if its empirical mean is at least the threshold (Tao et al. 2019, Algorithm 1, line 5),
-    tested as ``total >= threshold * pulls``. An arm that was never pulled gets 1.
+    tested as ``total / pulls >= threshold``: the quotient is rounded as the threshold itself was,
+    so that 11 of 20 reaches 0.55. An arm that was never pulled gets 1.
     """
 
     setting = SETTING
@@ -65,7 +66,8 @@ class Policy(CorePolicy):
     def recommend(p, s: _Tally, labels: FloatArray) -> None:
         """Label the arms by their empirical means."""
         for arm in range(p.arms):
-            labels[arm] = s.totals[arm] >= p.threshold * s.pulls[arm]
+            pulls = s.pulls[arm]
+            labels[arm] = pulls == 0.0 or s.totals[arm] / pulls >= p.threshold
 
     def learner(
         self,

@@ -3,7 +3,8 @@
 from keyhole.thresholding.policies.apt import APT
 from keyhole.thresholding.policies.known_gaps import KnownGaps
 from keyhole.thresholding.policies.lsa import LSA
+from keyhole.thresholding.policies.optkg import OptKG
 from keyhole.thresholding.policies.ucbe import UCBE
 from keyhole.thresholding.policies.uniform import Uniform
 
-__all__ = ["APT", "LSA", "UCBE", "KnownGaps", "Uniform"]
+__all__ = ["APT", "LSA", "UCBE", "KnownGaps", "OptKG", "Uniform"]

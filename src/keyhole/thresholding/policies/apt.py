@@ -1,7 +1,5 @@
 """Anytime Parameter-free Thresholding."""
 
-import math
-
 from keyhole.core.policy import parameter
 from keyhole.thresholding.setting import IndexPolicy
 
@@ -34,13 +32,13 @@ class APT(IndexPolicy):
 
     Randomness: none.
 
-    Cost per round: one square root, and O(log K) for the arg-min.
+    Cost per round: O(log K) for the arg-min.
 
     Departures from the paper: the label is 1 where the empirical mean is at least the threshold,
     the adaptation of Tao et al. (2019); the original leaves arms within the precision open. Ties,
-    open in the paper, go to the lowest arm; the index is computed as
-    :math:`|d| / \sqrt{T_i} + \epsilon \sqrt{T_i}` with :math:`d = s_i - \theta T_i` (s_i the
-    summed rewards), so that gaps that are equal in exact arithmetic tie exactly.
+    open in the paper, go to the lowest arm; the index is squared, which keeps the order, and
+    computed as :math:`(|d| + \epsilon T_i)^2 / T_i` with :math:`d = s_i - \theta T_i` (s_i the
+    summed rewards), so that arms that are equal in exact arithmetic tie exactly.
 
     References
     ----------
@@ -61,6 +59,6 @@ class APT(IndexPolicy):
     epsilon: float = parameter(0.0, ge=0, doc="precision: how close to the threshold matters")
 
     def index(p, pulls: float, total: float) -> float:
-        """Return sqrt(T) (Delta + epsilon)."""
-        root = math.sqrt(pulls)
-        return abs(total - p.threshold * pulls) / root + p.epsilon * root
+        """Return T (Delta + epsilon)^2."""
+        distance = abs(total - p.threshold * pulls) + p.epsilon * pulls
+        return distance * distance / pulls

@@ -37,8 +37,8 @@ class OptKG(Policy):
     Parameters
     ----------
     a, b : float, default 1
-        The prior: as if an arm had been pulled a + b times and a of the rewards were 1; above 0,
-        at most 10**6. The experiments of Tao et al. use (1, 1) and (0.5, 0.5).
+        The prior: as if an arm had been pulled a + b times and a of the rewards were 1; from
+        10**-6 to 10**6. The experiments of Tao et al. use (1, 1) and (0.5, 0.5).
 
     Notes
     -----
@@ -77,8 +77,8 @@ class OptKG(Policy):
     [0, 1, 0]
     """
 
-    a: float = parameter(1.0, gt=0, le=1e6, doc="prior successes")
-    b: float = parameter(1.0, gt=0, le=1e6, doc="prior failures")
+    a: float = parameter(1.0, ge=1e-6, le=1e6, doc="prior successes")
+    b: float = parameter(1.0, ge=1e-6, le=1e6, doc="prior failures")
 
     class State:
         """Of each arm: pulls, summed rewards, I, ln w, w, and minus the ln of the score."""
@@ -107,27 +107,27 @@ class OptKG(Policy):
         """Renew the arm's posterior and its score."""
         a = p.a + s.totals[arm]
         b = p.b + (s.pulls[arm] - s.totals[arm])
+        above, log_weight = s.above[arm], s.log_weight[arm]
+        if reward == 1.0:
+            above += s.weight[arm] / a
+            log_weight += math.log(p.threshold * (a + b) / a)
+        else:
+            above -= s.weight[arm] / b
+            log_weight += math.log((1.0 - p.threshold) * (a + b) / b)
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
-        new_a = p.a + s.totals[arm]
-        new_b = p.b + (s.pulls[arm] - s.totals[arm])
+        a = p.a + s.totals[arm]
+        b = p.b + (s.pulls[arm] - s.totals[arm])
         if int(s.pulls[arm]) % _RENEW_EVERY == 0 or 0.0 < reward < 1.0:
-            above = beta_cdf(1.0 - p.threshold, new_b, new_a)
-            log_weight = log_beta_weight(p.threshold, new_a, new_b)
-        else:
-            # Selected, not branched on: a reward is as hard to predict as a coin.
-            counted = a if reward == 1.0 else b
-            chance = p.threshold if reward == 1.0 else 1.0 - p.threshold
-            step = s.weight[arm] / counted
-            above = s.above[arm] + (step if reward == 1.0 else -step)
-            log_weight = s.log_weight[arm] + math.log(chance * (a + b) / counted)
+            above = beta_cdf(1.0 - p.threshold, b, a)
+            log_weight = log_beta_weight(p.threshold, a, b)
         weight = math.exp(log_weight)
         s.above[arm] = above
         s.log_weight[arm] = log_weight
         s.weight[arm] = weight
-        argmin_set(s.index, p.arms, arm, -log_score(new_a, new_b, above, log_weight, weight))
+        argmin_set(s.index, p.arms, arm, -log_score(a, b, above, log_weight, weight))
 
-    def recommend(p, s: State, labels: FloatArray) -> None:
+    def recommend(p, s: State, labels: FloatArray) -> None:  # type: ignore[override]
         """Label 1 the arms that are more likely above than below."""
         for arm in range(p.arms):
             labels[arm] = s.above[arm] >= 0.5 - _GRID

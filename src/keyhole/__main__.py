@@ -1,0 +1,5 @@
+"""``python -m keyhole`` is the command line."""
+
+from keyhole.cli import main
+
+main()

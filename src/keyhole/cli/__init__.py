@@ -1,0 +1,5 @@
+"""Floor 4: words on a terminal."""
+
+from keyhole.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,168 @@
+"""The command line: what is typed, what is printed, and how it ends.
+
+Exit codes: 0 done, 1 a claim does not hold, 2 bad input (one line on standard error), 130
+interrupted. Results go to standard output, progress to standard error.
+"""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from keyhole.papers import Reproduction
+
+CLAIM_FAILED: Final = 1
+BAD_INPUT: Final = 2
+INTERRUPTED: Final = 130
+
+app = typer.Typer(
+    name="keyhole",
+    help="Bandits that decide from partial feedback: simulate, reproduce, report.",
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made if need be.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", help="Threads; by default one for each processor.")
+]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"keyhole {version('keyhole')}")
+        raise typer.Exit
+
+
+@app.callback()
+def keyhole(
+    context: typer.Context,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Bandits that decide from partial feedback: simulate, reproduce, report."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def catalog(
+    setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
+) -> None:
+    """List settings, problems and policies, with parameters and sources."""
+    from keyhole.cli.catalog import show
+
+    show(setting)
+
+
+@app.command()
+def run(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
+    out: Out,
+    threads: Threads = None,
+) -> None:
+    """Run an experiment into a folder; go on where it was interrupted."""
+    from keyhole import experiment
+    from keyhole.experiment.report import write_report
+
+    command = f"keyhole run {spec.name} --out {out.name}"
+    experiment.run(
+        experiment.Spec.from_file(spec), out, threads=threads, progress=True, command=command
+    )
+    typer.echo(f"report: {write_report(out)}")
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run.")],
+) -> None:
+    """Write the report of a finished run, or of a reproduction, anew."""
+    from keyhole.experiment.report import write_report
+    from keyhole.papers import is_reproduction, report_again
+
+    if is_reproduction(folder):
+        _conclude(report_again(folder))
+    typer.echo(f"report: {write_report(folder)}")
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which entry.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
+    threads: Threads = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
+) -> None:
+    """Reproduce a published experiment, and judge its claims."""
+    from keyhole import papers
+
+    if list_:
+        from keyhole.cli.catalog import show_entries
+
+        show_entries()
+        return
+    if name is None:
+        raise ValueError("NAME must be given; see keyhole reproduce --list")
+    if out is None:
+        raise ValueError("--out must be given: a folder for the results")
+    _conclude(papers.reproduce(name, scale=scale, out=out, threads=threads, progress=True))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(
+        "keyhole-out/demo"
+    ),
+    threads: Threads = None,
+) -> None:
+    """Reproduce Figure 1 (Set-up 1) of Tao et al. (2019), and spend a budget on real labels."""
+    from keyhole import papers
+
+    result = papers.demo(out, threads=threads, progress=True)
+    _print_verdicts(result)
+
+
+def _print_verdicts(result: "Reproduction") -> None:
+    for verdict in result.verdicts:
+        typer.echo(f"{verdict.status:>13}  {verdict.claim}\n{'':>15}{verdict.detail}")
+    typer.echo(f"report: {result.report}")
+
+
+def _conclude(result: "Reproduction") -> None:
+    """Print the verdicts, and end with 1 if a claim does not hold."""
+    _print_verdicts(result)
+    failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
+    raise typer.Exit(CLAIM_FAILED if failed else 0)
+
+
+def main() -> None:
+    """Run the command line and exit; see the module's docstring for the codes."""
+    try:
+        code = app(standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _interrupted()
+    except (TypeError, ValueError, OSError) as error:
+        code = _refused(str(error))
+    except Exception as error:
+        # What was mistyped: Typer's errors have no public base, but they can all be shown.
+        if not hasattr(error, "format_message"):
+            raise
+        code = _refused(error.format_message())
+    sys.exit(code or 0)
+
+
+def _interrupted() -> int:
+    print("keyhole: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
+    return INTERRUPTED
+
+
+def _refused(message: str) -> int:
+    print(f"keyhole: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    return BAD_INPUT

@@ -1,0 +1,21 @@
+"""Floor 3: published experiments as data, each with its claims and a verdict on every one."""
+
+from keyhole.papers.entry import FILES, SCALES, Entry
+from keyhole.papers.reproduction import (
+    Reproduction,
+    demo,
+    is_reproduction,
+    report_again,
+    reproduce,
+)
+
+__all__ = [
+    "FILES",
+    "SCALES",
+    "Entry",
+    "Reproduction",
+    "demo",
+    "is_reproduction",
+    "report_again",
+    "reproduce",
+]

@@ -1,0 +1,69 @@
+"""Compiling what comes later while the first policies play: a second process, back to front.
+
+Compiling takes some seconds for every policy and kind of problem, once a machine, and occupies
+one processor. The second process only fills the compile cache: without it, or if it fails, the
+same is compiled later.
+"""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+
+from keyhole.core.engine import compiled_engine
+from keyhole.core.kernels import policy_component, world_component
+from keyhole.papers.entry import Entry
+
+
+@contextlib.contextmanager
+def compiling_ahead(entries: Sequence[Entry], *, wanted: bool = True) -> Iterator[None]:
+    """Fill the compile cache from another process, as long as the block runs.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        What is going to be run, in this order.
+    wanted : bool, default True
+        Whether to do so at all.
+
+    Yields
+    ------
+    None
+    """
+    words = [f"{entry.name}:{problem}" for entry in entries for problem in entry.problems]
+    quiet = subprocess.DEVNULL
+    child = None
+    if wanted:
+        with contextlib.suppress(OSError):
+            child = subprocess.Popen(
+                [sys.executable, "-m", "keyhole.papers.ahead", *words],
+                stdin=quiet,
+                stdout=quiet,
+                stderr=quiet,
+            )
+    try:
+        yield
+    finally:
+        if child is not None:
+            child.kill()
+            child.wait()
+
+
+def compile_back_to_front(words: Sequence[str]) -> None:
+    """Compile the engines of some problems.
+
+    Parameters
+    ----------
+    words : sequence of str
+        ``entry:problem``, in the order in which they are going to be run.
+    """
+    for word in reversed(words):
+        name, _, problem = word.partition(":")
+        plan = Entry.load(name).spec(problem, "quick").plan
+        world = world_component(plan.problem.world)
+        for policy in reversed(plan.policies.values()):
+            compiled_engine(plan.problem.setting, policy_component(type(policy)), world)
+
+
+if __name__ == "__main__":
+    compile_back_to_front(sys.argv[1:])

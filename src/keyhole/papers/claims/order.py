@@ -1,0 +1,149 @@
+"""Claims about who is better than whom."""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from keyhole.papers.claims.base import Claim, Finding, Result, decide
+from keyhole.papers.claims.significance import Comparison, comparisons
+
+_SHOWN: Final = 3
+_COUNTED: Final = {"pairs": "pairs", "rounds": "T"}
+
+
+class Ordering(Claim):
+    """A policy is significantly better than others.
+
+    Counted are (other policy, checkpoint) pairs, or checkpoints, at which it must be better than
+    all others. The claim holds if at least the share `at_least` of them is significantly better,
+    and does not hold if so many are significantly worse that the open ones, however they turn
+    out, cannot make up that share. All comparisons are adjusted together (Holm).
+    """
+
+    kind: Literal["ordering"]
+    policy: str
+    others: list[str]
+    rounds: list[int] | None = None
+    over: Literal["pairs", "rounds"] = "pairs"
+    at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+    def judge(self, result: Result) -> Finding:
+        """Count where the policy is better, and where worse."""
+        rounds = self.rounds or result.curves.checkpoints
+        pairs = [(self.policy, other, t) for t in rounds for other in self.others]
+        cells = comparisons(result.curves, self.metric, pairs)
+        pair = _Count([[cell] for cell in cells])
+        at_once = _Count([[cell for cell in cells if cell.round == t] for t in rounds])
+        counted = pair if self.over == "pairs" else at_once
+        needed = math.ceil(self.at_least * counted.total - 1e-9)
+        lowest = sum(all(c.gap.difference < 0 for c in cells if c.round == t) for t in rounds)
+        status = decide(
+            supported=counted.better >= needed,
+            contradicted=counted.total - counted.worse < needed,
+        )
+        return status, (
+            f"needed: {needed} of {counted.total} {_COUNTED[self.over]}. Pairs of method and T: "
+            f"{pair}. T, against all methods at once: {at_once}; lowest mean at {lowest} of "
+            f"{len(rounds)} T.{_named(cells)}"
+        )
+
+
+class _Count:
+    """How many groups of comparisons are better (all of them), worse (any), or open."""
+
+    def __init__(self, groups: Sequence[Sequence[Comparison]]) -> None:
+        self.total = len(groups)
+        self.better = sum(all(cell.better for cell in group) for group in groups)
+        self.worse = sum(any(cell.worse for cell in group) for group in groups)
+
+    def __str__(self) -> str:
+        """Return the three numbers."""
+        still_open = self.total - self.better - self.worse
+        return f"{self.better} significantly better, {self.worse} worse, {still_open} open"
+
+
+class NotBetter(Claim):
+    """A policy is not significantly better than others, in a given number of runs.
+
+    Each comparison is made by itself, at 5 %: adjusting for several would make the claim easier.
+    In fewer runs than the source's, finding nothing says nothing.
+    """
+
+    kind: Literal["not-better"]
+    policy: str
+    others: list[str]
+    rounds: list[int]
+    runs: int
+
+    def judge(self, result: Result) -> Finding:
+        """Look for a significant difference."""
+        pairs = [(self.policy, other, t) for t in self.rounds for other in self.others]
+        cells = comparisons(result.curves, self.metric, pairs, adjust=False)
+        found = any(cell.better for cell in cells)
+        runs = result.curves.replications
+        detail = "; ".join(map(str, cells)) + f"; in {runs:,} runs"
+        if runs < self.runs and not found:
+            detail += f" ({self.runs:,} are needed before finding nothing means something)"
+        return decide(supported=runs >= self.runs and not found, contradicted=found), detail
+
+
+class Reversal(Claim):
+    """Of some policies, the best at one checkpoint is not the best at another.
+
+    It holds if some pair is ordered one way at `early` and the other way at `late`, both
+    significantly; it does not hold if one policy is significantly better than all others at both.
+    All comparisons are adjusted together (Holm).
+    """
+
+    kind: Literal["reversal"]
+    policies: list[str]
+    early: int
+    late: int
+
+    def judge(self, result: Result) -> Finding:
+        """Compare all pairs at both checkpoints."""
+        count = len(self.policies)
+        pairs = [(a, b) for i, a in enumerate(self.policies) for b in self.policies[i + 1 :]]
+        cells = comparisons(
+            result.curves,
+            self.metric,
+            [(a, b, t) for t in (self.early, self.late) for a, b in pairs],
+        )
+        both = list(zip(cells[: len(pairs)], cells[len(pairs) :], strict=True))
+        turned = [
+            (early, late)
+            for early, late in both
+            if (early.better and late.worse) or (early.worse and late.better)
+        ]
+        wins = [cell.policy for cell in cells if cell.better]
+        wins += [cell.other for cell in cells if cell.worse]
+        same = any(wins.count(policy) == 2 * (count - 1) for policy in self.policies)
+        early, late = self._lowest(result, self.early), self._lowest(result, self.late)
+        detail = (
+            f"lowest at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
+            f"{len(turned)} of {len(pairs)} pairs significantly change order"
+        )
+        if turned:
+            sharpest = min(turned, key=lambda pair: max(cell.p_value for cell in pair))
+            detail += f", such as {sharpest[0]}, {sharpest[1]}"
+        return decide(supported=bool(turned), contradicted=same), detail
+
+    def _lowest(self, result: Result, round: int) -> str:
+        return min(self.policies, key=lambda policy: result.at(policy, self.metric, round)[0])
+
+
+def _named(cells: Sequence[Comparison]) -> str:
+    """Return the comparisons that stand most against the policy, if any does."""
+    against = sorted((cell for cell in cells if not cell.better), key=_doubt)
+    if not against:
+        return ""
+    more = f" and {len(against) - _SHOWN} more" if len(against) > _SHOWN else ""
+    return " Not better: " + "; ".join(map(str, against[:_SHOWN])) + more
+
+
+def _doubt(cell: Comparison) -> tuple[bool, bool, float]:
+    """Sort comparisons: worse first, then open ones, the least favourable first."""
+    unfavourable = cell.gap.difference > 0
+    return not cell.worse, not unfavourable, cell.p_value if unfavourable else -cell.p_value

@@ -1,0 +1,125 @@
+"""The report of a reproduction: claims first, then figures and tables, problem by problem."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from keyhole.core.curves import Curves
+from keyhole.core.saving import write_atomically
+from keyhole.experiment import Run
+from keyhole.experiment.plots import write_figure
+from keyhole.experiment.report import (
+    Verdict,
+    claims_section,
+    metric_figure,
+    number,
+    page,
+    provenance_section,
+    run_section,
+    table,
+)
+from keyhole.papers.claims import LEVEL, comparisons
+from keyhole.papers.entry import Entry
+
+_RULES = (
+    "A claim holds, does not hold, or is undecided: too few replications to tell. Differences are "
+    "paired over common random numbers; intervals are 95 %. The comparisons of one claim are "
+    "adjusted together (Holm, 5 %), those of different claims are not."
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An entry that has been run.
+
+    Attributes
+    ----------
+    entry : Entry
+        What.
+    scale : str
+        How much.
+    runs : dict of str to Run
+        The finished runs, by problem.
+    verdicts : tuple of Verdict
+        On its claims.
+    """
+
+    entry: Entry
+    scale: str
+    runs: dict[str, Run]
+    verdicts: tuple[Verdict, ...]
+
+
+def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
+    """Write ``report.html`` and the figures of a reproduction.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; it exists.
+    title : str
+        The page's title.
+    parts : sequence of Part
+        What to show.
+
+    Returns
+    -------
+    Path
+        The report.
+    """
+    verdicts = [verdict for part in parts for verdict in part.verdicts]
+    body = "".join(_about(part, alone=len(parts) == 1) for part in parts)
+    body += claims_section(verdicts) + (f"<p>{_RULES}</p>" if verdicts else "")
+    for part in parts:
+        for key, run in part.runs.items():
+            body += _problem(part.entry, key, run)
+            for metric in metrics_of(part.entry, run):
+                write_figure(metric_figure(run, metric), folder, f"{key}-{metric}")
+    body += provenance_section([run for part in parts for run in part.runs.values()])
+    path = folder / "report.html"
+    write_atomically(path, page(title, body).encode())
+    return path
+
+
+def metrics_of(entry: Entry, run: Run) -> list[str]:
+    """Return the metrics to show: the entry's, as far as the problem has them."""
+    return [metric for metric in entry.metrics if metric in run.curves.metrics]
+
+
+def _about(part: Part, *, alone: bool) -> str:
+    entry = part.entry
+    head = "" if alone else f"<h3>{escape(entry.title)}</h3>"
+    return f"{head}<p>{escape(entry.about)}<br><small>{escape(entry.source)}</small></p>"
+
+
+def _problem(entry: Entry, key: str, run: Run) -> str:
+    instance = entry.problems[key]
+    head = f"<h2>{escape(instance.title)}</h2><p>{escape(instance.note)}</p>"
+    tests = _tests(run.curves, entry.metrics[0]) if entry.tests else ""
+    return head + tests + run_section(run, metrics_of(entry, run))
+
+
+def _tests(curves: Curves, metric: str) -> str:
+    """Return the paired tests of the first policy against each other, at every checkpoint."""
+    first, *others = curves.labels
+    pairs = [(first, other, t) for other in others for t in curves.checkpoints]
+    cells = iter(comparisons(curves, metric, pairs))
+    rows = []
+    for other in others:
+        row = [other]
+        for _ in curves.checkpoints:
+            cell = next(cells)
+            mark = " *" if cell.p_value < LEVEL else ""
+            gap = cell.gap
+            row.append(
+                f"{number(gap.difference)}{mark}\n[{number(gap.low)}, {number(gap.high)}]\n"
+                f"p {gap.p_value:.1g}"
+            )
+        rows.append(row)
+    head = [f"{first} minus", *(f"T = {t:,}" for t in curves.checkpoints)]
+    note = (
+        "Mean difference, its 95 % interval and the p-value of the two-tailed paired t-test; "
+        "* marks those that stay significant at 5 % after adjusting for all in the table (Holm)."
+    )
+    return f"<h3>Paired t-tests</h3><p>{note}</p>{table(head, rows)}"

@@ -1,0 +1,236 @@
+"""Running entries into a folder, judging their claims, and writing one report."""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole.core.saving import write_atomically
+from keyhole.core.validate import Range, choice, integer
+from keyhole.experiment import Run, Spec, open_run, run
+from keyhole.experiment.report import Verdict, arms_of
+from keyhole.experiment.runner import run_digest
+from keyhole.experiment.store import read_provenance
+from keyhole.papers.ahead import compiling_ahead
+from keyhole.papers.claims import Result
+from keyhole.papers.entry import SCALES, Entry
+from keyhole.papers.pages import Part, write_pages
+
+MARKER: Final = "reproduction.json"
+_FORMAT: Final = "keyhole-reproduction"
+_VERSION: Final = 1
+_Choice = tuple[Entry, str]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a reproduction left.
+
+    Attributes
+    ----------
+    title : str
+        What it is of.
+    report : Path
+        The report.
+    parts : tuple of Part
+        Runs and verdicts, entry by entry.
+    """
+
+    title: str
+    report: Path
+    parts: tuple[Part, ...]
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """All verdicts."""
+        return tuple(verdict for part in self.parts for verdict in part.verdicts)
+
+
+def reproduce(
+    name: str,
+    *,
+    scale: str = "quick",
+    out: str | Path,
+    threads: int | None = None,
+    progress: bool = False,
+) -> Reproduction:
+    """Run an entry, judge its claims, and write ``report.html``.
+
+    Parameters
+    ----------
+    name : str
+        The entry's name (see `keyhole.papers.FILES`).
+    scale : {"quick", "paper"}, default "quick"
+        How many replications and checkpoints.
+    out : str or Path
+        A folder of its own; made if need be. Called again with the same arguments, it goes on
+        where it was interrupted.
+    threads : int, optional
+        At least 1; by default one for each processor.
+    progress : bool, default False
+        Whether to show progress on standard error.
+
+    Returns
+    -------
+    Reproduction
+        With `verdicts`, one for each claim.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not allowed, or the folder holds something else.
+    OSError
+        If a file cannot be written.
+    """
+    entry = Entry.load(name)
+    choice("scale", scale, SCALES)
+    command = f"keyhole reproduce {name} --scale {scale}"
+    return _play(
+        f"{entry.title} ({scale} scale)", [(entry, scale)], Path(out), threads, progress, command
+    )
+
+
+def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
+    """Run Set-up 1 of Tao et al. (2019) in full, and the same policies on real labels.
+
+    Parameters
+    ----------
+    out : str or Path
+        A folder of its own. A demo that an older version of Keyhole left there is replaced.
+    threads : int, optional
+        At least 1; by default one for each processor.
+    progress : bool, default False
+        Whether to show progress on standard error.
+
+    Returns
+    -------
+    Reproduction
+        With `verdicts`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not allowed, or the folder holds something else.
+    OSError
+        If a file cannot be written.
+    """
+    choices = [
+        (Entry.load("tao2019-setup1"), "paper"),
+        (Entry.load("crowd-labels").only("bluebirds"), "paper"),
+    ]
+    title = "Keyhole: eleven policies, a paper's claims, and real labels"
+    return _play(title, choices, Path(out), threads, progress, "keyhole demo", renew=True)
+
+
+def report_again(out: str | Path) -> Reproduction:
+    """Judge the claims of a finished reproduction, and write its report, once more.
+
+    Parameters
+    ----------
+    out : str or Path
+        The folder of a reproduction.
+
+    Returns
+    -------
+    Reproduction
+        As `reproduce` returned it.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If the folder holds no finished reproduction.
+    """
+    folder = Path(out)
+    marker = _read_marker(folder)
+    parts = []
+    for table in marker["parts"]:
+        entry = Entry.load(table["entry"]).only(*table["problems"])
+        runs = {key: open_run(folder / key) for key in entry.problems}
+        parts.append(_judged(entry, table["scale"], runs))
+    return Reproduction(marker["title"], write_pages(folder, marker["title"], parts), tuple(parts))
+
+
+def is_reproduction(folder: str | Path) -> bool:
+    """Return whether a folder is one that `reproduce` or `demo` wrote."""
+    return (Path(folder) / MARKER).is_file()
+
+
+def _play(
+    title: str,
+    choices: Sequence[_Choice],
+    folder: Path,
+    threads: int | None,
+    progress: bool,
+    command: str,
+    *,
+    renew: bool = False,
+) -> Reproduction:
+    if threads is not None:
+        integer("threads", threads, Range(ge=1))
+    _begin(folder, _marker(title, choices))
+    parts = []
+    with compiling_ahead([entry for entry, _ in choices], wanted=threads != 1):
+        for entry, scale in choices:
+            runs = {}
+            for key in entry.problems:
+                spec = entry.spec(key, scale)
+                if renew:
+                    _drop_stale(folder / key, spec)
+                runs[key] = run(
+                    spec, folder / key, threads=threads, progress=progress, command=command
+                )
+            parts.append(_judged(entry, scale, runs))
+    return Reproduction(title, write_pages(folder, title, parts), tuple(parts))
+
+
+def _judged(entry: Entry, scale: str, runs: Mapping[str, Run]) -> Part:
+    results = {
+        key: Result(entry.problems[key].title, arms_of(run) or 1, run.curves)
+        for key, run in runs.items()
+    }
+    verdicts = tuple(claim.verdict(results[claim.problem]) for claim in entry.claims)
+    return Part(entry, scale, dict(runs), verdicts)
+
+
+def _marker(title: str, choices: Sequence[_Choice]) -> dict[str, Any]:
+    parts = [
+        {"entry": entry.name, "scale": scale, "problems": list(entry.problems)}
+        for entry, scale in choices
+    ]
+    return {"format": _FORMAT, "version": _VERSION, "title": title, "parts": parts}
+
+
+def _begin(folder: Path, marker: Mapping[str, Any]) -> None:
+    """Mark the folder as the reproduction's; refuse one that is something else's."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"out must be a folder, got the file {folder}")
+    if folder.is_dir() and any(folder.iterdir()):
+        found = _read_marker(folder)
+        if found != marker:
+            raise ValueError(f"{folder} holds another reproduction; choose another folder")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / MARKER, (json.dumps(marker, indent=2) + "\n").encode())
+
+
+def _read_marker(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}")
+    try:
+        found: dict[str, Any] = json.loads((folder / MARKER).read_bytes())
+        known = found["format"] == _FORMAT, found["version"] <= _VERSION
+    except (OSError, ValueError, KeyError, TypeError):
+        known = (False, False)
+    if not known[0]:
+        raise ValueError(f"{folder} holds something else than a reproduction")
+    if not known[1]:
+        raise ValueError(f"{folder} was written by a newer version of Keyhole")
+    return found
+
+
+def _drop_stale(folder: Path, spec: Spec) -> None:
+    """Remove a run that other code left."""
+    if folder.is_dir() and read_provenance(folder)["digest"] != run_digest(spec):
+        shutil.rmtree(folder)

@@ -1,0 +1,133 @@
+"""The policies of the thresholding bandit, slow and obvious, written from the papers.
+
+Nothing here comes from `keyhole`. A policy sees the pulls and the summed rewards of every arm and
+names the next arm; it starts from nothing in every round. Distances from the threshold are kept as
+|s - theta n| and the lowest of equal arms wins, as agreed for the package: with means in its place
+0 of 3 and 3 of 3 would not be equally far from 1/2.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import betainc, betaincc
+
+
+def play(policy, reward, arms, rounds):
+    """Return the arms pulled, and the labels at the end; `reward(arm, n)` is the n-th of an arm."""
+    pulls, totals, asked = [0] * arms, [0.0] * arms, []
+    for _ in range(rounds):
+        arm = policy.choose(pulls, totals)
+        totals[arm] += reward(arm, pulls[arm])
+        pulls[arm] += 1
+        asked.append(arm)
+    return asked, [policy.label(n, s) for n, s in zip(pulls, totals, strict=True)]
+
+
+def lowest(values):
+    """Return the position of the smallest value, the first of equals."""
+    return values.index(min(values))
+
+
+class ByMean:
+    """Labels by the empirical mean; the decimal threshold is taken at its word."""
+
+    def __init__(self, threshold):
+        self.threshold = threshold
+
+    def label(self, pulls, total):
+        return Fraction(total) >= Fraction(str(self.threshold)) * pulls
+
+
+class ByIndex(ByMean):
+    """Pulls each arm once, then the one with the smallest index."""
+
+    def choose(self, pulls, totals):
+        if 0 in pulls:
+            return pulls.index(0)
+        return lowest([self.index(n, s) for n, s in zip(pulls, totals, strict=True)])
+
+
+class LSA(ByIndex):
+    """Tao et al. 2019, Algorithm 1: alpha T Delta^2 + 0.5 ln T."""
+
+    def __init__(self, threshold, alpha):
+        super().__init__(threshold)
+        self.alpha = alpha
+
+    def index(self, n, s):
+        distance = abs(s - self.threshold * n)
+        return self.alpha * distance * distance / n + 0.5 * math.log(n)
+
+
+class APT(ByIndex):
+    """Locatelli et al. 2016, Algorithm 1: sqrt(T) (Delta + epsilon); squared, so that ties tie."""
+
+    def __init__(self, threshold, epsilon):
+        super().__init__(threshold)
+        self.epsilon = epsilon
+
+    def index(self, n, s):
+        distance = abs(s - self.threshold * n) + self.epsilon * n
+        return distance * distance / n
+
+
+class UCBE(ByIndex):
+    """Tao et al. 2019, section 5: Delta - sqrt(a / T), a = 4^b (T - K) / H."""
+
+    def __init__(self, threshold, b, means, horizon):
+        super().__init__(threshold)
+        hardness = sum(abs(mean - threshold) ** -2.0 for mean in means)
+        self.a = 4.0**b * (horizon - len(means)) / hardness
+
+    def index(self, n, s):
+        return abs(s - self.threshold * n) / n - math.sqrt(self.a / n)
+
+
+class Uniform(ByMean):
+    """Round robin: the least pulled arm."""
+
+    def choose(self, pulls, totals):
+        return lowest(pulls)
+
+
+class KnownGaps(ByMean):
+    """Tao et al. 2019, section 3, algorithm O': T Delta^2 + ln(1 / Delta) with true gaps."""
+
+    def __init__(self, threshold, means):
+        super().__init__(threshold)
+        self.gaps = [abs(mean - threshold) for mean in means]
+
+    def choose(self, pulls, totals):
+        return lowest([self.index(n, g) for n, g in zip(pulls, self.gaps, strict=True)])
+
+    def index(self, n, gap):
+        return math.inf if gap == 0 else n * gap * gap - math.log(gap)
+
+
+class OptKG:
+    """Chen et al. 2015: the largest possible gain in the probability of a right label.
+
+    The gain is a difference of probabilities to be wrong, min(I, 1 - I): those are small numbers,
+    whose difference keeps its digits. Gains that agree to nine digits are taken as equal, and so
+    are I and 1/2.
+    """
+
+    def __init__(self, threshold, a, b):
+        self.threshold, self.a, self.b = threshold, a, b
+
+    def wrong(self, a, b):
+        return np.minimum(betainc(a, b, self.threshold), betaincc(a, b, self.threshold))
+
+    def scores(self, pulls, totals):
+        a = self.a + np.array(totals)
+        b = self.b + np.array(pulls) - np.array(totals)
+        now = self.wrong(a, b)
+        return np.maximum(now - self.wrong(a + 1, b), now - self.wrong(a, b + 1))
+
+    def choose(self, pulls, totals):
+        scores = self.scores(pulls, totals)
+        return int(np.argmax(scores >= scores.max() * (1 - 1e-9)))
+
+    def label(self, pulls, total):
+        return bool(betaincc(self.a + total, self.b + pulls - total, self.threshold) >= 0.5 - 1e-9)

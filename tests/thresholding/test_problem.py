@@ -1,0 +1,219 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from keyhole import simulate
+from keyhole.core.referee import Referee
+from keyhole.thresholding import LSA, Policy, Problem
+
+DRAWS = 20_000
+
+
+def rewards(problem, arm=0, draws=DRAWS, replication=0):
+    referee = Referee(problem, seed=6, replication=replication)
+    answers = np.empty(draws)
+    for i in range(draws):
+        referee.observe()
+        answers[i] = referee.respond({"arm": arm})["reward"][()]
+    return answers
+
+
+class SaysEveryOther(Policy):
+    """Learns nothing, and labels the arms 0, 1, 0, 1, ..."""
+
+    def select(p):
+        return 0
+
+    def update(p):
+        pass
+
+    def recommend(p, labels):
+        for arm in range(p.arms):
+            labels[arm] = arm % 2
+
+
+def scored(problem):
+    """Return the metrics of labels 0, 1, 0, 1, ..."""
+    curves = simulate(problem, {"it": SaysEveryOther()}, horizon=problem.arms, replications=1)
+    return {metric: curves.values("it", metric)[0, 0] for metric in curves.metrics}
+
+
+# What a problem says of itself.
+
+
+def test_labels_are_those_of_means_at_least_the_threshold():
+    problem = Problem(means=[0.2, 0.5, 0.7], threshold=0.5)
+    assert problem.labels.tolist() == [False, True, True]
+    assert problem.gaps.tolist() == pytest.approx([0.3, 0.0, 0.2])
+    assert not problem.free.any()
+
+
+def test_hardness_sums_the_gaps_to_the_power_minus_two():
+    assert Problem([0.25, 1.0], 0.5).hardness == 4**2 + 2**2
+    assert Problem([0.25, 0.5], 0.5).hardness == math.inf
+
+
+def test_means_of_0_and_1_are_allowed():
+    problem = Problem([0.0, 1.0], 0.5)
+    assert set(rewards(problem, 0, 100)) == {0.0}
+    assert set(rewards(problem, 1, 100)) == {1.0}
+
+
+def test_it_prints_in_short():
+    problem = Problem(np.full(7, 0.25), 0.5)
+    assert repr(problem) == (
+        "Problem(7 bernoulli arms, means=[0.25, 0.25, 0.25, 0.25, 0.25, 0.25, ...], threshold=0.5)"
+    )
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0.01, 0.99))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_wrong_labels_are_counted(means, threshold):
+    problem = Problem(means, threshold)
+    said = np.arange(problem.arms) % 2 == 1
+    wrong = int((said != (np.array(means) >= threshold)).sum())
+    assert scored(problem) == {"aggregate_regret": wrong, "simple_regret": float(wrong > 0)}
+
+
+# Laws of the rewards.
+
+
+@pytest.mark.parametrize("mean", [0.03, 0.5, 0.9])
+def test_bernoulli_rewards_have_the_mean(mean):
+    drawn = rewards(Problem([mean], 0.5))
+    assert set(drawn) == {0.0, 1.0}
+    assert abs(drawn.mean() - mean) < 5 * math.sqrt(mean * (1 - mean) / DRAWS)
+
+
+@pytest.mark.parametrize("mean", [0.05, 0.5, 0.8])
+@pytest.mark.parametrize("concentration", [0.02, 0.5, 2.0, 30.0])
+def test_beta_rewards_have_the_law(mean, concentration):
+    drawn = rewards(Problem([mean], 0.5, law="beta", concentration=concentration))
+    law = stats.beta(mean * concentration, (1 - mean) * concentration)
+    assert ((drawn >= 0) & (drawn <= 1)).all()
+    assert abs(drawn.mean() - law.mean()) < 5 * law.std() / math.sqrt(DRAWS)
+    fourth = law.stats("k") + 3  # E (X - mean)^4 / var^2
+    assert abs(drawn.var() - law.var()) < 5 * law.var() * math.sqrt((fourth - 1) / DRAWS)
+    # Laws of small shapes have mass closer to 1 than the next smaller number: no test of fit there.
+    assert concentration < 2 or stats.kstest(drawn, law.cdf).pvalue > 1e-6
+
+
+def test_beta_rewards_of_tiny_concentration_are_0_or_1():
+    drawn = rewards(Problem([0.3], 0.5, law="beta", concentration=1e-6))
+    assert np.isin(drawn.round(9), [0.0, 1.0]).mean() > 0.999
+    assert abs(drawn.mean() - 0.3) < 5 * math.sqrt(0.21 / DRAWS)
+
+
+def test_a_replay_draws_each_sample_equally_often():
+    samples = [[0.5], [0.1, 0.2, 0.2, 0.4, 0.9, 1.0, 0.0]]
+    drawn = rewards(Problem.replay(samples, 0.45), arm=1)
+    found = [(drawn == value).sum() for value in (0.0, 0.1, 0.2, 0.4, 0.9, 1.0)]
+    shares = np.array([1, 1, 2, 1, 1, 1]) / 7
+    assert sum(found) == DRAWS
+    assert stats.chisquare(found, shares * DRAWS).pvalue > 1e-6
+
+
+def test_pulls_of_arms_and_replications_are_independent():
+    problem = Problem([0.5, 0.5], 0.5)
+    a, b, c = rewards(problem, 0), rewards(problem, 1), rewards(problem, 0, replication=1)
+    for x, y in ((a, b), (a, c), (a[1:], a[:-1])):
+        assert abs(np.corrcoef(x, y)[0, 1]) < 5 / math.sqrt(DRAWS)
+
+
+# Replay and gold.
+
+
+def test_a_replayed_arm_on_the_threshold_is_never_wrong():
+    problem = Problem.replay([[0, 1], [0, 0, 1], [1, 0]], 0.5)
+    assert problem.means.tolist() == pytest.approx([0.5, 1 / 3, 0.5])
+    assert problem.free.tolist() == [True, False, True]
+    assert problem.hardness == pytest.approx(36.0)
+    assert scored(problem)["aggregate_regret"] == 1  # arm 1 is said to be above
+
+
+def test_a_replay_without_any_arm_that_can_be_wrong_has_no_hardness():
+    assert Problem.replay([[0, 1]], 0.5).hardness == 0
+
+
+def test_agreement_with_gold_is_a_share_of_the_labels_given():
+    problem = Problem.replay([[0], [0], [1], [1]], 0.5, gold=[False, True, None, False])
+    found = scored(problem)  # labels 0, 1, 0, 1
+    assert found["gold_agreement"] == pytest.approx(2 / 3)
+    assert found["aggregate_regret"] == 2
+
+
+def test_replayed_rewards_reach_the_policy():
+    problem = Problem.replay([[0.2, 0.3], [0.6, 0.9]], 0.5)
+    curves = simulate(problem, {"it": LSA()}, horizon=10, replications=50)
+    assert curves.mean("it", "aggregate_regret")[0] == 0.0
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Problem([0.2, 1.2], 0.5), r"means\[1\] must lie in \[0, 1\], got 1.2"),
+        (lambda: Problem([-0.1], 0.5), r"means\[0\] must lie in \[0, 1\], got -0.1"),
+        (lambda: Problem([0.2, math.nan], 0.5), r"means\[1\] must lie in \[0, 1\], got nan"),
+        (lambda: Problem([0.2, "x"], 0.5), r"means\[1\] must be a number, got 'x'"),
+        (lambda: Problem([], 0.5), "means must have at least one entry, got none"),
+        (lambda: Problem("0.5", 0.5), "means must be a list of numbers, got '0.5'"),
+        (lambda: Problem(0.5, 0.5), "means must be a list of numbers, got 0.5"),
+        (lambda: Problem([[0.1, 0.2]], 0.5), r"means\[0\] must be a number"),
+        (lambda: Problem([0.2], 0.0), r"threshold must lie in \(0, 1\), got 0.0"),
+        (lambda: Problem([0.2], 1.0), r"threshold must lie in \(0, 1\), got 1.0"),
+        (lambda: Problem([0.2], 1.4), r"threshold must lie in \(0, 1\), got 1.4"),
+        (lambda: Problem([0.2], math.nan), r"threshold must lie in \(0, 1\), got nan"),
+        (lambda: Problem([0.2], None), "threshold must be a number, got None"),
+        (
+            lambda: Problem([0.2], 0.5, law="beat"),
+            r"law must be one of bernoulli, beta; got 'beat' \(did you mean 'beta'\?\)",
+        ),
+        (lambda: Problem([0.2], 0.5, law="beta"), "concentration must be given for the law 'beta'"),
+        (
+            lambda: Problem([0.2], 0.5, law="beta", concentration=0),
+            "concentration must be at least 1e-06, got 0",
+        ),
+        (
+            lambda: Problem([0.2], 0.5, concentration=2),
+            "concentration must be left out for the law 'bernoulli'",
+        ),
+        (
+            lambda: Problem([0.0], 0.5, law="beta", concentration=2),
+            r"means\[0\] must lie in \(0, 1\), got 0.0",
+        ),
+        (lambda: Problem.replay([], 0.5), "samples must have at least one arm, got none"),
+        (lambda: Problem.replay("01", 0.5), "samples must have at least one arm, got none"),
+        (
+            lambda: Problem.replay([[0.1], []], 0.5),
+            r"samples\[1\] must have at least one entry, got none",
+        ),
+        (
+            lambda: Problem.replay([[0.1, 3]], 0.5),
+            r"samples\[0\]\[1\] must lie in \[0, 1\], got 3",
+        ),
+        (
+            lambda: Problem.replay([[0.1, math.nan]], 0.5),
+            r"samples\[0\]\[1\] must lie in \[0, 1\], got nan",
+        ),
+        (lambda: Problem.replay([0.1], 0.5), r"samples\[0\] must be a list of numbers, got 0.1"),
+        (lambda: Problem.replay([[0.1]], 0.5, gold=[1, 0]), "gold must have 1 entries, got 2"),
+        (
+            lambda: Problem.replay([[0.1]], 0.5, gold=[2]),
+            r"gold\[0\] must be True, False or None, got 2",
+        ),
+        (
+            lambda: Problem.replay([[0.1]], 0.5, gold=[None]),
+            "gold must have at least one entry that is not None",
+        ),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
