@@ -80,39 +80,38 @@ def player(policy, size, *, means=SETUP1, threads=1, replications=None):
 
 def against_yardsticks(size):
     """Compare every policy with NumPy and with a Python loop."""
-    rounds = size.horizon * size.replications
     for name, policy in POLICIES.items():
-        ours = player(policy, size)
-        numpy_loop = getattr(yardsticks, f"numpy_{name.lower()}", None)
-        if numpy_loop is None:
-            ours()
-            own = statistics.median(seconds(ours) for _ in range(size.repeats))
-        else:
-            repeats = max(2, size.repeats // 2)
-            own, theirs, ratio = paired(
-                ours,
-                lambda loop=numpy_loop: loop(SETUP1, size.horizon, size.replications, 0),
-                repeats,
-            )
-            yield Row(f"{name}: NumPy, vectorised", theirs / rounds * 1e9, "ns a round")
-            wanted = name in ("LSA", "APT", "UCBE")
-            yield Row(
-                f"{name}: NumPy / Keyhole", ratio, "x", "at least 2.5" if wanted else "",
-                ratio >= 2.5 if wanted else None,
-            )  # fmt: skip
+        ours, rounds = player(policy, size), size.horizon * size.replications
+        ours()
+        own = statistics.median(seconds(ours) for _ in range(size.repeats))
         yield Row(f"{name}: Keyhole", own / rounds * 1e9, "ns a round")
-        loop = getattr(yardsticks, f"python_{name.lower()}", None)
-        if loop is not None:
-            n = size.python_replications
-            plain = seconds(
-                lambda loop=loop, n=n: [loop(SETUP1, size.horizon, i) for i in range(n)]
-            )
-            ratio = (plain / n) / (own / size.replications)
-            wanted = name == "OptKG"
-            yield Row(
-                f"{name}: plain Python / Keyhole", ratio, "x", "at least 20" if wanted else "",
-                ratio >= 20 if wanted else None,
-            )  # fmt: skip
+        vectorised = getattr(yardsticks, f"numpy_{name.lower()}", None)
+        if vectorised is not None:
+
+            def theirs(loop=vectorised):
+                loop(SETUP1, size.horizon, size.replications, 0)
+
+            least = 2.5 if name in ("LSA", "APT", "UCBE") else None
+            yield from _ratio(f"{name}: NumPy", ours, theirs, rounds, rounds, size, least)
+        plain = getattr(yardsticks, f"python_{name.lower()}", None)
+        if plain is not None:
+
+            def theirs(loop=plain):
+                for replication in range(size.python_replications):
+                    loop(SETUP1, size.horizon, replication)
+
+            slow = size.horizon * size.python_replications
+            least = 20 if name == "OptKG" else None
+            yield from _ratio(f"{name}: plain Python", ours, theirs, rounds, slow, size, least)
+
+
+def _ratio(what, ours, theirs, our_rounds, their_rounds, size, least):
+    """Yield a yardstick's time a round, and how many times Keyhole's that is."""
+    _, other, ratio = paired(ours, theirs, max(2, size.repeats // 2))
+    ratio *= our_rounds / their_rounds
+    yield Row(what, other / their_rounds * 1e9, "ns a round")
+    target = "" if least is None else f"at least {least}"
+    yield Row(f"{what} / Keyhole", ratio, "x", target, None if least is None else ratio >= least)
 
 
 def scaling(size):

@@ -11,6 +11,8 @@ def test_plain_lines_go_to_standard_error(capsys):
     with bar(True) as report:
         report("LSA", 0, 10)
         report("LSA", 10, 10)
+        report("LSA", 10, 10)
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.splitlines()[-1].startswith("LSA: 100 %")
+    (line,) = shown.err.splitlines()
+    assert line.startswith("LSA: 100 %")

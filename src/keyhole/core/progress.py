@@ -62,13 +62,17 @@ class _Lines:
 
     def __init__(self) -> None:
         self.started: dict[str, float] = {}
+        self.done: set[str] = set()
         self.printed = time.monotonic()
 
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
         began = self.started.setdefault(label, now)
-        if played < total and now - self.printed < _SECONDS_BETWEEN_LINES:
+        early = played < total and now - self.printed < _SECONDS_BETWEEN_LINES
+        if early or played == 0 or label in self.done:
             return
+        if played == total:
+            self.done.add(label)
         self.printed = now
         speed = played / max(now - began, 1e-9)
         left = f", {(total - played) / speed:.0f} s left" if 0 < played < total else ""

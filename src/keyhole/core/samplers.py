@@ -156,11 +156,10 @@ def exponential(rng: Stream) -> float:
         x: float = float(int64((bits >> uint64(11)) | uint64(1))) * _EXPONENTIAL_STEP[strip]
         if x < _EXPONENTIAL_ENDS[strip + uint64(1)]:
             return beyond + x
+        low, high = _EXPONENTIAL_DENSITY[strip], _EXPONENTIAL_DENSITY[strip + uint64(1)]
         if strip == uint64(0):  # the tail is the same law again
             beyond += _EXPONENTIAL_EDGE
-            continue
-        low, high = _EXPONENTIAL_DENSITY[strip], _EXPONENTIAL_DENSITY[strip + uint64(1)]
-        if low + uniform(rng) * (high - low) < math.exp(-x):
+        elif low + uniform(rng) * (high - low) < math.exp(-x):
             return beyond + x
 
 
@@ -208,7 +207,7 @@ def gamma(rng: Stream, shape: float) -> float:
 
 @kernel
 def beta(rng: Stream, a: float, b: float) -> float:
-    """Draw from the beta law: a share of two gamma variates (Devroye 1986, chapter IX.3).
+    """Draw from the beta law: a share of two gamma variates (Devroye 1986, chapter IX.4).
 
     Parameters
     ----------
@@ -242,9 +241,8 @@ def _stirling_rest(k: float) -> float:
     """Return ln(k!) less Stirling's formula at k + 1/2 (Hoermann 1993a)."""
     if k < 10.0:  # from here on the series below errs by less than 4e-11
         return math.lgamma(k + 1.0) - (k + 0.5) * math.log(k + 1.0) + (k + 1.0) - _HALF_LOG_TWO_PI
-    y = 1.0 / (k + 1.0)
-    z = y * y
-    return (1.0 / 12.0 - (1.0 / 360.0 - z / 1260.0) * z) * y
+    y = 1.0 / ((k + 1.0) * (k + 1.0))
+    return (1.0 / 12.0 - (1.0 / 360.0 - y / 1260.0) * y) / (k + 1.0)
 
 
 @kernel
@@ -277,7 +275,6 @@ def _binomial_rejection(rng: Stream, n: float, p: float) -> float:
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
     alpha = (2.83 + 5.1 / b) * deviation
-    squeeze = 0.92 - 4.2 / b
     # NumPy's floor returns a float; that of math returns an integer, which k may overflow.
     mode: float = np.floor((n + 1.0) * p)
     while True:
@@ -285,11 +282,10 @@ def _binomial_rejection(rng: Stream, n: float, p: float) -> float:
         u = uniform(rng) - 0.5
         us = 0.5 - abs(u)
         k: float = np.floor((2.0 * a / us + b) * u + n * p + 0.5)
-        if us >= 0.07 and v <= squeeze:
+        if us >= 0.07 and v <= 0.92 - 4.2 / b:
             return k
-        if k < 0.0 or k > n:
-            continue
-        if math.log(v * alpha / (a / (us * us) + b)) <= _log_binomial_ratio(n, p, k, mode):
+        hat = a / (us * us) + b
+        if 0.0 <= k <= n and math.log(v * alpha / hat) <= _log_binomial_ratio(n, p, k, mode):
             return k
 
 
@@ -362,13 +358,12 @@ def _poisson_rejection(rng: Stream, mean: float) -> float:
     b = 0.931 + 2.53 * math.sqrt(mean)
     a = -0.059 + 0.02483 * b
     alpha = 1.1239 + 1.1328 / (b - 3.4)
-    squeeze = 0.9277 - 3.6224 / (b - 2.0)
     while True:
         v = uniform(rng)
         u = uniform(rng) - 0.5
         us = 0.5 - abs(u)
         k: float = np.floor((2.0 * a / us + b) * u + mean + 0.43)
-        if us >= 0.07 and v <= squeeze:
+        if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2.0):
             return k
         if k < 0.0 or (us < 0.013 and v > us):
             continue

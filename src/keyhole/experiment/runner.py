@@ -20,6 +20,7 @@ from keyhole.core.kernels import policy_component, world_component
 from keyhole.core.memory import FloatArray
 from keyhole.core.progress import Report, bar
 from keyhole.core.simulation import Plan
+from keyhole.core.validate import Range, integer
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.store import (
     FORMAT,
@@ -76,6 +77,8 @@ def run(
     OSError
         If a file cannot be written; what was finished is kept.
     """
+    if threads is not None:
+        integer("threads", threads, Range(ge=1))
     folder, plan = Path(out), spec.plan
     digest = run_digest(spec)
     provenance = _begin(folder, spec, digest, command)
