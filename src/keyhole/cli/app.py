@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from keyhole.cli.text import heading, paragraph
+
 if TYPE_CHECKING:
+    from keyhole.core.curves import Curves
     from keyhole.papers import Reproduction
 
 CLAIM_FAILED: Final = 1
@@ -56,7 +59,7 @@ def keyhole(
 def catalog(
     setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
 ) -> None:
-    """List settings, problems and policies, with parameters and sources."""
+    """List problems, policies, parameters, sources."""
     from keyhole.cli.catalog import show
 
     show(setting)
@@ -68,14 +71,15 @@ def run(
     out: Out,
     threads: Threads = None,
 ) -> None:
-    """Run an experiment into a folder; go on where it was interrupted."""
+    """Run an experiment, or finish one that was cut off."""
     from keyhole import experiment
     from keyhole.experiment.report import write_report
 
     command = f"keyhole run {spec.name} --out {out.name}"
-    experiment.run(
+    result = experiment.run(
         experiment.Spec.from_file(spec), out, threads=threads, progress=True, command=command
     )
+    _print_means(result.curves)
     typer.echo(f"report: {write_report(out)}")
 
 
@@ -83,7 +87,7 @@ def run(
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A finished run.")],
 ) -> None:
-    """Write the report of a finished run, or of a reproduction, anew."""
+    """Write the report of a finished run anew."""
     from keyhole.experiment.report import write_report
     from keyhole.papers import is_reproduction, report_again
 
@@ -100,7 +104,7 @@ def reproduce(
     threads: Threads = None,
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
 ) -> None:
-    """Reproduce a published experiment, and judge its claims."""
+    """Rerun a published experiment and judge its claims."""
     from keyhole import papers
 
     if list_:
@@ -122,16 +126,27 @@ def demo(
     ),
     threads: Threads = None,
 ) -> None:
-    """Reproduce Figure 1 (Set-up 1) of Tao et al. (2019), and spend a budget on real labels."""
+    """Take a first look: a paper's figure, and real labels."""
     from keyhole import papers
 
     result = papers.demo(out, threads=threads, progress=True)
     _print_verdicts(result)
 
 
+def _print_means(curves: "Curves") -> None:
+    """Print every metric at the last checkpoint, with half of its 95 % interval."""
+    width = max(map(len, curves.labels))
+    for metric in curves.metrics:
+        typer.echo(f"{metric} after {curves.checkpoints[-1]:,} rounds")
+        for label in curves.labels:
+            mean, error = curves.mean(label, metric)[-1], curves.std_error(label, metric)[-1]
+            typer.echo(f"  {label:{width}}  {mean:.4g} ± {1.96 * error:.2g}")
+
+
 def _print_verdicts(result: "Reproduction") -> None:
     for verdict in result.verdicts:
-        typer.echo(f"{verdict.status:>13}  {verdict.claim}\n{'':>15}{verdict.detail}")
+        heading(f"{verdict.status}: {verdict.claim}")
+        paragraph(verdict.detail, 4)
     typer.echo(f"report: {result.report}")
 
 
@@ -147,7 +162,7 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
-        code = _interrupted()
+        code = INTERRUPTED
     except (TypeError, ValueError, OSError) as error:
         code = _refused(str(error))
     except Exception as error:
@@ -155,12 +170,9 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         code = _refused(error.format_message())
+    if code == INTERRUPTED:  # which Typer may also return by itself
+        print("keyhole: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
     sys.exit(code or 0)
-
-
-def _interrupted() -> int:
-    print("keyhole: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
-    return INTERRUPTED
 
 
 def _refused(message: str) -> int:

@@ -2,15 +2,20 @@
 
 import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import MISSING, fields
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from rich.console import Console
-from rich.table import Table
-
+from keyhole.cli.text import heading, paragraph
 from keyhole.core.policy import Policy
 from keyhole.core.validate import choice
+from keyhole.data.labels import NAMES
 from keyhole.experiment.rooms import ROOMS, policies_of
+
+_CROWDS: Final = (
+    ("crowd", f"labels that ship with Keyhole, instead of means: {', '.join(NAMES)}"),
+    ("labels", "a CSV file of your own labels, instead of means: item,label[,worker,gold]"),
+)
 
 
 def show(setting: str | None) -> None:
@@ -26,55 +31,77 @@ def show(setting: str | None) -> None:
     ValueError
         If there is no such setting.
     """
-    console = _console()
     for name in ROOMS if setting is None else [choice("setting", setting, ROOMS)]:
         room = ROOMS[name]
-        console.print(f"{name}: {_sentence(room)}\n", highlight=False)
-        _problems(console, room.Problem)
-        table = Table("policy", "parameter", "default", "must", "what it does / what it is")
+        heading(name, 0)
+        paragraph(_sentence(room), 2)
+        heading("[problem]", 2)
+        for entry, doc in (*_documented(room.Problem), *_CROWDS):
+            paragraph(f"{entry}: {doc}", 4)
         for policy in policies_of(name).values():
-            oracle = f" (oracle: needs {', '.join(policy.needs)})" if policy.oracle else ""
-            table.add_row(policy.__name__, "", "", "", _sentence(policy) + oracle)
-            for item in fields(cast(Any, policy)):
-                default = "" if item.default is MISSING else f"{item.default:g}"
-                allowed, doc = item.metadata["allowed"], item.metadata["doc"]
-                table.add_row("", item.name, default, str(allowed), doc)
-            table.add_row("", "", "", "", _source(policy), end_section=True)
-        console.print(table)
+            _policy(policy)
 
 
 def show_entries() -> None:
     """Print the reproductions that there are."""
     from keyhole.papers import FILES, Entry
 
-    table = Table("name", "what", "problems", "claims")
     for name in FILES:
         entry = Entry.load(name)
-        table.add_row(name, entry.title, str(len(entry.problems)), str(len(entry.claims)))
-    _console().print(table)
+        heading(name, 0)
+        paragraph(entry.title, 2)
+        runs = ", ".join(
+            f"{scale} {size.replications:,} replications" for scale, size in entry.scales.items()
+        )
+        paragraph(f"problems: {', '.join(entry.problems)}; claims: {len(entry.claims)}; {runs}", 2)
+        paragraph(entry.source, 2)
 
 
-def _console() -> Console:
-    # Piped, a table is as wide as it needs to be: lines are for programs to read.
-    console = Console()
-    return console if console.is_terminal else Console(width=160, color_system=None)
-
-
-def _problems(console: Console, problem: type) -> None:
-    table = Table("problem", "from")
-    table.add_row("means, threshold, law, concentration", _sentence(problem))
-    table.add_row("crowd = NAME, threshold", "A shipped set of real crowd labels.")
-    table.add_row("labels = FILE.csv, threshold", "Crowd labels of your own.")
-    console.print(table)
+def _policy(policy: type[Policy]) -> None:
+    heading(policy.__name__, 2)
+    paragraph(_sentence(policy), 4)
+    for item in fields(cast(Any, policy)):
+        default = "" if item.default is MISSING else f" = {item.default:g}"
+        paragraph(
+            f"{item.name}{default}: {item.metadata['doc']}; must {item.metadata['allowed']}", 4
+        )
+    if policy.needs:
+        oracle = ", which nobody knows in practice" if policy.oracle else ""
+        paragraph(f"is told: {', '.join(policy.needs)}{oracle}", 4)
+    paragraph(f"source: {_section(policy, 'References')}", 4)
 
 
 def _sentence(thing: Any) -> str:
-    """Return the first sentence of a docstring."""
+    """Return the first paragraph of a docstring on one line."""
     return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
 
 
-def _source(policy: type[Policy]) -> str:
-    """Return the references of a policy's docstring on one line."""
-    text = inspect.getdoc(policy) or ""
-    found = re.search(r"References\n-+\n(.*?)(\n\n|\Z)", text, re.DOTALL)
-    return "after " + " ".join(found.group(1).split()) if found else ""
+def _section(thing: Any, name: str) -> str:
+    """Return the first paragraph of a docstring's section on one line."""
+    found = re.search(rf"^{name}\n-+\n(.*?)(\n\n|\Z)", _doc(thing), re.DOTALL | re.MULTILINE)
+    return " ".join(found.group(1).split()) if found else "none"
+
+
+def _documented(thing: Any) -> Iterator[tuple[str, str]]:
+    """Yield the parameters that a docstring describes, and what it says of them."""
+    found = re.search(r"^Parameters\n-+\n(.*?)(\n\n|\Z)", _doc(thing), re.DOTALL | re.MULTILINE)
+    lines = found.group(1).split("\n") if found else []
+    for first, *rest in _paragraphs(lines):
+        name, _, kind = first.partition(" : ")
+        yield f"{name} ({kind})", " ".join(rest)
+
+
+def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
+    """Yield lines that begin at the margin, each with the indented ones that follow it."""
+    group: list[str] = []
+    for line in lines:
+        if group and not line.startswith(" "):
+            yield group
+            group = []
+        group.append(line.strip())
+    if group:
+        yield group
+
+
+def _doc(thing: Any) -> str:
+    return inspect.getdoc(thing) or ""

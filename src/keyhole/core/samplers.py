@@ -343,9 +343,7 @@ def poisson(rng: Stream, mean: float) -> int:
     """
     if mean >= _POISSON_REJECT_FROM:
         return int(_poisson_rejection(rng, mean))
-    count = 0
-    bound = math.exp(-mean)
-    product = uniform(rng)
+    count, bound, product = 0, math.exp(-mean), uniform(rng)
     while product > bound:
         product *= uniform(rng)
         count += 1
@@ -355,6 +353,8 @@ def poisson(rng: Stream, mean: float) -> int:
 @kernel
 def _poisson_rejection(rng: Stream, mean: float) -> float:
     """Draw by transformed rejection with a squeeze: PTRS of Hoermann (1993b)."""
+    # With the published constants the hat is in places 0.5% too low for means below 1,000. This
+    # moves the chances by some 4e-6 of themselves (computed); a higher hat would break the squeeze.
     b = 0.931 + 2.53 * math.sqrt(mean)
     a = -0.059 + 0.02483 * b
     alpha = 1.1239 + 1.1328 / (b - 3.4)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,13 +170,15 @@ def _play(
 ) -> Reproduction:
     if threads is not None:
         integer("threads", threads, Range(ge=1))
-    _begin(folder, _marker(title, choices))
+    _begin(folder, _marker(title, choices, command), renew=renew)
     parts = []
     with compiling_ahead([entry for entry, _ in choices], wanted=threads != 1):
         for entry, scale in choices:
             runs = {}
             for key in entry.problems:
                 spec = entry.spec(key, scale)
+                if progress:
+                    print(f"{spec.title}:", file=sys.stderr, flush=True)  # noqa: T201
                 if renew:
                     _drop_stale(folder / key, spec)
                 runs[key] = run(
@@ -194,23 +197,31 @@ def _judged(entry: Entry, scale: str, runs: Mapping[str, Run]) -> Part:
     return Part(entry, scale, dict(runs), verdicts)
 
 
-def _marker(title: str, choices: Sequence[_Choice]) -> dict[str, Any]:
+def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, Any]:
     parts = [
         {"entry": entry.name, "scale": scale, "problems": list(entry.problems)}
         for entry, scale in choices
     ]
-    return {"format": _FORMAT, "version": _VERSION, "title": title, "parts": parts}
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "title": title,
+        "command": command,
+        "parts": parts,
+    }
 
 
-def _begin(folder: Path, marker: Mapping[str, Any]) -> None:
+def _begin(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
     """Mark the folder as the reproduction's; refuse one that is something else's."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"out must be a folder, got the file {folder}")
-    if folder.is_dir() and any(folder.iterdir()):
+    # Hidden files are drafts that a killed process left.
+    if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
         found = _read_marker(folder)
-        if found != marker:
+        if found == marker:
+            return
+        if not (renew and found["command"] == marker["command"]):
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
-        return
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / MARKER, (json.dumps(marker, indent=2) + "\n").encode())
 
@@ -220,17 +231,17 @@ def _read_marker(folder: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
         found: dict[str, Any] = json.loads((folder / MARKER).read_bytes())
-        known = found["format"] == _FORMAT, found["version"] <= _VERSION
+        form, version = found["format"], int(found["version"])
     except (OSError, ValueError, KeyError, TypeError):
-        known = (False, False)
-    if not known[0]:
+        form, version = "", 0
+    if form != _FORMAT:
         raise ValueError(f"{folder} holds something else than a reproduction")
-    if not known[1]:
+    if version > _VERSION:
         raise ValueError(f"{folder} was written by a newer version of Keyhole")
     return found
 
 
 def _drop_stale(folder: Path, spec: Spec) -> None:
     """Remove a run that other code left."""
-    if folder.is_dir() and read_provenance(folder)["digest"] != run_digest(spec):
+    if (folder / "run.json").is_file() and read_provenance(folder)["digest"] != run_digest(spec):
         shutil.rmtree(folder)

@@ -212,5 +212,17 @@ class Problem:
         return {"arms": self.arms, "side": side, **self._law_values}
 
     def fact(self, name: str) -> Any:
-        """Return what a policy may be told under this name."""
+        """Return what a policy may be told under this name.
+
+        Raises
+        ------
+        ValueError
+            If it is the hardness, and an arm on the threshold makes it infinite.
+        """
+        if name == "hardness" and not np.isfinite(self.hardness):
+            arm = int(np.argmin(self.gaps))
+            raise ValueError(
+                "means must differ from the threshold for a policy that needs the hardness, "
+                f"got means[{arm}] = {self.means[arm]:g}"
+            )
         return getattr(self, name)

@@ -10,7 +10,7 @@ from keyhole.papers.claims.base import Claim, Finding, Result, decide
 from keyhole.papers.claims.significance import Comparison, comparisons
 
 _SHOWN: Final = 3
-_COUNTED: Final = {"pairs": "pairs", "rounds": "T"}
+_UNITS: Final = {"pairs": "pairs of method and T", "rounds": "T, against all others at once"}
 
 
 class Ordering(Claim):
@@ -34,34 +34,20 @@ class Ordering(Claim):
         rounds = self.rounds or result.curves.checkpoints
         pairs = [(self.policy, other, t) for t in rounds for other in self.others]
         cells = comparisons(result.curves, self.metric, pairs)
-        pair = _Count([[cell] for cell in cells])
-        at_once = _Count([[cell for cell in cells if cell.round == t] for t in rounds])
-        counted = pair if self.over == "pairs" else at_once
-        needed = math.ceil(self.at_least * counted.total - 1e-9)
+        if self.over == "pairs":
+            units = [[cell] for cell in cells]
+        else:
+            units = [[cell for cell in cells if cell.round == t] for t in rounds]
+        better = sum(all(cell.better for cell in unit) for unit in units)
+        worse = sum(any(cell.worse for cell in unit) for unit in units)
+        needed = math.ceil(self.at_least * len(units) - 1e-9)
+        status = decide(supported=better >= needed, contradicted=len(units) - worse < needed)
         lowest = sum(all(c.gap.difference < 0 for c in cells if c.round == t) for t in rounds)
-        status = decide(
-            supported=counted.better >= needed,
-            contradicted=counted.total - counted.worse < needed,
-        )
         return status, (
-            f"needed: {needed} of {counted.total} {_COUNTED[self.over]}. Pairs of method and T: "
-            f"{pair}. T, against all methods at once: {at_once}; lowest mean at {lowest} of "
-            f"{len(rounds)} T.{_named(cells)}"
+            f"significantly better in {better} of {len(units)} {_UNITS[self.over]} "
+            f"({needed} needed), worse in {worse}, open in {len(units) - better - worse}; "
+            f"lowest mean of all at {lowest} of {len(rounds)} T{_named(cells)}"
         )
-
-
-class _Count:
-    """How many groups of comparisons are better (all of them), worse (any), or open."""
-
-    def __init__(self, groups: Sequence[Sequence[Comparison]]) -> None:
-        self.total = len(groups)
-        self.better = sum(all(cell.better for cell in group) for group in groups)
-        self.worse = sum(any(cell.worse for cell in group) for group in groups)
-
-    def __str__(self) -> str:
-        """Return the three numbers."""
-        still_open = self.total - self.better - self.worse
-        return f"{self.better} significantly better, {self.worse} worse, {still_open} open"
 
 
 class NotBetter(Claim):
@@ -140,7 +126,7 @@ def _named(cells: Sequence[Comparison]) -> str:
     if not against:
         return ""
     more = f" and {len(against) - _SHOWN} more" if len(against) > _SHOWN else ""
-    return " Not better: " + "; ".join(map(str, against[:_SHOWN])) + more
+    return ". Not better: " + "; ".join(map(str, against[:_SHOWN])) + more
 
 
 def _doubt(cell: Comparison) -> tuple[bool, bool, float]:

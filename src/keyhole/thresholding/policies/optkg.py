@@ -49,12 +49,13 @@ class OptKG(Policy):
     Randomness: none.
 
     Cost per round: two logarithms, an exponential, and O(log K) for the arg-max; an incomplete
-    beta function (some 10 us) every 1000 pulls of an arm, and for each reward other than 0 and 1.
+    beta function (1 to 4 us) every 1000 pulls of an arm, and for each reward other than 0 and 1.
 
-    Departures from the paper: a reward x between 0 and 1, which the paper does not have, counts as
-    x of a success and 1 - x of a failure. Ties, open in the paper, go to the lowest arm. Scores
-    that agree to nine digits tie, and :math:`I` is compared with 1/2 to nine digits, so that
-    rounding decides nothing. The rest is arithmetic: :math:`w(A, B) = \theta^A (1 - \theta)^B /
+    Departures from the paper: any threshold, where Chen et al. have 1/2. A reward x between 0 and
+    1, which they do not have, counts as x of a success and 1 - x of a failure. Ties, open in the
+    paper, go to the lowest arm. Scores that agree to nine digits tie, and :math:`I` is compared
+    with 1/2 to nine digits, so that rounding decides nothing. The rest is arithmetic:
+    :math:`w(A, B) = \theta^A (1 - \theta)^B /
     \mathrm{B}(A, B)` gives :math:`I(A + 1, B) = I + w / A` and :math:`I(A, B + 1) = I - w / B`,
     hence the score :math:`\max\{w / A, w / B - (2 I - 1)\}` for :math:`I \ge 1/2`; the other side
     mirrors it. Scores are kept as logarithms, since they soon become too small for numbers.
@@ -62,9 +63,9 @@ class OptKG(Policy):
     References
     ----------
     Chen, Lin and Zhou (2015), "Statistical Decision Making for Optimal Budget Allocation in Crowd
-    Labeling", JMLR 16; Algorithm 3 (optimistic knowledge gradient). Tao, Blanco, Peng and Zhou
-    (2019), "Thresholding Bandit with Optimal Aggregate Regret", NeurIPS; section 5, for the
-    priors. DLMF 8.17.20 and 8.17.21 for the steps of I.
+    Labeling", JMLR 16, pages 1-46: the optimistic knowledge gradient for identical workers. Tao,
+    Blanco, Peng and Zhou (2019), "Thresholding Bandit with Optimal Aggregate Regret", NeurIPS;
+    section 5, for the priors. DLMF 8.17.20 and 8.17.21 for the steps of I.
 
     Examples
     --------

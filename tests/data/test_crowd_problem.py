@@ -1,0 +1,82 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from keyhole import simulate
+from keyhole.data import Labels, crowd, load_labels, read_labels_csv
+from keyhole.data.labels import NAMES
+from keyhole.thresholding import LSA, OptKG, Uniform
+
+
+@pytest.fixture
+def pets():
+    return Labels(
+        "pets",
+        items=("cat", "dog", "emu"),
+        ones=np.array([4, 1, 1]),
+        counts=np.array([4, 4, 2]),
+        gold=np.array([1, -1, 0]),
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_arms_mean_is_the_share_of_its_labels_that_are_1(name):
+    labels, problem = load_labels(name), crowd(name)
+    assert problem.arms == labels.arms
+    assert np.allclose(problem.means, labels.means, rtol=0, atol=1e-15)
+    assert ("gold_agreement" in problem.world.metrics) == labels.has_gold
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_items_split_evenly_are_on_neither_side(name):
+    labels, problem = load_labels(name), crowd(name)
+    assert (problem.free == (2 * labels.ones == labels.counts)).all()
+    assert np.isfinite(problem.hardness)
+
+
+def test_a_pull_draws_one_of_the_items_labels(pets):
+    problem = crowd(pets)
+    curves = simulate(problem, [Uniform()], horizon=6000, replications=20, seed=3)
+    # 2,000 labels an item settle the two that are not split; the third is right either way.
+    assert (curves.values("Uniform()", "aggregate_regret") == 0).all()
+
+
+def test_gold_agreement_counts_the_items_with_gold(pets):
+    curves = simulate(crowd(pets), [Uniform()], horizon=6000, replications=400, seed=3)
+    agreement = curves.values("Uniform()", "gold_agreement")[0]
+    assert set(agreement) == {0.5, 1.0}  # the cat is right; the emu is a coin toss
+    assert abs(agreement.mean() - 0.75) < 0.06
+
+
+def test_another_threshold_moves_the_sides(pets):
+    assert crowd(pets, threshold=0.2).labels.tolist() == [True, True, True]
+    assert crowd(pets, threshold=0.8).labels.tolist() == [True, False, False]
+    with pytest.raises(ValueError, match="threshold must lie in"):
+        crowd(pets, threshold=1.4)
+
+
+def test_an_unknown_name_gets_the_nearest():
+    with pytest.raises(ValueError, match="did you mean 'bluebirds'"):
+        crowd("bluebird")
+
+
+def test_labels_of_ones_own_make_a_problem(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("item,label\na,1\na,1\nb,0\nb,1\nb,0\n")
+    problem = crowd(read_labels_csv(path))
+    assert problem.means.round(3).tolist() == [1.0, 0.333]
+    assert problem.world.metrics == ("aggregate_regret", "simple_regret")
+
+
+def test_without_noise_one_label_an_item_is_enough():
+    problem = crowd("hitspam_crowdflower")
+    curves = simulate(problem, [LSA(), OptKG()], horizon=problem.arms, replications=1, threads=1)
+    for label in curves.labels:
+        assert (curves.values(label, "aggregate_regret") == 0).all()
+
+
+def test_importing_keyhole_does_not_import_the_data():
+    code = "import sys, keyhole; sys.exit('keyhole.data' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
