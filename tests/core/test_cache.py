@@ -1,5 +1,6 @@
 """The compile cache, as separate processes see it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -64,8 +65,6 @@ class Workshop:
         (self.folder / "helper.py").write_text(HELPER.format(distance=distance))
 
     def run(self, **environment):
-        import json
-
         done = subprocess.run(
             [sys.executable, "-B", "-c", SCRIPT.format(module="policy")],
             cwd=self.folder,
@@ -192,3 +191,38 @@ def test_importing_is_quick():
     subprocess.run([sys.executable, "-c", "import numba"], check=True)
     bare = time.perf_counter() - bare
     assert once < 3 * bare + 0.5  # numba is what takes the time
+
+
+TOGETHER = """
+import json, sys
+from keyhole import simulate
+from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, Problem, Uniform
+policies = {"LSA": LSA(), "APT": APT(0.05), "UCBE": UCBE(0), "O": KnownGaps(), "U": Uniform()}
+problem = Problem(means=[0.2, 0.35, 0.45, 0.7], threshold=0.5)
+for name in sys.argv[1:]:
+    simulate(problem, {name: policies[name]}, horizon=40, replications=4)
+    policies[name].learner(
+        arms=4, threshold=0.5, horizon=40, hardness=500.0, gaps=problem.gaps
+    ).ask()
+curves = simulate(problem, {n: policies[n] for n in sys.argv[1:]}, horizon=80, replications=200)
+print(json.dumps({n: curves.values(n, "aggregate_regret").tolist() for n in sys.argv[1:]}))
+"""
+
+
+def test_code_compiled_by_different_processes_gets_along_in_one(tmp_path):
+    names = ["LSA", "APT", "UCBE", "O", "U"]
+
+    def play(cache, *which):
+        done = subprocess.run(
+            [sys.executable, "-c", TOGETHER, *which],
+            env=os.environ | {"KEYHOLE_CACHE_DIR": str(tmp_path / cache)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=180,
+        )
+        return json.loads(done.stdout)
+
+    alone = {name: play("shared", name)[name] for name in names}
+    assert play("shared", *names) == alone  # all loaded, each compiled elsewhere
+    assert play("shared", *reversed(names)) == alone

@@ -18,13 +18,12 @@ from typing import Any, Final
 
 import numba
 import numpy as np
-from numba import njit
 from numba.core import config
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaError
 
-from keyhole.core.jit import KERNEL_OPTIONS
+from keyhole.core.jit import KERNEL_OPTIONS, compiled, names_ending_in
 from keyhole.core.link import Kernel
 
 _VARIABLE: Final = "KEYHOLE_CACHE_DIR"
@@ -188,7 +187,8 @@ def compile_cached(owner: str, digest: str, build: Callable[[], Kernel], signatu
         If it cannot be compiled.
     """
     if digest not in _compiled:
-        dispatcher = njit(**KERNEL_OPTIONS, nogil=True)(build())
+        with names_ending_in(f"_{core_digest()[:8]}{digest[:24]}"):
+            dispatcher = compiled(build(), KERNEL_OPTIONS | {"nogil": True})
         dispatcher._cache = _ContentCache(digest)
         try:
             dispatcher.compile(signature)

@@ -13,12 +13,11 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numba.core import types as numba_types
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
-from keyhole.core.jit import KERNEL_OPTIONS
+from keyhole.core.jit import KERNEL_OPTIONS, compiled
 
 Kernel = Callable[..., Any]
 
@@ -199,14 +198,14 @@ def _link(plain: FunctionType, options: dict[str, Any], done: dict[int, Kernel])
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
-    compiled: Kernel = njit(**options)(copy)
-    done[id(plain)] = compiled
+    linked: Kernel = compiled(copy, options)
+    done[id(plain)] = linked
     for name in names_used(plain.__code__):
         if name in plain.__globals__:
             scope[name] = _relinked(plain.__globals__[name], options, done)
     for new, old in zip(cells, plain.__closure__ or (), strict=True):
         new.cell_contents = _relinked(old.cell_contents, options, done)
-    return compiled
+    return linked
 
 
 def _relinked(value: Any, options: dict[str, Any], done: dict[int, Kernel]) -> Any:

@@ -1,0 +1,54 @@
+import subprocess
+import sys
+import time
+
+import pytest
+
+from keyhole.papers import Entry
+from keyhole.papers.ahead import compile_back_to_front, compiling_ahead
+
+
+def test_the_second_process_fills_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
+    entry = Entry.load("tao2019-simple-regret").only("setup1")
+    with compiling_ahead([entry]):
+        for _ in range(600):
+            if any(tmp_path.glob("*.bin")):
+                break
+            time.sleep(0.1)
+    assert any(tmp_path.glob("*.bin"))
+
+
+def test_it_ends_with_the_block(monkeypatch):
+    children = []
+
+    class Recorded(subprocess.Popen):
+        def __init__(self, words, **kwargs):
+            super().__init__([sys.executable, "-c", "import time; time.sleep(60)"], **kwargs)
+            children.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Recorded)
+    with pytest.raises(KeyboardInterrupt), compiling_ahead([]):
+        raise KeyboardInterrupt
+    assert children[0].returncode is not None
+
+
+def test_it_is_not_needed(monkeypatch):
+    def failing(*args, **kwargs):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(subprocess, "Popen", failing)
+    with compiling_ahead([]):
+        pass
+
+
+def test_it_compiles_every_policy_of_every_problem(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(
+        "keyhole.papers.ahead.compiled_engine",
+        lambda setting, policy, world: compiled.append((policy.owner.__name__, world.owner)),
+    )
+    compile_back_to_front(["tao2019-setup1:setup1", "crowd-labels:bluebirds"])
+    assert len({name for name, _ in compiled}) == 5
+    assert compiled[0][1].__name__ == "GoldArms"
+    assert compiled[-1] == ("LSA", compiled[-1][1])

@@ -1,0 +1,196 @@
+import math
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from keyhole.papers.claims import (
+    AnyClaim,
+    AxisEnd,
+    Exactly,
+    Level,
+    NotBetter,
+    Ordering,
+    Reversal,
+    Spread,
+)
+from tests.papers.made_up import COMMON, RUNS, result
+
+
+def ordering(**more):
+    return Ordering(kind="ordering", policy="us", others=["a", "b"], **COMMON, **more)
+
+
+def test_an_ordering_holds_where_all_others_are_worse_everywhere():
+    found = ordering().verdict(result({"us": [1, 1], "a": [2, 2], "b": [3, 3]}))
+    assert found.status == "holds"
+    assert "significantly better in 4 of 4 pairs" in found.detail
+    assert found.claim == "Made up: so it is"
+    assert found.source == "ours: nowhere."
+
+
+def test_an_ordering_does_not_hold_where_another_is_better():
+    status, detail = ordering().judge(result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]}))
+    assert status == "does not hold"
+    assert "us minus a at T = 20: 0.5" in detail
+
+
+def test_an_ordering_is_undecided_where_intervals_contain_zero():
+    status, detail = ordering().judge(result({"us": [1, 1], "a": [1, 1], "b": [3, 3]}))
+    assert status == "undecided"
+    assert "open in 2" in detail
+
+
+@pytest.mark.parametrize(("at_least", "status"), [(0.75, "holds"), (0.76, "does not hold")])
+def test_an_ordering_may_fail_in_some_pairs(at_least, status):
+    found = result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]})
+    assert ordering(at_least=at_least).judge(found)[0] == status
+
+
+def test_an_ordering_over_rounds_needs_all_others_at_once():
+    found = result({"us": [1, 1], "a": [2, 0.5], "b": [0.5, 3]})
+    assert ordering(at_least=0.5).judge(found)[0] == "holds"
+    assert ordering(at_least=0.5, over="rounds").judge(found)[0] == "does not hold"
+
+
+def test_an_ordering_looks_only_at_its_rounds():
+    found = result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]})
+    assert ordering(rounds=[10]).judge(found)[0] == "holds"
+
+
+def test_many_equal_policies_do_not_make_an_ordering_fail():
+    # 40 comparisons without a difference: some raw p-value falls below 5 % almost surely.
+    means = {"us": [1.0] * 2} | {f"p{i}": [1.0] * 2 for i in range(20)}
+    claim = Ordering(kind="ordering", policy="us", others=list(means)[1:], **COMMON)
+    noisy = result(means)
+    assert claim.judge(noisy)[0] == "undecided"
+
+
+def not_better(runs):
+    return NotBetter(kind="not-better", policy="us", others=["a"], rounds=[20], runs=runs, **COMMON)
+
+
+@pytest.mark.parametrize(
+    ("ours", "runs", "status"),
+    [
+        (2.0, RUNS, "holds"),  # no difference, in as many runs as the claim speaks of
+        (2.0, RUNS + 1, "undecided"),  # no difference, in fewer
+        (2.5, RUNS, "holds"),  # worse is not better
+        (1.5, RUNS, "does not hold"),
+        (1.5, RUNS + 1, "does not hold"),  # found in fewer runs, found all the same
+    ],
+)
+def test_not_better_needs_enough_runs_to_hold(ours, runs, status):
+    assert not_better(runs).judge(result({"us": [1, ours], "a": [1, 2.0]}))[0] == status
+
+
+def reversal(policies):
+    return Reversal(kind="reversal", policies=policies, early=10, late=20, **COMMON)
+
+
+def test_a_reversal_holds_where_a_pair_changes_order():
+    status, detail = reversal(["a", "b", "c"]).judge(
+        result({"a": [1, 2], "b": [2, 1], "c": [3, 3]})
+    )
+    assert status == "holds"
+    assert "lowest at T = 10 is a, at T = 20 b; 1 of 3 pairs" in detail
+
+
+def test_a_reversal_does_not_hold_where_one_is_best_throughout():
+    found = result({"a": [1, 1], "b": [2, 3], "c": [3, 3.0]})
+    assert reversal(["a", "b", "c"]).judge(found)[0] == "does not hold"
+    assert reversal(["c", "b", "a"]).judge(found)[0] == "does not hold"
+
+
+def test_a_reversal_is_undecided_where_the_best_are_close():
+    found = result({"a": [1, 1], "b": [1, 1.0], "c": [3, 3]})
+    assert reversal(["a", "b", "c"]).judge(found)[0] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("off", "std_errors", "status"),
+    [(0.0, 4, "holds"), (3.9, 4, "holds"), (-3.9, 4, "holds"), (4.1, 4, "does not hold")],
+)
+def test_a_level_is_met_within_its_standard_errors(off, std_errors, status):
+    found = result({"us": [1, 2]})
+    mean, error = found.at("us", "aggregate_regret", 20)
+    level = math.log(mean / found.arms) + off * error / mean
+    claim = Level(
+        kind="level", policy="us", rounds=[20], levels=[level], std_errors=std_errors, **COMMON
+    )
+    assert claim.judge(found)[0] == status
+
+
+def test_a_level_of_nothing_is_undecided():
+    found = result({"us": [1, 0]}, runs=1)
+    found.curves.values("us", "aggregate_regret")[:] = 0.0
+    claim = Level(kind="level", policy="us", rounds=[20], levels=[-3], std_errors=4, **COMMON)
+    assert claim.judge(found)[0] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "status"),
+    [(-3, -2, "holds"), (-2, -1, "does not hold"), (-5, -3, "does not hold")],
+)
+def test_the_lowest_curve_ends_between_two_marks(low, high, status):
+    found = result({"us": [1, 1], "a": [2, 2]})  # ln(1 / 10) = -2.3
+    claim = AxisEnd(kind="axis-end", low=low, high=high, **COMMON)
+    verdict, detail = claim.judge(found)
+    assert verdict == status
+    assert "the lowest, us, ends at -2.30" in detail
+
+
+def test_an_end_within_noise_of_a_mark_is_undecided():
+    claim = AxisEnd(kind="axis-end", low=math.log(0.1), high=0, **COMMON)
+    assert claim.judge(result({"us": [1, 1]}))[0] == "undecided"
+
+
+def spread(narrow, wide):
+    return Spread(kind="spread", narrow=narrow, wide=wide, **COMMON)
+
+
+def test_a_spread_is_the_largest_over_the_smallest_mean():
+    found = result({"a": [1, 1], "b": [1, 2], "c": [1, 1], "d": [1, 8]})
+    status, detail = spread(["a", "b"], ["c", "d"]).judge(found)
+    assert status == "holds"
+    assert "2.00 among a, b; 8.00 among c, d; ratio of the two 4.00" in detail
+    assert spread(["c", "d"], ["a", "b"]).judge(found)[0] == "does not hold"
+
+
+def test_equal_spreads_are_undecided():
+    found = result({"a": [1, 1], "b": [1, 2], "c": [1, 1], "d": [1, 2]})
+    assert spread(["a", "b"], ["c", "d"]).judge(found)[0] == "undecided"
+
+
+def test_a_policy_that_is_never_wrong_leaves_a_spread_undecided():
+    found = result({"a": [1, 1], "b": [1, 2]})
+    found.curves.values("a", "aggregate_regret")[:] = 0.0
+    assert spread(["a"], ["b"]).judge(found)[0] == "undecided"
+
+
+def test_exactly_allows_no_exception():
+    found = result({"a": [0, 0], "b": [0, 0]})
+    for label in found.curves.labels:
+        found.curves.values(label, "aggregate_regret")[:] = 0.0
+    claim = Exactly(kind="exactly", value=0.0, **COMMON)
+    assert claim.judge(found) == ("holds", "so in all of 800 replications")
+    found.curves.values("b", "aggregate_regret")[1, 7] = 1.0
+    assert claim.judge(found) == ("does not hold", "not so for b")
+
+
+def test_the_reading_of_a_claim_is_shown():
+    claim = Exactly(kind="exactly", value=0.0, reading="as zero.", **COMMON)
+    source = claim.verdict(result({"a": [1, 1]})).source
+    assert source == "ours: nowhere. Read as: as zero."
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"kind": "miracle"},
+        {"kind": "exactly", "value": 0.0, "valeu": 1.0},
+        {"kind": "exactly", "value": 0.0, "origin": "hearsay"},
+    ],
+)
+def test_a_claim_of_unknown_form_is_refused(table):
+    with pytest.raises(ValidationError):
+        TypeAdapter(AnyClaim).validate_python(COMMON | table)

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+
+import keyhole.papers
+from keyhole.papers import FILES, SCALES, Entry
+
+FOLDER = Path(keyhole.papers.__file__).parent
+SHARED = {"tao2019/policies.toml", "tao2019/setups.toml"}
+ENTRIES = [Entry.load(name) for name in FILES]
+each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+
+
+def test_every_file_is_an_entry_or_shared_by_entries():
+    found = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.toml")}
+    assert found == set(FILES.values()) | SHARED
+
+
+@each_entry
+def test_every_problem_has_a_valid_spec_at_every_scale(entry):
+    assert tuple(entry.scales) == SCALES
+    for scale in SCALES:
+        for problem in entry.problems:
+            spec = entry.spec(problem, scale)
+            assert spec.plan.checkpoints[-1] == spec.horizon
+
+
+@each_entry
+def test_claims_speak_of_what_is_run_at_every_scale(entry):
+    for scale in SCALES:
+        for claim in entry.claims:
+            plan = entry.spec(claim.problem, scale).plan
+            assert claim.metric in plan.metrics
+            table = claim.model_dump()
+            named = {table.get("policy")} | {
+                policy
+                for name in ("others", "policies", "narrow", "wide")
+                for policy in table.get(name) or ()
+            }
+            assert named - {None} <= set(plan.policies)
+            rounds = {table.get("early"), table.get("late"), *(table.get("rounds") or ())}
+            assert rounds - {None} <= set(plan.checkpoints)
+
+
+@each_entry
+def test_claims_name_their_source_and_end_as_sentences(entry):
+    for claim in entry.claims:
+        assert claim.text.rstrip('"').endswith((".", ").")) or claim.text.endswith('"')
+        assert claim.source.endswith(".")
+        assert claim.reading == "" or claim.reading.endswith(".")
+        if claim.origin.startswith("paper"):
+            assert "section" in claim.source or "Figure" in claim.source
+
+
+def test_set_ups_1_to_3_are_run_as_often_as_in_the_paper():
+    for name in ("tao2019-setup1", "tao2019-setup2", "tao2019-setup3"):
+        entry = Entry.load(name)
+        assert entry.scales["paper"].replications == 5000
+        assert len(entry.policies) == 11
+
+
+def test_the_set_ups_are_those_of_section_5():
+    first, second, third = (
+        Entry.load(f"tao2019-setup{i}").spec(f"setup{i}", "paper").plan.problem for i in (1, 2, 3)
+    )
+    tens = [0.2, 0.25, 0.3, 0.35, 0.45, 0.55, 0.65, 0.7, 0.75, 0.8]
+    assert first.means.tolist() == tens
+    assert second.means.tolist() == pytest.approx([0.405 + i / 100 for i in range(20)])
+    assert third.means.tolist() == [0.45] * 5 + [0.505] * 5
+    assert {p.threshold for p in (first, second, third)} == {0.5}
+
+
+def test_crowd_budgets_are_5_10_20_and_40_labels_an_item():
+    entry = Entry.load("crowd-labels")
+    assert len(entry.problems) == 6
+    for problem in entry.problems:
+        plan = entry.spec(problem, "quick").plan
+        assert [t / plan.problem.arms for t in plan.checkpoints] == [5, 10, 20, 40]
+
+
+def test_some_problems_bring_only_claims_about_them():
+    entry = Entry.load("crowd-labels").only("bluebirds")
+    assert list(entry.problems) == ["bluebirds"]
+    assert {claim.problem for claim in entry.claims} == {"bluebirds"}
+
+
+def test_an_unknown_entry_gets_the_nearest():
+    with pytest.raises(ValueError, match="did you mean 'tao2019-alpha'"):
+        Entry.load("tao2019-alph")
+
+
+def test_an_unknown_scale_gets_the_nearest():
+    with pytest.raises(ValueError, match="scale must be one of quick, paper; got 'quik'"):
+        Entry.load("tao2019-setup1").spec("setup1", "quik")
+
+
+def test_a_file_with_a_problem_that_is_not_there_is_refused(tmp_path):
+    (tmp_path / "bad.toml").write_text('title = "x"\nuse.problems = ["nowhere"]\n')
+    with pytest.raises(ValueError, match=r"bad\.toml: .*nowhere"):
+        Entry.from_file(tmp_path, "bad.toml", "bad")

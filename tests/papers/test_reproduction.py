@@ -1,0 +1,172 @@
+import json
+import re
+
+import pytest
+
+import keyhole.papers.reproduction
+from keyhole import load_run
+from keyhole.core.simulation import Plan
+from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
+
+
+@pytest.fixture
+def done(load, tmp_path):
+    return reproduce("tiny", out=tmp_path / "out", threads=1)
+
+
+def test_a_reproduction_judges_every_claim(done):
+    assert [(v.claim, v.status) for v in done.verdicts] == [
+        ("Easy: No label is ever wrong.", "holds"),
+        ("Hard: No label is ever wrong.", "does not hold"),
+    ]
+
+
+def test_the_report_holds_claims_figures_and_tables(done):
+    text = done.report.read_text()
+    assert done.report.name == "report.html"
+    for words in ("A tiny entry", "does not hold", "Two problems &amp; two policies.", "<svg"):
+        assert words in text
+    for words in ("Far from the threshold.", "Paired t-tests", "Provenance", "Holm"):
+        assert words in text
+
+
+def test_the_report_needs_no_network(done):
+    text = done.report.read_text()
+    assert not re.search(r'(src|href)="(?!#)', text)
+    assert "@import" not in text
+
+
+def test_figures_lie_beside_the_report_for_the_metrics_there_are(done):
+    names = {path.name for path in done.report.parent.glob("*.*g")}
+    assert names == {f"{p}-aggregate_regret.{k}" for p in ("easy", "hard") for k in ("svg", "png")}
+
+
+def test_runs_can_be_read_back(done):
+    curves = load_run(done.report.parent / "hard")
+    assert curves.labels == ("LSA", "Uniform")
+    assert curves.replications == 40
+
+
+def test_a_reproduction_cut_off_goes_on(load, tmp_path, monkeypatch):
+    out, played = tmp_path / "out", []
+    real = Plan.play
+
+    def failing(self, label, part, **kwargs):
+        played.append(label)
+        if len(played) == 3:
+            raise KeyboardInterrupt
+        return real(self, label, part, **kwargs)
+
+    monkeypatch.setattr(Plan, "play", failing)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("tiny", out=out, threads=1)
+    again = reproduce("tiny", out=out, threads=1)
+    assert played == ["LSA", "Uniform", "LSA", "LSA", "Uniform"]
+    assert len(again.verdicts) == 2
+
+
+def test_done_twice_it_plays_once(done, load, monkeypatch):
+    monkeypatch.setattr(Plan, "play", None)
+    assert reproduce("tiny", out=done.report.parent, threads=1).verdicts == done.verdicts
+
+
+def test_the_report_can_be_written_again(done, load):
+    before = done.report.read_text()
+    done.report.unlink()
+    assert is_reproduction(done.report.parent)
+    assert report_again(done.report.parent).verdicts == done.verdicts
+    assert done.report.read_text() == before
+
+
+def test_a_folder_of_another_scale_is_refused(done, load):
+    with pytest.raises(ValueError, match="holds another reproduction"):
+        reproduce("tiny", scale="paper", out=done.report.parent, threads=1)
+
+
+@pytest.mark.parametrize("again", [reproduce, None])
+def test_a_folder_of_something_else_is_refused_and_left_alone(load, tmp_path, again):
+    (tmp_path / "thesis.tex").write_text("chapter 1")
+    with pytest.raises(ValueError, match="something else"):
+        reproduce("tiny", out=tmp_path) if again else report_again(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_is_no_folder(load, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="out must be a folder"):
+        reproduce("tiny", out=tmp_path / "file")
+
+
+def test_a_newer_marker_is_refused(done, load):
+    marker = done.report.parent / "reproduction.json"
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | {"version": 99}))
+    with pytest.raises(ValueError, match="newer version"):
+        report_again(done.report.parent)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"scale": "huge"}, "scale must be one of quick, paper"), ({"threads": 0}, "threads must be")],
+)
+def test_bad_arguments_leave_nothing_behind(load, tmp_path, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        reproduce("tiny", out=tmp_path / "out", **wrong)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def small_demo(monkeypatch):
+    """Make the demo small: its entries keep their problems, policies and claims."""
+    real = Entry.load
+
+    def small(name):
+        entry = real(name)
+        scale = entry.scales["paper"].model_copy(update={"replications": 8, "checkpoints": 5})
+        return entry.model_copy(update={"scales": {"quick": scale, "paper": scale}})
+
+    monkeypatch.setattr(Entry, "load", small)
+
+
+def test_the_demo_is_set_up_1_and_bluebirds_in_one_report(small_demo, tmp_path):
+    result = demo(tmp_path / "demo", threads=1)
+    text = result.report.read_text()
+    assert "Set-up 1" in text
+    assert "Bluebirds" in text
+    for label in ("LSA", "APT(.05)", "UCBE(4)", "Opt-KG(.5,.5)", "Uniform"):
+        assert label in text
+    assert {p.name for p in result.report.parent.iterdir() if p.is_dir()} == {"setup1", "bluebirds"}
+
+
+def test_a_demo_of_other_code_is_replaced(small_demo, tmp_path, monkeypatch):
+    folder = tmp_path / "demo"
+    before = demo(folder, threads=1)
+    for key in ("setup1", "bluebirds"):
+        path = folder / key / "run.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"digest": "of old code"}))
+    again = demo(folder, threads=1)
+    assert again.verdicts == before.verdicts
+    assert json.loads((folder / "setup1" / "run.json").read_text())["digest"] != "of old code"
+
+
+def test_a_demo_does_not_replace_anything_else(done, small_demo):
+    with pytest.raises(ValueError, match="holds another reproduction"):
+        demo(done.report.parent, threads=1)
+
+
+def test_progress_names_the_problem(load, tmp_path, capsys):
+    reproduce("tiny", out=tmp_path / "out", threads=1, progress=True)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Easy:\nLSA: 100 %" in captured.err
+
+
+def test_what_comes_later_is_compiled_by_another_process(load, tmp_path, monkeypatch):
+    started = []
+    monkeypatch.setattr(
+        keyhole.papers.reproduction,
+        "compiling_ahead",
+        lambda entries, wanted: started.append(wanted) or memoryview(b""),
+    )
+    reproduce("tiny", out=tmp_path / "one", threads=1)
+    reproduce("tiny", out=tmp_path / "two", threads=2)
+    assert started == [False, True]
