@@ -20,7 +20,7 @@ def main():
         for row in part(size):
             met = {None: "", True: "met", False: "MISSED"}[row.met]
             table.add_row(row.what, f"{row.value:.3g}", row.unit, row.target, met)
-    console = Console(width=None if os.isatty(1) else 100)
+    console = Console(width=None if os.isatty(1) else 120)
     console.print(table)
     print(
         f"One thread unless said otherwise, K = 10, Set-up 1, T = {size.horizon}, "

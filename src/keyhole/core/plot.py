@@ -17,7 +17,7 @@ _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _TWO_SIDED_95: Final = 1.959963984540054
 
 LABELS: Final = {
-    "aggregate_regret": "wrong labels (mean)",
+    "aggregate_regret": "mean number of wrong labels",
     "simple_regret": "chance of any wrong label",
     "gold_agreement": "share of gold labels met",
 }
@@ -55,7 +55,7 @@ def plot_curves(
         Where to draw; by default on a new figure.
     log_per : float, optional
         Draw the natural logarithm of the metric divided by this; checkpoints at which the mean
-        is 0 are left out.
+        is 0 are left out. Where all means are 0, they are drawn as they are.
 
     Returns
     -------
@@ -64,6 +64,8 @@ def plot_curves(
     """
     if axes is None:
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+    if not any((curves.mean(label, metric) > 0).any() for label in curves.labels):
+        log_per = None
     rounds = np.array(curves.checkpoints)
     last = {}
     for number, label in enumerate(curves.labels):
@@ -79,8 +81,9 @@ def plot_curves(
         axes.fill_between(rounds[seen], low, high, color=style["color"], alpha=0.15, linewidth=0)
         last[label] = mean[-1] if len(mean) else -np.inf
     name = LABELS.get(metric, metric.replace("_", " "))
-    axes.set_ylabel(name if log_per is None else f"ln({name} / arm)")
+    axes.set_ylabel(name if log_per is None else f"ln({name} / arms)")
     axes.set_xlabel("rounds")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     handles, labels = axes.get_legend_handles_labels()

@@ -1,0 +1,44 @@
+import sys
+
+import pytest
+
+from keyhole.cli import main
+
+TEXT = """
+name = "small"
+seed = 4
+replications = 40
+horizon = 60
+checkpoints = [20, 60]
+[problem]
+setting = "thresholding"
+means = [0.2, 0.45, 0.7]
+threshold = 0.5
+[[policy]]
+name = "LSA"
+label = "ours"
+[[policy]]
+name = "Uniform"
+"""
+
+
+@pytest.fixture
+def spec(tmp_path):
+    """Return the path of a small spec."""
+    path = tmp_path / "spec.toml"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def keyhole(monkeypatch, capsys):
+    """Return a function that runs the command line here: code, standard output, error."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["keyhole", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return end.value.code, captured.out, captured.err
+
+    return call

@@ -1,0 +1,128 @@
+"""Each bad input ends with 2 and one line that says what is wrong; nothing is left behind."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import TEXT
+
+CHANGES = {
+    "a mean above 1": ("0.45", "1.45", "means[1] must lie in [0, 1], got 1.45"),
+    "a mean that is no number": ("0.45", "nan", "means[1] must"),
+    "no arms": ("[0.2, 0.45, 0.7]", "[]", "means must have at least one entry, got none"),
+    "threshold": ("threshold = 0.5", "threshold = 1.0", "threshold must lie in (0, 1), got 1"),
+    "alpha": ('name = "LSA"', 'name = "LSA"\nalpha = 0.0', "alpha must be above 0, got 0"),
+    "epsilon": ('name = "LSA"', 'name = "APT"\nepsilon = -0.1', "epsilon must be at least 0"),
+    "budget below K": ("horizon = 60\ncheckpoints = [20, 60]", "horizon = 2", "3"),
+    "no replications": ("replications = 40", "replications = 0", "replications must"),
+    "unsorted checkpoints": ("[20, 60]", "[60, 20]", "checkpoints must rise, got 20 after 60"),
+    "checkpoints too late": ("[20, 60]", "[20, 61]", "must lie in [1, 60], got 61"),
+    "unknown policy": ('"LSA"', '"LSB"', "(did you mean 'LSA'?)"),
+    "unknown parameter": ('name = "LSA"', 'name = "LSA"\nalhpa = 1', "(did you mean 'alpha'?)"),
+    "unknown entry": ("seed = 4", "sede = 4", "(did you mean 'seed'?)"),
+    "malformed TOML": ("seed = 4", "seed = = 4", "not valid TOML"),
+}
+
+
+def refused(code, out, err, *words):
+    """Check that there is one line of complaint that says these words."""
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert err.startswith("keyhole: ")
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_bad_spec_is_refused_on_one_line(keyhole, spec, tmp_path, change):
+    before, after, words = change
+    assert before in TEXT
+    spec.write_text(TEXT.replace(before, after, 1))
+    refused(*keyhole("run", spec, "--out", tmp_path / "out"), "spec.toml", words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_threads_below_1_are_refused(keyhole, spec, tmp_path):
+    out = tmp_path / "out"
+    refused(*keyhole("run", spec, "--out", out, "--threads", 0), "threads must be at least 1")
+    assert not out.exists()
+
+
+def test_a_missing_spec_is_refused(keyhole, tmp_path):
+    refused(*keyhole("run", tmp_path / "no.toml", "--out", tmp_path / "out"), "there is no file")
+
+
+def test_a_folder_of_something_else_is_refused(keyhole, spec, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("chapter 1")
+    refused(*keyhole("run", spec, "--out", out), "not a run folder")
+    refused(*keyhole("report", out), "not a run folder")
+    refused(*keyhole("reproduce", "tao2019-setup1", "--out", out), "something else")
+    assert [path.name for path in out.iterdir()] == ["thesis.tex"]
+
+
+def test_a_run_of_another_spec_is_refused(keyhole, spec, tmp_path):
+    out = tmp_path / "out"
+    assert keyhole("run", spec, "--out", out)[0] == 0
+    spec.write_text(TEXT.replace("seed = 4", "seed = 5"))
+    refused(*keyhole("run", spec, "--out", out), "another spec")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["run"], "SPEC.toml"),
+        (["run", "x.toml"], "--out"),
+        (["run", "x.toml", "--out", "x", "--threads", "two"], "--threads"),
+        (["rnu"], "rnu"),
+        (["report"], "DIR"),
+        (["report", "nowhere"], "there is no folder nowhere"),
+        (["catalog", "thresholdin"], "did you mean 'thresholding'"),
+        (["reproduce"], "NAME must be given"),
+        (["reproduce", "tao2019-setup1"], "--out must be given"),
+        (["reproduce", "tao2019-setup9", "--out", "x"], "did you mean"),
+        (["reproduce", "tao2019-setup1", "--scale", "papre", "--out", "x"], "did you mean 'paper'"),
+        (["demo", "--speed", "9"], "--speed"),
+    ],
+    ids=" ".join,
+)
+def test_a_slip_of_the_fingers_is_refused_on_one_line(
+    keyhole, monkeypatch, tmp_path, words, complaint
+):
+    monkeypatch.chdir(tmp_path)
+    refused(*keyhole(*words), complaint)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_in_a_process_of_its_own_there_is_no_traceback_either(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "keyhole", "run", "no.toml", "--out", "x"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    refused(done.returncode, done.stdout, done.stderr, "there is no file no.toml")
+
+
+def test_a_full_disk_is_one_line_and_the_run_goes_on_later(keyhole, spec, tmp_path):
+    out = tmp_path / "out"
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    code = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, (1500, {limit[1]}))\n"
+        f"sys.argv = ['keyhole', 'run', {str(spec)!r}, '--out', {str(out)!r}]\n"
+        "from keyhole.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    complaint = done.stderr.splitlines()[-1]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint.startswith("keyhole: ")
+    assert "File too large" in complaint
+    assert "Traceback" not in done.stderr
+    assert keyhole("run", spec, "--out", out)[0] == 0

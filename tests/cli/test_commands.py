@@ -1,0 +1,155 @@
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+
+import pytest
+
+from keyhole import load_run
+from keyhole.experiment.rooms import policies_of
+from keyhole.papers import FILES, Entry
+from tests.cli.conftest import TEXT
+
+
+def test_run_leaves_a_report_and_prints_the_means(keyhole, spec, tmp_path):
+    code, out, err = keyhole("run", spec, "--out", tmp_path / "out", "--threads", 1)
+    assert code == 0
+    assert re.search(r"aggregate_regret after 60 rounds\n  ours +0\.\d+ ± 0\.\d+\n", out)
+    assert out.endswith(f"report: {tmp_path / 'out' / 'report.html'}\n")
+    assert (tmp_path / "out" / "report.html").is_file()
+    assert load_run(tmp_path / "out").labels == ("ours", "Uniform()")
+    assert "ours: 100 %" in err
+
+
+def test_report_writes_the_report_anew(keyhole, spec, tmp_path):
+    out = tmp_path / "out"
+    keyhole("run", spec, "--out", out)
+    (out / "report.html").unlink()
+    code, printed, err = keyhole("report", out)
+    assert (code, printed, err) == (0, f"report: {out / 'report.html'}\n", "")
+    assert (out / "report.html").is_file()
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Make an entry tiny."""
+    real = Entry.load
+
+    def small(name):
+        entry = real(name)
+        scale = entry.scales["quick"].model_copy(update={"replications": 12, "checkpoints": 5})
+        return entry.model_copy(update={"scales": {"quick": scale, "paper": scale}})
+
+    monkeypatch.setattr(Entry, "load", small)
+
+
+def test_reproduce_prints_a_verdict_for_every_claim(keyhole, tiny, tmp_path):
+    out = tmp_path / "out"
+    words = ("reproduce", "tao2019-simple-regret", "--out", out, "--threads", 1)
+    code, printed, err = keyhole(*words)
+    verdicts = re.findall(r"^(holds|does not hold|undecided): Set-up (\d)", printed, re.MULTILINE)
+    assert [number for _, number in verdicts] == ["1", "2", "3"]
+    assert code == int(any(status == "does not hold" for status, _ in verdicts))
+    assert "Set-up 3:" in err
+    # The report of a reproduction is written anew by the same command as that of a run.
+    assert keyhole("report", out)[:2] == (code, printed)
+
+
+def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tiny, tmp_path, monkeypatch):
+    from keyhole.papers.claims import Ordering
+
+    monkeypatch.setattr(Ordering, "judge", lambda self, result: ("does not hold", "made up"))
+    words = ("reproduce", "tao2019-simple-regret", "--out", tmp_path / "out", "--threads", 1)
+    code, printed, _ = keyhole(*words)
+    assert code == 1
+    assert "does not hold: Set-up 1" in printed
+
+
+def test_reproduce_lists_what_there_is(keyhole):
+    code, out, err = keyhole("reproduce", "--list")
+    assert (code, err) == (0, "")
+    for name in FILES:
+        assert f"{name}\n" in out
+
+
+def test_the_catalog_names_policies_parameters_and_sources(keyhole):
+    code, out, err = keyhole("catalog")
+    assert (code, err) == (0, "")
+    for name in policies_of("thresholding"):
+        assert f"\n  {name}\n" in out
+    assert "alpha = 1.35: weight of the gap against the number of pulls; must be above 0" in out
+    assert "threshold (float): In (0, 1)." in out
+    assert "crowd: " in out
+    assert out.count("source: ") == len(policies_of("thresholding"))
+    assert keyhole("catalog", "thresholding") == (0, out, "")
+
+
+def test_version(keyhole):
+    assert keyhole("--version") == (0, f"keyhole {version('keyhole')}\n", "")
+
+
+@pytest.mark.parametrize("command", ["catalog", "run", "report", "reproduce", "demo"])
+def test_every_command_has_a_help_text(keyhole, command):
+    code, out, _ = keyhole("--help")
+    assert code == 0
+    assert re.search(rf"^  {command} +\w.*\.$", out, re.MULTILINE)
+    code, out, err = keyhole(command, "--help")
+    assert (code, err) == (0, "")
+    assert f"keyhole {command}" in out
+
+
+def test_without_a_command_help_is_shown(keyhole):
+    assert keyhole()[:2] == keyhole("--help")[:2]
+
+
+def test_what_is_piped_is_plain(tmp_path, spec):
+    words = ("catalog", "reproduce --list", f"run {spec} --out {tmp_path / 'out'}")
+    for line in words:
+        done = subprocess.run(
+            [sys.executable, "-m", "keyhole", *line.split()],
+            capture_output=True,
+            env=os.environ | {"TERM": "xterm-256color"},
+        )
+        assert done.returncode == 0
+        for text in (done.stdout, done.stderr):
+            assert b"\x1b" not in text
+            assert b"\r" not in text
+
+
+def test_interrupted_it_ends_within_a_second_with_130_and_goes_on_later(spec, tmp_path, keyhole):
+    spec.write_text(TEXT.replace("replications = 40", "replications = 50_000_000"))
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "keyhole", "run", spec, "--out", out],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(600):
+        if any(out.glob("blocks/*.parquet")):
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    printed, err = process.communicate()
+    assert time.monotonic() - began < 1.5
+    assert (process.returncode, printed) == (130, "")
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("keyhole: interrupted")
+    assert any(out.glob("blocks/*.parquet"))
+
+
+def test_help_comes_fast():
+    code = (
+        "import sys; sys.argv = ['keyhole', '--help']\n"
+        "from keyhole.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "slow = {'pyarrow', 'matplotlib', 'pydantic'} & set(sys.modules)\n"
+        "sys.exit(', '.join(slow) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
