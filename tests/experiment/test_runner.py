@@ -1,3 +1,4 @@
+import json
 import os
 import random
 import resource
@@ -157,3 +158,21 @@ def test_a_full_disk_leaves_nothing_half_written(finished, text, tmp_path):
     assert {p.name for p in left} <= {"run.json", "spec.json"}
     run(Spec.from_text(text), tmp_path / "run")  # once there is room again
     assert content(tmp_path / "run") == content(finished)
+
+
+def test_a_run_killed_while_its_folder_was_begun_goes_on(finished, text, tmp_path):
+    folder = tmp_path / "run"
+    run(Spec.from_text(text), folder)
+    for path in (folder / "spec.json", folder / "values.parquet"):
+        path.unlink()
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(record | {"finished": None}))
+    run(Spec.from_text(text), folder)
+    assert content(folder) == content(finished)
+    assert load_run(folder).labels == load_run(finished).labels
+
+
+def test_a_draft_that_a_killed_process_left_is_in_nobodys_way(finished, text, tmp_path):
+    (tmp_path / ".run.json.0123").write_text("{")
+    run(Spec.from_text(text), tmp_path)
+    assert content(tmp_path) == content(finished)

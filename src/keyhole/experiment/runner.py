@@ -108,15 +108,18 @@ def run_digest(spec: Spec) -> str:
 
 def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any]:
     """Return the provenance of the run in the folder, begun now or earlier."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        if not folder.is_dir():
-            raise ValueError(f"out must be a folder, got the file {folder}")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"out must be a folder, got the file {folder}")
+    # Hidden files are drafts that a killed process left.
+    if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
         found = read_provenance(folder)
         if found["digest"] != digest:
             raise ValueError(
                 f"{folder} holds a run of another spec, or of another version of the code; "
                 "choose another folder"
             )
+        if not (folder / "spec.json").is_file():
+            _write_spec(folder, spec)
         return found
     folder.mkdir(parents=True, exist_ok=True)
     provenance = {
@@ -133,9 +136,14 @@ def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any
         "started": _now(),
         "finished": None,
     }
-    write_json(folder / "spec.json", spec.model_dump(mode="json", exclude_none=True))
+    # First what makes the folder a run's: killed after this line, the run can go on.
     write_json(folder / "run.json", provenance)
+    _write_spec(folder, spec)
     return provenance
+
+
+def _write_spec(folder: Path, spec: Spec) -> None:
+    write_json(folder / "spec.json", spec.model_dump(mode="json", exclude_none=True))
 
 
 def _play(
