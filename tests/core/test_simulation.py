@@ -11,8 +11,10 @@ import pytest
 
 from keyhole import simulate
 from keyhole.core import engine
+from keyhole.core.learner import learner_for
+from keyhole.core.referee import Referee
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
-from tests.core.toys import Halving, RunWorld, Toy
+from tests.core.toys import Greedy, Halving, Impatient, LastHalfWorld, RunWorld, Toy
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.55, 0.9], threshold=0.5)
 
@@ -102,6 +104,40 @@ def test_a_decision_out_of_range_is_refused_before_it_does_harm():
 
     with pytest.raises(ValueError, match=r"Wild\(\) took a decision .* in round 7 of replication"):
         simulate(PROBLEM, [Wild()], horizon=10, replications=9)
+
+
+def test_a_policy_says_what_rounds_it_needs():
+    problem = Toy(LastHalfWorld, {"arms": 2, "longest": 1})
+    message = r"^Impatient\(\) needs at most two rewards: not so in round 8 of replication 0$"
+    with pytest.raises(ValueError, match=message):
+        simulate(problem, {"it": Impatient()}, horizon=10, replications=3, threads=1)
+    learner = learner_for(Impatient(), {"arms": 2})
+    referee = Referee(problem, horizon=10)
+    for _ in range(7):
+        referee.answer(learner)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"not so in round 8$"):
+            learner._ask()
+    assert learner.rounds == 7
+
+
+def test_a_world_is_told_the_horizon_of_its_run():
+    problem = Toy(LastHalfWorld, {"arms": 2, "longest": 1})
+    for horizon in (10, 40):
+        curves = simulate(problem, {"it": Greedy()}, horizon=horizon, replications=1)
+        assert curves.mean("it", "generated")[-1] == horizon / 2
+    with pytest.raises(TypeError, match="horizon must be given"):
+        Referee(problem)
+
+
+def test_a_problem_that_ends_is_not_played_on():
+    class Short(Toy):
+        rounds = 9
+
+    problem = Short(RunWorld, {"arms": 2})
+    assert simulate(problem, {"it": Halving()}, horizon=9, replications=1).checkpoints == (9,)
+    with pytest.raises(ValueError, match=r"horizon must be at most 9, .*; got 10"):
+        simulate(problem, {"it": Halving()}, horizon=10, replications=1)
 
 
 class Broken(RunWorld):

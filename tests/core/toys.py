@@ -354,6 +354,29 @@ class Phases(Policy):
                 s.means[i] = value / max(count, 1)
 
 
+# (f) What comes depends on how long the run is; a policy that cannot play every round.
+
+
+class LastHalfWorld(LateWorld):
+    """Pays nothing before half the run is over."""
+
+    horizon = whole()
+
+    def respond(e, s, t, arm):
+        reward = 1.0 if 2 * t > e.horizon else 0.0
+        s.generated[0] += reward
+        return reward
+
+
+class Impatient(Greedy):
+    """Cannot stand a third reward."""
+
+    requires = "at most two rewards"
+
+    def select(p, s):
+        return -1 if s.totals[0] > 1.0 else 0
+
+
 TOYS = {
     "context": (BestAtLevel(), Toy(LevelWorld, {"arms": 3, "levels": 6, "speed": [0.6, 0.9, 1.0]})),
     "vector": (
@@ -371,4 +394,5 @@ TOYS = {
     "pair": (Halving(), Toy(RunWorld, {"arms": 3})),
     "delayed": (Greedy(), Toy(LateWorld, {"arms": 3, "longest": 7})),
     "phases": (Phases(length=4), Toy(LateWorld, {"arms": 2, "longest": 5})),
+    "horizon": (Greedy(), Toy(LastHalfWorld, {"arms": 2, "longest": 1})),
 }

@@ -65,7 +65,7 @@ class Learner:
         replication: int = 0,
     ) -> None:
         self.policy = policy
-        self.facts = policy.setting.check(policy.needs, facts)
+        self.facts = policy.informed(facts)
         self.rounds = 0
         self._pending = False
         # The first call of the compiled step turns this address into the stream it stands for.
@@ -95,10 +95,7 @@ class Learner:
         self.rounds += 1
         if not self._run(_ASK):
             self.rounds -= 1
-            raise ValueError(
-                f"{self.policy} took a decision that the setting does not allow, in round "
-                f"{self.rounds + 1}"
-            )
+            raise ValueError(self.policy.refusal(f"round {self.rounds + 1}"))
         self._pending = True
 
     def _expect_feedback(self) -> None:
@@ -114,6 +111,10 @@ class Learner:
         self._run(_RECOMMEND)
         return {name: view.copy() for name, view in self._report.items()}
 
+    def _known(self) -> list[str]:
+        """Return the facts, each in a word or two."""
+        return [_show(name, value) for name, value in self.facts.items()]
+
     def _learnt(self) -> list[str]:
         """Return what has been learnt, a line for each thing worth a line."""
         return [f"{name}: {value}" for name, value in self.state.items()]
@@ -121,7 +122,7 @@ class Learner:
     def __repr__(self) -> str:
         """Return the policy, what it knows, and what it has learnt."""
         done = self.rounds - self._pending
-        known = ", ".join(_show(name, value) for name, value in self.facts.items())
+        known = ", ".join(self._known())
         waiting = ", waiting for feedback" if self._pending else ""
         lines = self._learnt()
         if len(lines) > _SHOWN_LINES:

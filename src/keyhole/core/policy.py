@@ -95,6 +95,9 @@ class Policy:
         Functions that kernels may name.
     learner_class : type, optional
         The room's own kind of `keyhole.Learner`.
+    requires : str
+        What rounds must be like, in words, for a policy that cannot play just any: in a round
+        that is not so, `select` returns a decision that the setting does not allow (arm -1).
     """
 
     setting: ClassVar[Setting]
@@ -102,6 +105,7 @@ class Policy:
     oracle: ClassVar[bool] = False
     helpers: ClassVar[tuple[str, ...]] = ()
     learner_class: ClassVar[type[Any] | None] = None
+    requires: ClassVar[str] = ""
 
     class State:
         """What the policy remembers: nothing, unless a subclass says otherwise."""
@@ -162,6 +166,34 @@ class Policy:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
         return cls(**values)
+
+    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the policy is told before the first round, checked.
+
+        A subclass that cannot work with all values of a fact refuses the others here.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            Facts by name; None for what is not known.
+
+        Returns
+        -------
+        dict
+            Those that the policy is told.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If one is missing or not allowed.
+        """
+        return self.setting.check(self.needs, values)
+
+    def refusal(self, where: str) -> str:
+        """Return the complaint about a decision that could not be carried out in some round."""
+        if self.requires:
+            return f"{self} needs {self.requires}: not so in {where}"
+        return f"{self} took a decision that the setting does not allow, in {where}"
 
     @classmethod
     def input_fields(cls) -> dict[str, Field]:

@@ -13,7 +13,7 @@ from keyhole.core.learner import Learner
 from keyhole.core.link import Kernel
 from keyhole.core.memory import Field, Layout, allot, borrow_float
 from keyhole.core.streams import WORLD, stream_key
-from keyhole.core.world import Problem
+from keyhole.core.world import Problem, truth_of
 
 _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
 
@@ -39,6 +39,13 @@ class Referee:
         The instance.
     seed, replication : int
         Of the world's randomness.
+    horizon : int, optional
+        Rounds of the run; needed where the problem depends on it.
+
+    Raises
+    ------
+    TypeError
+        If the horizon is needed and not given.
 
     Examples
     --------
@@ -51,9 +58,11 @@ class Referee:
     array([False,  True])
     """
 
-    def __init__(self, problem: Problem, *, seed: int = 0, replication: int = 0) -> None:
+    def __init__(
+        self, problem: Problem, *, seed: int = 0, replication: int = 0, horizon: int | None = None
+    ) -> None:
         side = world_component(problem.world)
-        truth = problem.truth()
+        truth = truth_of(problem, horizon)
         self.metrics = problem.world.metrics
         self.rounds = 0
         self._cells, self._plan, parts = allot(

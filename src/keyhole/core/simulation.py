@@ -26,7 +26,7 @@ from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.policy import Policy
 from keyhole.core.progress import Report, bar
 from keyhole.core.validate import Range, integer
-from keyhole.core.world import Problem
+from keyhole.core.world import Problem, truth_of
 
 # Pieces of work a thread gets for one policy: enough that threads finish together.
 _PIECES_PER_THREAD: Final = 8
@@ -169,6 +169,7 @@ class Plan:
             check_checkpoints(checkpoints, horizon),
             integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
         )
+        plan._check_length()
         plan._check_budgets()
         for label, policy in plan.policies.items():
             if policy.setting.name != problem.setting.name:
@@ -179,6 +180,14 @@ class Plan:
             for budget, _ in plan.runs(policy):
                 plan.facts(policy, budget)
         return plan
+
+    def _check_length(self) -> None:
+        rounds = getattr(self.problem, "rounds", None)
+        if rounds is not None and self.horizon > rounds:
+            raise ValueError(
+                f"horizon must be at most {rounds}, the rounds that the problem has; "
+                f"got {self.horizon}"
+            )
 
     def _check_budgets(self) -> None:
         if self.problem.setting.budgeted:
@@ -208,7 +217,7 @@ class Plan:
         """Return what a policy is told, checked by the setting."""
         names = policy.setting.known(policy.needs)
         told = {n: horizon if n == "horizon" else self.problem.fact(n) for n in names}
-        return policy.setting.check(policy.needs, told)
+        return policy.informed(told)
 
     def play(
         self,
@@ -241,8 +250,7 @@ class Plan:
         )
         policy = self.policies[label]
         players = [
-            Player(self.problem, policy, self.facts(policy, horizon), checkpoints, self.seed)
-            for horizon, checkpoints in self.runs(policy)
+            Player(self, policy, horizon, checkpoints) for horizon, checkpoints in self.runs(policy)
         ]
         out = [
             np.empty((len(p.checkpoints), len(self.metrics), len(replications))) for p in players
@@ -265,16 +273,12 @@ class Player:
     """One policy in one world, compiled and ready to play any replication."""
 
     def __init__(
-        self,
-        problem: Problem,
-        policy: Policy,
-        facts: Mapping[str, Any],
-        checkpoints: Sequence[int],
-        seed: int,
+        self, plan: Plan, policy: Policy, horizon: int, checkpoints: Sequence[int]
     ) -> None:
+        problem = plan.problem
         p_side, w_side = policy_component(type(policy)), world_component(problem.world)
-        known = policy.parameters() | dict(facts)
-        truth = problem.truth()
+        known = policy.parameters() | plan.facts(policy, horizon)
+        truth = truth_of(problem, horizon)
         p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
         self.policy = policy
         self.checkpoints = np.array(checkpoints, np.int64)
@@ -285,7 +289,7 @@ class Player:
             w_side.inputs.pack(truth, w_sizes),
             _vector(w_side, w_sizes),
             memory_plan(p_side, w_side, p_sizes, w_sizes),
-            np.uint64(seed),
+            np.uint64(plan.seed),
         )
 
     def play(self, first: int, last: int, out: FloatArray, control: IntArray) -> None:
@@ -294,10 +298,8 @@ class Player:
         memory = scratch(self.input[4], out.shape[1])
         self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
         if control[REFUSED_ROUND] > 0:
-            raise ValueError(
-                f"{self.policy} took a decision that the setting does not allow, in round "
-                f"{control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
-            )
+            where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
+            raise ValueError(self.policy.refusal(where))
         out[...] = part
 
 

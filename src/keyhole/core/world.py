@@ -18,6 +18,8 @@ class World:
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` writes
     one number for each of `metrics` at a checkpoint. A metric that grows round by round is summed
     in the state by `respond`. Only `respond`'s return value reaches a policy.
+
+    A world that declares ``horizon = whole()`` is told how many rounds the run has.
     """
 
     setting: ClassVar[Setting]
@@ -29,7 +31,11 @@ class World:
 
 
 class Problem(Protocol):
-    """An instance of a setting: what `keyhole.simulate` needs of it."""
+    """An instance of a setting: what `keyhole.simulate` needs of it.
+
+    One that ends, because it replays a sequence, says after how many rounds in an attribute
+    `rounds`; a longer horizon is refused.
+    """
 
     @property
     def setting(self) -> Setting:
@@ -40,7 +46,7 @@ class Problem(Protocol):
         """The kernels that answer decisions."""
 
     def truth(self) -> dict[str, Any]:
-        """Return the values of what the world declares, by name."""
+        """Return the values of what the world declares, by name (all but the horizon)."""
 
     def fact(self, name: str) -> Any:
         """Return a fact of the setting (all but the horizon)."""
@@ -63,6 +69,34 @@ def declared(cls: type) -> dict[str, Field]:
     for base in reversed(cls.__mro__):
         found |= {name: value for name, value in vars(base).items() if isinstance(value, Field)}
     return found
+
+
+def truth_of(problem: Problem, horizon: int | None) -> dict[str, Any]:
+    """Return the values of everything that a problem's world declares, in one run.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    horizon : int, optional
+        Rounds of the run.
+
+    Returns
+    -------
+    dict
+        By name.
+
+    Raises
+    ------
+    TypeError
+        If the world wants to be told the horizon, and it is not given.
+    """
+    truth = problem.truth()
+    if "horizon" not in declared(problem.world):
+        return truth
+    if horizon is None:
+        raise TypeError("horizon must be given: what happens in this problem depends on it")
+    return truth | {"horizon": horizon}
 
 
 def declared_state(owner: type) -> dict[str, Field]:

@@ -52,6 +52,10 @@ class Trial:
         facts = plan.facts(self.policy, self.horizon)
         return learner_for(self.policy, facts, seed=self.seed, replication=replication)
 
+    def referee(self, replication: int = 0) -> Referee:
+        """Return the world that a learner meets in a replication."""
+        return Referee(self.problem, seed=self.seed, replication=replication, horizon=self.horizon)
+
     def simulated(self, *others: Policy, threads: int = 1) -> NDArray[np.float64]:
         """Return all metrics at the horizon, by replication, as the engine finds them."""
         curves = simulate(
@@ -120,7 +124,7 @@ def engine_and_learner_agree(trial: Trial) -> None:
     simulated = trial.simulated()
     for replication in _FOLLOWED:
         learner = trial.learner(replication)
-        referee = Referee(trial.problem, seed=trial.seed, replication=replication)
+        referee = trial.referee(replication)
         for _ in trial.rounds(learner, referee):
             pass
         metrics = list(referee.score(learner._recommend()).values())
@@ -131,8 +135,8 @@ def engine_and_learner_agree(trial: Trial) -> None:
 
 def saving_changes_nothing(trial: Trial) -> None:
     """Check that a learner saved and loaded at random moments decides as if it had not been."""
-    straight = list(trial.rounds(trial.learner(), Referee(trial.problem, seed=trial.seed)))
-    learner, referee = trial.learner(), Referee(trial.problem, seed=trial.seed)
+    straight = list(trial.rounds(trial.learner(), trial.referee()))
+    learner, referee = trial.learner(), trial.referee()
     draw = np.random.default_rng(trial.seed)
     after_ask, after_tell = (set(draw.choice(trial.horizon, 2).tolist()) for _ in range(2))
     again = []
@@ -149,7 +153,7 @@ def saving_changes_nothing(trial: Trial) -> None:
 
 def state_stays_a_number(trial: Trial) -> None:
     """Check that nothing the policy remembers or recommends becomes NaN."""
-    learner, referee = trial.learner(), Referee(trial.problem, seed=trial.seed)
+    learner, referee = trial.learner(), trial.referee()
     for _ in trial.rounds(learner, referee):
         for name, values in (learner.state | learner._recommend()).items():
             assert not np.isnan(values).any(), (
