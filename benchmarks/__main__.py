@@ -1,31 +1,40 @@
-"""Print the table of speeds: ``python -m benchmarks [--quick]``."""
+"""Print the table of speeds: ``python -m benchmarks [--quick] [--only ROOM]``."""
 
 import argparse
+import importlib
 import os
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.measure import PARTS, QUICK, Size
+from benchmarks import measure
+from keyhole.experiment.rooms import ROOMS
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: numbers mean little")
-    size = QUICK if parser.parse_args().quick else Size()
+    parser.add_argument("--only", choices=list(ROOMS), help="the policies of one room")
+    options = parser.parse_args()
+    size = measure.QUICK if options.quick else measure.Size()
     table = Table("what", "value", "unit", "target", "")
     for column in table.columns[1:2]:
         column.justify = "right"
-    for part in PARTS:
+    parts = [importlib.import_module(f"benchmarks.{room}").rows for room in _rooms(options.only)]
+    for part in parts if options.only else [*parts, *measure.PARTS]:
         for row in part(size):
             met = {None: "", True: "met", False: "MISSED"}[row.met]
             table.add_row(row.what, f"{row.value:.3g}", row.unit, row.target, met)
     console = Console(width=None if os.isatty(1) else 120)
     console.print(table)
     print(
-        f"One thread unless said otherwise, K = 10, Set-up 1, T = {size.horizon}, "
-        f"{size.replications} replications; medians, ratios taken in turn."
+        f"One thread unless said otherwise, T = {size.horizon}, {size.replications} replications; "
+        "medians, ratios taken in turn. The instances stand in the files of benchmarks/."
     )
+
+
+def _rooms(only):
+    return ROOMS if only is None else [only]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Timing: pairs taken in turn, medians of their ratios."""
+"""Timing: pairs taken in turn, medians of their ratios; what all rooms share."""
 
 import os
 import statistics
@@ -8,24 +8,10 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-import numpy as np
-
-from benchmarks import yardsticks
-from keyhole import simulate
 from keyhole.core.jit import kernel
 from keyhole.core.samplers import beta, exponential, gamma, normal
 from keyhole.core.streams import stream, uniform
-from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
-
-SETUP1 = [0.2, 0.25, 0.3, 0.35, 0.45, 0.55, 0.65, 0.7, 0.75, 0.8]
-POLICIES = {
-    "LSA": LSA(),
-    "APT": APT(epsilon=0.05),
-    "UCBE": UCBE(b=0),
-    "OptKG": OptKG(a=1, b=1),
-    "Uniform": Uniform(),
-    "KnownGaps": KnownGaps(),
-}
+from keyhole.thresholding import LSA
 
 
 @dataclass(frozen=True)
@@ -66,66 +52,13 @@ def paired(first, second, repeats):
     return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), ratio
 
 
-def player(policy, size, *, means=SETUP1, threads=1, replications=None):
-    """Return a call that simulates a policy."""
-    problem = Problem(means=means, threshold=0.5)
-    return lambda: simulate(
-        problem,
-        [policy],
-        horizon=size.horizon,
-        replications=replications or size.replications,
-        threads=threads,
-    )
-
-
-def against_yardsticks(size):
-    """Compare every policy with NumPy and with a Python loop."""
-    for name, policy in POLICIES.items():
-        ours, rounds = player(policy, size), size.horizon * size.replications
-        ours()
-        own = statistics.median(seconds(ours) for _ in range(size.repeats))
-        yield Row(f"{name}: Keyhole", own / rounds * 1e9, "ns a round")
-        vectorised = getattr(yardsticks, f"numpy_{name.lower()}", None)
-        if vectorised is not None:
-
-            def theirs(loop=vectorised):
-                loop(SETUP1, size.horizon, size.replications, 0)
-
-            least = 2.5 if name in ("LSA", "APT", "UCBE") else None
-            yield from _ratio(f"{name}: NumPy", ours, theirs, rounds, rounds, size, least)
-        plain = getattr(yardsticks, f"python_{name.lower()}", None)
-        if plain is not None:
-
-            def theirs(loop=plain):
-                for replication in range(size.python_replications):
-                    loop(SETUP1, size.horizon, replication)
-
-            slow = size.horizon * size.python_replications
-            least = 20 if name == "OptKG" else None
-            yield from _ratio(f"{name}: plain Python", ours, theirs, rounds, slow, size, least)
-
-
-def _ratio(what, ours, theirs, our_rounds, their_rounds, size, least):
+def against(what, ours, theirs, our_rounds, their_rounds, size, least):
     """Yield a yardstick's time a round, and how many times Keyhole's that is."""
     _, other, ratio = paired(ours, theirs, max(2, size.repeats // 2))
     ratio *= our_rounds / their_rounds
     yield Row(what, other / their_rounds * 1e9, "ns a round")
     target = "" if least is None else f"at least {least}"
     yield Row(f"{what} / Keyhole", ratio, "x", target, None if least is None else ratio >= least)
-
-
-def scaling(size):
-    """Compare Uniform with LSA, two threads with one, many arms with few."""
-    lsa = player(LSA(), size)
-    _, _, ratio = paired(player(Uniform(), size), lsa, size.repeats)
-    yield Row("LSA / Uniform", ratio, "x", "above 1", ratio > 1)
-    _, _, ratio = paired(player(LSA(), size, threads=2), lsa, size.repeats)
-    yield Row("LSA: one thread / two", ratio, "x", "at least 1.7", ratio >= 1.7)
-    many = Size(10 * size.horizon, max(4, size.replications // 50), 0, size.repeats)
-    few_arms = player(LSA(), many)
-    many_arms = player(LSA(), many, means=np.linspace(0.1, 0.9, 1000))
-    _, _, ratio = paired(few_arms, many_arms, size.repeats)
-    yield Row("LSA: K = 1,000 / K = 10", ratio, "x", "below 10 (linear: 100)", ratio < 10)
 
 
 def learning(size):
@@ -235,4 +168,4 @@ def _loop2(sampler):
     return loop
 
 
-PARTS = (against_yardsticks, scaling, learning, starting, sampling)
+PARTS = (learning, starting, sampling)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import yardsticks
-from benchmarks.measure import POLICIES, SETUP1
+from benchmarks import thresholding_yardsticks as yardsticks
+from benchmarks.thresholding import POLICIES, SETUP1
 from keyhole import simulate
 from keyhole.thresholding import Problem
 
