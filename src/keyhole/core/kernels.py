@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
+from keyhole.core.base import WithBase
 from keyhole.core.channel import Channel
 from keyhole.core.jit import kernel as compiled
 from keyhole.core.link import Kernel, fingerprint, link, source_of
@@ -134,18 +135,24 @@ class Component:
             name: getattr(owner, name)
             for name in owner.helpers  # type: ignore[attr-defined]
         }
+        self.base = owner.base_class if issubclass(owner, WithBase) else None
 
     @cached_property
     def digest(self) -> str:
         """A digest of everything the compiled kernels depend on."""
         layouts = (self.inputs.fields, self.state.fields, self.forms)
-        kernels = self.sources | self.helper_sources
-        prints = [(name, fingerprint(kernel)) for name, kernel in kernels.items()]
+        kernels = list((self.sources | self.helper_sources).items())
+        if self.base is not None:
+            names = (*_base_calls(self.base), *self.base.helpers)
+            kernels += [(f"base {name}", getattr(self.base, name, _do_nothing)) for name in names]
+        prints = [(name, fingerprint(kernel)) for name, kernel in kernels]
         return hashlib.sha256(repr((layouts, prints)).encode()).hexdigest()
 
     def kernels(self) -> dict[str, Kernel]:
         """Return the kernels in their fixed forms, freshly linked."""
         helpers = {name: link(helper) for name, helper in self.helper_sources.items()}
+        if self.base is not None:
+            helpers |= base_kernels(self.base)
         return {
             name: bind(self.owner.__qualname__, self.sources[name], call, words, helpers)
             for name, (call, words) in self.forms.items()
@@ -154,6 +161,41 @@ class Component:
     def sizes(self, values: Mapping[str, Any]) -> dict[str, int]:
         """Return the integers that shapes refer to."""
         return {name: int(values[name]) for name in self.dims}
+
+
+def base_kernels(base: type[Policy]) -> dict[str, Kernel]:
+    """Return the kernels of a base, for the policy that has it to name (see `WithBase`).
+
+    Parameters
+    ----------
+    base : Policy class
+        The class of the base.
+
+    Returns
+    -------
+    dict of str to callable
+        ``base_init``, ``base_select`` and ``base_update``.
+
+    Raises
+    ------
+    TypeError
+        If one of them names what it is not given.
+    """
+    helpers = {name: link(getattr(base, name)) for name in base.helpers}
+    return {
+        f"base_{name}": bind(
+            base.__qualname__, getattr(base, name, _do_nothing), call, _words(call), helpers
+        )
+        for name, call in _base_calls(base).items()
+    }
+
+
+def _base_calls(base: type[Policy]) -> dict[str, str]:
+    """Return the fixed argument lists of a base's kernels."""
+    setting = base.setting
+    select = ["p, s, t, rng", *setting.context]
+    update = [*select, *setting.decision, *setting.feedback]
+    return {"init": "p, s, t, rng", "select": ", ".join(select), "update": ", ".join(update)}
 
 
 def policy_component(policy: type[Policy]) -> Component:

@@ -77,7 +77,7 @@ class Learner:
             np.uint64,
         )
         side = policy_component(type(policy))
-        known = policy.parameters() | self.facts
+        known = policy.numbers() | self.facts
         self._cells, self._plan, parts = allot(_layouts(side), side.dims, side.sizes(known))
         inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
         for name, view in inputs.items():

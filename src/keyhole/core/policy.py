@@ -119,23 +119,29 @@ class Policy:
     def __post_init__(self) -> None:
         """Check the parameters and bring them to their declared type."""
         for item in fields(cast(Any, self)):
+            if isinstance(getattr(self, item.name), Policy):
+                continue
             convert = integer if item.type in (int, "int") else number
             value = convert(item.name, getattr(self, item.name), item.metadata["allowed"])
             object.__setattr__(self, item.name, value)
 
     def __repr__(self) -> str:
         """Return the call that makes this policy."""
-        words = (f"{name}={_short(value)}" for name, value in self.parameters().items())
+        words = (f"{name}={_short(value)}" for name, value in Policy.numbers(self).items())
         return f"{type(self).__name__}({', '.join(words)})"
 
-    def parameters(self) -> dict[str, float | int]:
+    def parameters(self) -> dict[str, Any]:
         """Return the parameters by name, as plain numbers (for TOML, JSON).
 
         Returns
         -------
         dict
-            ``type(policy)(**policy.parameters()) == policy``.
+            ``type(policy).from_parameters(policy.parameters()) == policy``.
         """
+        return self.numbers()
+
+    def numbers(self) -> dict[str, Any]:
+        """Return the parameters as kernels read them, by name."""
         return {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
 
     @classmethod
@@ -205,6 +211,6 @@ class Policy:
         return parameters | {n: f.field for n, f in cls.setting.known(cls.needs).items()}
 
 
-def _short(value: float | int) -> str:
+def _short(value: Any) -> str:
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return repr(int(value)) if whole else repr(value)

@@ -277,7 +277,7 @@ class Player:
     ) -> None:
         problem = plan.problem
         p_side, w_side = policy_component(type(policy)), world_component(problem.world)
-        known = policy.parameters() | plan.facts(policy, horizon)
+        known = policy.numbers() | plan.facts(policy, horizon)
         truth = truth_of(problem, horizon)
         p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
         self.policy = policy
