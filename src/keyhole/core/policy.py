@@ -195,6 +195,21 @@ class Policy:
         """
         return self.setting.check(self.needs, values)
 
+    def caution(self, told: Mapping[str, Any]) -> str:
+        """Return a warning about facts that the policy is not made for; mostly none.
+
+        Parameters
+        ----------
+        told : mapping of str to value
+            What `informed` returned.
+
+        Returns
+        -------
+        str
+            A sentence, or nothing.
+        """
+        return ""
+
     def refusal(self, where: str) -> str:
         """Return the complaint about a decision that could not be carried out in some round."""
         if self.requires:

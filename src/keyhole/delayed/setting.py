@@ -1,0 +1,132 @@
+"""The vocabulary of delayed feedback, and what the policies of this room have in common."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from keyhole.core.learner import learner_for
+from keyhole.core.memory import Field
+from keyhole.core.policy import Policy as CorePolicy
+from keyhole.core.policy import known
+from keyhole.core.setting import Fact, Setting
+from keyhole.core.validate import Range, choice
+from keyhole.delayed.learner import FEEDBACK, Learner
+
+
+def _arm_exists(p: "Policy", arm: int) -> bool:
+    return 0 <= arm < p.arms
+
+
+SETTING: Final = Setting(
+    name="delayed",
+    facts={
+        "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24), always=True),
+        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1, le=2**40), always=True),
+        "named": Fact(
+            "whether a reward that arrives says whose it is",
+            Field("int64"),
+            Range(ge=0, le=1),
+            always=True,
+        ),
+    },
+    decision={"arm": Field("int64")},
+    feedback={
+        "total": Field("float64"),
+        "count": Field("int64"),
+        "sources": Field("int64", ("horizon",)),
+        "rewards": Field("float64", ("horizon",)),
+    },
+    report={"phase": Field("int64"), "eliminated": Field("int64", ("arms",))},
+    allowed=_arm_exists,
+)
+"""Pull an arm; at the end of the round see what arrives, from this pull or from earlier ones.
+
+Anonymous feedback is the sum of what arrives, ``total``. Named feedback also gives the rewards
+one by one: ``count`` of them, with the arms that earned them at the beginning of ``sources`` and
+the ``rewards`` themselves beside them, in the order of their pulls. Anonymous, ``count`` is 0.
+"""
+
+
+class Policy(CorePolicy):
+    """Base of the policies of this room.
+
+    Kernels read `p.arms`, `p.horizon` and `p.named`. `select` returns an ``arm``; `update` may
+    name ``arm`` and ``total``, and with named feedback ``count``, ``sources`` and ``rewards``.
+    `recommend` may fill ``phase[0]`` and ``eliminated``: the round in which each arm was given
+    up, 0 for those that were not.
+
+    Attributes
+    ----------
+    works_with : tuple of str
+        The kinds of feedback that the policy works with.
+    """
+
+    setting = SETTING
+    learner_class = Learner
+    works_with: ClassVar[tuple[str, ...]] = FEEDBACK
+    arms: ClassVar[int] = known()
+    horizon: ClassVar[int] = known()
+    named: ClassVar[int] = known()
+
+    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the policy is told, checked; refuse feedback that it does not work with.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            Facts by name.
+
+        Returns
+        -------
+        dict
+            Those that the policy is told.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a fact is missing or not allowed.
+        """
+        told = super().informed(values)
+        feedback = FEEDBACK[told["named"]]
+        if feedback not in self.works_with:
+            allowed = " or ".join(map(repr, self.works_with))
+            raise ValueError(f"feedback must be {allowed} for {self}, got {feedback!r}")
+        return told
+
+    def learner(self, *, arms: int, horizon: int, feedback: str, seed: int = 0) -> Learner:
+        """Return a learner: the policy at work, one decision at a time.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms, at least 1.
+        horizon : int
+            Rounds in all, at least 1.
+        feedback : {"anonymous", "named"}
+            Whether only the sum of what arrives is seen, or each reward and whose it is.
+        seed : int, default 0
+            Of the policy's own randomness.
+
+        Returns
+        -------
+        Learner
+            With `ask`, `tell` and `save`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a fact is not allowed, or the policy does not work with the feedback.
+
+        Examples
+        --------
+        >>> from keyhole.delayed import ODAAF
+        >>> learner = ODAAF(expected_delay=2).learner(
+        ...     arms=2, horizon=10_000, feedback="anonymous"
+        ... )
+        >>> learner.ask()
+        0
+        >>> learner.tell(0)  # nothing has arrived yet
+        """
+        named = FEEDBACK.index(choice("feedback", feedback, FEEDBACK))
+        facts = {"arms": arms, "horizon": horizon, "named": named}
+        learner: Learner = learner_for(self, facts, seed=seed)
+        return learner
