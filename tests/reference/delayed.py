@@ -1,0 +1,194 @@
+"""The policies for delayed feedback, slow and obvious, written from the papers.
+
+Nothing here comes from `keyhole`. A world is a function that returns the reward and the delay of
+the n-th pull of an arm; arrivals are kept in a dictionary by round.
+"""
+
+import math
+from collections import deque
+
+
+def play(policy, draw, arms, horizon):
+    """Return the arms pulled, and what arrived in each round as (arm, reward) pairs."""
+    due, pulls, asked, arrivals = {}, [0] * arms, [], []
+    for t in range(1, horizon + 1):
+        arm = policy.choose(t)
+        reward, delay = draw(arm, pulls[arm])
+        pulls[arm] += 1
+        due.setdefault(t + int(delay), []).append((arm, reward))
+        arrived = due.pop(t, [])
+        policy.learn(arm, arrived)
+        asked.append(arm)
+        arrivals.append(arrived)
+    return asked, arrivals
+
+
+class Phased:
+    """Algorithm 1 of Pike-Burke et al. 2018; a subclass knows the bias B and how to bridge.
+
+    n_m is found as the smallest n whose confidence width is at most half the tolerance, by
+    looking; not by the closed form.
+    """
+
+    bridge = False
+
+    def __init__(self, arms, horizon, **told):
+        self.horizon, self.told = horizon, told
+        self.sums = [0.0] * arms
+        self.given_up = {}
+        self.script = self.phases(arms)
+        self.now = next(self.script)
+        self.round = 0
+
+    def log(self, tolerance):
+        return max(1.0, math.log(self.horizon * tolerance**2))
+
+    def narrow(self, n, m, tolerance):
+        """Return whether n pulls are enough in phase m."""
+        log = self.log(tolerance)
+        return math.sqrt(2 * log / n) + self.bias(m, log) / n <= tolerance / 2
+
+    def enough(self, m):
+        """Return the smallest n that is enough in phase m."""
+        tolerance, low, high = 2.0**-m, 0, 1
+        while not self.narrow(high, m, tolerance):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.narrow(middle, m, tolerance):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def phases(self, arms):
+        """Yield (arm, whether what arrives counts) for every round."""
+        left, before, m = list(range(arms)), 0, 1
+        while len(left) > 1:
+            n = max(self.enough(m), before + 1)
+            for arm in left:
+                for _ in range(n - before):
+                    yield arm, True
+            averages = {arm: self.sums[arm] / n for arm in left}
+            best = max(averages.values())
+            for arm in left:
+                if averages[arm] + 2.0**-m < best:
+                    self.given_up[arm] = self.round
+            left = [arm for arm in left if arm not in self.given_up]
+            if self.bridge and len(left) > 1:
+                leader = max(left, key=lambda arm: averages[arm])
+                for _ in range(n - before):
+                    yield leader, False
+            before, m = n, m + 1
+        while True:
+            yield left[0], True
+
+    def choose(self, t):
+        return self.now[0]
+
+    def learn(self, arm, arrived):
+        self.round += 1
+        if self.now[1]:
+            self.sums[arm] += sum(reward for _, reward in arrived)
+        self.now = next(self.script)
+
+
+class ODAAF(Phased):
+    """Appendix C: B = 4/3 L + 3 m E."""
+
+    def bias(self, m, log):
+        return 4 / 3 * log + 3 * m * self.told["expected_delay"]
+
+
+class ODAAFB(Phased):
+    """Appendix D: B = 4/3 L + 2 E, and at least min(m d, n_m of Appendix C)."""
+
+    bridge = True
+
+    def bias(self, m, log):
+        return 4 / 3 * log + 2 * self.told["expected_delay"]
+
+    def enough(self, m):
+        without = ODAAF.__new__(ODAAF)
+        without.horizon, without.told = self.horizon, self.told
+        return max(super().enough(m), min(m * self.told["bound"], without.enough(m)))
+
+
+class ODAAFV(Phased):
+    """Appendix E: B = 4/3 L + 2 E + 4 V."""
+
+    bridge = True
+
+    def bias(self, m, log):
+        return 4 / 3 * log + 2 * self.told["expected_delay"] + 4 * self.told["variance"]
+
+
+class NaivePhases(Phased):
+    """Appendix B: sqrt(L / 2 n) + m d / n."""
+
+    def narrow(self, n, m, tolerance):
+        width = math.sqrt(self.log(tolerance) / (2 * n)) + m * self.told["bound"] / n
+        return width <= tolerance / 2
+
+
+class UCB1:
+    """Auer et al. 2002, on its own clock."""
+
+    def __init__(self, arms):
+        self.rewards = [[] for _ in range(arms)]
+
+    def choose(self):
+        for arm, seen in enumerate(self.rewards):
+            if not seen:
+                return arm
+        n = sum(len(seen) for seen in self.rewards)
+        bounds = [
+            sum(seen) / len(seen) + math.sqrt(2 * math.log(n) / len(seen)) for seen in self.rewards
+        ]
+        return bounds.index(max(bounds))
+
+    def learn(self, arm, reward):
+        self.rewards[arm].append(reward)
+
+
+class QPMD:
+    """Joulani et al. 2013: a base that is fed from queues."""
+
+    def __init__(self, arms, base):
+        self.queues = [deque() for _ in range(arms)]
+        self.base = base
+        self.wanted = None
+
+    def choose(self, t):
+        if self.wanted is None:
+            self.wanted = self.base.choose()
+        while self.queues[self.wanted]:
+            self.base.learn(self.wanted, self.queues[self.wanted].popleft())
+            self.wanted = self.base.choose()
+        return self.wanted
+
+    def learn(self, arm, arrived):
+        for source, reward in arrived:
+            self.queues[source].append(reward)
+
+
+class DelayedUCB1:
+    """Joulani et al. 2013: UCB1 with received rewards; among arms without, the least pulled."""
+
+    def __init__(self, arms):
+        self.pulls = [0] * arms
+        self.rewards = [[] for _ in range(arms)]
+
+    def choose(self, t):
+        blank = [arm for arm, seen in enumerate(self.rewards) if not seen]
+        if blank:
+            return min(blank, key=lambda arm: self.pulls[arm])
+        bounds = [
+            sum(seen) / len(seen) + math.sqrt(2 * math.log(t) / len(seen)) for seen in self.rewards
+        ]
+        return bounds.index(max(bounds))
+
+    def learn(self, arm, arrived):
+        self.pulls[arm] += 1
+        for source, reward in arrived:
+            self.rewards[source].append(reward)
