@@ -187,3 +187,23 @@ def test_the_entries_of_the_documentation_are_read():
         problem = {"problem": claim.pop("problems")[0]} if "problems" in claim else {}
         assert KINDS[claim["kind"]].model_validate(claim | problem | {"metric": "regret"}).concerns
     assert [Overview.model_validate(overview).metric for overview in overviews] == ["regret"]
+
+
+def test_a_problem_may_leave_policies_out(tmp_path):
+    text = TINY.replace('title = "Easy"', 'title = "Easy"\npolicies = ["Uniform"]')
+    entry = load(tmp_path, text)
+    assert list(entry.spec("easy", "quick").plan.policies) == ["Uniform"]
+    assert list(entry.spec("hard", "quick").plan.policies) == ["LSA", "Uniform"]
+    cells = '{ problem = "easy", policy = "Uniform" }, { problem = "hard", policy = "LSA" }'
+    assert load(tmp_path, f'{text}{CLAIM}kind = "across"\ncells = [{cells}]\n')
+    with pytest.raises(ValueError, match=r"cells\[1\]\.policy must be one of Uniform; got 'LSA'"):
+        load(
+            tmp_path,
+            text
+            + CLAIM
+            + f'kind = "across"\ncells = [{CELLS}, {CELLS}]\n'.replace(
+                "cells = [{", 'cells = [{ problem = "hard", policy = "LSA" }, {', 1
+            ),
+        )
+    with pytest.raises(ValueError, match=r"problems\.easy\.policies\[0\] must be one of LSA, Unif"):
+        load(tmp_path, TINY.replace('title = "Easy"', 'title = "Easy"\npolicies = ["LAS"]'))

@@ -57,21 +57,25 @@ def check_names(
     ValueError
         If a problem, policy, metric or checkpoint is not there; the message names the field.
     """
-    named = list(_named(model, where))
-    for path, kind, value in named:
+    named = list(_named(model, where, None))
+    for path, kind, value, _ in named:
         if kind == "problem":
             choice(path, value, problems)
-    for problem in concerns:
-        for scale, plan in plans_of(problem).items():
-            allowed = {"policy": plan.policies, "metric": plan.metrics}
-            for path, kind, value in named:
-                if kind in allowed:
-                    choice(path, value, allowed[kind])
-                elif kind == "round" and value not in plan.checkpoints:
-                    raise ValueError(
-                        f"{path} must be one of the checkpoints of {problem!r} at scale "
-                        f"{scale!r}, {_listed(plan.checkpoints)}; got {value}"
-                    )
+    for path, kind, value, its_problem in named:
+        for problem in concerns if its_problem is None else [its_problem]:
+            for scale, plan in plans_of(problem).items():
+                _check_name(path, kind, value, plan, f"{problem!r} at scale {scale!r}")
+
+
+def _check_name(path: str, kind: str, value: Any, plan: Plan, where: str) -> None:
+    allowed = {"policy": plan.policies, "metric": plan.metrics}
+    if kind in allowed:
+        choice(path, value, allowed[kind])
+    elif kind == "round" and value not in plan.checkpoints:
+        raise ValueError(
+            f"{path} must be one of the checkpoints of {where}, {_listed(plan.checkpoints)}; "
+            f"got {value}"
+        )
 
 
 def complaint(error: ValidationError) -> str:
@@ -94,17 +98,20 @@ def complaint(error: ValidationError) -> str:
     return f"{path} must {what}, got {first['input']!r}"
 
 
-def _named(model: BaseModel, where: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield what a table names: path, kind and value."""
+def _named(
+    model: BaseModel, where: str, problem: str | None
+) -> Iterator[tuple[str, str, Any, str | None]]:
+    """Yield what a table names: path, kind, value, and on which problem, if it says so."""
+    problem = getattr(model, "problem", problem)
     for field in type(model).model_fields:
         value, path = getattr(model, field), f"{where}.{field}"
         listed = isinstance(value, list | dict)
         for i, one in enumerate(value if listed else [value]):
             place = f"{path}[{i}]" if isinstance(value, list) else path
             if isinstance(one, BaseModel):
-                yield from _named(one, place)
+                yield from _named(one, place, problem)
             elif field in _KINDS and one is not None:
-                yield place, _KINDS[field], one
+                yield place, _KINDS[field], one, problem
 
 
 def _listed(rounds: Sequence[int]) -> str:

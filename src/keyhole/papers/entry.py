@@ -46,6 +46,8 @@ class Instance(BaseModel):
         By default as many as the scale says, evenly spread.
     problem : dict
         As in a spec's table ``[problem]``.
+    policies : list of str, optional
+        The labels of those that play it, in their order there; by default all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -54,6 +56,7 @@ class Instance(BaseModel):
     horizon: int
     checkpoints: list[int] | None = None
     problem: dict[str, Any]
+    policies: Annotated[list[str], Field(min_length=1)] | None = None
 
 
 class Scale(BaseModel):
@@ -224,9 +227,14 @@ class Entry(BaseModel):
                 "horizon": instance.horizon,
                 "checkpoints": instance.checkpoints or {"count": size.checkpoints},
                 "problem": instance.problem,
-                "policy": self.policies,
+                "policy": self._policies_of(problem),
             }
         )
+
+    def _policies_of(self, problem: str) -> list[dict[str, Any]]:
+        """Return the policies that play a problem."""
+        labelled, wanted = _by_label(self.policies), self.problems[problem].policies
+        return list(_picked(f"problems.{problem}.policies", labelled, wanted).values())
 
 
 def _picked(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:
