@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -66,6 +67,8 @@ class Learner:
     ) -> None:
         self.policy = policy
         self.facts = policy.informed(facts)
+        if text := policy.caution(self.facts, None):
+            warnings.warn(text, stacklevel=4)
         self.rounds = 0
         self._pending = False
         # The first call of the compiled step turns this address into the stream it stands for.

@@ -189,6 +189,23 @@ class Policy:
         """
         return self.setting.check(self.needs, values)
 
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning about facts, or a problem, that the policy is not made for.
+
+        Parameters
+        ----------
+        told : mapping of str to value
+            What `informed` returned.
+        problem : Problem or None
+            The problem, in a simulation; a learner knows none.
+
+        Returns
+        -------
+        str
+            A sentence; empty for none.
+        """
+        return ""
+
     def refusal(self, where: str) -> str:
         """Return the complaint about a decision that could not be carried out in some round."""
         if self.requires:

@@ -1,6 +1,7 @@
 """Simulation: policies x replications, spread over threads."""
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -178,7 +179,8 @@ class Plan:
                     f"got one of {policy.setting.name!r}"
                 )
             for budget, _ in plan.runs(policy):
-                plan.facts(policy, budget)
+                if text := policy.caution(plan.facts(policy, budget), problem):
+                    warnings.warn(text, stacklevel=3)
         return plan
 
     def _check_length(self) -> None:
