@@ -10,7 +10,17 @@ from keyhole.experiment.sources import Source, documented
 from keyhole.thresholding import Problem
 
 # For every source of every room a problem in few words, and a policy that can play it.
+THRESHOLDS = 'feedback = "censored"\norder = "cyclic"'
 EXAMPLES = {
+    "stochastic": {
+        "means": ('means = [0.2, 0.7]\nlaw = "truncated-normal"\nscale = 0.1', "UCB1"),
+        "samples": ('samples = "samples.csv"', "UCB1"),
+    },
+    "threshold": {
+        "survival": (f"survival = [[0.9, 0.5], [0.7, 0.6]]\n{THRESHOLDS}", "KMUCB"),
+        "mass": (f"mass = [[0.1, 0.4, 0.5], [0.3, 0.1, 0.6]]\n{THRESHOLDS}", "KMUCB"),
+        "samples": (f"samples = [[0, 2, 2], [1, 1, 2]]\nlevels = 2\n{THRESHOLDS}", "KMUCB"),
+    },
     "thresholding": {
         "means": ('means = [0.2, 0.45, 0.7]\nthreshold = 0.5\nlaw = "bernoulli"', "LSA"),
         "samples": ('samples = "samples.csv"\nthreshold = 0.5', "LSA"),

@@ -30,6 +30,10 @@ LABELS: Final = {
     "gold_agreement": "share of gold labels met",
     "regret": "cumulative regret (reward)",
     "best_share": "share of rounds with a best arm",
+    "wrong_best": "levels with a wrong best arm",
+    "settled_levels": "levels settled",
+    "reached_share": "share of rounds that reached the threshold",
+    "lemma_4_misses": "share of estimates off by more than Lemma 4 allows",
 }
 """What metrics are called in figures and reports, with the unit where there is one."""
 

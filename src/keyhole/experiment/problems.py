@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole import thresholding
+from keyhole import stochastic, threshold, thresholding
 from keyhole.core.validate import choice
 from keyhole.core.world import Problem
 from keyhole.data import crowd, load_labels, read_labels_csv
@@ -23,6 +23,26 @@ def _own(value: Any, folder: Path) -> Labels:
 
 
 SOURCES: Final[dict[str, dict[str, Source]]] = {
+    "stochastic": {
+        "means": Source("the mean reward of each arm, in [0, 1]", stochastic.Problem),
+        "samples": Source(
+            "recorded rewards: a list for each arm, or a CSV file arm,reward",
+            stochastic.Problem.replay,
+            read=samples,
+        ),
+    },
+    "threshold": {
+        "survival": Source(
+            "for each arm the chances to reach level 1, 2, ..., m", threshold.Problem
+        ),
+        "mass": Source(
+            "for each arm the chances of the levels 0, 1, ..., m", threshold.Problem.from_mass
+        ),
+        "samples": Source(
+            "recorded samples, from 0 to the number of levels: a list for each arm",
+            threshold.Problem.replay,
+        ),
+    },
     "thresholding": {
         "means": Source("the mean reward of each arm, in [0, 1]", thresholding.Problem),
         "samples": Source(

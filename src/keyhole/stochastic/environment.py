@@ -24,7 +24,7 @@ class Arms(World):
     """
 
     setting = SETTING
-    metrics: ClassVar[tuple[str, ...]] = ("regret", "best_share", "simple_regret")
+    metrics: ClassVar[tuple[str, ...]] = ("regret", "best_share")
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
     arms = whole()
@@ -46,11 +46,10 @@ class Arms(World):
         s.optimal[0] += e.gaps[arm] == 0.0
         return float(draw(e, rng, arm))
 
-    def score(e, s: _Played, t: int, best: int, metrics: FloatArray) -> None:
-        """Write regret, share of rounds with the best arm, and gap of the recommended one."""
+    def score(s: _Played, t: int, metrics: FloatArray) -> None:
+        """Write the regret, and the share of rounds with a best arm."""
         metrics[0] = s.regret[0]
         metrics[1] = s.optimal[0] / t
-        metrics[2] = e.gaps[best]
 
 
 class BernoulliArms(Bernoulli, Arms):

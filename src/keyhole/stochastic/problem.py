@@ -18,8 +18,8 @@ class Problem:
     r"""Arms with rewards in [0, 1].
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
-    :math:`\sum_t \mu^* - \mu_{I_t}`; ``best_share``, the share of rounds in which a best arm was
-    pulled; and ``simple_regret``, how far the mean of the recommended arm is below the best.
+    :math:`\sum_t \mu^* - \mu_{I_t}`, and ``best_share``, the share of rounds in which a best arm
+    was pulled.
 
     Parameters
     ----------

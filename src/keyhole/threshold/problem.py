@@ -84,8 +84,10 @@ class Problem:
         ----------
         mass : sequence of sequences of float, shape (arms, levels + 1)
             For each arm the chances of the levels 0, 1, ..., m, summing to 1.
-        feedback, order
-            As of the class.
+        feedback : {"uncensored", "censored"}
+            Whether a sample is seen in any case, or only if it is below the threshold.
+        order : Order, str or mapping, default "iid"
+            How thresholds come: see `keyhole.threshold.orders`.
 
         Returns
         -------
@@ -128,8 +130,10 @@ class Problem:
             The recorded samples of each arm, from 0 to `levels`; at least one each.
         levels : int
             m, the number of levels, at least 1.
-        feedback, order
-            As of the class.
+        feedback : {"uncensored", "censored"}
+            Whether a sample is seen in any case, or only if it is below the threshold.
+        order : Order, str or mapping, default "iid"
+            How thresholds come: see `keyhole.threshold.orders`.
 
         Returns
         -------
