@@ -1,19 +1,36 @@
 """A threshold policy at work: ask for an arm, given a threshold; tell what was seen."""
 
-from typing import Any, Final
+from typing import Final
 
 from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.memory import IntArray
+from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.validate import Range, integer
 
 FEEDBACK: Final = ("uncensored", "censored")
 """What is seen of a sample, in the order of the fact `censored`: all of it, or less."""
+
+_SHOWN: Final = 6
 
 
 class Learner(CoreLearner):
     """Decides which arm to pull for a threshold, and which arm is best at each level.
 
     Made by a policy: ``DKWUCB().learner(arms=3, levels=10, feedback="uncensored", horizon=500)``.
+
+    Examples
+    --------
+    >>> from keyhole.threshold import KaplanMeierUCB
+    >>> learner = KaplanMeierUCB().learner(arms=2, levels=3, feedback="censored", horizon=100)
+    >>> learner.ask(threshold=2)
+    0
+    >>> learner.tell(censored=True)  # it reached level 2; how much more, nobody knows
+    >>> learner.ask(threshold=3)  # nothing is known of arm 0 at level 3
+    0
+    >>> learner.tell(1)
+    >>> learner
+    KaplanMeierUCB() after 2 rounds, 2 arms, levels 3, censored feedback, horizon 100
+      arm 0: level 1 2 of 2, level 2 1 of 2, level 3 0 of 1
+      arm 1: level 1 0 of 0, level 2 0 of 0, level 3 0 of 0
     """
 
     def ask(self, *, threshold: int) -> int:
@@ -105,5 +122,30 @@ class Learner(CoreLearner):
         ndarray of int64, shape (levels,)
             Arms from 0; that of threshold c is at position c - 1.
         """
-        best: Any = self._recommend()["best"]
-        return best  # type: ignore[no-any-return]
+        return self._recommend()["best"]
+
+    def estimates(self) -> tuple[FloatArray, FloatArray]:
+        """Return what is known of the survival functions.
+
+        Returns
+        -------
+        survival : ndarray of float64, shape (arms, levels)
+            The estimated chance that a sample of the arm reaches the level (level j at position
+            j - 1); 0 where nothing is known.
+        support : ndarray of float64, shape (arms, levels)
+            The number of pulls that it is the mean of.
+        """
+        report = self._recommend()
+        return report["survival"], report["support"]
+
+    def _learnt(self) -> list[str]:
+        survival, support = self.estimates()
+        lines = []
+        for arm, (chances, pulls) in enumerate(zip(survival, support, strict=True)):
+            shown = [
+                f"level {j} {chance * n:.0f} of {n:.0f}"
+                for j, (chance, n) in enumerate(zip(chances, pulls, strict=True), start=1)
+            ]
+            more = f", ... and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+            lines.append(f"arm {arm}: {', '.join(shown[:_SHOWN])}{more}")
+        return lines

@@ -176,12 +176,10 @@ def given(sequence: Sequence[int] | ArrayLike) -> Order:
     >>> given([3, 1, 2]).rounds
     3
     """
-    values = np.asarray(sequence)
-    if values.ndim != 1 or len(values) == 0:
+    values = sequence.tolist() if isinstance(sequence, np.ndarray) else sequence
+    if not isinstance(values, Sequence) or isinstance(values, str) or len(values) == 0:
         raise ValueError(f"sequence must be a list of thresholds, got {sequence!r}")
-    levels = tuple(
-        integer(f"sequence[{i}]", value, Range(ge=1)) for i, value in enumerate(values.tolist())
-    )
+    levels = tuple(integer(f"sequence[{i}]", value, Range(ge=1)) for i, value in enumerate(values))
     return Order(LISTED, "given", levels)
 
 
