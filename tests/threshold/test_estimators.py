@@ -88,8 +88,8 @@ def test_a_learner_counts_the_same():
             learner.tell(censored=True)
         else:
             learner.tell(seen)
-    assert learner.state["tried"][:, 0].tolist() == [5, 4, 3, 1]
-    assert learner.state["reached"][:, 0].tolist() == [4, 2, 1, 1]
+    assert learner.state["tried"][0].tolist() == [5, 4, 3, 1]
+    assert learner.state["reached"][0].tolist() == [4, 2, 1, 1]
     survival, support = learner.estimates()
     assert survival[0].tolist() == [4 / 5, 2 / 4, 1 / 3, 1.0]
     assert support[0].tolist() == [5, 4, 3, 1]

@@ -57,7 +57,7 @@ def test_uncensored_feedback_shows_every_sample():
     with pytest.raises(ValueError, match="censored must be False where feedback is uncensored"):
         learner.tell(censored=True)
     learner.tell(5)
-    assert learner.state["reached"][:, 0].tolist() == [1.0] * 5
+    assert learner.state["reached"][0].tolist() == [1.0] * 5
 
 
 def test_a_threshold_that_rises_is_refused_naming_the_round():

@@ -18,6 +18,8 @@ _MISS: Final = 0.05
 
 class _Played(Protocol):
     pulls: IntArray
+    stage: IntArray
+    left: IntArray
     block: IntArray
     regret: FloatArray
     reached: FloatArray
@@ -59,27 +61,36 @@ class Arms(World):
     listed = counts("rounds")
 
     class State:
-        """Pulls, regret, and how often the threshold was reached; the permutation of a block."""
+        """Pulls, regret, and how often the threshold was reached; where the order stands."""
 
         pulls = counts("arms")
         regret = per()
         reached = per()
+        stage = counts()
+        """Stages that have begun."""
+        left = counts()
+        """Rounds left in the stage, or in the block."""
         block = counts("levels")
 
     def observe(e, s: _Played, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
         if e.order == DRAWN:
             seek(rng, e.arms, t)
-            level = 1 + level_of(uniform(rng), e.cumulated)
+            level = min(1 + exceeded(e.cumulated, uniform(rng)), e.levels)
         elif e.order == STAGED:
-            stage = min((t - 1) // max(1, e.horizon // e.levels), e.levels - 1)
-            level = 1 + stage if e.rising == 1 else e.levels - stage
+            # Counters, since dividing t by the length of a stage costs as much as a sample.
+            if s.left[0] == 0 and s.stage[0] < e.levels:
+                s.stage[0] += 1
+                s.left[0] = max(1, e.horizon // e.levels)
+            s.left[0] = max(0, s.left[0] - 1)
+            level = s.stage[0] if e.rising == 1 else e.levels + 1 - s.stage[0]
         elif e.order == CYCLIC:
-            place = (t - 1) % e.levels
-            if place == 0:
+            if s.left[0] == 0:
                 seek(rng, e.arms, t)
                 shuffle(rng, s.block)
-            level = s.block[place]
+                s.left[0] = e.levels
+            s.left[0] -= 1
+            level = s.block[s.left[0]]
         else:
             level = e.listed[t - 1]
         return int(level)
@@ -122,9 +133,10 @@ class TabledArms(Arms):
     def draw(e, rng: Stream, arm: int) -> int:
         """Return the highest level whose chance of being reached exceeds a uniform number."""
         u = uniform(rng)
+        # Counting all is faster than stopping at the last: no branch to predict.
         value = 0
-        while value < e.levels and u < e.survival[arm, value]:
-            value += 1
+        for j in range(e.levels):
+            value += u < e.survival[arm, j]
         return value
 
 
@@ -142,12 +154,12 @@ class ReplayArms(Arms):
         return int(e.samples[e.starts[arm] + int(uniform(rng) * e.sizes[arm])])
 
 
-def level_of(u: float, cumulated: FloatArray) -> int:
-    """Return the position of the first entry above `u`, the last where none is."""
-    place = 0
-    while place < len(cumulated) - 1 and u >= cumulated[place]:
-        place += 1
-    return place
+def exceeded(cumulated: FloatArray, u: float) -> int:
+    """Return how many entries of a rising vector `u` has reached."""
+    count = 0
+    for j in range(len(cumulated)):
+        count += u >= cumulated[j]
+    return count
 
 
 def shuffle(rng: Stream, block: IntArray) -> None:

@@ -69,11 +69,11 @@ class ModifiedKaplanMeier:
             raise ValueError(
                 f"values must have one entry for each threshold, {len(cuts)}; got {len(seen)}"
             )
-        tally: Any = SimpleNamespace(reached=np.zeros((m, 1)), tried=np.zeros((m, 1)))
+        tally: Any = SimpleNamespace(reached=np.zeros((1, m)), tried=np.zeros((1, m)))
         for threshold, value in zip(cuts, seen, strict=True):
             count(tally, 0, int(threshold), int(value))
-        self.reached: FloatArray = tally.reached[:, 0]
-        self.support: FloatArray = tally.tried[:, 0]
+        self.reached: FloatArray = tally.reached[0]
+        self.support: FloatArray = tally.tried[0]
         self.survival: FloatArray = self.reached / np.maximum(self.support, 1.0)
 
     def width(self, delta: float) -> FloatArray:

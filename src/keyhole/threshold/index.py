@@ -34,8 +34,8 @@ class IndexPolicy(Policy):
     class State:
         """Per level and arm: pulls that tell whether it was reached, and how many did."""
 
-        reached = per("levels", "arms")
-        tried = per("levels", "arms")
+        reached = per("arms", "levels")
+        tried = per("arms", "levels")
 
     def select(p, s: State, t: int, threshold: int, index: Kernel) -> int:
         """Return the arm with the largest index at the threshold."""
@@ -50,10 +50,10 @@ def largest(p: Policy, s: Tally, t: int, threshold: int, index: Kernel) -> int:
     """Return the arm with the largest index, or the first of which nothing is known."""
     best, highest = 0, -1.0
     for arm in range(p.arms):
-        tried = s.tried[threshold - 1, arm]
+        tried = s.tried[arm, threshold - 1]
         if tried == 0.0:
             return arm
-        value = index(p, t, tried, s.reached[threshold - 1, arm])
+        value = index(p, t, tried, s.reached[arm, threshold - 1])
         if value > highest:
             best, highest = arm, value
     return best

@@ -59,7 +59,8 @@ class AnytimeDKWUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the estimate and its width."""
-        return reached / tried + math.sqrt(growing_log(t, p.c) / (2.0 * tried))
+        share = 1.0 / tried
+        return reached * share + math.sqrt(0.5 * growing_log(t, p.c) * share)
 
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
         """Count the sample, which tells about all levels."""

@@ -60,4 +60,5 @@ class AnytimeOPTIM(OPTIM):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the estimate and its width."""
-        return reached / tried + math.sqrt(2.0 * growing_log(t, p.c) / tried)
+        share = 1.0 / tried
+        return reached * share + math.sqrt(2.0 * growing_log(t, p.c) * share)

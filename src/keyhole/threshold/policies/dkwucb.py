@@ -57,7 +57,8 @@ class DKWUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the estimate and its width."""
-        return reached / tried + math.sqrt(log_term(p.horizon) / (2.0 * tried))
+        share = 1.0 / tried
+        return reached * share + math.sqrt(0.5 * log_term(p.horizon) * share)
 
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
         """Count the sample, which tells about all levels."""

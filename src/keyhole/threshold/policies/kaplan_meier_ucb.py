@@ -57,4 +57,5 @@ class KaplanMeierUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the estimate and its width."""
-        return reached / tried + math.sqrt(2.0 * log_term(p.horizon) / tried)
+        share = 1.0 / tried
+        return reached * share + math.sqrt(2.0 * log_term(p.horizon) * share)

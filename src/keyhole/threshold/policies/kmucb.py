@@ -64,8 +64,8 @@ class KMUCB(Policy):
     class State:
         """What is known at each level; where in block and epoch the policy is; what is settled."""
 
-        reached = per("levels", "arms")
-        tried = per("levels", "arms")
+        reached = per("arms", "levels")
+        tried = per("arms", "levels")
         level = counts()
         """How many levels are settled: the current one is the next."""
         kept = counts("levels")
@@ -107,7 +107,7 @@ class KMUCB(Policy):
             settled[level - 1] = closed
             best[level - 1] = s.kept[level - 1] if closed else leader(s, level)
             for arm in range(p.arms):
-                support[arm, level - 1] = s.tried[level - 1, arm]
+                support[arm, level - 1] = s.tried[arm, level - 1]
                 survival[arm, level - 1] = estimate(s, level, arm)
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:

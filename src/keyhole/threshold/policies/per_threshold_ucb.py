@@ -56,7 +56,8 @@ class PerThresholdUCB(IndexPolicy):
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the mean and its width."""
-        return reached / tried + math.sqrt(2.0 * math.log(t) / tried)
+        share = 1.0 / tried
+        return reached * share + math.sqrt(2.0 * math.log(t) * share)
 
     def select(  # type: ignore[override]
         p, s: State, threshold: int, index: Kernel
@@ -69,5 +70,5 @@ class PerThresholdUCB(IndexPolicy):
     ) -> None:
         """Count the pull at this threshold."""
         s.rounds[threshold - 1] += 1
-        s.tried[threshold - 1, arm] += 1.0
-        s.reached[threshold - 1, arm] += value >= threshold
+        s.tried[arm, threshold - 1] += 1.0
+        s.reached[arm, threshold - 1] += value >= threshold
