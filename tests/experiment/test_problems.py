@@ -20,6 +20,8 @@ EXAMPLES = {
         "survival": (f"survival = [[0.9, 0.5], [0.7, 0.6]]\n{THRESHOLDS}", "KMUCB"),
         "mass": (f"mass = [[0.1, 0.4, 0.5], [0.3, 0.1, 0.6]]\n{THRESHOLDS}", "KMUCB"),
         "samples": (f"samples = [[0, 2, 2], [1, 1, 2]]\nlevels = 2\n{THRESHOLDS}", "KMUCB"),
+        "flights": ('flights = "DCA"\ndeadlines = [30, 0]', "KaplanMeierUCB"),
+        "deliveries": ('deliveries = "day"\nfeedback = "uncensored"', "DKWUCB"),
     },
     "thresholding": {
         "means": ('means = [0.2, 0.45, 0.7]\nthreshold = 0.5\nlaw = "bernoulli"', "LSA"),

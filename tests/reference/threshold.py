@@ -45,7 +45,7 @@ class ByIndex:
 
 
 class DKWUCB(ByIndex):
-    """Section 3: every pull counts, delta = T^-2 / 2."""
+    """Section 4: every pull counts, delta = T^-2 / 2."""
 
     def relevant(self, arm, c):
         return [seen >= c for i, _, seen in self.history if i == arm]
@@ -79,7 +79,7 @@ class KaplanMeierUCB(ByIndex):
 
 
 class OPTIM(KaplanMeierUCB):
-    """Section 4: all pulls of the arm count, since all were at thresholds of at least c."""
+    """Section 5.1: all pulls of the arm count, since all were at thresholds of at least c."""
 
     def relevant(self, arm, c):
         assert all(threshold >= c for _, threshold, _ in self.history)

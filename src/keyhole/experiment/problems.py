@@ -8,7 +8,7 @@ from typing import Any, Final
 from keyhole import stochastic, threshold, thresholding
 from keyhole.core.validate import choice
 from keyhole.core.world import Problem
-from keyhole.data import crowd, load_labels, read_labels_csv
+from keyhole.data import crowd, deliveries, flights, load_labels, read_labels_csv
 from keyhole.data.labels import NAMES, Labels
 from keyhole.experiment.samples import samples
 from keyhole.experiment.sources import Source, a_file
@@ -41,6 +41,11 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
         "samples": Source(
             "recorded samples, from 0 to the number of levels: a list for each arm",
             threshold.Problem.replay,
+        ),
+        "flights": Source("flights out of New York in 2013: a destination, such as DCA", flights),
+        "deliveries": Source(
+            "deliveries of a restaurant: day, hour or distance, whichever makes the arms",
+            deliveries,
         ),
     },
     "thresholding": {

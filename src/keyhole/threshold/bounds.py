@@ -1,8 +1,9 @@
 """The bounds of Abernethy, Amin and Zhu (2016), to plot against and to test with.
 
-Theorems 1, 2, 4 and 5 bound the regret from above up to a constant O(1) that the paper does not
-give; what is returned is the term that grows with the horizon. Theorem 3 bounds it from below,
-in the limit of long horizons. All logarithms are natural.
+Theorems 2, 4 and 5 bound the regret from above up to a constant O(1) that the paper does not give;
+what is returned is the term that grows with the horizon. Theorem 3 bounds it from below, in the
+limit of long horizons. All logarithms are natural. Theorem 1 is about the classical bandit: see
+`keyhole.stochastic.bounds`.
 """
 
 import math
@@ -44,42 +45,6 @@ def _least(gaps: FloatArray) -> FloatArray:
     """Return each arm's least gap among the levels at which it is not the best, 0 if none."""
     least = np.where(gaps > 0, gaps, np.inf).min(axis=1)
     return np.where(np.isfinite(least), least, 0.0)
-
-
-def ucb_bound(gaps: ArrayLike, horizon: int) -> float:
-    r"""Return Theorem 1's bound on the regret of UCB in the classical bandit.
-
-    .. math:: 8 \sum_{i : \Delta_i > 0} \frac{\ln T}{\Delta_i}
-
-    With one level, or one copy of UCB for each, this is also what holds of each copy.
-
-    Parameters
-    ----------
-    gaps : sequence of float, shape (arms,)
-        How far each mean is below the best, in [0, 1].
-    horizon : int
-        T, rounds in all, at least 1.
-
-    Returns
-    -------
-    float
-        The bound, without its O(1).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), section 2, Theorem 1, with delta = T^-2 / 2.
-
-    Examples
-    --------
-    >>> round(ucb_bound([0.0, 0.1, 0.4], 1000), 1)
-    690.8
-    """
-    return 8.0 * _inverse(vector("gaps", gaps, _GAP)) * _log(horizon)
 
 
 def dkwucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:

@@ -23,7 +23,7 @@ class Problem:
     r"""Arms whose samples are levels from 0 to m, worth 1 where they reach the threshold.
 
     The metrics of `keyhole.simulate` are ``regret``, the sum over rounds of
-    :math:`\max_i F_i(c_t) - F_{I_t}(c_t)` (Abernethy et al. 2016, section 1); ``wrong_best``, the
+    :math:`\max_i F_i(c_t) - F_{I_t}(c_t)` (Abernethy et al. 2016, section 3); ``wrong_best``, the
     number of levels at which the arm that the policy takes for the best is not; for policies that
     settle levels for good ``settled_levels``, how many; ``reached_share``, the share of rounds in
     which the sample reached the threshold; and ``lemma_4_misses``, the share of the policy's

@@ -11,6 +11,13 @@ from keyhole.core.simulation import Plan
 from keyhole.core.validate import choice
 from keyhole.papers.claims.base import Finding, Result, Rounds, Single, when
 from keyhole.papers.claims.estimate import Estimate, inside, mean_of
+from keyhole.stochastic.bounds import theorem_1
+from keyhole.threshold.bounds import (
+    adversarial_lower_bound,
+    dkwucb_bound,
+    kmucb_bound,
+    optim_bound,
+)
 from keyhole.thresholding.bounds import lsa_regret_bound
 
 Bound = Callable[[Any, int, int], float]
@@ -19,6 +26,15 @@ Bound = Callable[[Any, int, int], float]
 BOUNDS: Final[dict[str, Bound]] = {
     # Of LSA with its default alpha, 1.35.
     "thresholding.theorem_1": lambda problem, round, horizon: lsa_regret_bound(problem.gaps, round),
+    # Of HoeffdingUCB; as those below without its constant, and with the horizon that its confidence
+    # depends on.
+    "stochastic.theorem_1": lambda problem, round, horizon: theorem_1(problem.means, horizon),
+    "threshold.theorem_2": lambda problem, round, horizon: dkwucb_bound(problem, horizon),
+    "threshold.theorem_3": lambda problem, round, horizon: adversarial_lower_bound(
+        problem, horizon
+    ),
+    "threshold.theorem_4": lambda problem, round, horizon: optim_bound(problem, horizon),
+    "threshold.theorem_5": lambda problem, round, horizon: kmucb_bound(problem, horizon),
 }
 """Every bound, by the name of its room and its own."""
 

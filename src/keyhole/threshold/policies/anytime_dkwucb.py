@@ -42,7 +42,7 @@ class AnytimeDKWUCB(IndexPolicy):
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; section 3, DKWUCB, for all but the width.
+    NeurIPS; section 4, DKWUCB, for all but the width.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class AnytimeOPTIM(OPTIM):
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; section 4, OPTIM, for all but the width.
+    NeurIPS; section 5.1, OPTIM, for all but the width.
 
     Examples
     --------

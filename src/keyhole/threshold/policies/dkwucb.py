@@ -39,7 +39,7 @@ class DKWUCB(IndexPolicy):
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; section 3, DKWUCB, with the widths of section 2.
+    NeurIPS; section 4, DKWUCB, with the widths of section 2.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class KaplanMeierUCB(IndexPolicy):
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; eq. (8) for the estimator, Lemma 4 for the width, section 4 (OPTIM) for the index.
+    NeurIPS; eq. (8) for the estimator, Lemma 4 for the width, section 5.1 (OPTIM) for the index.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class KMUCB(Policy):
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; section 4, Algorithm 1, with eq. (8).
+    NeurIPS; section 5.2, Algorithm 1, with eq. (8).
 
     Examples
     --------

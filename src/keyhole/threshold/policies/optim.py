@@ -39,7 +39,7 @@ class OPTIM(KaplanMeierUCB):
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
-    NeurIPS; section 4, OPTIM, with eq. (8) and Lemma 4.
+    NeurIPS; section 5.1, OPTIM, with eq. (8) and Lemma 4.
 
     Examples
     --------
