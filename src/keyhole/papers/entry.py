@@ -25,6 +25,13 @@ FILES: Final = {
     "tao2019-alpha": "tao2019/alpha.toml",
     "tao2019-more-setups": "tao2019/more_setups.toml",
     "crowd-labels": "crowd_labels.toml",
+    "abernethy2016-uncensored": "abernethy2016/uncensored.toml",
+    "abernethy2016-censored": "abernethy2016/censored.toml",
+    "abernethy2016-levels": "abernethy2016/levels.toml",
+    "abernethy2016-bounds": "abernethy2016/bounds.toml",
+    "abernethy2016-coverage": "abernethy2016/coverage.toml",
+    "abernethy2016-kmucb": "abernethy2016/kmucb.toml",
+    "abernethy2016-real-data": "abernethy2016/real_data.toml",
 }
 """Every entry and its file, in the order in which they are listed."""
 

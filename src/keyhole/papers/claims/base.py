@@ -13,7 +13,7 @@ from keyhole.core.simulation import Plan
 from keyhole.core.world import Problem
 from keyhole.experiment.report import Status, Verdict
 
-Origin = Literal["paper", "paper, conclusion only", "our replica", "ours"]
+Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "our replica", "ours"]
 """Who says so: the paper; the paper, of experiments of which only the conclusion could be read;
 our own reference simulation of its set-up; or we, of set-ups that are not the paper's."""
 
