@@ -22,6 +22,14 @@ CHANGES = {
     "unknown policy": ('"LSA"', '"LSB"', "(did you mean 'LSA'?)"),
     "unknown parameter": ('name = "LSA"', 'name = "LSA"\nalhpa = 1', "(did you mean 'alpha'?)"),
     "unknown entry": ("seed = 4", "sede = 4", "(did you mean 'seed'?)"),
+    "no source": (
+        "means = ",
+        "mean = ",
+        "problem must have exactly one of means, samples, crowd, labels",
+    ),
+    "two sources": ("means = ", 'crowd = "ducks"\nmeans = ', "got means and crowd"),
+    "unknown source": ("means = [0.2, 0.45, 0.7]", 'crowd = "duks"', "problem.crowd must be one"),
+    "axis": ("[problem]", '[figure]\nx = "ln"\n[problem]', "figure.x must be 'linear' or 'log'"),
     "malformed TOML": ("seed = 4", "seed = = 4", "not valid TOML"),
 }
 
@@ -43,6 +51,40 @@ def test_a_bad_spec_is_refused_on_one_line(keyhole, spec, tmp_path, change):
     spec.write_text(TEXT.replace(before, after, 1))
     refused(*keyhole("run", spec, "--out", tmp_path / "out"), "spec.toml", words)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("code", ["class Mine(:\n", "import nowhere_to_be_found\n"])
+def test_a_users_file_that_cannot_be_imported_is_refused_on_one_line(keyhole, spec, tmp_path, code):
+    (tmp_path / "mine.py").write_text(code)
+    spec.write_text(TEXT.replace('"LSA"', '"mine.py:Mine"'))
+    found = keyhole("run", spec, "--out", tmp_path / "out")
+    refused(*found, "spec.toml: policy[0].name: 'mine.py' cannot be imported:", "(line 1)")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_warning_is_one_line_too(spec, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import warnings\nfrom keyhole.thresholding import Uniform\n"
+        "warnings.warn('few\\nrounds', stacklevel=1)\n"
+    )
+    spec.write_text(TEXT.replace('"LSA"', '"mine.py:Uniform"'))
+    done = subprocess.run(
+        [sys.executable, "-m", "keyhole", "run", str(spec), "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[0] == "keyhole: warning: few rounds"
+
+
+@pytest.mark.parametrize("name", ["values.parquet", "curves.parquet"])
+def test_altered_results_are_refused_by_every_command(keyhole, spec, tmp_path, name):
+    out = tmp_path / "out"
+    assert keyhole("run", spec, "--out", out)[0] == 0
+    path = out / name
+    path.write_bytes(path.read_bytes()[:-1])
+    refused(*keyhole("report", out), f"{name} is not as the run left it")
+    refused(*keyhole("run", spec, "--out", out), f"{name} is not as the run left it")
 
 
 def test_threads_below_1_are_refused(keyhole, spec, tmp_path):

@@ -9,7 +9,9 @@ from importlib.metadata import version
 import pytest
 
 from keyhole import load_run
-from keyhole.experiment.rooms import policies_of
+from keyhole.core.plot import name_of
+from keyhole.experiment.problems import SOURCES
+from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of
 from keyhole.papers import FILES, Entry
 from tests.cli.conftest import TEXT
 
@@ -78,13 +80,25 @@ def test_reproduce_lists_what_there_is(keyhole):
 def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     code, out, err = keyhole("catalog")
     assert (code, err) == (0, "")
-    for name in policies_of("thresholding"):
+    for name in (policy for room in ROOMS for policy in policies_of(room)):
         assert f"\n  {name}\n" in out
     assert "alpha = 1.35: weight of the gap against the number of pulls; must be above 0" in out
     assert "threshold (float): In (0, 1)." in out
     assert "crowd: " in out
-    assert out.count("source: ") == len(policies_of("thresholding"))
-    assert keyhole("catalog", "thresholding") == (0, out, "")
+    assert out.count("    source: ") == sum(len(policies_of(name)) for name in ROOMS)
+    assert out == "".join(keyhole("catalog", name)[1] for name in ROOMS)
+
+
+@pytest.mark.parametrize("setting", SOURCES)
+def test_the_catalog_names_sources_with_their_entries_and_metrics(keyhole, setting):
+    code, out, _ = keyhole("catalog", setting)
+    assert code == 0
+    for source, how in SOURCES[setting].items():
+        assert f"\n    {source}: {how.doc}\n" in out
+        for entry, what in how.entries.items():
+            assert f"\n        {entry} ({what.kind}): {what.doc}\n" in out
+    for metric in metrics_of(setting):
+        assert f"\n    {metric}: {name_of(metric)}\n" in out
 
 
 def test_version(keyhole):

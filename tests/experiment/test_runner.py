@@ -12,6 +12,10 @@ import pytest
 import keyhole.experiment.runner
 from keyhole import simulate
 from keyhole.experiment import Spec, load_run, run
+from keyhole.experiment.runner import run_digest
+from keyhole.experiment.spec import Spacing
+from keyhole.thresholding import Problem
+from keyhole.thresholding.environment import BernoulliArms
 
 PARQUET = ("values.parquet", "curves.parquet")
 
@@ -87,6 +91,64 @@ def test_a_folder_of_another_spec_is_left_alone(finished, text, change):
     assert content(finished) == before
 
 
+def test_what_only_the_report_shows_may_change(finished, text):
+    before = content(finished)
+    spec = Spec.from_text('title = "New"\nnotes = "Read me."\nfigure = {x = "log"}\n' + text)
+    assert run_digest(spec) == run_digest(Spec.from_text(text))
+    found = run(spec, finished)
+    assert found.spec["title"] == "New"
+    assert Spec.from_file(finished / "spec.toml").notes == "Read me."
+    run(Spec.from_text(text), finished)
+    assert "title" not in json.loads((finished / "spec.json").read_text())
+    assert content(finished) == before
+
+
+MINE = """
+from keyhole import parameter
+from keyhole.thresholding import IndexPolicy
+class Mine(IndexPolicy):
+    weight: float = parameter({default})
+    def index(p, pulls, total):
+        return pulls * p.weight
+"""
+
+
+def test_the_digest_covers_parameters_that_a_spec_leaves_to_their_default(text, tmp_path):
+    text = text.replace('name = "LSA"', 'name = "mine.py:Mine"')
+    digests = set()
+    for default in (1.0, 2.0, 1.0):
+        (tmp_path / "mine.py").write_text(MINE.format(default=default))
+        digests.add(run_digest(Spec.from_text(text, folder=tmp_path)))
+    assert len(digests) == 2
+
+
+def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
+    text = text.replace("means = [0.2, 0.45, 0.7]", 'labels = "labels.csv"')
+    digests = set()
+    for last in (0, 1, 0):
+        (tmp_path / "labels.csv").write_text(f"item,label\na,1\na,0\nb,1\nc,{last}\n")
+        digests.add(run_digest(Spec.from_text(text, folder=tmp_path)))
+    assert len(digests) == 2
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "other"),
+    [
+        (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
+        (Spacing, "rounds", lambda self, first, horizon: [25, 60]),
+        (keyhole.experiment.runner, "version", lambda package: "0"),
+        (keyhole.experiment.runner, "core_digest", lambda: "0"),
+        (BernoulliArms, "metrics", ("simple_regret", "aggregate_regret")),
+    ],
+    ids=["what policies are told", "checkpoints", "compiler", "core", "metrics"],
+)
+def test_the_digest_covers_what_code_makes_of_a_spec(text, monkeypatch, owner, name, other):
+    text = text.replace("[20, 60]", "{count = 2}")
+    before = run_digest(Spec.from_text(text))
+    monkeypatch.setattr(owner, name, other)
+    assert run_digest(Spec.from_text(text)) != before
+
+
 def test_a_foreign_folder_is_left_alone(text, tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(ValueError, match="is not a run folder"):
@@ -155,7 +217,7 @@ def test_a_full_disk_leaves_nothing_half_written(finished, text, tmp_path):
     assert done.returncode == 3, done.stderr
     assert "File too large" in done.stdout
     left = [p for p in (tmp_path / "run").rglob("*") if p.is_file()]
-    assert {p.name for p in left} <= {"run.json", "spec.json"}
+    assert {p.name for p in left} <= {"run.json", "spec.json", "spec.toml"}
     run(Spec.from_text(text), tmp_path / "run")  # once there is room again
     assert content(tmp_path / "run") == content(finished)
 

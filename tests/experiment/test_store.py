@@ -1,15 +1,16 @@
 import json
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
 
 import keyhole
-from keyhole.experiment import load_run, open_run
+from keyhole.experiment import Spec, load_run, open_run, run
 
 
 def test_a_run_folder_holds_what_it_should(finished):
     names = {p.name for p in finished.iterdir()}
-    assert {"run.json", "spec.json", "values.parquet", "curves.parquet"} <= names
+    assert {"run.json", "spec.json", "spec.toml", "values.parquet", "curves.parquet"} <= names
     assert "blocks" not in names
 
 
@@ -57,10 +58,61 @@ def test_what_is_no_run_is_refused(tmp_path):
         load_run(tmp_path)
 
 
-def test_damaged_results_are_refused(finished, tmp_path):
-    for name in ("run.json", "spec.json", "values.parquet"):
-        (tmp_path / name).write_bytes((finished / name).read_bytes())
-    assert load_run(tmp_path).replications == 40
-    (tmp_path / "values.parquet").write_bytes(b"PAR1 not really")
-    with pytest.raises(ValueError, match="cannot be read"):
-        load_run(tmp_path)
+def test_the_spec_lies_beside_the_results_as_it_was_given(finished, text):
+    assert Spec.from_file(finished / "spec.toml") == Spec.from_text(text, folder=finished)
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    """Return a copy of a finished run, to be damaged."""
+    folder = tmp_path / "copied"
+    shutil.copytree(finished, folder)
+    assert load_run(folder).replications == 40
+    return folder
+
+
+def shortened(data):
+    return data[:-1]
+
+
+def one_bit_off(data):
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+@pytest.mark.parametrize("damage", [shortened, one_bit_off, lambda _: b""])
+@pytest.mark.parametrize("name", ["values.parquet", "curves.parquet"])
+def test_altered_results_are_refused(copied, name, damage):
+    (copied / name).write_bytes(damage((copied / name).read_bytes()))
+    with pytest.raises(ValueError, match=f"{name} is not as the run left it: its checksum"):
+        load_run(copied)
+
+
+def test_results_that_another_run_left_are_refused(copied, text, tmp_path):
+    run(Spec.from_text(text.replace("seed = 4", "seed = 5")), tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "values.parquet", copied)
+    with pytest.raises(ValueError, match=r"values.parquet is not as the run left it"):
+        load_run(copied)
+
+
+def test_missing_results_and_missing_checksums_are_refused(copied):
+    record = json.loads((copied / "run.json").read_text())
+    (copied / "run.json").write_text(json.dumps(record | {"checksums": {}}))
+    with pytest.raises(ValueError, match=r"values.parquet is not as the run left it"):
+        load_run(copied)
+    (copied / "values.parquet").unlink()
+    with pytest.raises(ValueError, match=r"values.parquet cannot be read .*run the spec again"):
+        load_run(copied)
+
+
+def test_a_spec_that_cannot_be_read_is_refused(copied):
+    (copied / "spec.json").write_text("{")
+    with pytest.raises(ValueError, match="copied cannot be read"):
+        load_run(copied)
+
+
+def test_a_run_that_was_cut_off_before_its_end_is_not_finished(copied):
+    record = json.loads((copied / "run.json").read_text())
+    (copied / "run.json").write_text(json.dumps(record | {"finished": None}))
+    with pytest.raises(ValueError, match="holds a run that is not finished"):
+        load_run(copied)

@@ -8,6 +8,7 @@ source = "tests, section 1"
 about = "Two problems & two policies."
 metrics = ["aggregate_regret", "gold_agreement"]
 tests = true
+ratio_to = "Uniform"
 
 [scales.quick]
 replications = 40
@@ -36,6 +37,11 @@ label = "LSA"
 name = "Uniform"
 label = "Uniform"
 
+[[overviews]]
+title = "Wrong labels against the number of arms"
+x_label = "arms"
+x = { hard = 3.0, easy = 2.0 }
+
 [[claims]]
 kind = "exactly"
 problems = ["easy", "hard"]
@@ -43,12 +49,20 @@ text = "No label is ever wrong."
 origin = "ours"
 source = "tests."
 value = 0.0
+
+[[claims]]
+kind = "across"
+text = "An arm near the threshold makes the problem hard."
+origin = "ours"
+source = "tests."
+policy = "Uniform"
+cells = [{ problem = "easy" }, { problem = "hard" }]
 """
 
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
-    """Return a small entry; its claim holds for one problem and not for the other."""
+    """Return a small entry; its first claim holds for one problem and not for the other."""
     folder = tmp_path_factory.mktemp("entries")
     (folder / "tiny.toml").write_text(TINY)
     return Entry.from_file(folder, "tiny.toml", "tiny")

@@ -4,30 +4,49 @@ import numpy as np
 
 from keyhole import Curves
 from keyhole.papers.claims import Result
+from keyhole.thresholding import Problem
 
 RUNS = 400
+TEN_ARMS = Problem(means=[0.2] * 5 + [0.9] * 5, threshold=0.5)
 
 
-def result(means, *, spread=0.5, checkpoints=(10, 20), arms=10, runs=RUNS, seed=0):
+def result(
+    means, *, spread=0.5, checkpoints=(10, 20), arms=10, runs=RUNS, seed=0, own=0, title="Made up"
+):
     """Return results whose means are given: `means[policy]` lists one for each checkpoint.
 
-    Every policy shares the noise of its replication, with a little of its own: differences are
-    sharp where means differ by much more than spread / sqrt(runs).
+    Every policy shares the noise of its replication, of standard deviation 0.1, with a little of
+    its own: differences are sharp where means differ by much more than 0.1 x spread / sqrt(runs).
+    Results that differ in `own` alone are those of several problems over common random numbers.
     """
-    rng = np.random.default_rng(seed)
-    common = rng.normal(size=(len(checkpoints), runs))
+    size = len(checkpoints), runs
+    common = np.random.default_rng(seed).normal(size=size)
+    rng = np.random.default_rng([seed, own + 1])
     values = {}
     for policy, levels in means.items():
-        own = rng.normal(size=(len(checkpoints), runs))
-        noise = common + spread * (own - own.mean(axis=1, keepdims=True))
+        noise = common + spread * rng.normal(size=size)
         noise -= noise.mean(axis=1, keepdims=True)
         values[policy] = (np.array(levels)[:, None] + 0.1 * noise)[:, None, :]
-    return Result("Made up", arms, Curves(checkpoints, ["aggregate_regret"], values))
+    return Result(title, TEN_ARMS, arms, Curves(checkpoints, ["aggregate_regret"], values))
 
 
-COMMON = {
+def results(levels, **more):
+    """Return results of the policy "us" on several problems: `levels[key]` is its mean there."""
+    return {
+        key: result({"us": [level, level]}, title=key.upper(), own=i, **more)
+        for i, (key, level) in enumerate(levels.items())
+    }
+
+
+def judge(claim, found):
+    """Return what a claim about one problem comes to."""
+    return claim.judge({claim.problem: found})
+
+
+WORDS = {
     "text": "so it is",
     "source": "nowhere.",
     "origin": "ours",
-    "problem": "made-up",
+    "metric": "aggregate_regret",
 }
+COMMON = WORDS | {"problem": "made-up"}

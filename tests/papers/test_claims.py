@@ -13,7 +13,7 @@ from keyhole.papers.claims import (
     Reversal,
     Spread,
 )
-from tests.papers.made_up import COMMON, RUNS, result
+from tests.papers.made_up import COMMON, RUNS, judge, result
 
 
 def ordering(**more):
@@ -21,7 +21,7 @@ def ordering(**more):
 
 
 def test_an_ordering_holds_where_all_others_are_worse_everywhere():
-    found = ordering().verdict(result({"us": [1, 1], "a": [2, 2], "b": [3, 3]}))
+    found = ordering().verdict({"made-up": result({"us": [1, 1], "a": [2, 2], "b": [3, 3]})})
     assert found.status == "holds"
     assert "significantly better in 4 of 4 pairs" in found.detail
     assert found.claim == "Made up: so it is"
@@ -29,13 +29,13 @@ def test_an_ordering_holds_where_all_others_are_worse_everywhere():
 
 
 def test_an_ordering_does_not_hold_where_another_is_better():
-    status, detail = ordering().judge(result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]}))
+    status, detail = judge(ordering(), result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]}))
     assert status == "does not hold"
     assert "us minus a at T = 20: 0.5" in detail
 
 
 def test_an_ordering_is_undecided_where_intervals_contain_zero():
-    status, detail = ordering().judge(result({"us": [1, 1], "a": [1, 1], "b": [3, 3]}))
+    status, detail = judge(ordering(), result({"us": [1, 1], "a": [1, 1], "b": [3, 3]}))
     assert status == "undecided"
     assert "open in 2" in detail
 
@@ -43,18 +43,18 @@ def test_an_ordering_is_undecided_where_intervals_contain_zero():
 @pytest.mark.parametrize(("at_least", "status"), [(0.75, "holds"), (0.76, "does not hold")])
 def test_an_ordering_may_fail_in_some_pairs(at_least, status):
     found = result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]})
-    assert ordering(at_least=at_least).judge(found)[0] == status
+    assert judge(ordering(at_least=at_least), found)[0] == status
 
 
 def test_an_ordering_over_rounds_needs_all_others_at_once():
     found = result({"us": [1, 1], "a": [2, 0.5], "b": [0.5, 3]})
-    assert ordering(at_least=0.5).judge(found)[0] == "holds"
-    assert ordering(at_least=0.5, over="rounds").judge(found)[0] == "does not hold"
+    assert judge(ordering(at_least=0.5), found)[0] == "holds"
+    assert judge(ordering(at_least=0.5, over="rounds"), found)[0] == "does not hold"
 
 
 def test_an_ordering_looks_only_at_its_rounds():
     found = result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]})
-    assert ordering(rounds=[10]).judge(found)[0] == "holds"
+    assert judge(ordering(rounds=[10]), found)[0] == "holds"
 
 
 def test_many_equal_policies_do_not_make_an_ordering_fail():
@@ -62,7 +62,7 @@ def test_many_equal_policies_do_not_make_an_ordering_fail():
     means = {"us": [1.0] * 2} | {f"p{i}": [1.0] * 2 for i in range(20)}
     claim = Ordering(kind="ordering", policy="us", others=list(means)[1:], **COMMON)
     noisy = result(means)
-    assert claim.judge(noisy)[0] == "undecided"
+    assert judge(claim, noisy)[0] == "undecided"
 
 
 def not_better(runs):
@@ -80,7 +80,7 @@ def not_better(runs):
     ],
 )
 def test_not_better_needs_enough_runs_to_hold(ours, runs, status):
-    assert not_better(runs).judge(result({"us": [1, ours], "a": [1, 2.0]}))[0] == status
+    assert judge(not_better(runs), result({"us": [1, ours], "a": [1, 2.0]}))[0] == status
 
 
 def reversal(policies):
@@ -88,8 +88,8 @@ def reversal(policies):
 
 
 def test_a_reversal_holds_where_a_pair_changes_order():
-    status, detail = reversal(["a", "b", "c"]).judge(
-        result({"a": [1, 2], "b": [2, 1], "c": [3, 3]})
+    status, detail = judge(
+        reversal(["a", "b", "c"]), result({"a": [1, 2], "b": [2, 1], "c": [3, 3]})
     )
     assert status == "holds"
     assert "lowest at T = 10 is a, at T = 20 b; 1 of 3 pairs" in detail
@@ -97,13 +97,13 @@ def test_a_reversal_holds_where_a_pair_changes_order():
 
 def test_a_reversal_does_not_hold_where_one_is_best_throughout():
     found = result({"a": [1, 1], "b": [2, 3], "c": [3, 3.0]})
-    assert reversal(["a", "b", "c"]).judge(found)[0] == "does not hold"
-    assert reversal(["c", "b", "a"]).judge(found)[0] == "does not hold"
+    assert judge(reversal(["a", "b", "c"]), found)[0] == "does not hold"
+    assert judge(reversal(["c", "b", "a"]), found)[0] == "does not hold"
 
 
 def test_a_reversal_is_undecided_where_the_best_are_close():
     found = result({"a": [1, 1], "b": [1, 1.0], "c": [3, 3]})
-    assert reversal(["a", "b", "c"]).judge(found)[0] == "undecided"
+    assert judge(reversal(["a", "b", "c"]), found)[0] == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,14 @@ def test_a_level_is_met_within_its_standard_errors(off, std_errors, status):
     claim = Level(
         kind="level", policy="us", rounds=[20], levels=[level], std_errors=std_errors, **COMMON
     )
-    assert claim.judge(found)[0] == status
+    assert judge(claim, found)[0] == status
 
 
 def test_a_level_of_nothing_is_undecided():
     found = result({"us": [1, 0]}, runs=1)
     found.curves.values("us", "aggregate_regret")[:] = 0.0
     claim = Level(kind="level", policy="us", rounds=[20], levels=[-3], std_errors=4, **COMMON)
-    assert claim.judge(found)[0] == "undecided"
+    assert judge(claim, found)[0] == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_a_level_of_nothing_is_undecided():
 def test_the_lowest_curve_ends_between_two_marks(low, high, status):
     found = result({"us": [1, 1], "a": [2, 2]})  # ln(1 / 10) = -2.3
     claim = AxisEnd(kind="axis-end", low=low, high=high, **COMMON)
-    verdict, detail = claim.judge(found)
+    verdict, detail = judge(claim, found)
     assert verdict == status
     assert "the lowest, us, ends at -2.30" in detail
 
 
 def test_an_end_within_noise_of_a_mark_is_undecided():
     claim = AxisEnd(kind="axis-end", low=math.log(0.1), high=0, **COMMON)
-    assert claim.judge(result({"us": [1, 1]}))[0] == "undecided"
+    assert judge(claim, result({"us": [1, 1]}))[0] == "undecided"
 
 
 def spread(narrow, wide):
@@ -150,21 +150,21 @@ def spread(narrow, wide):
 
 def test_a_spread_is_the_largest_over_the_smallest_mean():
     found = result({"a": [1, 1], "b": [1, 2], "c": [1, 1], "d": [1, 8]})
-    status, detail = spread(["a", "b"], ["c", "d"]).judge(found)
+    status, detail = judge(spread(["a", "b"], ["c", "d"]), found)
     assert status == "holds"
     assert "2.00 among a, b; 8.00 among c, d; ratio of the two 4.00" in detail
-    assert spread(["c", "d"], ["a", "b"]).judge(found)[0] == "does not hold"
+    assert judge(spread(["c", "d"], ["a", "b"]), found)[0] == "does not hold"
 
 
 def test_equal_spreads_are_undecided():
     found = result({"a": [1, 1], "b": [1, 2], "c": [1, 1], "d": [1, 2]})
-    assert spread(["a", "b"], ["c", "d"]).judge(found)[0] == "undecided"
+    assert judge(spread(["a", "b"], ["c", "d"]), found)[0] == "undecided"
 
 
 def test_a_policy_that_is_never_wrong_leaves_a_spread_undecided():
     found = result({"a": [1, 1], "b": [1, 2]})
     found.curves.values("a", "aggregate_regret")[:] = 0.0
-    assert spread(["a"], ["b"]).judge(found)[0] == "undecided"
+    assert judge(spread(["a"], ["b"]), found)[0] == "undecided"
 
 
 def test_exactly_allows_no_exception():
@@ -172,14 +172,14 @@ def test_exactly_allows_no_exception():
     for label in found.curves.labels:
         found.curves.values(label, "aggregate_regret")[:] = 0.0
     claim = Exactly(kind="exactly", value=0.0, **COMMON)
-    assert claim.judge(found) == ("holds", "so in all of 800 replications")
+    assert judge(claim, found) == ("holds", "so in all of 800 replications")
     found.curves.values("b", "aggregate_regret")[1, 7] = 1.0
-    assert claim.judge(found) == ("does not hold", "not so for b")
+    assert judge(claim, found) == ("does not hold", "not so for b")
 
 
 def test_the_reading_of_a_claim_is_shown():
     claim = Exactly(kind="exactly", value=0.0, reading="as zero.", **COMMON)
-    source = claim.verdict(result({"a": [1, 1]})).source
+    source = claim.verdict({"made-up": result({"a": [1, 1]})}).source
     assert source == "ours: nowhere. Read as: as zero."
 
 

@@ -19,6 +19,7 @@ def test_a_reproduction_judges_every_claim(done):
     assert [(v.claim, v.status) for v in done.verdicts] == [
         ("Easy: No label is ever wrong.", "holds"),
         ("Hard: No label is ever wrong.", "does not hold"),
+        ("Easy, Hard: An arm near the threshold makes the problem hard.", "holds"),
     ]
 
 
@@ -39,7 +40,16 @@ def test_the_report_needs_no_network(done):
 
 def test_figures_lie_beside_the_report_for_the_metrics_there_are(done):
     names = {path.name for path in done.report.parent.glob("*.*g")}
-    assert names == {f"{p}-aggregate_regret.{k}" for p in ("easy", "hard") for k in ("svg", "png")}
+    stems = {f"{p}-aggregate_regret{more}" for p in ("easy", "hard") for more in ("", "-ratio")}
+    assert names == {f"{s}.{k}" for s in (*stems, "overview-1") for k in ("svg", "png")}
+
+
+def test_the_report_shows_overviews_and_ratios(done):
+    text = done.report.read_text()
+    assert "<h2>Wrong labels against the number of arms</h2>" in text
+    assert "<th>arms = 2</th><th>arms = 3</th>" in text
+    assert "Hard: mean number of wrong labels relative to Uniform" in text
+    assert "delta method" in text
 
 
 def test_runs_can_be_read_back(done):
@@ -63,7 +73,7 @@ def test_a_reproduction_cut_off_goes_on(load, tmp_path, monkeypatch):
         reproduce("tiny", out=out, threads=1)
     again = reproduce("tiny", out=out, threads=1)
     assert played == ["LSA", "Uniform", "LSA", "LSA", "Uniform"]
-    assert len(again.verdicts) == 2
+    assert len(again.verdicts) == 3
 
 
 def test_done_twice_it_plays_once(done, load, monkeypatch):

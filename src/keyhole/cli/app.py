@@ -5,6 +5,7 @@ interrupted. Results go to standard output, progress to standard error.
 """
 
 import sys
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -159,6 +160,17 @@ def _conclude(result: "Reproduction") -> None:
 
 def main() -> None:
     """Run the command line and exit; see the module's docstring for the codes."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: _warned(message)
+        code = _code()
+    if code == INTERRUPTED:  # which Typer may also return by itself
+        print("keyhole: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
+    sys.exit(code or 0)
+
+
+def _code() -> int | None:
+    """Run the command line; return what it ends with."""
+    code: int | None
     try:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
@@ -170,9 +182,12 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         code = _refused(error.format_message())
-    if code == INTERRUPTED:  # which Typer may also return by itself
-        print("keyhole: interrupted; the same command goes on from here", file=sys.stderr)  # noqa: T201
-    sys.exit(code or 0)
+    return code
+
+
+def _warned(message: Warning | str) -> None:
+    """Show a warning on one line, without the place in the code."""
+    print(f"keyhole: warning: {' '.join(str(message).split())}", file=sys.stderr)  # noqa: T201
 
 
 def _refused(message: str) -> int:

@@ -2,20 +2,15 @@
 
 import inspect
 import re
-from collections.abc import Iterator
 from dataclasses import MISSING, fields
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from keyhole.cli.text import heading, paragraph
+from keyhole.core.plot import name_of
 from keyhole.core.policy import Policy
 from keyhole.core.validate import choice
-from keyhole.data.labels import NAMES
-from keyhole.experiment.rooms import ROOMS, policies_of
-
-_CROWDS: Final = (
-    ("crowd", f"labels that ship with Keyhole, instead of means: {', '.join(NAMES)}"),
-    ("labels", "a CSV file of your own labels, instead of means: item,label[,worker,gold]"),
-)
+from keyhole.experiment.problems import SOURCES
+from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of
 
 
 def show(setting: str | None) -> None:
@@ -36,8 +31,13 @@ def show(setting: str | None) -> None:
         heading(name, 0)
         paragraph(_sentence(room), 2)
         heading("[problem]", 2)
-        for entry, doc in (*_documented(room.Problem), *_CROWDS):
-            paragraph(f"{entry}: {doc}", 4)
+        for source, how in SOURCES[name].items():
+            paragraph(f"{source}: {how.doc}", 4)
+            for entry, what in how.entries.items():
+                paragraph(f"{entry} ({what.kind}): {what.doc}", 8)
+        heading("metrics", 2)
+        for metric in metrics_of(name):
+            paragraph(f"{metric}: {name_of(metric)}", 4)
         for policy in policies_of(name).values():
             _policy(policy)
 
@@ -61,7 +61,7 @@ def _policy(policy: type[Policy]) -> None:
     heading(policy.__name__, 2)
     paragraph(_sentence(policy), 4)
     for item in fields(cast(Any, policy)):
-        default = "" if item.default is MISSING else f" = {item.default:g}"
+        default = "" if item.default is MISSING else f" = {_short(item.default)}"
         paragraph(
             f"{item.name}{default}: {item.metadata['doc']}; must {item.metadata['allowed']}", 4
         )
@@ -69,6 +69,10 @@ def _policy(policy: type[Policy]) -> None:
         oracle = ", which nobody knows in practice" if policy.oracle else ""
         paragraph(f"is told: {', '.join(policy.needs)}{oracle}", 4)
     paragraph(f"source: {_section(policy, 'References')}", 4)
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _sentence(thing: Any) -> str:
@@ -80,27 +84,6 @@ def _section(thing: Any, name: str) -> str:
     """Return the first paragraph of a docstring's section on one line."""
     found = re.search(rf"^{name}\n-+\n(.*?)(\n\n|\Z)", _doc(thing), re.DOTALL | re.MULTILINE)
     return " ".join(found.group(1).split()) if found else "none"
-
-
-def _documented(thing: Any) -> Iterator[tuple[str, str]]:
-    """Yield the parameters that a docstring describes, and what it says of them."""
-    found = re.search(r"^Parameters\n-+\n(.*?)(\n\n|\Z)", _doc(thing), re.DOTALL | re.MULTILINE)
-    lines = found.group(1).split("\n") if found else []
-    for first, *rest in _paragraphs(lines):
-        name, _, kind = first.partition(" : ")
-        yield f"{name} ({kind})", " ".join(rest)
-
-
-def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
-    """Yield lines that begin at the margin, each with the indented ones that follow it."""
-    group: list[str] = []
-    for line in lines:
-        if group and not line.startswith(" "):
-            yield group
-            group = []
-        group.append(line.strip())
-    if group:
-        yield group
 
 
 def _doc(thing: Any) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.axes import Axes
 
+    from keyhole.core.plot import Scale
+
 _LEVEL: Final = 0.95
 
 
@@ -230,7 +232,14 @@ class Curves:
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 
-    def plot(self, metric: str | None = None, *, axes: Axes | None = None) -> Axes:
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        axes: Axes | None = None,
+        x: Scale = "linear",
+        y: Scale = "linear",
+    ) -> Axes:
         """Draw a metric's mean over the checkpoints, with its 95 % interval.
 
         Parameters
@@ -239,6 +248,8 @@ class Curves:
             Which one; by default the first.
         axes : matplotlib Axes, optional
             Where to draw; by default on a new figure.
+        x, y : {"linear", "log"}, default "linear"
+            The axes; means that are not positive are left out of a logarithmic one.
 
         Returns
         -------
@@ -248,4 +259,4 @@ class Curves:
         metric = choice("metric", metric or self.metrics[0], self.metrics)
         from keyhole.core.plot import plot_curves
 
-        return plot_curves(self, metric, axes)
+        return plot_curves(self, metric, axes, x=x, y=y)

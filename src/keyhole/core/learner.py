@@ -67,7 +67,7 @@ class Learner:
     ) -> None:
         self.policy = policy
         self.facts = policy.informed(facts)
-        if text := policy.caution(self.facts):
+        if text := policy.caution(self.facts, None):
             warnings.warn(text, stacklevel=4)
         self.rounds = 0
         self._pending = False

@@ -1,36 +1,56 @@
 """How curves are drawn, everywhere the same."""
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from keyhole.core.curves import Curves
 from keyhole.core.memory import FloatArray
+from keyhole.core.validate import choice
 
-# Okabe and Ito's (2008) palette, told apart by readers with any colour vision; the line styles and
-# markers tell the curves apart in grey print. A policy keeps its place, and so its look, by label.
+Scale = Literal["linear", "log"]
+SCALES: Final = ("linear", "log")
+
+# Okabe and Ito's (2008) palette without its yellow, told apart by readers with any colour vision;
+# line styles and markers tell the curves apart in grey print. A policy keeps its look by its place.
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_STYLES: Final = ("-", "--", "-.", ":")
+_STYLES: Final = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
+_MARKS_A_CURVE: Final = 10
 _TWO_SIDED_95: Final = 1.959963984540054
 
 LABELS: Final = {
     "aggregate_regret": "mean number of wrong labels",
     "simple_regret": "chance of any wrong label",
     "gold_agreement": "share of gold labels met",
+    "regret": "cumulative regret (reward)",
+    "best_share": "share of rounds with a best arm",
+    "wrong_best": "levels with a wrong best arm",
+    "settled_levels": "levels settled",
+    "reached_share": "share of rounds that reached the threshold",
+    "lemma_4_misses": "share of estimates off by more than Lemma 4 allows",
 }
+"""What metrics are called in figures and reports, with the unit where there is one."""
+
+
+def name_of(metric: str) -> str:
+    """Return what a metric is called in figures and reports."""
+    return LABELS.get(metric, metric.replace("_", " "))
 
 
 def look(number: int) -> dict[str, Any]:
     """Return colour, line and marker of the policy with this number."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
-        "linestyle": _STYLES[number // len(_COLOURS) % len(_STYLES)],
+        "linestyle": _STYLES[number % len(_STYLES)],
         "marker": _MARKERS[number % len(_MARKERS)],
-        "markersize": 3.5,
-        "linewidth": 1.3,
+        "markersize": 4.0,
+        "linewidth": 1.4,
     }
 
 
@@ -40,8 +60,25 @@ def interval(curves: Curves, label: str, metric: str) -> tuple[FloatArray, Float
     return mean, mean - reach, mean + reach
 
 
+def without_logarithm(curves: Curves, metric: str) -> dict[str, int]:
+    """Return at how many checkpoints a policy's mean has no logarithm, for those that have any.
+
+    Empty where no mean has one: then all are drawn as they are.
+    """
+    counts = {label: int((curves.mean(label, metric) <= 0).sum()) for label in curves.labels}
+    if all(count == len(curves.checkpoints) for count in counts.values()):
+        return {}
+    return {label: count for label, count in counts.items() if count}
+
+
 def plot_curves(
-    curves: Curves, metric: str, axes: Axes | None = None, *, log_per: float | None = None
+    curves: Curves,
+    metric: str,
+    axes: Axes | None = None,
+    *,
+    log_per: float | None = None,
+    x: Scale = "linear",
+    y: Scale = "linear",
 ) -> Axes:
     """Draw a metric over the checkpoints, with its 95 % intervals.
 
@@ -54,56 +91,86 @@ def plot_curves(
     axes : matplotlib Axes, optional
         Where to draw; by default on a new figure.
     log_per : float, optional
-        Draw the natural logarithm of the metric divided by this; checkpoints at which the mean
-        is 0 are left out. Where all means are 0, they are drawn as they are.
+        Draw the natural logarithm of the metric divided by this, on a linear axis.
+    x, y : {"linear", "log"}, default "linear"
+        The axes. Means that are not positive have no logarithm: with `log_per` or a logarithmic
+        axis `y` they are left out (see `without_logarithm`), unless all are such: then they are
+        drawn as they are.
 
     Returns
     -------
     matplotlib Axes
         What was drawn on.
     """
+    choice("x", x, SCALES)
+    choice("y", y, SCALES)
     if axes is None:
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     if not any((curves.mean(label, metric) > 0).any() for label in curves.labels):
-        log_per = None
+        log_per, y = None, "linear"
+    logarithm = log_per is not None or y == "log"
+    floor = _floor(curves, metric) if logarithm else -np.inf
     rounds = np.array(curves.checkpoints)
-    last = {}
     for number, label in enumerate(curves.labels):
         lines = interval(curves, label, metric)
-        seen = np.isfinite(lines[0])
+        drawable = np.isfinite(lines[0])
+        if logarithm:
+            drawable &= lines[0] > 0
+        # A line is broken where a point is left out: nothing is claimed of what lies between.
+        mean, low, high = (np.where(drawable, np.maximum(one, floor), np.nan) for one in lines)
         if log_per is not None:
-            seen = lines[0] > 0
-            lines = tuple(np.log(np.maximum(line, 1e-300) / log_per) for line in lines)  # type: ignore[assignment]
-        mean, low, high = (line[seen] for line in lines)
+            mean, low, high = (np.log(one / log_per) for one in (mean, low, high))
         style = look(number)
-        every = max(1, len(mean) // 10)
-        axes.plot(rounds[seen], mean, label=label, markevery=every, **style)
-        axes.fill_between(rounds[seen], low, high, color=style["color"], alpha=0.15, linewidth=0)
-        last[label] = mean[-1] if len(mean) else -np.inf
-    name = LABELS.get(metric, metric.replace("_", " "))
+        axes.plot(rounds, mean, label=label, markevery=_marked(number, drawable), **style)
+        axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
+    name = name_of(metric)
     axes.set_ylabel(name if log_per is None else f"ln({name} / arms)")
-    axes.set_xlabel("rounds")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel("round")
+    _set_scales(axes, x, y)
+    finish(axes, {label: float(curves.mean(label, metric)[-1]) for label in curves.labels})
+    if logarithm:
+        axes.set_ylim(bottom=floor if log_per is None else np.log(floor / log_per))
+    return axes
+
+
+def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
+    """Return the points of a curve that get a marker: some ten, and those without neighbours.
+
+    Each curve's markers begin elsewhere, so that those of close curves do not cover each other.
+    """
+    step = max(1, len(drawable) // _MARKS_A_CURVE)
+    walled = np.concatenate([[False], drawable, [False]])
+    alone = drawable & ~walled[:-2] & ~walled[2:]
+    return sorted({*range(number % step, len(drawable), step), *np.flatnonzero(alone).tolist()})
+
+
+def _floor(curves: Curves, metric: str) -> float:
+    """Return where a logarithmic axis ends: an interval's end may be anything below the means."""
+    means = np.concatenate([curves.mean(label, metric) for label in curves.labels])
+    return float(means[means > 0].min()) / 2
+
+
+def _set_scales(axes: Axes, x: Scale, y: Scale) -> None:
+    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    axes.set_xscale(x)
+    axes.set_yscale(y)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(plain)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def finish(axes: Axes, final: Mapping[str, float]) -> None:
+    """Add the grid, and name the curves in the order in which they end, the highest first."""
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     handles, labels = axes.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda i: -last[labels[i]])
+    order = sorted(range(len(labels)), key=lambda i: -final[labels[i]])
     axes.legend(
         [handles[i] for i in order],
         [labels[i] for i in order],
         frameon=False,
         fontsize=8,
+        handlelength=3.2,
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
     )
-    if log_per is not None:
-        _keep_intervals_readable(axes)
-    return axes
-
-
-def _keep_intervals_readable(axes: Axes) -> None:
-    """Cut the axis below the lowest mean: the logarithm of an interval's end may be anything."""
-    means = [np.asarray(line.get_ydata()) for line in axes.get_lines()]
-    ends = [float(mean.min()) for mean in means if mean.size]
-    if ends:
-        axes.set_ylim(bottom=min(ends) - 0.6)

@@ -195,18 +195,20 @@ class Policy:
         """
         return self.setting.check(self.needs, values)
 
-    def caution(self, told: Mapping[str, Any]) -> str:
-        """Return a warning about facts that the policy is not made for; mostly none.
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning about facts, or a problem, that the policy is not made for.
 
         Parameters
         ----------
         told : mapping of str to value
             What `informed` returned.
+        problem : Problem or None
+            The problem, in a simulation; a learner knows none.
 
         Returns
         -------
         str
-            A sentence, or nothing.
+            A sentence; empty for none.
         """
         return ""
 

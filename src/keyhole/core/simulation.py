@@ -179,7 +179,7 @@ class Plan:
                     f"got one of {policy.setting.name!r}"
                 )
             for budget, _ in plan.runs(policy):
-                if text := policy.caution(plan.facts(policy, budget)):
+                if text := policy.caution(plan.facts(policy, budget), problem):
                     warnings.warn(text, stacklevel=3)
         return plan
 

@@ -121,7 +121,7 @@ class Learner(CoreLearner):
 
     def _phase(self) -> str:
         phase, length = int(self.state["phase"][0]), int(self.state["length"][0])
-        if caution := self.policy.caution(self.facts):
+        if caution := self.policy.caution(self.facts, None):
             return caution
         bridge = ", in the bridge after it" if self.state["bridging"][0] else ""
         return f"phase {phase}{bridge}: tolerance {0.5**phase:g}, {length} pulls an arm by its end"

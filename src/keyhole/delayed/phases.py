@@ -88,7 +88,7 @@ class PhasePolicy(Policy):
         for arm in range(p.arms):
             eliminated[arm] = s.eliminated[arm]
 
-    def caution(self, told: Mapping[str, Any]) -> str:
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the horizon ends before the first phase does, else nothing."""
         arms, horizon = told["arms"], told["horizon"]
         rounds = arms * self.phase_lengths(horizon, 1)[0]

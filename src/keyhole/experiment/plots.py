@@ -1,6 +1,7 @@
 """Figures of a run, as files and for reports."""
 
 import io
+import textwrap
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from keyhole.core.curves import Curves
-from keyhole.core.plot import plot_curves
+from keyhole.core.plot import Scale, plot_curves, without_logarithm
 from keyhole.core.saving import write_atomically
 
 # Nothing of the moment goes into a figure, so that equal results make equal files.
@@ -18,10 +19,19 @@ _METADATA: Final[dict[str, dict[str, Any]]] = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
 }
+_CAPTION_COLUMNS: Final = 130
 
 
-def figure_of(curves: Curves, metric: str, *, title: str, arms: int | None = None) -> Figure:
-    """Return the figure of a metric over the budget.
+def figure_of(
+    curves: Curves,
+    metric: str,
+    *,
+    title: str,
+    arms: int | None = None,
+    x: Scale = "linear",
+    y: Scale = "linear",
+) -> Figure:
+    """Return the figure of a metric over the rounds, with its caption.
 
     Parameters
     ----------
@@ -33,6 +43,8 @@ def figure_of(curves: Curves, metric: str, *, title: str, arms: int | None = Non
         Its title.
     arms : int, optional
         Draw ln(metric / arms), the axis of Figure 1 of Tao et al. (2019).
+    x, y : {"linear", "log"}, default "linear"
+        The axes.
 
     Returns
     -------
@@ -41,9 +53,40 @@ def figure_of(curves: Curves, metric: str, *, title: str, arms: int | None = Non
     """
     figure = Figure(figsize=(8.2, 4.8), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = plot_curves(curves, metric, figure.subplots(), log_per=arms)
+    axes = plot_curves(curves, metric, figure.subplots(), log_per=arms, x=x, y=y)
     axes.set_title(title, fontsize=10)
+    text = caption(curves, metric, logarithm=arms is not None or y == "log")
+    figure.supxlabel(textwrap.fill(text, _CAPTION_COLUMNS), fontsize=7.5, color="#444444")
     return figure
+
+
+def caption(curves: Curves, metric: str, *, logarithm: bool) -> str:
+    """Return what a figure shows, and what it had to leave out.
+
+    Parameters
+    ----------
+    curves : Curves
+        The results.
+    metric : str
+        Which metric.
+    logarithm : bool
+        Whether its logarithm is drawn, or its axis is logarithmic.
+
+    Returns
+    -------
+    str
+        Some sentences.
+    """
+    number = f"{curves.replications:,} replication{'s' if curves.replications > 1 else ''}"
+    text = f"Mean over {number}, with its 95 % interval."
+    missing = without_logarithm(curves, metric) if logarithm else {}
+    if missing:
+        listed = ", ".join(f"{label} ({count})" for label, count in missing.items())
+        text += (
+            " Left out, because a mean that is not above 0 has no logarithm (number of "
+            f"checkpoints): {listed}."
+        )
+    return text
 
 
 def picture(figure: Figure, kind: str) -> bytes:

@@ -11,13 +11,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from keyhole.core.curves import Curves
-from keyhole.core.plot import LABELS
+from keyhole.core.plot import name_of
 from keyhole.core.saving import write_atomically
-from keyhole.experiment.plots import figure_of, picture, write_figure
+from keyhole.experiment.plots import caption, figure_of, picture, write_figure
 from keyhole.experiment.store import Run, open_run
 
 Status = Literal["holds", "does not hold", "undecided"]
+_NOT_LISTED: Final = ("policy", "title", "notes")
 _SHOWN_CHECKPOINTS: Final = 10
+_SHOWN_ENTRIES: Final = 12
 _STYLE: Final = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 
 
@@ -125,11 +127,10 @@ def claims_section(verdicts: Sequence[Verdict]) -> str:
     return f'<h2>Claims</h2><div class="wide"><table class="claims">{head}{rows}</table></div>'
 
 
-def metric_figure(run: Run, metric: str) -> Figure:
-    """Return the figure of one metric of a run, under a title of its own."""
-    return figure_of(
-        run.curves, metric, title=_metric_title(run, metric), arms=_per_arm(run, metric)
-    )
+def metric_figure(run: Run, metric: str, *, title: str | None = None) -> Figure:
+    """Return the figure of one metric of a run, by default under a title that names both."""
+    title = title or _metric_title(run, metric)
+    return figure_of(run.curves, metric, title=title, **_drawn(run, metric))
 
 
 def run_section(run: Run, metrics: Sequence[str] | None = None) -> str:
@@ -137,21 +138,34 @@ def run_section(run: Run, metrics: Sequence[str] | None = None) -> str:
     curves = run.curves
     parts = []
     for metric in metrics or curves.metrics:
+        drawn = _drawn(run, metric)
+        said = caption(curves, metric, logarithm="arms" in drawn or drawn["y"] == "log")
         parts += [
-            f"<h3>{escape(LABELS.get(metric, metric))}</h3>",
-            inline(metric_figure(run, metric), _metric_title(run, metric)),
-            values_section(curves, metric, _per_arm(run, metric)),
+            f"<h3>{escape(name_of(metric))}</h3>",
+            inline(metric_figure(run, metric), f"{_metric_title(run, metric)}. {said}"),
+            values_section(curves, metric, drawn.get("arms")),
             paired_section(curves, metric),
         ]
     return "".join(parts)
 
 
 def _metric_title(run: Run, metric: str) -> str:
-    return f"{run.spec.get('title') or run.spec['name']}: {LABELS.get(metric, metric)}"
+    return f"{run.spec.get('title') or run.spec['name']}: {name_of(metric)}"
 
 
-def _per_arm(run: Run, metric: str) -> int | None:
-    return arms_of(run) if metric == "aggregate_regret" else None
+def _drawn(run: Run, metric: str) -> dict[str, Any]:
+    """Return how a metric is drawn: as the spec says, else as its setting's papers do."""
+    wanted = run.spec.get("figure", {})
+    x, y, arms = wanted.get("x", "linear"), wanted.get("y"), arms_of(run)
+    if y is None and metric == "aggregate_regret" and arms is not None:
+        return {"x": x, "y": "linear", "arms": arms}
+    return {"x": x, "y": y or "linear"}
+
+
+def notes_section(notes: str) -> str:
+    """Return the notes of a spec, a paragraph for each part between empty lines."""
+    parts = [part.strip() for part in notes.replace("\r\n", "\n").split("\n\n")]
+    return "".join(f'<p class="notes">{escape(part)}</p>' for part in parts if part)
 
 
 def provenance_section(runs: Sequence[Run]) -> str:
@@ -217,9 +231,13 @@ def write_report(
     run = open_run(folder)
     metric = run.curves.metrics[0]
     name = title or run.spec.get("title") or run.spec["name"]
-    per_arm = arms_of(run) if metric == "aggregate_regret" else None
-    write_figure(figure_of(run.curves, metric, title=name, arms=per_arm), run.folder, "figure")
-    body = claims_section(verdicts) + "<h2>Results</h2>" + run_section(run)
+    write_figure(metric_figure(run, metric, title=name), run.folder, "figure")
+    body = (
+        notes_section(run.spec.get("notes", ""))
+        + claims_section(verdicts)
+        + "<h2>Results</h2>"
+        + run_section(run)
+    )
     body += spec_section(run.spec) + provenance_section([run])
     path = run.folder / "report.html"
     write_atomically(path, page(name, body).encode())
@@ -228,7 +246,7 @@ def write_report(
 
 def spec_section(spec: dict[str, Any]) -> str:
     """Return the spec as a table."""
-    rows = [[name, _text(value)] for name, value in spec.items() if name not in ("policy", "title")]
+    rows = [[name, _text(value)] for name, value in spec.items() if name not in _NOT_LISTED]
     rows += [[f"policy {i + 1}", _text(entry)] for i, entry in enumerate(spec["policy"])]
     return f"<h2>Spec</h2>{table(['entry', 'value'], rows)}"
 
@@ -236,6 +254,7 @@ def spec_section(spec: dict[str, Any]) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{k} = {_text(v)}" for k, v in value.items())
-    if isinstance(value, list) and len(value) > 12:
-        return f"[{', '.join(map(str, value[:12]))}, ... {len(value)} in all]"
+    if isinstance(value, list):
+        more = f", ... {len(value)} in all" if len(value) > _SHOWN_ENTRIES else ""
+        return f"[{', '.join(_text(entry) for entry in value[:_SHOWN_ENTRIES])}{more}]"
     return str(value)

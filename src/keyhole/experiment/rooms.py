@@ -1,22 +1,25 @@
-"""The settings there are, and how a spec's problem becomes one of theirs."""
+"""The rooms there are, what is in them, and how a spec's entry becomes a policy."""
 
+import importlib
 import importlib.util
 import inspect
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
-import keyhole.thresholding
 from keyhole.core.policy import Policy
 from keyhole.core.validate import choice
-from keyhole.core.world import Problem
-from keyhole.data import crowd, read_labels_csv
+from keyhole.core.world import World
+from keyhole.experiment.entries import unknown
+from keyhole.experiment.problems import SOURCES
 
-ROOMS: Final[dict[str, ModuleType]] = {"thresholding": keyhole.thresholding}
+ROOMS: Final[dict[str, ModuleType]] = {
+    name: importlib.import_module(f"keyhole.{name}") for name in SOURCES
+}
 """Every setting's room, by name."""
-
-_SOURCES: Final = ("means", "crowd", "labels")
 
 
 def policies_of(setting: str) -> dict[str, type[Policy]]:
@@ -43,47 +46,23 @@ def policies_of(setting: str) -> dict[str, type[Policy]]:
     }
 
 
-def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
-    """Make the problem that a spec's table describes.
+def metrics_of(setting: str) -> list[str]:
+    """Return the metrics that the worlds of a room have, those that all have first.
 
     Parameters
     ----------
-    table : mapping
-        The table ``[problem]``.
-    folder : Path
-        What paths in it are relative to.
+    setting : str
+        The name of the room.
 
     Returns
     -------
-    Problem
-        The problem.
-
-    Raises
-    ------
-    TypeError, ValueError, FileNotFoundError
-        If an entry is missing, unknown or not allowed.
+    list of str
+        Their names.
     """
-    entries = dict(table)
-    if "setting" not in entries:
-        raise ValueError(f"setting must be given: one of {', '.join(ROOMS)}")
-    choice("setting", entries.pop("setting"), ROOMS)
-    given = [name for name in _SOURCES if name in entries]
-    if len(given) != 1:
-        raise ValueError(f"exactly one of {', '.join(_SOURCES)} must be given, got {given}")
-    source = entries.pop(given[0])
-    allowed = ("threshold", "law", "concentration") if given[0] == "means" else ("threshold",)
-    for name in entries:
-        choice("entry", name, ("setting", given[0], *allowed))
-    if given[0] == "means":
-        if "threshold" not in entries:
-            raise ValueError("threshold must be given")
-        problem: Problem = keyhole.thresholding.Problem(source, **entries)
-        return problem
-    if not isinstance(source, str):
-        raise TypeError(f"{given[0]} must be a text, got {source!r}")
-    if given[0] == "crowd":
-        return crowd(source, **entries)
-    return crowd(read_labels_csv(folder / source), **entries)
+    worlds = [w for w in _below(World) if w.__module__.startswith(f"{ROOMS[setting].__name__}.")]
+    lists = [world.metrics for world in worlds if hasattr(world, "metrics")]
+    names = dict.fromkeys(name for metrics in lists for name in metrics)
+    return sorted(names, key=lambda name: not all(name in metrics for metrics in lists))
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
@@ -106,19 +85,61 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
     Raises
     ------
     TypeError, ValueError, FileNotFoundError
-        If the name or a parameter is missing, unknown or not allowed.
+        If the name or a parameter is missing, unknown or not allowed; the message begins with
+        its name.
     """
     parameters = dict(table)
-    name = parameters.pop("name", None)
+    if "name" not in parameters:
+        raise ValueError("name must be given")
+    name = parameters.pop("name")
     if not isinstance(name, str):
         raise TypeError(f"name must be a text, got {name!r}")
-    if ":" in name:
-        return _users_policy(name, folder).from_parameters(parameters)
-    known = policies_of(setting)
-    return known[choice("name", name, known)].from_parameters(parameters)
+    if ":" not in name:
+        known = policies_of(setting)
+        policy = known[choice("name", name, known)]
+        _check_names(policy, parameters)
+        return policy.from_parameters(parameters)
+    policy = users_policy(name, folder)
+    _check_names(policy, parameters)
+    try:
+        return policy.from_parameters(parameters)
+    except (TypeError, ValueError):
+        raise
+    except Exception as error:  # whatever a stranger's class may do
+        reason = _reason(error, folder / name.rpartition(":")[0])
+        raise ValueError(f"name: {name!r} cannot be made: {reason}") from error
 
 
-def _users_policy(name: str, folder: Path) -> type[Policy]:
+def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
+    items = {item.name: item for item in fields(cast(Any, policy))}
+    for name in parameters:
+        if name not in items:
+            raise unknown(name, items)
+    for name, item in items.items():
+        if name not in parameters and item.default is MISSING and item.default_factory is MISSING:
+            raise TypeError(f"{name} must be given")
+
+
+def users_policy(name: str, folder: Path) -> type[Policy]:
+    """Return a policy from a file of the user's own.
+
+    Parameters
+    ----------
+    name : str
+        ``file.py:Class``.
+    folder : Path
+        What the file's name is relative to.
+
+    Returns
+    -------
+    Policy class
+        The policy.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file or class, or the file cannot be imported; one line.
+    """
     file, _, class_name = name.rpartition(":")
     path = folder / file
     if not path.is_file():
@@ -127,8 +148,28 @@ def _users_policy(name: str, folder: Path) -> type[Policy]:
     if spec is None or spec.loader is None:
         raise ValueError(f"name: {file!r} must be a Python file")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # whatever a stranger's file may do
+        raise ValueError(f"name: {file!r} cannot be imported: {_reason(error, path)}") from error
     found = getattr(module, class_name, None)
     if not (inspect.isclass(found) and issubclass(found, Policy)):
         raise ValueError(f"name: {file!r} has no policy {class_name!r}")
     return found
+
+
+def _reason(error: BaseException, path: Path) -> str:
+    """Return what went wrong in a file, and in which line of it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    message, line = str(error), lines[-1] if lines else None
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        message, line = error.msg, error.lineno
+    text = f"{type(error).__name__}: {' '.join(message.split())}"
+    return text if line is None else f"{text} (line {line})"
+
+
+def _below(cls: type[World]) -> Iterator[type[World]]:
+    for one in cls.__subclasses__():
+        yield one
+        yield from _below(one)

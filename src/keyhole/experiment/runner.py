@@ -4,7 +4,7 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,15 +17,21 @@ from keyhole.core.cache import core_digest
 from keyhole.core.curves import Curves
 from keyhole.core.engine import LANES
 from keyhole.core.kernels import policy_component, world_component
+from keyhole.core.link import fingerprint
 from keyhole.core.memory import FloatArray
+from keyhole.core.policy import Policy
 from keyhole.core.progress import Report, bar
+from keyhole.core.saving import write_atomically
 from keyhole.core.simulation import Plan
 from keyhole.core.validate import Range, integer
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.store import (
     FORMAT,
+    RESULTS,
     VERSION,
     Run,
+    as_json,
+    checksum,
     open_run,
     read_block,
     read_provenance,
@@ -36,6 +42,8 @@ from keyhole.experiment.store import (
 
 # Rounds in a block: about half a second of work, which is what a killed run loses.
 _BLOCK_ROUNDS: Final = 30_000_000
+# What reports show, and results do not depend on.
+_SHOWN: Final = ("title", "notes", "figure")
 _PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
 
 
@@ -89,21 +97,53 @@ def run(
                 for i, label in enumerate(plan.policies)
             }
         _finish(folder, plan, values)
-        write_json(folder / "run.json", provenance | {"finished": _now()})
+        checksums = {name: checksum((folder / name).read_bytes()) for name in RESULTS}
+        write_json(folder / "run.json", provenance | {"finished": _now(), "checksums": checksums})
         shutil.rmtree(folder / "blocks", ignore_errors=True)
     return open_run(folder)
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of all that decides a run's results: spec, problem, policies, code."""
+    """Return a digest of all that decides a run's results.
+
+    It covers the spec, but for what only reports show; the problem's values; of every policy the
+    class, all parameters and what it is told; the code of policies, world, setting and core; and
+    the versions of the compiler.
+    """
     plan = spec.plan
-    table = spec.model_dump(mode="json", exclude={"title"})
-    truth = {name: np.asarray(value).tolist() for name, value in plan.problem.truth().items()}
-    code = [policy_component(type(policy)).digest for policy in plan.policies.values()]
-    world = world_component(plan.problem.world).digest
-    versions = [version(package) for package in ("numba", "numpy")]
-    text = json.dumps([table, truth, code, world, core_digest(), versions], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
+    setting, world = plan.problem.setting, world_component(plan.problem.world)
+    parts = [
+        table,
+        plan.checkpoints,
+        _printed(plan.problem.truth()),
+        [[label, *_policy_print(plan, policy)] for label, policy in plan.policies.items()],
+        [setting.name, setting.budgeted, fingerprint(setting.allowed)],
+        [world.digest, plan.metrics],
+        core_digest(),
+        [version(package) for package in ("numba", "llvmlite", "numpy")],
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _policy_print(plan: Plan, policy: Policy) -> list[Any]:
+    kind = type(policy)
+    told = [_printed(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
+    code = policy_component(kind).digest
+    return [kind.__name__, _printed(policy.parameters()), told, code]
+
+
+def _printed(values: Mapping[str, Any]) -> list[list[str]]:
+    """Return named values as texts; arrays by the digest of their content."""
+    rows = []
+    for name, value in sorted(values.items()):
+        if isinstance(value, np.ndarray | list | tuple):
+            array = np.ascontiguousarray(value)
+            form = f"{array.dtype.str} {array.shape}"
+            rows.append([name, form, hashlib.sha256(array.tobytes()).hexdigest()])
+        else:
+            rows.append([name, type(value).__name__, repr(value)])
+    return rows
 
 
 def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any]:
@@ -118,8 +158,7 @@ def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any
                 f"{folder} holds a run of another spec, or of another version of the code; "
                 "choose another folder"
             )
-        if not (folder / "spec.json").is_file():
-            _write_spec(folder, spec)
+        _write_spec(folder, spec)  # its title may be new, or it was never written
         return found
     folder.mkdir(parents=True, exist_ok=True)
     provenance = {
@@ -143,7 +182,11 @@ def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any
 
 
 def _write_spec(folder: Path, spec: Spec) -> None:
-    write_json(folder / "spec.json", spec.model_dump(mode="json", exclude_none=True))
+    """Write the spec in both forms, where it does not stand there already."""
+    for name, text in (("spec.json", as_json(spec.table())), ("spec.toml", spec.to_toml())):
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != text.encode():
+            write_atomically(path, text.encode())
 
 
 def _play(

@@ -1,19 +1,22 @@
 """The spec of an experiment: a TOML file, checked."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import numpy as np
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from keyhole.core.policy import Policy
 from keyhole.core.simulation import Plan
-from keyhole.core.validate import choice
 from keyhole.core.world import Problem
-from keyhole.experiment.rooms import make_policy, make_problem
+from keyhole.experiment.entries import plain, unknown
+from keyhole.experiment.problems import make_problem
+from keyhole.experiment.rooms import make_policy
 
 Count = Annotated[int, Field(ge=1, strict=True)]
 
@@ -42,6 +45,27 @@ class Spacing(BaseModel):
         return sorted({max(first, int(p)) for p in points.round()})
 
 
+class Axes(BaseModel):
+    """How figures are drawn.
+
+    Attributes
+    ----------
+    x : {"linear", "log"}
+        The axis of rounds.
+    y : {"linear", "log"}, optional
+        The axis of the metric. By default linear, except for the aggregate regret of the
+        thresholding bandit, which is drawn as ln(mean / arms).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    x: Literal["linear", "log"] = "linear"
+    y: Literal["linear", "log"] | None = None
+
+
+_MODELS: Final[dict[str, type[BaseModel]]] = {"checkpoints": Spacing, "figure": Axes}
+_TABLES: Final = {"checkpoints": "be a list of rounds, or a table with a count"}
+
+
 class Spec(BaseModel):
     """An experiment: a problem, policies, and how long and how often they play.
 
@@ -51,12 +75,16 @@ class Spec(BaseModel):
         A short name.
     title : str
         A line for figures and reports; by default the name.
+    notes : str
+        What a reader of the report should know; paragraphs are set apart by empty lines.
     seed : int
         From 0, below 2**63.
     replications, horizon : int
         At least 1.
     checkpoints : list of int, or Spacing
         By default the horizon alone.
+    figure : Axes
+        The table ``[figure]``.
     problem : dict
         The table ``[problem]``.
     policy : list of dict
@@ -84,10 +112,12 @@ class Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: Annotated[str, Field(min_length=1)]
     title: str = ""
+    notes: str = ""
     seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)] = 0
     replications: Count
     horizon: Count
     checkpoints: Spacing | list[Annotated[int, Field(strict=True)]] | None = None
+    figure: Axes = Axes()
     problem: dict[str, Any]
     policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
     folder: Annotated[Path, Field(exclude=True)] = Path()
@@ -126,19 +156,41 @@ class Spec(BaseModel):
     @classmethod
     def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
         """Make a spec from a dict of the same form; errors as in `from_file`."""
+        known = [name for name in cls.model_fields if name != "folder"]
         for name in table:
-            choice("entry", name, [n for n in cls.model_fields if n != "folder"])
+            if name not in known:
+                raise unknown(name, known)
         try:
-            spec = cls(**table, folder=folder)
+            given = {name: plain(name, v) for name, v in table.items() if v is not None}
+            spec = cls(**given, folder=folder)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
         except ValidationError as error:
             raise ValueError(_first(error)) from None
         _ = spec.plan  # everything else is checked where it is made
         return spec
 
+    def table(self) -> dict[str, Any]:
+        """Return the spec as a dict, from which `from_table` makes an equal one."""
+        idle = {name for name in ("title", "notes") if not getattr(self, name)}
+        if self.figure == Axes():
+            idle.add("figure")
+        return self.model_dump(mode="json", exclude_none=True, exclude=idle)
+
+    def to_toml(self) -> str:
+        """Return the spec as TOML text, from which `from_text` makes an equal one.
+
+        Returns
+        -------
+        str
+            The text; paths in it are relative to `folder`, as they were.
+        """
+        return tomli_w.dumps(self.table())
+
     @cached_property
     def plan(self) -> Plan:
         """The experiment, ready to be played."""
-        problem = self._problem()
+        problem = make_problem(self.problem, self.folder)
         checkpoints = self.checkpoints
         if isinstance(checkpoints, Spacing):
             first = problem.fact("arms") if problem.setting.budgeted else 1
@@ -150,12 +202,6 @@ class Spec(BaseModel):
             checkpoints=checkpoints,
             seed=self.seed,
         )
-
-    def _problem(self) -> Problem:
-        try:
-            return make_problem(self.problem, self.folder)
-        except (TypeError, ValueError, FileNotFoundError) as error:
-            raise ValueError(f"problem.{error}") from error
 
     def _policies(self, problem: Problem) -> dict[str, Policy]:
         policies: dict[str, Policy] = {}
@@ -184,5 +230,11 @@ def _first(error: ValidationError) -> str:
             path += f".{part}" if path else str(part)
     if problem["type"] == "missing":
         return f"{path} must be given"
-    what = problem["msg"].removeprefix("Input should ").removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        return str(unknown(path, _MODELS[path.partition(".")[0]].model_fields))
+    if problem["type"] == "model_type":
+        what = _TABLES.get(path, "be a table")
+    else:
+        what = re.sub(r"^(Value error, |\w+ should )", "", problem["msg"])
+        what = what.replace("a valid dictionary", "a table").replace("a valid string", "a text")
     return f"{path} must {what}, got {problem['input']!r}"

@@ -1,10 +1,12 @@
 """The run folder: what it holds, written so that it is complete or absent.
 
-A run folder has ``run.json`` (what was run, by what), ``spec.json`` (the spec), ``blocks/`` (the
-replications played so far, while the run goes on), ``values.parquet`` (every metric in every
-replication), ``curves.parquet`` (means and standard errors), the figures and ``report.html``.
+A run folder has ``run.json`` (what was run, by what, and the checksums of the results),
+``spec.json`` and ``spec.toml`` (the spec, twice), ``blocks/`` (the replications played so far,
+while the run goes on), ``values.parquet`` (every metric in every replication),
+``curves.parquet`` (means and standard errors), the figures and ``report.html``.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from keyhole.core.saving import write_atomically
 
 FORMAT: Final = "keyhole-run"
 VERSION: Final = 1
+RESULTS: Final = ("values.parquet", "curves.parquet")
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,14 @@ class Run:
     curves: Curves
 
 
+def as_json(content: Mapping[str, Any]) -> str:
+    """Return the text of a JSON file."""
+    return json.dumps(content, indent=2) + "\n"
+
+
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file in one step."""
-    write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
+    write_atomically(path, as_json(content).encode())
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
@@ -156,15 +164,17 @@ def open_run(path: str | Path) -> Run:
     FileNotFoundError
         If there is no such folder.
     ValueError
-        If it is not a run folder, or the run has not been finished.
+        If it is not a run folder, the run has not been finished, or its results have been altered
+        since.
     """
     folder = Path(path)
     provenance = read_provenance(folder)
+    if not provenance.get("finished"):
+        raise ValueError(f"{folder} holds a run that is not finished: run its spec again")
+    values_file, _ = (_unaltered(folder, name, provenance) for name in RESULTS)
     try:
         spec = json.loads((folder / "spec.json").read_bytes())
-        table = pq.read_table(folder / "values.parquet")
-    except FileNotFoundError:
-        raise ValueError(f"{folder} holds a run that is not finished: run its spec again") from None
+        table = pq.read_table(pa.BufferReader(values_file))
     except (OSError, ValueError, pa.ArrowInvalid) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error
     metrics = tuple(table.column_names[3:])
@@ -176,6 +186,26 @@ def open_run(path: str | Path) -> Run:
         for label in labels
     }
     return Run(folder, spec, provenance, Curves(checkpoints.tolist(), metrics, values))
+
+
+def checksum(data: bytes) -> str:
+    """Return the SHA-256 of a file's content."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> bytes:
+    """Return the content of a result file; refuse one that is not as the run left it."""
+    again = f"run the spec again in another folder to have {name} anew"
+    try:
+        data = (folder / name).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{folder / name} cannot be read ({error.strerror}); {again}") from None
+    if checksum(data) != provenance.get("checksums", {}).get(name):
+        raise ValueError(
+            f"{folder / name} is not as the run left it: its checksum differs from the one in "
+            f"run.json; {again}"
+        )
+    return data
 
 
 def load_run(path: str | Path) -> Curves:

@@ -2,15 +2,19 @@
 
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from keyhole.core.simulation import Plan
 from keyhole.core.validate import choice
 from keyhole.experiment import Spec
-from keyhole.papers.claims import AnyClaim
+from keyhole.papers.checks import PlansOf, check_names, complaint
+from keyhole.papers.claims import AnyClaim, read_claims
+from keyhole.papers.overview import Overview
 
 FILES: Final = {
     "tao2019-setup1": "tao2019/setup1.toml",
@@ -21,6 +25,13 @@ FILES: Final = {
     "tao2019-alpha": "tao2019/alpha.toml",
     "tao2019-more-setups": "tao2019/more_setups.toml",
     "crowd-labels": "crowd_labels.toml",
+    "abernethy2016-uncensored": "abernethy2016/uncensored.toml",
+    "abernethy2016-censored": "abernethy2016/censored.toml",
+    "abernethy2016-levels": "abernethy2016/levels.toml",
+    "abernethy2016-bounds": "abernethy2016/bounds.toml",
+    "abernethy2016-coverage": "abernethy2016/coverage.toml",
+    "abernethy2016-kmucb": "abernethy2016/kmucb.toml",
+    "abernethy2016-real-data": "abernethy2016/real_data.toml",
 }
 """Every entry and its file, in the order in which they are listed."""
 
@@ -42,6 +53,8 @@ class Instance(BaseModel):
         By default as many as the scale says, evenly spread.
     problem : dict
         As in a spec's table ``[problem]``.
+    policies : list of str, optional
+        The labels of those that play it, in their order there; by default all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,6 +63,7 @@ class Instance(BaseModel):
     horizon: int
     checkpoints: list[int] | None = None
     problem: dict[str, Any]
+    policies: Annotated[list[str], Field(min_length=1)] | None = None
 
 
 class Scale(BaseModel):
@@ -90,6 +104,10 @@ class Entry(BaseModel):
         By key.
     policies : list of dict
         As in a spec's tables ``[[policy]]``, with labels.
+    ratio_to : str, optional
+        The label of a policy: the report then also shows the others' means relative to its mean.
+    overviews : list of Overview
+        Figures over several problems.
     claims : list of Claim
         What is claimed.
 
@@ -108,11 +126,13 @@ class Entry(BaseModel):
     source: str
     about: str = ""
     seed: int = 1
-    metrics: list[str]
+    metrics: Annotated[list[str], Field(min_length=1)]
     tests: bool = False
+    ratio_to: str | None = None
     scales: dict[str, Scale]
     problems: dict[str, Instance]
     policies: list[dict[str, Any]]
+    overviews: Annotated[list[Overview], Field(default_factory=list)]
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
 
     @classmethod
@@ -134,7 +154,8 @@ class Entry(BaseModel):
         Raises
         ------
         ValueError
-            If the file is not a valid entry.
+            If the file is not a valid entry, or its claims or overviews name something that is
+            not there; the message names file and field.
         """
         table = tomllib.loads((folder / file).read_text(encoding="utf-8"))
         problems, policies = dict[str, Any](), list[dict[str, Any]]()
@@ -144,23 +165,48 @@ class Entry(BaseModel):
             policies += shared.get("policies", [])
         problems |= table.pop("problems", {})
         policies += table.pop("policies", [])
-        use = table.pop("use", {})
-        table["claims"] = [one for claim in table.get("claims", []) for one in _each(claim)]
+        use, claims = table.pop("use", {}), table.pop("claims", [])
         try:
-            return cls(
-                name=name,
-                problems=_picked(problems, use.get("problems")),
-                policies=list(_picked(_by_label(policies), use.get("policies")).values()),
-                **table,
-            )
-        except (KeyError, ValidationError) as error:
+            table["problems"] = _picked("use.problems", problems, use.get("problems"))
+            labelled = _picked("use.policies", _by_label(policies), use.get("policies"))
+            table["policies"] = list(labelled.values())
+            return cls.model_validate({"name": name} | table)._claiming(claims)
+        except ValidationError as error:
+            raise ValueError(f"{file}: {complaint(error)}") from None
+        except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
 
+    def _claiming(self, tables: list[dict[str, Any]]) -> Self:
+        """Return the entry with its claims; refuse what names things that are not there."""
+        plans_of = self._plans()
+        if self.ratio_to is not None:
+            choice("ratio_to", self.ratio_to, _by_label(self.policies))
+        for i, overview in enumerate(self.overviews):
+            shown = overview.model_copy(update={"metric": overview.metric or self.metrics[0]})
+            check_names(f"overviews[{i}]", shown, list(shown.x), self.problems, plans_of)
+        claims = read_claims(tables, self.metrics[0], self.problems, plans_of)
+        return self.model_copy(update={"claims": claims})
+
+    def _plans(self) -> PlansOf:
+        """Return how to get the experiments on a problem, each made once and if asked for."""
+
+        @cache
+        def plans(problem: str) -> dict[str, Plan]:
+            try:
+                return {scale: self.spec(problem, scale).plan for scale in self.scales}
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"problems.{problem}: {error}") from error
+
+        return plans
+
     def only(self, *problems: str) -> "Entry":
-        """Return the entry with some of its problems, and the claims about them."""
+        """Return the entry with some of its problems, and the claims and overviews of them."""
         picked = {key: self.problems[key] for key in problems}
-        claims = [claim for claim in self.claims if claim.problem in picked]
-        return self.model_copy(update={"problems": picked, "claims": claims})
+        claims = [claim for claim in self.claims if picked.keys() >= set(claim.concerns)]
+        overviews = [overview for overview in self.overviews if picked.keys() >= set(overview.x)]
+        return self.model_copy(
+            update={"problems": picked, "claims": claims, "overviews": overviews}
+        )
 
     def spec(self, problem: str, scale: str) -> Spec:
         """Return the experiment on one problem.
@@ -188,22 +234,23 @@ class Entry(BaseModel):
                 "horizon": instance.horizon,
                 "checkpoints": instance.checkpoints or {"count": size.checkpoints},
                 "problem": instance.problem,
-                "policy": self.policies,
+                "policy": self._policies_of(problem),
             }
         )
 
+    def _policies_of(self, problem: str) -> list[dict[str, Any]]:
+        """Return the policies that play a problem."""
+        labelled, wanted = _by_label(self.policies), self.problems[problem].policies
+        return list(_picked(f"problems.{problem}.policies", labelled, wanted).values())
 
-def _picked(table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:
-    return dict(table) if keys is None else {key: table[key] for key in keys}
+
+def _picked(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:
+    wanted = table if keys is None else keys
+    return {choice(f"{name}[{i}]", key, table): table[key] for i, key in enumerate(wanted)}
 
 
 def _by_label(policies: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    for i, policy in enumerate(policies):
+        if "label" not in policy:
+            raise ValueError(f"policies[{i}].label must be given")
     return {policy["label"]: policy for policy in policies}
-
-
-def _each(claim: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a claim about several problems as one for each."""
-    common = {name: value for name, value in claim.items() if name != "problems"}
-    if "problems" not in claim:
-        return [common]
-    return [common | {"problem": problem} for problem in claim["problems"]]

@@ -6,12 +6,14 @@ from html import escape
 from pathlib import Path
 
 from keyhole.core.curves import Curves
+from keyhole.core.plot import name_of
 from keyhole.core.saving import write_atomically
 from keyhole.experiment import Run
 from keyhole.experiment.plots import write_figure
 from keyhole.experiment.report import (
     Verdict,
     claims_section,
+    inline,
     metric_figure,
     number,
     page,
@@ -21,10 +23,13 @@ from keyhole.experiment.report import (
 )
 from keyhole.papers.claims import LEVEL, comparisons
 from keyhole.papers.entry import Entry
+from keyhole.papers.figures import overview_figure, ratio_figure
+from keyhole.papers.overview import Overview
 
 _RULES = (
     "A claim holds, does not hold, or is undecided: too few replications to tell. Differences are "
-    "paired over common random numbers; intervals are 95 %. The comparisons of one claim are "
+    "paired over common random numbers; intervals are 95 %: Student's t for means, the delta "
+    "method for ratios, exact ones for shares of replications. The comparisons of one claim are "
     "adjusted together (Holm, 5 %), those of different claims are not."
 )
 
@@ -71,11 +76,15 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     verdicts = [verdict for part in parts for verdict in part.verdicts]
     body = "".join(_about(part, alone=len(parts) == 1) for part in parts)
     body += claims_section(verdicts) + (f"<p>{_RULES}</p>" if verdicts else "")
+    overviews = [(part, overview) for part in parts for overview in part.entry.overviews]
+    for i, (part, overview) in enumerate(overviews):
+        body += _overview(part, overview, folder, f"overview-{i + 1}")
     for part in parts:
         for key, run in part.runs.items():
             body += _problem(part.entry, key, run)
             for metric in metrics_of(part.entry, run):
                 write_figure(metric_figure(run, metric), folder, f"{key}-{metric}")
+            body += _relative(part.entry, key, run, folder)
     body += provenance_section([run for part in parts for run in part.runs.values()])
     path = folder / "report.html"
     write_atomically(path, page(title, body).encode())
@@ -98,6 +107,45 @@ def _problem(entry: Entry, key: str, run: Run) -> str:
     head = f"<h2>{escape(instance.title)}</h2><p>{escape(instance.note)}</p>"
     tests = _tests(run.curves, entry.metrics[0]) if entry.tests else ""
     return head + tests + run_section(run, metrics_of(entry, run))
+
+
+def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:
+    """Return the figure over several problems with its table; write the figure as files too."""
+    metric = overview.metric or part.entry.metrics[0]
+    curves = {key: run.curves for key, run in part.runs.items()}
+    points = overview.estimates(curves, metric)
+    figure = overview_figure(
+        points,
+        curves[next(iter(curves))].labels,
+        title=overview.title,
+        x_label=overview.x_label,
+        metric=metric,
+    )
+    write_figure(figure, folder, name)
+    first = next(iter(points.values()))
+    rows = [
+        [label, *(f"{number(mean.value)} ± {mean.reach:.2g}" for _, mean in line)]
+        for label, line in points.items()
+    ]
+    head = ["policy", *(f"{overview.x_label} = {x:g}" for x, _ in first)]
+    note = f"Mean {name_of(metric)} ± half of the 95 % interval."
+    return (
+        f"<h2>{escape(overview.title)}</h2>{inline(figure, overview.title)}"
+        f"<p>{escape(note)}</p>{table(head, rows)}"
+    )
+
+
+def _relative(entry: Entry, key: str, run: Run, folder: Path) -> str:
+    """Return the figures relative to one policy, where asked for; write them as files too."""
+    if entry.ratio_to is None:
+        return ""
+    body = ""
+    for metric in metrics_of(entry, run):
+        title = f"{entry.problems[key].title}: {name_of(metric)} relative to {entry.ratio_to}"
+        figure = ratio_figure(run.curves, metric, entry.ratio_to, title=title)
+        write_figure(figure, folder, f"{key}-{metric}-ratio")
+        body += f"<h3>{escape(title)}</h3>{inline(figure, title)}"
+    return body
 
 
 def _tests(curves: Curves, metric: str) -> str:

@@ -190,10 +190,15 @@ def _play(
 
 def _judged(entry: Entry, scale: str, runs: Mapping[str, Run]) -> Part:
     results = {
-        key: Result(entry.problems[key].title, arms_of(run) or 1, run.curves)
+        key: Result(
+            entry.problems[key].title,
+            entry.spec(key, scale).plan.problem,
+            arms_of(run) or 1,
+            run.curves,
+        )
         for key, run in runs.items()
     }
-    verdicts = tuple(claim.verdict(results[claim.problem]) for claim in entry.claims)
+    verdicts = tuple(claim.verdict(results) for claim in entry.claims)
     return Part(entry, scale, dict(runs), verdicts)
 
 

@@ -1,12 +1,12 @@
 """What the arms of a thresholding bandit answer, by the law of their rewards."""
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
-from keyhole.core.samplers import beta
-from keyhole.core.streams import Stream, seek, uniform
+from keyhole.core.streams import Stream, seek
 from keyhole.core.world import World
+from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.thresholding.setting import SETTING
 
 
@@ -25,7 +25,7 @@ def count_wrong(side: FloatArray, labels: FloatArray, metrics: FloatArray) -> No
 
 
 class Arms(World):
-    """Arms with independent rewards; a subclass says how one is drawn.
+    """Arms with independent rewards; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
     arm, so that it yields the same reward whatever a policy did before.
@@ -56,39 +56,20 @@ class Arms(World):
         count_wrong(e.side, labels, metrics)
 
 
-class BernoulliArms(Arms):
+class BernoulliArms(Bernoulli, Arms):
     """Rewards 0 or 1."""
 
-    means = per("arms")
 
-    def draw(e, rng: Stream, arm: int) -> float:
-        """Return 1 with the arm's probability."""
-        return 1.0 if uniform(rng) < e.means[arm] else 0.0
+class BetaArms(Beta, Arms):
+    """Rewards that follow beta laws."""
 
 
-class BetaArms(Arms):
-    """Rewards between 0 and 1 that follow beta laws."""
-
-    first = per("arms")
-    second = per("arms")
-
-    def draw(e, rng: Stream, arm: int) -> float:
-        """Return a draw of the arm's beta law."""
-        return beta(rng, e.first[arm], e.second[arm])
+class TruncatedNormalArms(TruncatedNormal, Arms):
+    """Rewards that follow truncated normal laws."""
 
 
-class ReplayArms(Arms):
-    """Rewards drawn with replacement from given samples."""
-
-    length = whole()
-    samples = per("length")
-    """All samples, arm after arm."""
-    starts = counts("arms")
-    sizes = per("arms")
-
-    def draw(e, rng: Stream, arm: int) -> float:
-        """Return one of the arm's samples, each equally likely."""
-        return float(e.samples[e.starts[arm] + int(uniform(rng) * e.sizes[arm])])
+class ReplayArms(Replay, Arms):
+    """Recorded rewards."""
 
 
 class GoldArms(ReplayArms):
@@ -108,3 +89,12 @@ class GoldArms(ReplayArms):
                 gold += 1.0
                 met += labels[arm] == e.gold[arm]
         metrics[2] = met / gold
+
+
+WORLDS: Final[dict[type, type[Arms]]] = {
+    Bernoulli: BernoulliArms,
+    Beta: BetaArms,
+    TruncatedNormal: TruncatedNormalArms,
+    Replay: ReplayArms,
+}
+"""The world for each law of rewards."""

@@ -1,25 +1,18 @@
 """The instance: arms, their reward laws, and the threshold."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.core.memory import FloatArray
 from keyhole.core.setting import Setting
-from keyhole.core.validate import Range, choice, number, vector
+from keyhole.core.validate import Range, number
 from keyhole.core.world import World
-from keyhole.thresholding.environment import (
-    Arms,
-    BernoulliArms,
-    BetaArms,
-    GoldArms,
-    ReplayArms,
-)
+from keyhole.stochastic.laws import Replay, Rewards, replayed, rewards_of
+from keyhole.thresholding.environment import WORLDS, Arms, GoldArms
 from keyhole.thresholding.setting import SETTING
-
-_UNIT: Final = Range(ge=0, le=1)
 
 
 class Problem:
@@ -36,11 +29,14 @@ class Problem:
         The mean reward of each arm, in [0, 1].
     threshold : float
         In (0, 1).
-    law : {"bernoulli", "beta"}, default "bernoulli"
-        The law of the rewards. Beta laws need means in (0, 1).
+    law : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
+        The law of the rewards. All but Bernoulli's need means in (0, 1).
     concentration : float, optional
         For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
         ``(1 - m) * concentration``; the larger, the closer rewards are to their mean.
+    scale : float, optional
+        For truncated normal laws, in [0.001, 10]: the standard deviation before truncation to
+        [0, 1]. The means are those after it.
 
     Attributes
     ----------
@@ -72,24 +68,16 @@ class Problem:
         *,
         law: str = "bernoulli",
         concentration: float | None = None,
+        scale: float | None = None,
     ) -> None:
-        self.means: FloatArray = vector("means", means, _UNIT)
+        self._take(rewards_of(means, law, concentration=concentration, scale=scale))
         self.threshold = number("threshold", threshold, Range(gt=0, lt=1))
-        self._ties_free = False
-        self._world: type[Arms] = BernoulliArms
-        self._law_values: dict[str, Any] = {"means": self.means}
-        if choice("law", law, ("bernoulli", "beta")) == "beta":
-            self._be_beta(concentration)
-        elif concentration is not None:
-            raise ValueError("concentration must be left out for the law 'bernoulli'")
 
-    def _be_beta(self, concentration: float | None) -> None:
-        if concentration is None:
-            raise TypeError("concentration must be given for the law 'beta'")
-        weight = number("concentration", concentration, Range(ge=1e-6))
-        vector("means", self.means, Range(gt=0, lt=1))
-        self._world = BetaArms
-        self._law_values = {"first": self.means * weight, "second": (1 - self.means) * weight}
+    def _take(self, rewards: Rewards) -> None:
+        self.means: FloatArray = rewards.means
+        self._world: type[Arms] = WORLDS[rewards.law]
+        self._law_values: dict[str, Any] = dict(rewards.values)
+        self._ties_free = rewards.law is Replay
 
     @classmethod
     def replay(
@@ -131,19 +119,9 @@ class Problem:
         >>> problem.means.round(2), problem.free
         (array([0.67, 0.  , 0.5 ]), array([False, False,  True]))
         """
-        if isinstance(samples, str) or len(samples) == 0:
-            raise ValueError("samples must have at least one arm, got none")
-        arms = [vector(f"samples[{i}]", s, _UNIT) for i, s in enumerate(samples)]
-        problem = cls([float(np.mean(s)) for s in arms], threshold)
-        sizes = np.array([len(s) for s in arms])
-        problem._ties_free = True
-        problem._world = ReplayArms
-        problem._law_values = {
-            "length": int(sizes.sum()),
-            "samples": np.concatenate(arms),
-            "starts": np.cumsum(sizes) - sizes,
-            "sizes": sizes,
-        }
+        rewards = replayed(samples)
+        problem = cls(rewards.means, threshold)
+        problem._take(rewards)
         if gold is not None:
             problem._add_gold(gold)
         return problem

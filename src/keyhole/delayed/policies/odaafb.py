@@ -17,8 +17,9 @@ class ODAAFB(PhasePolicy):
     arm that is left is pulled in one stretch until it has been pulled
 
     .. math:: n_m = \Big\lceil \max\Big\{ m \tilde d_m, \;
-        \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} + \sqrt{2 L + \tfrac83 \tilde\Delta_m L + 4 \tilde\Delta_m \mathbb{E}[\tau]} \Big)^2 \Big\}
-        \Big\rceil, \qquad \tilde d_m = \min\{ d, \, n_m^{\text{ODAAF}} / m \}
+        \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} + \sqrt{2 L + \tfrac83 \tilde\Delta_m L
+        + 4 \tilde\Delta_m \mathbb{E}[\tau]} \Big)^2 \Big\} \Big\rceil, \qquad
+        \tilde d_m = \min\{ d, \, n_m^{\text{ODAAF}} / m \}
 
     times in all. What arrives meanwhile is credited to it. Then every arm whose average is more
     than :math:`\tilde\Delta_m` below the best is given up. Before the next phase

@@ -1,23 +1,32 @@
 """What a claim is, and what a verdict on it rests on."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.core.curves import Curves
+from keyhole.core.memory import FloatArray
+from keyhole.core.simulation import Plan
+from keyhole.core.world import Problem
 from keyhole.experiment.report import Status, Verdict
 
-Origin = Literal["paper", "paper, conclusion only", "our replica", "ours"]
+Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "our replica", "ours"]
 """Who says so: the paper; the paper, of experiments of which only the conclusion could be read;
 our own reference simulation of its set-up; or we, of set-ups that are not the paper's."""
 
 Finding = tuple[Status, str]
 """The verdict, and the numbers behind it."""
 
+Rounds = Annotated[list[int], Field(min_length=1)]
+"""Checkpoints."""
+
 TWO_SIDED_95: Final = 1.959963984540054
 """Standard errors in half of a 95 % interval."""
+
+_LISTED: Final = 4
 
 
 @dataclass(frozen=True)
@@ -27,16 +36,26 @@ class Result:
     Attributes
     ----------
     title : str
-        The problem.
+        The problem's name in reports.
+    problem : Problem
+        The problem itself, for bounds that depend on it.
     arms : int
         Its number of arms.
     curves : Curves
-        The measurements.
+        The measurements; the last checkpoint is the horizon.
     """
 
     title: str
+    problem: Problem
     arms: int
     curves: Curves
+
+    def values(self, policy: str, metric: str, round: int | None = None) -> FloatArray:
+        """Return a metric in every replication at a checkpoint, by default the last."""
+        checkpoints = self.curves.checkpoints
+        c = len(checkpoints) - 1 if round is None else checkpoints.index(round)
+        values: FloatArray = self.curves.values(policy, metric)[c]
+        return values
 
     def at(self, policy: str, metric: str, round: int) -> tuple[float, float]:
         """Return a metric's mean and its standard error at a checkpoint."""
@@ -48,7 +67,7 @@ class Result:
 
 
 class Claim(BaseModel, ABC):
-    """A statement about one problem that results can support or contradict.
+    """A statement that results can support or contradict.
 
     A claim holds, does not hold, or is undecided: too few replications to tell. Nothing is made
     of a difference whose 95 % interval, over common random numbers, contains zero.
@@ -65,10 +84,8 @@ class Claim(BaseModel, ABC):
         By whom.
     reading : str
         How the words were made into numbers, where they leave it open.
-    problem : str
-        The key of the problem.
     metric : str
-        Of which metric; lower is better.
+        Of which metric; in a file by default the entry's first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -77,20 +94,56 @@ class Claim(BaseModel, ABC):
     source: str
     origin: Origin
     reading: str = ""
-    problem: str
-    metric: str = "aggregate_regret"
+    metric: str
+
+    @property
+    @abstractmethod
+    def concerns(self) -> tuple[str, ...]:
+        """The keys of the problems it is about."""
 
     @abstractmethod
-    def judge(self, result: Result) -> Finding:
-        """Return the status and the numbers behind it."""
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Return the status and the numbers behind it, given the results of every problem."""
 
-    def verdict(self, result: Result) -> Verdict:
+    def check(self, plan: Plan) -> None:
+        """Raise a ValueError that begins with a field, if it asks too much of an experiment.
+
+        Names of problems, policies and metrics, and rounds, are checked for all kinds alike.
+        """
+
+    def verdict(self, results: Mapping[str, Result]) -> Verdict:
         """Return the claim with what the results say of it."""
-        status, detail = self.judge(result)
+        status, detail = self.judge(results)
         source = f"{self.origin}: {self.source}"
         if self.reading:
             source += f" Read as: {self.reading}"
-        return Verdict(f"{result.title}: {self.text}", source, status, detail)
+        titles = _listed([results[key].title for key in self.concerns])
+        return Verdict(f"{titles}: {self.text}", source, status, detail)
+
+
+class Single(Claim):
+    """A statement about one problem.
+
+    Attributes
+    ----------
+    problem : str
+        The key of the problem.
+    """
+
+    problem: str
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The one problem."""
+        return (self.problem,)
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Judge by the one result that matters."""
+        return self.judge_one(results[self.problem])
+
+    @abstractmethod
+    def judge_one(self, result: Result) -> Finding:
+        """Return the status and the numbers behind it."""
 
 
 def decide(*, supported: bool, contradicted: bool) -> Status:
@@ -98,3 +151,15 @@ def decide(*, supported: bool, contradicted: bool) -> Status:
     if supported:
         return "holds"
     return "does not hold" if contradicted else "undecided"
+
+
+def when(round: int | None) -> str:
+    """Return a checkpoint as the numbers behind a verdict name it."""
+    return "at the end" if round is None else f"at T = {round:,}"
+
+
+def _listed(titles: Sequence[str]) -> str:
+    """Return the names of problems; of many, the first and the last."""
+    if len(titles) <= _LISTED:
+        return ", ".join(titles)
+    return f"{titles[0]}, ..., {titles[-1]} ({len(titles)} problems)"

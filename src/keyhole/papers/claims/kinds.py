@@ -1,13 +1,38 @@
 """All kinds of claims, told apart by the word `kind` of an entry's file."""
 
-from typing import Annotated
+from typing import Annotated, Final, get_args
 
 from pydantic import Field
 
+from keyhole.papers.claims.across import Across, Flat
+from keyhole.papers.claims.base import Claim
+from keyhole.papers.claims.bounds import AboveBound, BelowBound
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
+from keyhole.papers.claims.ranges import Between, Counts, Growth, Ratio
+from keyhole.papers.claims.shape import Linear
 from keyhole.papers.claims.size import AxisEnd, Exactly, Level, Spread
 
-AnyClaim = Annotated[
-    Ordering | NotBetter | Reversal | Level | AxisEnd | Spread | Exactly,
-    Field(discriminator="kind"),
-]
+_Kinds = (
+    Ordering
+    | NotBetter
+    | Reversal
+    | Across
+    | Flat
+    | Between
+    | Ratio
+    | Growth
+    | Counts
+    | Level
+    | AxisEnd
+    | Spread
+    | Exactly
+    | BelowBound
+    | AboveBound
+    | Linear
+)
+AnyClaim = Annotated[_Kinds, Field(discriminator="kind")]
+
+KINDS: Final[dict[str, type[Claim]]] = {
+    get_args(cls.model_fields["kind"].annotation)[0]: cls for cls in get_args(_Kinds)
+}
+"""Every kind, by its word."""

@@ -6,14 +6,14 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from keyhole.papers.claims.base import Claim, Finding, Result, decide
+from keyhole.papers.claims.base import Finding, Result, Single, decide
 from keyhole.papers.claims.significance import Comparison, comparisons
 
 _SHOWN: Final = 3
 _UNITS: Final = {"pairs": "pairs of method and T", "rounds": "T, against all others at once"}
 
 
-class Ordering(Claim):
+class Ordering(Single):
     """A policy is significantly better than others.
 
     Counted are (other policy, checkpoint) pairs, or checkpoints, at which it must be better than
@@ -29,7 +29,7 @@ class Ordering(Claim):
     over: Literal["pairs", "rounds"] = "pairs"
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
 
-    def judge(self, result: Result) -> Finding:
+    def judge_one(self, result: Result) -> Finding:
         """Count where the policy is better, and where worse."""
         rounds = self.rounds or result.curves.checkpoints
         pairs = [(self.policy, other, t) for t in rounds for other in self.others]
@@ -50,7 +50,7 @@ class Ordering(Claim):
         )
 
 
-class NotBetter(Claim):
+class NotBetter(Single):
     """A policy is not significantly better than others, in a given number of runs.
 
     Each comparison is made by itself, at 5 %: adjusting for several would make the claim easier.
@@ -63,7 +63,7 @@ class NotBetter(Claim):
     rounds: list[int]
     runs: int
 
-    def judge(self, result: Result) -> Finding:
+    def judge_one(self, result: Result) -> Finding:
         """Look for a significant difference."""
         pairs = [(self.policy, other, t) for t in self.rounds for other in self.others]
         cells = comparisons(result.curves, self.metric, pairs, adjust=False)
@@ -75,7 +75,7 @@ class NotBetter(Claim):
         return decide(supported=runs >= self.runs and not found, contradicted=found), detail
 
 
-class Reversal(Claim):
+class Reversal(Single):
     """Of some policies, the best at one checkpoint is not the best at another.
 
     It holds if some pair is ordered one way at `early` and the other way at `late`, both
@@ -88,7 +88,7 @@ class Reversal(Claim):
     early: int
     late: int
 
-    def judge(self, result: Result) -> Finding:
+    def judge_one(self, result: Result) -> Finding:
         """Compare all pairs at both checkpoints."""
         count = len(self.policies)
         pairs = [(a, b) for i, a in enumerate(self.policies) for b in self.policies[i + 1 :]]

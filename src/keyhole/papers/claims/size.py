@@ -5,10 +5,10 @@ from typing import Literal
 
 import numpy as np
 
-from keyhole.papers.claims.base import TWO_SIDED_95, Claim, Finding, Result, decide
+from keyhole.papers.claims.base import TWO_SIDED_95, Finding, Result, Single, decide
 
 
-class Level(Claim):
+class Level(Single):
     """ln(metric / arms) of a policy lies within some standard errors of given levels."""
 
     kind: Literal["level"]
@@ -17,7 +17,7 @@ class Level(Claim):
     levels: list[float]
     std_errors: float
 
-    def judge(self, result: Result) -> Finding:
+    def judge_one(self, result: Result) -> Finding:
         """Compare level by level."""
         found, furthest = [], 0.0
         for t, level in zip(self.rounds, self.levels, strict=True):
@@ -32,14 +32,14 @@ class Level(Claim):
         return decide(supported=within, contradicted=not within), "; ".join(found)
 
 
-class AxisEnd(Claim):
+class AxisEnd(Single):
     """ln(metric / arms) of the lowest curve at the horizon lies between two numbers."""
 
     kind: Literal["axis-end"]
     low: float
     high: float
 
-    def judge(self, result: Result) -> Finding:
+    def judge_one(self, result: Result) -> Finding:
         """Find the lowest curve, and where its interval lies."""
         curves = result.curves
         ends = {p: result.at(p, self.metric, curves.checkpoints[-1]) for p in curves.labels}
@@ -55,7 +55,7 @@ class AxisEnd(Claim):
         return status, f"the lowest, {lowest}, ends at {value:.2f} [{low:.2f}, {high:.2f}]"
 
 
-class Spread(Claim):
+class Spread(Single):
     """The choice among some policies matters less than the choice among others.
 
     The spread of a group is ln(largest mean / smallest mean) at the horizon. The interval of the
@@ -67,7 +67,7 @@ class Spread(Claim):
     narrow: list[str]
     wide: list[str]
 
-    def judge(self, result: Result) -> Finding:
+    def judge_one(self, result: Result) -> Finding:
         """Return the ratio of the factors, with its interval."""
         influence = np.zeros(result.curves.replications)
         spreads = []
@@ -90,13 +90,13 @@ class Spread(Claim):
         )
 
 
-class Exactly(Claim):
+class Exactly(Single):
     """A metric has one value for every policy, checkpoint and replication."""
 
     kind: Literal["exactly"]
     value: float
 
-    def judge(self, result: Result) -> Finding:
+    def judge_one(self, result: Result) -> Finding:
         """Look for any other value."""
         curves = result.curves
         off = [p for p in curves.labels if (curves.values(p, self.metric) != self.value).any()]

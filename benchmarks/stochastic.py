@@ -1,0 +1,164 @@
+"""The stochastic room: policies against NumPy and a Python loop."""
+
+import math
+import random
+import statistics
+
+import numpy as np
+
+from benchmarks.measure import Row, against, seconds
+from keyhole import simulate
+from keyhole.stochastic import (
+    KLUCB,
+    MOSS,
+    UCB1,
+    BernsteinUCB,
+    HoeffdingUCB,
+    ImprovedUCB,
+    Problem,
+    ThompsonSampling,
+)
+
+MEANS = [0.5, 0.6, 0.4, 0.3, 0.2]
+POLICIES = {
+    "UCB1": UCB1(),
+    "KLUCB": KLUCB(),
+    "MOSS": MOSS(),
+    "HoeffdingUCB": HoeffdingUCB(),
+    "BernsteinUCB": BernsteinUCB(variance=0.25),
+    "ThompsonSampling": ThompsonSampling(),
+    "ImprovedUCB": ImprovedUCB(),
+}
+
+
+def player(policy, size):
+    """Return a call that simulates a policy."""
+    problem = Problem(MEANS)
+    return lambda: simulate(
+        problem, [policy], horizon=size.horizon, replications=size.replications, threads=1
+    )
+
+
+def numpy_ucb1(means, horizon, replications, seed):
+    """Play UCB1 in many replications at once, and return their regrets."""
+
+    def bounds(pulls, totals, t):
+        return totals / pulls + np.sqrt(2 * math.log(t - 1) / pulls)
+
+    return _vectorised(means, horizon, replications, seed, bounds)
+
+
+def numpy_klucb(means, horizon, replications, seed):
+    """Play KL-UCB likewise; the bounds by Newton's method in ln(1 - q), as many steps for all."""
+
+    def bounds(pulls, totals, t):
+        mean, allowed = totals / pulls, math.log(t) / pulls
+        inner = np.clip(mean, 1e-12, 1 - 1e-12)
+        miss = 1 - inner
+        entropy = -inner * np.log(inner) - miss * np.log(miss)
+        x = np.maximum(
+            -(allowed + entropy) / miss,
+            np.log(np.maximum(miss - np.sqrt(allowed / 2), 1e-300)),
+        )
+        for _ in range(4):
+            q = -np.expm1(x)
+            slope = np.minimum(inner * (1 - q) / q - miss, -1e-300)
+            x = x - np.minimum((-entropy - inner * np.log(q) - miss * x - allowed) / slope, 0)
+        return np.where(mean >= 1, 1.0, -np.expm1(x))
+
+    return _vectorised(means, horizon, replications, seed, bounds)
+
+
+def _vectorised(means, horizon, replications, seed, bounds):
+    rng, means = np.random.default_rng(seed), np.array(means)
+    arms, rows = len(means), np.arange(replications)
+    pulls, totals = np.zeros((replications, arms)), np.zeros((replications, arms))
+    regret = np.zeros(replications)
+    for t in range(1, horizon + 1):
+        if t <= arms:
+            arm = np.full(replications, t - 1)
+        else:
+            arm = np.argmax(bounds(pulls, totals, t), axis=1)
+        totals[rows, arm] += rng.random(replications) < means[arm]
+        pulls[rows, arm] += 1
+        regret += means.max() - means[arm]
+    return regret
+
+
+def python_ucb1(means, horizon, seed):
+    """Play UCB1 once, in plain Python, and return the regret."""
+
+    def bound(n, total, t):
+        return total / n + math.sqrt(2 * math.log(t - 1) / n)
+
+    return _plain(means, horizon, seed, bound)
+
+
+def python_klucb(means, horizon, seed):
+    """Play KL-UCB once; the bound by halving an interval 30 times."""
+
+    def bound(n, total, t):
+        mean, allowed = total / n, math.log(t) / n
+        low, high = mean, 1.0
+        for _ in range(30):
+            q = (low + high) / 2
+            divergence = 0.0
+            if mean > 0:
+                divergence += mean * math.log(mean / q)
+            if mean < 1:
+                divergence += (1 - mean) * math.log((1 - mean) / (1 - q))
+            if divergence > allowed:
+                high = q
+            else:
+                low = q
+        return low
+
+    return _plain(means, horizon, seed, bound)
+
+
+def _plain(means, horizon, seed, bound):
+    rng, arms, regret = random.Random(seed), len(means), 0.0
+    pulls, totals = [0] * arms, [0.0] * arms
+    for t in range(1, horizon + 1):
+        if t <= arms:
+            arm = t - 1
+        else:
+            bounds = [bound(n, total, t) for n, total in zip(pulls, totals, strict=True)]
+            arm = bounds.index(max(bounds))
+        totals[arm] += rng.random() < means[arm]
+        pulls[arm] += 1
+        regret += max(means) - means[arm]
+    return regret
+
+
+def rows(size):
+    """Yield all lines of the room."""
+    rounds = size.horizon * size.replications
+    for name, policy in POLICIES.items():
+        ours = player(policy, size)
+        ours()
+        own = statistics.median(seconds(ours) for _ in range(size.repeats)) / rounds * 1e9
+        yield Row(f"{name}: Keyhole, K = 5", own, "ns a round")
+        if name == "ThompsonSampling":
+            draw = own / len(MEANS)
+            yield Row(f"{name}: a round / arms", draw, "ns a draw", "below 60", draw < 60)
+        if name in ("UCB1", "KLUCB"):
+            yield from against_both(name, ours, globals(), MEANS, size)
+
+
+def against_both(name, ours, yardsticks, instance, size):
+    """Compare a policy with the yardsticks of its name: at least 2x NumPy and 50x plain Python."""
+    vectorised = yardsticks[f"numpy_{name.lower()}"]
+    plain = yardsticks[f"python_{name.lower()}"]
+    rounds = size.horizon * size.replications
+
+    def in_numpy():
+        vectorised(instance, size.horizon, size.replications, 0)
+
+    def in_python():
+        for replication in range(size.python_replications):
+            plain(instance, size.horizon, replication)
+
+    yield from against(f"{name}: NumPy", ours, in_numpy, rounds, rounds, size, 2)
+    slow = size.horizon * size.python_replications
+    yield from against(f"{name}: plain Python", ours, in_python, rounds, slow, size, 50)

@@ -1,0 +1,152 @@
+"""Flights out of New York as a threshold bandit: an arm is a carrier, a threshold a deadline."""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.validate import Range, choice, integer
+from keyhole.data.times import Times, shipped
+from keyhole.threshold import Problem
+
+ORIGINS: Final = ("EWR", "JFK", "LGA")
+DEADLINES: Final = (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
+"""Minutes after the scheduled arrival, from the most generous to the tightest."""
+
+
+def flights(
+    route: str,
+    *,
+    feedback: str = "censored",
+    order: Any = "iid",
+    deadlines: ArrayLike = DEADLINES,
+    origin: str | None = None,
+    min_flights: int = 300,
+) -> Problem:
+    """Make a problem of the flights on a route: which carrier to book for a given deadline.
+
+    Customers come with a deadline for their arrival; threshold c stands for the c-th of the
+    deadlines, and the higher it is, the earlier they need to be there. A pull books a carrier and
+    draws one of its flights in 2013, with replacement. The sample is the highest threshold whose
+    deadline the flight keeps, 0 if it keeps none; cancelled and diverted flights never arrive.
+    With censored feedback only customers who were late complain, and say when they arrived;
+    uncensored, every arrival is known.
+
+    The carriers are those of `load_flights`, in its order.
+
+    Parameters
+    ----------
+    route : str
+        Where to, as a code: "SFO", "ATL", ...
+    feedback : {"uncensored", "censored"}, default "censored"
+        Whether arrivals are seen in any case, or only those after the deadline.
+    order : Order, str or mapping, default "iid"
+        How deadlines come: see `keyhole.threshold.orders`.
+    deadlines : sequence of float, default (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
+        In minutes after the scheduled arrival, falling.
+    origin : {"EWR", "JFK", "LGA"}, optional
+        From where; by default from all three.
+    min_flights : int, default 300
+        Carriers with fewer flights are left out.
+
+    Returns
+    -------
+    keyhole.threshold.Problem
+        The problem; its survival functions are the carriers' shares of flights in time.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such route or origin (the nearest is suggested), fewer than two carriers
+        are left, or a value is not allowed.
+
+    Examples
+    --------
+    >>> flights("SFO")
+    Problem(5 arms, 10 levels, censored feedback, order=iid())
+
+    A learner books flights to Charleston, and hears only of those that were late, and how late.
+    One carrier is best for customers who have time, another for those who need to be early.
+
+    >>> from keyhole.data import deadlines_kept, load_flights
+    >>> from keyhole.threshold import KaplanMeierUCB
+    >>> times, deadlines = load_flights("CHS"), [60, 30, 15, -10]
+    >>> learner = KaplanMeierUCB().learner(arms=3, levels=4, feedback="censored", horizon=5000)
+    >>> rng = np.random.default_rng(2013)
+    >>> for customer in range(5000):
+    ...     c = int(rng.integers(1, 5))
+    ...     carrier = learner.ask(threshold=c)
+    ...     minutes = rng.choice(times.minutes[carrier])
+    ...     if minutes <= deadlines[c - 1]:
+    ...         learner.tell(censored=True)
+    ...     else:
+    ...         learner.tell(deadlines_kept(minutes, deadlines))
+    >>> [times.arms[carrier] for carrier in learner.recommend()]
+    ['B6', 'B6', 'B6', '9E']
+    """
+    times = load_flights(route, origin=origin, min_flights=min_flights)
+    return times.problem(deadlines, feedback=feedback, order=order)
+
+
+def load_flights(route: str, *, origin: str | None = None, min_flights: int = 300) -> Times:
+    """Return the delays of the flights on a route, carrier by carrier.
+
+    All flights that were scheduled out of New York City in 2013. Source and licence stand in the
+    README beside the data, with the names of the carriers.
+
+    Parameters
+    ----------
+    route, origin, min_flights
+        See `flights`.
+
+    Returns
+    -------
+    Times
+        For each carrier, in alphabetical order of the codes, minutes after the scheduled arrival;
+        infinite for flights that were cancelled or diverted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `flights`.
+
+    Examples
+    --------
+    >>> times = load_flights("ATL")
+    >>> times
+    Times(flights to ATL; DL: 10571, EV: 1764, FL: 2337, MQ: 2322)
+    >>> times.kept(deadlines=[60, 15, 0, -20]).round(3)
+    array([[0.92 , 0.789, 0.586, 0.126],
+           [0.808, 0.601, 0.418, 0.096],
+           [0.864, 0.636, 0.368, 0.044],
+           [0.873, 0.659, 0.427, 0.064]])
+    """
+    notes, rows = shipped("nycflights13", "arrival_delays.csv")
+    table = [row.split(",") for row in rows]
+    choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
+    if origin is not None:
+        choice("origin", origin, ORIGINS)
+    least = integer("min_flights", min_flights, Range(ge=1))
+    found: dict[str, list[FloatArray]] = {}
+    for dest, start, carrier, delays in table:
+        if dest == route and origin in (None, start):
+            found.setdefault(carrier, []).append(_minutes(delays))
+    carriers = {carrier: np.concatenate(parts) for carrier, parts in sorted(found.items())}
+    kept = {carrier: minutes for carrier, minutes in carriers.items() if len(minutes) >= least}
+    name = f"flights to {route}" if origin is None else f"flights from {origin} to {route}"
+    if len(kept) < 2:
+        sizes = ", ".join(f"{carrier} {len(minutes)}" for carrier, minutes in carriers.items())
+        raise ValueError(
+            f"min_flights must leave at least two carriers, got {least} where {name} are "
+            f"{sizes or 'none'}"
+        )
+    return Times(name, tuple(kept), tuple(kept.values()), notes["source"], notes["licence"])
+
+
+def _minutes(delays: str) -> FloatArray:
+    """Return every flight's delay, from how often each occurs."""
+    pairs = [pair.split(":") for pair in delays.split(" ")]
+    values = [math.inf if delay == "never" else float(delay) for delay, _ in pairs]
+    return np.repeat(values, [int(count) for _, count in pairs])

@@ -1,0 +1,110 @@
+"""The settings there are, and the sources of their problems: a room is wired here and only here."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole import stochastic, threshold, thresholding
+from keyhole.core.validate import choice
+from keyhole.core.world import Problem
+from keyhole.data import crowd, deliveries, flights, load_labels, read_labels_csv
+from keyhole.data.labels import NAMES, Labels
+from keyhole.experiment.samples import samples
+from keyhole.experiment.sources import Source, a_file
+
+
+def _shipped(value: Any, folder: Path) -> Labels:
+    return load_labels(choice("entry", value, NAMES))
+
+
+def _own(value: Any, folder: Path) -> Labels:
+    return read_labels_csv(a_file("entry", value, folder))
+
+
+SOURCES: Final[dict[str, dict[str, Source]]] = {
+    "stochastic": {
+        "means": Source("the mean reward of each arm, in [0, 1]", stochastic.Problem),
+        "samples": Source(
+            "recorded rewards: a list for each arm, or a CSV file arm,reward",
+            stochastic.Problem.replay,
+            read=samples,
+        ),
+    },
+    "threshold": {
+        "survival": Source(
+            "for each arm the chances to reach level 1, 2, ..., m", threshold.Problem
+        ),
+        "mass": Source(
+            "for each arm the chances of the levels 0, 1, ..., m", threshold.Problem.from_mass
+        ),
+        "samples": Source(
+            "recorded samples, from 0 to the number of levels: a list for each arm",
+            threshold.Problem.replay,
+        ),
+        "flights": Source("flights out of New York in 2013: a destination, such as DCA", flights),
+        "deliveries": Source(
+            "deliveries of a restaurant: day, hour or distance, whichever makes the arms",
+            deliveries,
+        ),
+    },
+    "thresholding": {
+        "means": Source("the mean reward of each arm, in [0, 1]", thresholding.Problem),
+        "samples": Source(
+            "recorded rewards: a list for each arm, or a CSV file arm,reward",
+            thresholding.Problem.replay,
+            read=samples,
+            without=("gold",),
+        ),
+        "crowd": Source(f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd, read=_shipped),
+        "labels": Source(
+            "a CSV file of your own labels: item,label[,worker,gold]", crowd, read=_own
+        ),
+    },
+}
+"""By setting: the entries that can describe a problem, of which a spec gives one."""
+
+
+def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
+    """Make the problem that a spec's table describes.
+
+    Parameters
+    ----------
+    table : mapping
+        The table ``[problem]``.
+    folder : Path
+        What paths in it are relative to.
+
+    Returns
+    -------
+    Problem
+        The problem.
+
+    Raises
+    ------
+    ValueError
+        If an entry is missing, unknown or not allowed; the message names it.
+
+    Examples
+    --------
+    >>> table = {"setting": "thresholding", "means": [0.2, 0.7], "threshold": 0.5}
+    >>> make_problem(table, Path())
+    Problem(2 bernoulli arms, means=[0.2, 0.7], threshold=0.5)
+    """
+    given = dict(table)
+    if "setting" not in given:
+        raise ValueError(f"problem.setting must be given: one of {', '.join(SOURCES)}")
+    sources = SOURCES[choice("problem.setting", given.pop("setting"), SOURCES)]
+    named = [name for name in sources if name in given]
+    if len(named) != 1:
+        got = " and ".join(named) or f"none{_slip(given, sources)}"
+        raise ValueError(f"problem must have exactly one of {', '.join(sources)}; got {got}")
+    return sources[named[0]].problem(named[0], given, folder)
+
+
+def _slip(given: Mapping[str, Any], sources: Mapping[str, Source]) -> str:
+    """Return a hint where an entry looks like the name of a source."""
+    for name in given:
+        for close in get_close_matches(name, sources, 1):
+            return f" (did you mean {close!r} by {name!r}?)"
+    return ""

@@ -1,0 +1,163 @@
+"""Where problems come from: the function that makes one, and what it wants to be told."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from keyhole.core.world import Problem
+from keyhole.experiment.entries import unknown
+
+Read = Callable[[Any, Path], Any]
+"""From an entry's value, and the folder of the spec, to an argument."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry that a source takes beside the one that names it.
+
+    Attributes
+    ----------
+    required : bool
+        Whether it must be given.
+    kind : str
+        Its type, as the documentation of the function has it.
+    doc : str
+        What it is, in the same words.
+    """
+
+    required: bool
+    kind: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A way to describe a problem in a spec.
+
+    The function says everything: its first argument is the entry that names the source, the
+    others are further entries, required where they have no default; their documentation is that
+    of the function.
+
+    Parameters
+    ----------
+    doc : str
+        What the entry that names the source is, in one line.
+    make : callable
+        Makes the problem; errors begin with the name of an argument.
+    read : callable, optional
+        Turns the value of that entry into the first argument. Its errors begin with ``entry``,
+        which stands for the entry's name.
+    reads : mapping of str to callable
+        The same for further entries, by name.
+    without : tuple of str
+        Arguments of the function that a spec cannot give.
+    """
+
+    doc: str
+    make: Callable[..., Problem]
+    read: Read | None = None
+    reads: Mapping[str, Read] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+
+    @property
+    def entries(self) -> dict[str, Entry]:
+        """The further entries, by name."""
+        _, *others = inspect.signature(self.make).parameters.values()
+        docs = documented(self.make)
+        return {
+            one.name: Entry(one.default is one.empty, *docs.get(one.name, ("", "")))
+            for one in others
+            if one.name not in self.without
+        }
+
+    def problem(self, name: str, given: Mapping[str, Any], folder: Path) -> Problem:
+        """Make the problem.
+
+        Parameters
+        ----------
+        name : str
+            The entry that names this source.
+        given : mapping of str to value
+            That entry and the further ones.
+        folder : Path
+            What paths among the values are relative to.
+
+        Returns
+        -------
+        Problem
+            The problem.
+
+        Raises
+        ------
+        ValueError
+            If an entry is missing, unknown or not allowed; the message begins with
+            ``problem.`` and the name of the entry.
+        """
+        entries = self.entries
+        for other in given:
+            if other not in (name, *entries):
+                raise unknown(f"problem.{other}", ["setting", name, *entries])
+        for other, entry in entries.items():
+            if entry.required and other not in given:
+                raise ValueError(f"problem.{other} must be given")
+        arguments = {
+            other: _read(self.reads.get(other), other, given[other], folder)
+            for other in entries
+            if other in given
+        }
+        first = _read(self.read, name, given[name], folder)
+        try:
+            return self.make(first, **arguments)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"problem.{self._in_words_of(name, str(error))}") from error
+
+    def _in_words_of(self, name: str, message: str) -> str:
+        """Return a message in which the first argument has the name of the entry."""
+        first = next(iter(inspect.signature(self.make).parameters))
+        return re.sub(rf"^{first}\b", name, message)
+
+
+def a_file(name: str, value: Any, folder: Path) -> Path:
+    """Return the path that an entry holds, relative to the folder of the spec."""
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"{name} must be the name of a file, got {value!r}")
+    return folder / value
+
+
+def documented(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
+    """Return type and description of the parameters that a docstring has, by name."""
+    text = inspect.getdoc(function) or ""
+    found = re.search(r"^Parameters\n-+\n(.*?)(\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    result = {}
+    for first, *rest in _paragraphs(found.group(1).split("\n") if found else []):
+        names, _, kind = first.partition(" : ")
+        for name in names.split(", "):
+            result[name] = (kind, " ".join(rest))
+    return result
+
+
+def _read(read: Read | None, name: str, value: Any, folder: Path) -> Any:
+    if read is None:
+        return value
+    try:
+        return read(value, folder)
+    except (TypeError, ValueError, OSError) as error:
+        message = re.sub(r"^entry\b", name, str(error))
+        if not message.startswith(name):
+            message = f"{name}: {message}"
+        raise ValueError(f"problem.{message}") from error
+
+
+def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
+    """Yield lines that begin at the margin, each with the indented ones that follow it."""
+    group: list[str] = []
+    for line in lines:
+        if group and not line.startswith(" "):
+            yield group
+            group = []
+        group.append(line.strip())
+    if group:
+        yield group

@@ -1,0 +1,120 @@
+"""Whether a file speaks of things that there are: problems, policies, metrics, checkpoints."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+
+from keyhole.core.simulation import Plan
+from keyhole.core.validate import choice
+
+PlansOf = Callable[[str], Mapping[str, Plan]]
+"""The experiments on a problem, by scale, given its key."""
+
+# What the names of fields stand for, in claims and overviews and all that they hold.
+_KINDS: Final = {
+    "problem": "problem",
+    "x": "problem",
+    "policy": "policy",
+    "policies": "policy",
+    "others": "policy",
+    "narrow": "policy",
+    "wide": "policy",
+    "metric": "metric",
+    "round": "round",
+    "rounds": "round",
+    "early": "round",
+    "late": "round",
+}
+_LISTED: Final = 12
+_UNION_BRANCHES: Final = ("float", "constrained-float", "list[float]", "list[constrained-float]")
+
+
+def check_names(
+    where: str,
+    model: BaseModel,
+    concerns: Sequence[str],
+    problems: Collection[str],
+    plans_of: PlansOf,
+) -> None:
+    """Check that what a table of an entry names is there, at every scale.
+
+    Parameters
+    ----------
+    where : str
+        The table, as errors name it.
+    model : BaseModel
+        The table, read.
+    concerns : sequence of str
+        The problems it is about.
+    problems : collection of str
+        All problems of the entry.
+    plans_of : callable
+        Their experiments.
+
+    Raises
+    ------
+    ValueError
+        If a problem, policy, metric or checkpoint is not there; the message names the field.
+    """
+    named = list(_named(model, where, None))
+    for path, kind, value, _ in named:
+        if kind == "problem":
+            choice(path, value, problems)
+    for path, kind, value, its_problem in named:
+        for problem in concerns if its_problem is None else [its_problem]:
+            for scale, plan in plans_of(problem).items():
+                _check_name(path, kind, value, plan, f"{problem!r} at scale {scale!r}")
+
+
+def _check_name(path: str, kind: str, value: Any, plan: Plan, where: str) -> None:
+    allowed = {"policy": plan.policies, "metric": plan.metrics}
+    if kind in allowed:
+        choice(path, value, allowed[kind])
+    elif kind == "round" and value not in plan.checkpoints:
+        raise ValueError(
+            f"{path} must be one of the checkpoints of {where}, {_listed(plan.checkpoints)}; "
+            f"got {value}"
+        )
+
+
+def complaint(error: ValidationError) -> str:
+    """Return the first complaint about a table as field, what is allowed, and value."""
+    first = error.errors()[0]
+    path = ""
+    for part in first["loc"]:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif part not in _UNION_BRANCHES:
+            path += f".{part}" if path else part
+    if first["type"] == "missing":
+        return f"{path} must be given"
+    if first["type"] == "extra_forbidden":
+        return f"{path} is not known and must be left out"
+    if first["type"] == "value_error":  # one of our own, complete
+        return str(first["ctx"]["error"])
+    what = first["msg"].removeprefix("Input should ")
+    what = what[0].lower() + what[1:]
+    return f"{path} must {what}, got {first['input']!r}"
+
+
+def _named(
+    model: BaseModel, where: str, problem: str | None
+) -> Iterator[tuple[str, str, Any, str | None]]:
+    """Yield what a table names: path, kind, value, and on which problem, if it says so."""
+    problem = getattr(model, "problem", problem)
+    for field in type(model).model_fields:
+        value, path = getattr(model, field), f"{where}.{field}"
+        listed = isinstance(value, list | dict)
+        for i, one in enumerate(value if listed else [value]):
+            place = f"{path}[{i}]" if isinstance(value, list) else path
+            if isinstance(one, BaseModel):
+                yield from _named(one, place, problem)
+            elif field in _KINDS and one is not None:
+                yield place, _KINDS[field], one, problem
+
+
+def _listed(rounds: Sequence[int]) -> str:
+    if len(rounds) <= _LISTED:
+        return ", ".join(map(str, rounds))
+    return f"{rounds[0]}, {rounds[1]}, ..., {rounds[-1]}"

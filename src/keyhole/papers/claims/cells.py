@@ -1,0 +1,78 @@
+"""Claims that look at several problems, or at several policies wherever they ran."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from keyhole.core.memory import FloatArray
+from keyhole.papers.claims.base import Claim, Result
+
+
+class Cell(BaseModel):
+    """One policy on one problem.
+
+    Attributes
+    ----------
+    problem : str
+        The key of the problem; in a file by default the claim's.
+    policy : str
+        The policy's label; in a file by default the claim's.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    problem: str
+    policy: str
+
+    def values(
+        self, results: Mapping[str, Result], metric: str, round: int | None = None
+    ) -> FloatArray:
+        """Return a metric in every replication at a checkpoint, by default the last."""
+        return results[self.problem].values(self.policy, metric, round)
+
+
+class OverCells(Claim):
+    """A statement about policies on problems.
+
+    All runs of an entry have the same seed and the same number of replications, so that cells
+    are paired replication by replication, on different problems too.
+
+    Attributes
+    ----------
+    problem, policy : str, optional
+        Those of the cells that do not name their own.
+    """
+
+    problem: str | None = None
+    policy: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, table: Any) -> Any:
+        """Fill in what cells leave to the claim."""
+        if not isinstance(table, dict):
+            return table
+        common = {name: table[name] for name in ("problem", "policy") if name in table}
+        return {name: _completed(value, common) for name, value in table.items()}
+
+
+def names(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[str]:
+    """Return what to call each cell: policy, problem, or both, whichever tells them apart."""
+    titles = [results[cell.problem].title for cell in cells]
+    policies = [cell.policy for cell in cells]
+    if len(set(titles)) == 1:
+        return policies
+    if len(set(policies)) == 1:
+        return titles
+    return [f"{policy} on {title}" for policy, title in zip(policies, titles, strict=True)]
+
+
+def problems_of(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Return the problems of cells, each once, in their order."""
+    return tuple(dict.fromkeys(cell.problem for cell in cells))
+
+
+def _completed(value: Any, common: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_completed(one, common) for one in value]
+    return {**common, **value} if isinstance(value, dict) else value

@@ -1,0 +1,262 @@
+"""Claims that a number lies in a range."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from keyhole.papers.claims.base import Finding, Result, Rounds, Single, decide, when
+from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
+from keyhole.papers.claims.estimate import Estimate, inside, mean_of, ratio_of
+
+End = float | list[float] | None
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Between(Single):
+    """The mean of a metric of a policy lies between two numbers.
+
+    The claim holds if the 95 % interval lies between them at every round, and does not hold if
+    it lies outside at some (with several rounds: significantly outside, adjusted by Holm).
+
+    Attributes
+    ----------
+    policy : str
+        Its label.
+    rounds : list of int, optional
+        At which checkpoints; by default the last.
+    low, high : float or list of float, optional
+        Of all rounds, or of each; at least one is given.
+    """
+
+    kind: Literal["between"]
+    policy: str
+    rounds: Rounds | None = None
+    low: End = None
+    high: End = None
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        check_ends(self.low, self.high, self.rounds)
+        return self
+
+    def judge_one(self, result: Result) -> Finding:
+        """Compare the interval with the range, round by round."""
+        rounds: Sequence[int | None] = self.rounds or [None]
+        found = [mean_of(result.values(self.policy, self.metric, t)) for t in rounds]
+        return _judged(found, rounds, self.low, self.high)
+
+
+class Ratio(OverCells):
+    """The mean of one cell over the mean of another lies between two numbers.
+
+    The interval comes from the delta method on paired replications; status as of `Between`. Where
+    the denominator may be 0, the claim is undecided.
+
+    Attributes
+    ----------
+    numerator, denominator : Cell
+        Whose means.
+    rounds : list of int, optional
+        At which checkpoints; by default the last of each problem.
+    low, high : float or list of float, optional
+        Of all rounds, or of each; at least one is given.
+    """
+
+    kind: Literal["ratio"]
+    numerator: Cell
+    denominator: Cell
+    rounds: Rounds | None = None
+    low: End = None
+    high: End = None
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        check_ends(self.low, self.high, self.rounds)
+        return self
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The problems of both."""
+        return problems_of([self.numerator, self.denominator])
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compare the interval of the ratio with the range, round by round."""
+        cells = [self.numerator, self.denominator]
+        above, below = names(cells, results)
+        rounds: Sequence[int | None] = self.rounds or [None]
+        found = []
+        for t in rounds:
+            one = ratio_of(*(cell.values(results, self.metric, t) for cell in cells))
+            if one is None:
+                return "undecided", f"the mean of {below} may be 0 {when(t)}"
+            found.append(one)
+        status, detail = _judged(found, rounds, self.low, self.high)
+        return status, f"{above} / {below} {detail}"
+
+
+class Growth(Single):
+    """The mean of a metric at a late round is at least, or at most, so many times an early one's.
+
+    The interval comes from the delta method on paired replications; status as of `Between`. Where
+    the early mean may be 0, the claim is undecided.
+
+    Attributes
+    ----------
+    policy : str
+        Its label.
+    early, late : int
+        Two checkpoints.
+    at_least, at_most : float, optional
+        Factors; at least one is given.
+    """
+
+    kind: Literal["growth"]
+    policy: str
+    early: int
+    late: int
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.late <= self.early:
+            raise ValueError(f"late must come after early, got {self.late} after {self.early}")
+        check_pair("at_least", self.at_least, "at_most", self.at_most)
+        return self
+
+    def judge_one(self, result: Result) -> Finding:
+        """Compare the interval of the ratio with the factors."""
+        late, early = (result.values(self.policy, self.metric, t) for t in (self.late, self.early))
+        found = ratio_of(late, early)
+        if found is None:
+            return "undecided", f"the mean may be 0 {when(self.early)}"
+        detail = f"{late.mean():.4g} {when(self.late)}, {early.mean():.4g} {when(self.early)}"
+        low, high = _or_infinite(self.at_least, self.at_most)
+        return inside([(found, low, high)]), f"{detail}; ratio {found}{_range(low, high)}"
+
+
+class Counts(Single):
+    """The share of replications in which a metric lies in a range is at least, or at most, p.
+
+    The claim holds if the exact 95 % interval of the share (Clopper and Pearson, 1934) lies on
+    the right side of p, and does not hold if it lies on the other. A share of 1 in n replications
+    is compatible with a true share as low as 0.025 to the power 1/n.
+
+    Attributes
+    ----------
+    policy : str
+        Its label.
+    round : int, optional
+        At which checkpoint; by default the last.
+    low, high : float, optional
+        Ends of the metric's range, both included; at least one is given.
+    at_least, at_most : float, optional
+        The share, from 0 to 1; at least one is given.
+    """
+
+    kind: Literal["counts"]
+    policy: str
+    round: int | None = None
+    low: float | None = None
+    high: float | None = None
+    at_least: _Share | None = None
+    at_most: _Share | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        check_pair("low", self.low, "high", self.high)
+        check_pair("at_least", self.at_least, "at_most", self.at_most)
+        return self
+
+    def judge_one(self, result: Result) -> Finding:
+        """Count, and compare the interval of the share with p."""
+        values = result.values(self.policy, self.metric, self.round)
+        low, high = _or_infinite(self.low, self.high)
+        count, runs = int(((low <= values) & (values <= high)).sum()), len(values)
+        from_, to = exact_interval(count, runs)
+        least, most = _or_infinite(self.at_least, self.at_most)
+        status = decide(
+            supported=least <= from_ and to <= most, contradicted=to < least or most < from_
+        )
+        return status, (
+            f"in {count:,} of {runs:,} replications {when(self.round)}: "
+            f"{count / runs:.4f} [{from_:.4f}, {to:.4f}]{_range(least, most)}"
+        )
+
+
+def exact_interval(count: int, runs: int) -> tuple[float, float]:
+    """Return the 95 % interval of Clopper and Pearson (1934) for a binomial share.
+
+    Parameters
+    ----------
+    count, runs : int
+        How often it was so, and of how many times.
+
+    Returns
+    -------
+    tuple of float
+        Its ends.
+
+    Examples
+    --------
+    >>> low, high = exact_interval(10, 10)
+    >>> round(low, 4), high
+    (0.6915, 1.0)
+    """
+    from scipy.special import betaincinv
+
+    low = 0.0 if count == 0 else float(betaincinv(count, runs - count + 1, 0.025))
+    high = 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 0.975))
+    return low, high
+
+
+def check_ends(low: End, high: End, rounds: Sequence[int] | None) -> None:
+    """Refuse ranges that are not one for each round, or that nothing lies in."""
+    count = len(rounds) if rounds else 1
+    for name, end in (("low", low), ("high", high)):
+        if isinstance(end, list) and len(end) != count:
+            raise ValueError(f"{name} must have one number for each round, {count}, got {end}")
+    for one, other in zip(_each(low, count), _each(high, count), strict=True):
+        check_pair("low", one, "high", other)
+
+
+def check_pair(low_name: str, low: float | None, high_name: str, high: float | None) -> None:
+    """Refuse a range without ends, or that nothing lies in."""
+    if low is None and high is None:
+        raise ValueError(f"{low_name} or {high_name} must be given")
+    if low is not None and high is not None and high < low:
+        raise ValueError(f"{high_name} must be at least {low_name}, {low:g}, got {high:g}")
+
+
+def _judged(
+    found: Sequence[Estimate], rounds: Sequence[int | None], low: End, high: End
+) -> Finding:
+    ends = [
+        _or_infinite(one, other)
+        for one, other in zip(_each(low, len(found)), _each(high, len(found)), strict=True)
+    ]
+    ranged = [(number, *end) for number, end in zip(found, ends, strict=True)]
+    detail = "; ".join(
+        f"{when(t)}: {number}{_range(*end)}"
+        for t, number, end in zip(rounds, found, ends, strict=True)
+    )
+    return inside(ranged), detail
+
+
+def _each(end: End, count: int) -> Sequence[float | None]:
+    return end if isinstance(end, list) else [end] * count
+
+
+def _or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def _range(low: float, high: float) -> str:
+    """Return a range as what is claimed."""
+    if math.isinf(high):
+        return f" (claimed: at least {low:g})"
+    if math.isinf(low):
+        return f" (claimed: at most {high:g})"
+    return f" (claimed: {low:g} to {high:g})"

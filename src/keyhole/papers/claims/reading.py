@@ -1,0 +1,85 @@
+"""From the tables of a file to claims that can be judged."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from keyhole.core.validate import choice
+from keyhole.papers.checks import PlansOf, check_names, complaint
+from keyhole.papers.claims.base import Claim
+from keyhole.papers.claims.kinds import KINDS
+
+
+def read_claims(
+    tables: Iterable[Any], metric: str, problems: Collection[str], plans_of: PlansOf
+) -> list[Claim]:
+    """Read the claims of an entry.
+
+    Parameters
+    ----------
+    tables : iterable
+        The tables ``[[claims]]``; one with `problems` makes a claim about each of them.
+    metric : str
+        The metric of claims that name none.
+    problems : collection of str
+        The entry's problems.
+    plans_of : callable
+        Their experiments.
+
+    Returns
+    -------
+    list of Claim
+        The claims.
+
+    Raises
+    ------
+    ValueError
+        If a table is no claim, or one about things that are not there; the message names the
+        table, its kind, and the field.
+    """
+    claims = []
+    for i, table in enumerate(tables):
+        where = f"claims[{i}]"
+        if not isinstance(table, dict):
+            raise ValueError(f"{where} must be a table, got {table!r}")
+        kind = choice(f"{where}.kind", table.get("kind"), KINDS)
+        where += f" ({kind})"
+        for one in _each(where, table):
+            claim = _parsed(where, KINDS[kind], {"metric": metric} | one)
+            check_names(where, claim, claim.concerns, problems, plans_of)
+            _check(where, claim, plans_of)
+            claims.append(claim)
+    return claims
+
+
+def _each(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a claim about several problems as one for each."""
+    if "problems" not in table:
+        yield table
+        return
+    if "problem" in table:
+        raise ValueError(f"{where}: problem must be left out where problems is given")
+    if not isinstance(table["problems"], list) or not table["problems"]:
+        raise ValueError(f"{where}.problems must be a list of keys, got {table['problems']!r}")
+    common = {name: value for name, value in table.items() if name != "problems"}
+    for problem in table["problems"]:
+        yield common | {"problem": problem}
+
+
+def _parsed(where: str, kind: type[Claim], table: dict[str, Any]) -> Claim:
+    for name in table:
+        choice(f"{where}: each field", name, kind.model_fields)
+    try:
+        return kind.model_validate(table)
+    except ValidationError as error:
+        raise ValueError(f"{where}: {complaint(error)}") from None
+
+
+def _check(where: str, claim: Claim, plans_of: PlansOf) -> None:
+    for problem in claim.concerns:
+        for plan in plans_of(problem).values():
+            try:
+                claim.check(plan)
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from error

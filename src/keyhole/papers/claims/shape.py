@@ -1,0 +1,178 @@
+"""Claims about the shape of a curve over problems."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from keyhole.core.curves import compare
+from keyhole.core.memory import FloatArray
+from keyhole.papers.claims.base import Claim, Finding, Result, decide, when
+from keyhole.papers.claims.estimate import Estimate, mean_of
+from keyhole.papers.claims.significance import LEVEL, holm
+
+_FEWEST: Final = 3  # any two means lie on a line
+
+
+class Linear(Claim):
+    """Over several problems, the mean of a metric is a straight line in a number x.
+
+    The line is the weighted least-squares fit to the means (weights 1 / standard error squared;
+    equal where some standard error is 0). The intervals of slope and R squared follow from the
+    replications, which are paired over the problems: that of the slope with the weights taken as
+    given, that of R squared by the jackknife. The claim holds if the slope has the claimed sign
+    and R squared is at least `r_squared`, by their 95 % intervals. It does not hold if the slope
+    significantly has the other sign, or if R squared is significantly below and the noise does
+    not explain why: some mean lies significantly off the line (adjusted by Holm).
+
+    Attributes
+    ----------
+    policy : str
+        Its label.
+    x : dict of str to float
+        The number of each problem, by key; at least three that differ.
+    r_squared : float
+        In (0, 1).
+    slope : {"rising", "falling"}, default "rising"
+        The sign.
+    round : int, optional
+        At which checkpoint; by default the last of each problem.
+    """
+
+    kind: Literal["linear"]
+    policy: str
+    x: dict[str, float]
+    r_squared: Annotated[float, Field(gt=0, lt=1)]
+    slope: Literal["rising", "falling"] = "rising"
+    round: int | None = None
+
+    @model_validator(mode="after")
+    def _three_places(self) -> Self:
+        if len(set(self.x.values())) < _FEWEST:
+            raise ValueError(f"x must have at least three different numbers, got {self.x}")
+        return self
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The problems that have an x."""
+        return tuple(self.x)
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Fit the line, and see how far the means are from it."""
+        values = np.array(
+            [results[key].values(self.policy, self.metric, self.round) for key in self.x]
+        )
+        line = fit(np.array(list(self.x.values())), values)
+        detail = f"{when(self.round)}: slope {line.slope}, intercept {line.intercept}"
+        if line.r_squared is None:
+            status = decide(supported=False, contradicted=line.slope.error == 0.0)
+            return status, f"{detail}; the mean is the same everywhere"
+        sign = 1.0 if self.slope == "rising" else -1.0
+        rises = sign * line.slope.value - line.slope.reach > 0
+        turned = sign * line.slope.value + line.slope.reach < 0
+        bent = line.r_squared.high < self.r_squared and min(line.off_line) < LEVEL
+        furthest = list(self.x)[int(np.argmin(line.off_line))]
+        status = decide(
+            supported=rises and line.r_squared.low >= self.r_squared, contradicted=turned or bent
+        )
+        return status, (
+            f"{detail}; R squared {line.r_squared.value:.5f} "
+            f"[{line.r_squared.low:.5f}, {min(1.0, line.r_squared.high):.5f}] "
+            f"(claimed: at least {self.r_squared:g}); most clearly off the line: "
+            f"{results[furthest].title} (p {min(line.off_line):.1g})"
+        )
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line through means.
+
+    Attributes
+    ----------
+    slope, intercept : Estimate
+        Its coefficients.
+    r_squared : Estimate or None
+        The share of the weighted variation that it explains; None where there is no variation.
+    off_line : ndarray of float64, shape (points,)
+        The p-value of each mean's distance from the line, adjusted for being many (Holm).
+    """
+
+    slope: Estimate
+    intercept: Estimate
+    r_squared: Estimate | None
+    off_line: FloatArray
+
+
+def fit(x: FloatArray, values: FloatArray) -> Line:
+    r"""Fit a straight line to means by weighted least squares.
+
+    .. math:: \hat\beta = (X^\top W X)^{-1} X^\top W \bar y, \qquad
+        R^2 = 1 - \frac{\sum_j w_j (\bar y_j - \hat y_j)^2}{\sum_j w_j (\bar y_j - \bar y_w)^2}
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (points,)
+        Where; at least two differ.
+    values : ndarray of float64, shape (points, replications)
+        The replications of each mean; paired over the points.
+
+    Returns
+    -------
+    Line
+        The fit.
+
+    Examples
+    --------
+    >>> line = fit(np.array([0.0, 1.0, 2.0]), np.array([[1.0, 3.0], [3.0, 5.0], [5.0, 7.0]]))
+    >>> line.slope.value, line.intercept.value
+    (2.0, 2.0)
+    """
+    errors = np.array([mean_of(row).error for row in values])
+    equal = not (errors > 0).all()
+    weights = np.ones(len(x)) if equal else errors**-2.0
+    weights = weights / weights.sum()
+    center = x - weights @ x
+    spread = float(weights @ center**2)
+    # Slope and intercept are linear in the means, so each replication has its own.
+    slopes = (weights * center) @ values / spread
+    intercepts = weights @ values - (weights @ x) * slopes
+    residuals = values - intercepts - np.outer(x, slopes)
+    gaps = [compare(row, np.zeros_like(row)) for row in residuals]
+    return Line(
+        mean_of(slopes),
+        mean_of(intercepts),
+        _r_squared_with_error(x, values, equal=equal),
+        holm([gap.p_value for gap in gaps]),
+    )
+
+
+def _r_squared_with_error(x: FloatArray, values: FloatArray, *, equal: bool) -> Estimate | None:
+    """Return R squared, its error by the jackknife: the weights are estimated, too."""
+    n = values.shape[1]
+    means, deviations = values.mean(axis=1), values - values.mean(axis=1, keepdims=True)
+    squares = (deviations**2).sum(axis=1)
+    whole = _r_squared(x, means, np.ones(len(x)) if equal else 1.0 / squares)
+    if not np.isfinite(whole):
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left_out = means[:, None] - deviations / np.float64(n - 1)
+        rest = squares[:, None] - deviations**2 * n / np.float64(n - 1)
+        each = _r_squared(x, left_out, np.ones_like(rest) if equal else 1.0 / rest)
+        error = float(np.sqrt(((each - each.mean()) ** 2).sum() * (n - 1) / n))
+    return Estimate(float(whole), error if np.isfinite(error) else np.inf, n)
+
+
+def _r_squared(x: FloatArray, means: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return R squared of the weighted fit; means and weights may be those of many fits.
+
+    It is not finite where the means do not vary.
+    """
+    share = weights / weights.sum(axis=0)
+    off_x = x.reshape(-1, *[1] * (means.ndim - 1)) - x @ share
+    off_y = means - (share * means).sum(axis=0)
+    slope = (share * off_x * off_y).sum(axis=0) / (share * off_x**2).sum(axis=0)
+    left = (share * (off_y - slope * off_x) ** 2).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(1.0 - left / (share * off_y**2).sum(axis=0))

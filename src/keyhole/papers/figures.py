@@ -1,0 +1,160 @@
+"""Figures over several problems, and of curves relative to one policy."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from keyhole.core.curves import Curves
+from keyhole.core.plot import look, name_of
+from keyhole.papers.claims import Estimate, ratio_of
+
+_MARKS_A_CURVE: Final = 10
+
+Points = Mapping[str, Sequence[tuple[float, Estimate]]]
+"""By policy: x, and what was measured there."""
+
+
+def overview_figure(
+    points: Points, labels: Sequence[str], *, title: str, x_label: str, metric: str
+) -> Figure:
+    """Return the figure of a mean against a number that differs between problems.
+
+    Parameters
+    ----------
+    points : mapping of str to sequence of (float, Estimate)
+        What to draw, by policy.
+    labels : sequence of str
+        All policies of the entry: each has the same look in every figure.
+    title : str
+        The title.
+    x_label : str
+        What the number is.
+    metric : str
+        Of which metric the means are.
+
+    Returns
+    -------
+    matplotlib Figure
+        A line for each policy; the bars are 95 % intervals.
+    """
+    figure, axes = _blank(title)
+    for label, line in points.items():
+        style = look(list(labels).index(label))
+        xs = [x for x, _ in line]
+        means = [number.value for _, number in line]
+        # One replication alone has an infinite interval: nothing to draw.
+        bars = [number.reach if np.isfinite(number.reach) else np.nan for _, number in line]
+        axes.errorbar(xs, means, yerr=bars, label=label, capsize=3, elinewidth=1.0, **style)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(name_of(metric))
+    runs = next(iter(points.values()))[0][1].replications
+    _caption(figure, f"Mean over {runs:,} replications, with its 95 % interval.")
+    _finish(axes, {label: line[-1][1].value for label, line in points.items()})
+    return figure
+
+
+def ratios(curves: Curves, metric: str, to: str) -> dict[str, list[tuple[float, Estimate]]]:
+    """Return the mean of every other policy relative to one policy's, by checkpoint.
+
+    Parameters
+    ----------
+    curves : Curves
+        The results.
+    metric : str
+        Which metric.
+    to : str
+        The label of the policy in the denominator.
+
+    Returns
+    -------
+    dict of str to list of (float, Estimate)
+        By policy: round and ratio (delta method on paired replications), without the checkpoints
+        at which the denominator may be 0.
+    """
+    rounds, below = curves.checkpoints, curves.values(to, metric)
+    found: dict[str, list[tuple[float, Estimate]]] = {}
+    for label in curves.labels:
+        if label != to:
+            above = curves.values(label, metric)
+            each = [(t, ratio_of(a, b)) for t, a, b in zip(rounds, above, below, strict=True)]
+            found[label] = [(t, ratio) for t, ratio in each if ratio is not None]
+    return found
+
+
+def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
+    """Return the figure of `ratios` over the rounds.
+
+    Parameters
+    ----------
+    curves : Curves
+        The results.
+    metric : str
+        Which metric.
+    to : str
+        The label of the policy in the denominator.
+    title : str
+        The title.
+
+    Returns
+    -------
+    matplotlib Figure
+        A line for each other policy, with its 95 % interval; a thin line at 1.
+    """
+    figure, axes = _blank(title)
+    rounds, final = curves.checkpoints, {}
+    every = max(1, len(rounds) // _MARKS_A_CURVE)
+    for label, line in ratios(curves, metric, to).items():
+        style = look(curves.labels.index(label))
+        # A line is broken where a point is left out: nothing is claimed of what lies between.
+        known = dict(line)
+        value, low, high = (
+            [getattr(known[t], end) if t in known else np.nan for t in rounds]
+            for end in ("value", "low", "high")
+        )
+        axes.plot(rounds, value, label=label, markevery=every, **style)
+        axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
+        final[label] = line[-1][1].value if line else -np.inf
+    axes.axhline(1.0, color="0.4", linewidth=0.8)
+    axes.set_xlabel("round")
+    axes.set_ylabel(f"{name_of(metric)} / that of {to}")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    _caption(
+        figure,
+        f"Ratio of the means over {curves.replications:,} replications, with its 95 % interval "
+        "(delta method, paired);\nleft out where the mean in the denominator may be 0.",
+    )
+    _finish(axes, final)
+    return figure
+
+
+def _blank(title: str) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(8.2, 4.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes: Axes = figure.subplots()
+    axes.set_title(title, fontsize=10)
+    return figure, axes
+
+
+def _caption(figure: Figure, text: str) -> None:
+    figure.supxlabel(text, fontsize=7.5, color="#444444")
+
+
+def _finish(axes: Axes, final: Mapping[str, float]) -> None:
+    """Add the grid, and the legend in the order of the final values."""
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    handles, labels = axes.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda i: -final[labels[i]])
+    axes.legend(
+        [handles[i] for i in order],
+        [labels[i] for i in order],
+        frameon=False,
+        fontsize=8,
+        handlelength=3.2,
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+    )

@@ -1,0 +1,34 @@
+"""The stochastic bandit: pull an arm, see its reward, earn as much as possible.
+
+The classical setting that the others build on: its policies serve some of them as a base, its
+laws of rewards all of them.
+"""
+
+from keyhole.stochastic.deviation import UCB
+from keyhole.stochastic.learner import Learner
+from keyhole.stochastic.policies import (
+    KLUCB,
+    MOSS,
+    UCB1,
+    BernsteinUCB,
+    HoeffdingUCB,
+    ImprovedUCB,
+    ThompsonSampling,
+)
+from keyhole.stochastic.problem import Problem
+from keyhole.stochastic.setting import IndexPolicy, Policy
+
+__all__ = [
+    "KLUCB",
+    "MOSS",
+    "UCB",
+    "UCB1",
+    "BernsteinUCB",
+    "HoeffdingUCB",
+    "ImprovedUCB",
+    "IndexPolicy",
+    "Learner",
+    "Policy",
+    "Problem",
+    "ThompsonSampling",
+]

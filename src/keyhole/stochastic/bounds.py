@@ -1,0 +1,200 @@
+"""Bounds on the regret of the classical bandit, to plot against and to test with.
+
+Upper bounds hold for the policy and the horizon that they name; where only the leading term is
+known, or a bound holds in the limit only, the docstring says so.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.validate import Range, integer, vector
+
+_UNIT: Final = Range(ge=0, le=1)
+
+
+def bernoulli_kl(p: float, q: float) -> float:
+    r"""Return the divergence of two Bernoulli laws.
+
+    .. math:: \mathrm{kl}(p, q) = p \ln \frac{p}{q} + (1 - p) \ln \frac{1 - p}{1 - q}
+
+    Parameters
+    ----------
+    p, q : float
+        Means, in [0, 1].
+
+    Returns
+    -------
+    float
+        In nats; infinite where q is 0 or 1 and p is not.
+
+    Examples
+    --------
+    >>> round(bernoulli_kl(0.5, 0.75), 4), bernoulli_kl(0.5, 1.0)
+    (0.1438, inf)
+    """
+    total = 0.0
+    for a, b in ((p, q), (1.0 - p, 1.0 - q)):
+        if a > 0.0:
+            if b == 0.0:
+                return math.inf
+            total += a * math.log(a / b)
+    return max(total, 0.0)
+
+
+def lai_robbins_constant(means: ArrayLike) -> float:
+    r"""Return what the regret is at least, in units of ln T, in the limit.
+
+    .. math:: \liminf_{T \to \infty} \frac{R_T}{\ln T} \ge
+        \sum_{i : \Delta_i > 0} \frac{\Delta_i}{\mathrm{kl}(\mu_i, \mu^*)}
+
+    for every policy that is good on all Bernoulli bandits. It says nothing about a finite T.
+
+    Parameters
+    ----------
+    means : sequence of float, shape (arms,)
+        Of Bernoulli arms, in [0, 1].
+
+    Returns
+    -------
+    float
+        At least 0; 0 where some mean is 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a mean is not allowed.
+
+    References
+    ----------
+    Lai and Robbins (1985), "Asymptotically Efficient Adaptive Allocation Rules", Advances in
+    Applied Mathematics 6; Theorem 2.
+
+    Examples
+    --------
+    >>> round(lai_robbins_constant([0.5, 0.75]), 3)
+    1.738
+    """
+    mu, gaps = _gaps(means)
+    return float(
+        sum(gap / bernoulli_kl(m, mu.max()) for m, gap in zip(mu, gaps, strict=True) if gap > 0)
+    )
+
+
+def theorem_1(means: ArrayLike, horizon: int) -> float:
+    r"""Return the leading term of the bound on the regret of `HoeffdingUCB`.
+
+    .. math:: 8 \sum_{i : \Delta_i > 0} \frac{\ln T}{\Delta_i}
+
+    The theorem adds a constant that it does not name.
+
+    Parameters
+    ----------
+    means : sequence of float, shape (arms,)
+        The mean rewards, in [0, 1].
+    horizon : int
+        T, at least 1.
+
+    Returns
+    -------
+    float
+        At least 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not allowed.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; Theorem 1.
+
+    Examples
+    --------
+    >>> round(theorem_1([0.5, 0.75], horizon=1000), 1)
+    221.0
+    """
+    _, gaps = _gaps(means)
+    return 8.0 * _log(horizon) * float((1.0 / gaps[gaps > 0]).sum())
+
+
+def ucb1_bound(means: ArrayLike, horizon: int) -> float:
+    r"""Return a bound on the regret of `UCB1`, for any horizon.
+
+    .. math:: 8 \sum_{i : \Delta_i > 0} \frac{\ln T}{\Delta_i}
+        + \Big( 1 + \frac{\pi^2}{3} \Big) \sum_i \Delta_i
+
+    Parameters
+    ----------
+    means : sequence of float, shape (arms,)
+        The mean rewards, in [0, 1].
+    horizon : int
+        T, at least 1.
+
+    Returns
+    -------
+    float
+        At least 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not allowed.
+
+    References
+    ----------
+    Auer, Cesa-Bianchi and Fischer (2002), "Finite-time Analysis of the Multiarmed Bandit Problem",
+    Machine Learning 47; Theorem 1.
+
+    Examples
+    --------
+    >>> round(ucb1_bound([0.5, 0.75], horizon=1000), 1)
+    222.1
+    """
+    _, gaps = _gaps(means)
+    return theorem_1(means, horizon) + (1.0 + math.pi**2 / 3.0) * float(gaps.sum())
+
+
+def moss_bound(arms: int, horizon: int) -> float:
+    r"""Return a bound on the regret of `MOSS`, whatever the means: :math:`49 \sqrt{K T}`.
+
+    Parameters
+    ----------
+    arms, horizon : int
+        K and T, at least 1.
+
+    Returns
+    -------
+    float
+        Above 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not allowed.
+
+    References
+    ----------
+    Audibert and Bubeck (2009), "Minimax Policies for Adversarial and Stochastic Bandits", COLT;
+    Theorem 5.
+
+    Examples
+    --------
+    >>> moss_bound(arms=4, horizon=100)
+    980.0
+    """
+    k, t = integer("arms", arms, Range(ge=1)), integer("horizon", horizon, Range(ge=1))
+    return 49.0 * math.sqrt(k * t)
+
+
+def _gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    mu = vector("means", means, _UNIT)
+    return mu, np.asarray(mu.max() - mu)
+
+
+def _log(horizon: int) -> float:
+    return math.log(integer("horizon", horizon, Range(ge=1)))

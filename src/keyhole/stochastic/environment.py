@@ -1,0 +1,77 @@
+"""What the arms of the classical bandit answer, by the law of their rewards."""
+
+from typing import ClassVar, Final, Protocol
+
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
+from keyhole.core.streams import Stream, seek
+from keyhole.core.world import World
+from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
+from keyhole.stochastic.setting import SETTING
+
+
+class _Played(Protocol):
+    pulls: IntArray
+    regret: FloatArray
+    optimal: FloatArray
+
+
+class Arms(World):
+    """Arms with independent rewards; a law says how one is drawn.
+
+    The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
+    arm, so that it yields the same reward whatever a policy did before.
+    """
+
+    setting = SETTING
+    metrics: ClassVar[tuple[str, ...]] = ("regret", "best_share")
+    helpers: ClassVar[tuple[str, ...]] = ("draw",)
+
+    arms = whole()
+    gaps = per("arms")
+    """How far the mean of each arm is below the best."""
+
+    class State:
+        """Pulls of each arm, the regret, and how often the best arm was pulled."""
+
+        pulls = counts("arms")
+        regret = per()
+        optimal = per()
+
+    def respond(e, s: _Played, rng: Stream, arm: int, draw: Kernel) -> float:
+        """Return the reward of the arm's next pull."""
+        seek(rng, arm, s.pulls[arm])
+        s.pulls[arm] += 1
+        s.regret[0] += e.gaps[arm]
+        s.optimal[0] += e.gaps[arm] == 0.0
+        return float(draw(e, rng, arm))
+
+    def score(s: _Played, t: int, metrics: FloatArray) -> None:
+        """Write the regret, and the share of rounds with a best arm."""
+        metrics[0] = s.regret[0]
+        metrics[1] = s.optimal[0] / t
+
+
+class BernoulliArms(Bernoulli, Arms):
+    """Rewards 0 or 1."""
+
+
+class BetaArms(Beta, Arms):
+    """Rewards that follow beta laws."""
+
+
+class TruncatedNormalArms(TruncatedNormal, Arms):
+    """Rewards that follow truncated normal laws."""
+
+
+class ReplayArms(Replay, Arms):
+    """Recorded rewards."""
+
+
+WORLDS: Final[dict[type, type[Arms]]] = {
+    Bernoulli: BernoulliArms,
+    Beta: BetaArms,
+    TruncatedNormal: TruncatedNormalArms,
+    Replay: ReplayArms,
+}
+"""The world for each law."""

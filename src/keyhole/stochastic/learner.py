@@ -1,0 +1,80 @@
+"""A policy of the classical bandit at work: ask for an arm, tell its reward."""
+
+from typing import Final
+
+from keyhole.core.learner import Learner as CoreLearner
+from keyhole.core.validate import Range, number
+
+_UNIT: Final = Range(ge=0, le=1)
+
+
+class Learner(CoreLearner):
+    """Decides which arm to pull next, and which looks best.
+
+    Made by a policy: ``UCB1().learner(arms=10)``.
+
+    Examples
+    --------
+    >>> from keyhole.stochastic import UCB1
+    >>> learner = UCB1().learner(arms=2)
+    >>> learner.ask()
+    0
+    >>> learner.tell(1)
+    >>> learner
+    UCB1() after 1 round, 2 arms
+      arm 0: 1 pull, mean 1
+      arm 1: 0 pulls
+    """
+
+    def ask(self) -> int:
+        """Return the arm to pull next.
+
+        Returns
+        -------
+        int
+            From 0. Asking again before `tell` gives the same arm.
+        """
+        self._ask()
+        arm: int = self._decision["arm"].item()
+        return arm
+
+    def tell(self, reward: float) -> None:
+        """Report the reward of the arm last asked for.
+
+        Parameters
+        ----------
+        reward : float
+            In [0, 1].
+
+        Raises
+        ------
+        RuntimeError
+            If no arm has been asked for since the last `tell`.
+        TypeError, ValueError
+            If the reward is not allowed. Nothing changes then; tell again.
+        """
+        self._expect_feedback()
+        self._feedback["reward"][()] = number("reward", reward, _UNIT)
+        self._tell()
+
+    def recommend(self) -> int:
+        """Return the arm that looks best.
+
+        Returns
+        -------
+        int
+            From 0.
+        """
+        best: int = self._recommend()["best"].item()
+        return best
+
+    def _learnt(self) -> list[str]:
+        if "pulls" not in self.state or "totals" not in self.state:
+            return super()._learnt()
+        return [self._of(arm) for arm in range(self.facts["arms"])]
+
+    def _of(self, arm: int) -> str:
+        n, total = int(self.state["pulls"][arm]), self.state["totals"][arm]
+        mean = f", mean {total / n:.3g}" if n else ""
+        gone = ", given up" if "active" in self.state and not self.state["active"][arm] else ""
+        return f"arm {arm}: {n} pull{'' if n == 1 else 's'}{mean}{gone}"

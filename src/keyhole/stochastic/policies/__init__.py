@@ -1,0 +1,19 @@
+"""The policies of this room, one file each."""
+
+from keyhole.stochastic.policies.bernstein_ucb import BernsteinUCB
+from keyhole.stochastic.policies.hoeffding_ucb import HoeffdingUCB
+from keyhole.stochastic.policies.improved_ucb import ImprovedUCB
+from keyhole.stochastic.policies.klucb import KLUCB
+from keyhole.stochastic.policies.moss import MOSS
+from keyhole.stochastic.policies.thompson_sampling import ThompsonSampling
+from keyhole.stochastic.policies.ucb1 import UCB1
+
+__all__ = [
+    "KLUCB",
+    "MOSS",
+    "UCB1",
+    "BernsteinUCB",
+    "HoeffdingUCB",
+    "ImprovedUCB",
+    "ThompsonSampling",
+]

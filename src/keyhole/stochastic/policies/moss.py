@@ -1,0 +1,55 @@
+"""Minimax optimal strategy in the stochastic case."""
+
+import math
+
+from keyhole.stochastic.setting import IndexPolicy
+
+
+class MOSS(IndexPolicy):
+    r"""Pull the arm with the largest bound, of a width that ends at a fair share of the rounds.
+
+    The choice against the worst case: its regret is of the least possible order,
+    :math:`\sqrt{K T}`, whatever the means. It needs the horizon.
+
+    After one pull of each arm, pull
+
+    .. math:: \arg\max_i \; \hat\mu_i
+        + \sqrt{\frac{\max\{ \ln \frac{T}{K n_i}, 0 \}}{n_i}}
+
+    with :math:`n_i` the pulls of arm i and :math:`\hat\mu_i` the mean of their rewards.
+
+    Notes
+    -----
+    Setting: stochastic bandit; needs the horizon.
+
+    Feedback: the reward of the arm pulled, in [0, 1].
+
+    Randomness: none.
+
+    Cost per round: a logarithm, a square root, and O(log K) for the arg-max.
+
+    Departures from the paper: none. Ties, open in the paper, go to the lowest
+    arm.
+
+    References
+    ----------
+    Audibert and Bubeck (2009), "Minimax Policies for Adversarial and Stochastic Bandits", COLT;
+    section 3 (Figure 1).
+
+    Examples
+    --------
+    >>> learner = MOSS().learner(arms=2, horizon=100)
+    >>> asked = []
+    >>> for reward in (0.0, 1.0, 1.0):
+    ...     asked.append(learner.ask())
+    ...     learner.tell(reward)
+    >>> asked
+    [0, 1, 1]
+    """
+
+    needs = ("horizon",)
+
+    def index(p, pulls: float, total: float) -> float:
+        """Return minus the bound, since the smallest index is pulled."""
+        share = max(0.0, math.log(p.horizon / (p.arms * pulls)))
+        return -(total / pulls + math.sqrt(share / pulls))

@@ -1,0 +1,77 @@
+"""The first upper confidence bound policy without a horizon."""
+
+import math
+
+from keyhole.core.memory import per
+from keyhole.stochastic.setting import Policy
+
+
+class UCB1(Policy):
+    r"""Pull the arm with the largest upper confidence bound.
+
+    The policy that others are compared with: simple, anytime, safe. `KLUCB` has a smaller regret
+    on Bernoulli arms, and a guarantee to go with it.
+
+    After one pull of each arm, pull
+
+    .. math:: \arg\max_i \; \hat\mu_i + \sqrt{2 \ln n / n_i}
+
+    with :math:`n_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, and n the
+    pulls of all arms so far.
+
+    Notes
+    -----
+    Setting: stochastic bandit; anytime.
+
+    Feedback: the reward of the arm pulled, in [0, 1].
+
+    Randomness: none.
+
+    Cost per round: a logarithm, and O(K) multiplications.
+
+    Departures from the paper: none. Ties, open in the paper, go to the lowest
+    arm.
+
+    References
+    ----------
+    Auer, Cesa-Bianchi and Fischer (2002), "Finite-time Analysis of the Multiarmed Bandit Problem",
+    Machine Learning 47; Figure 1.
+
+    Examples
+    --------
+    >>> learner = UCB1().learner(arms=2)
+    >>> asked = []
+    >>> for reward in (0.0, 1.0, 1.0, 1.0):
+    ...     asked.append(learner.ask())
+    ...     learner.tell(reward)
+    >>> asked
+    [0, 1, 1, 1]
+    """
+
+    class State:
+        """Of each arm: pulls, summed rewards, their mean, and one over the root of the pulls."""
+
+        pulls = per("arms")
+        totals = per("arms")
+        mean = per("arms")
+        root = per("arms")
+
+    def select(p, s: State, t: int) -> int:
+        """Return the arm with the largest bound, or the first that was never pulled."""
+        if t <= p.arms:
+            return t - 1
+        # A root and a quotient for each arm would cost more than all the rest.
+        width = math.sqrt(2.0 * math.log(t - 1.0))
+        best, highest = 0, -1.0
+        for arm in range(p.arms):
+            bound = s.mean[arm] + width * s.root[arm]
+            if bound > highest:
+                best, highest = arm, bound
+        return best
+
+    def update(p, s: State, arm: int, reward: float) -> None:
+        """Count the pull."""
+        s.pulls[arm] += 1.0
+        s.totals[arm] += reward
+        s.mean[arm] = s.totals[arm] / s.pulls[arm]
+        s.root[arm] = 1.0 / math.sqrt(s.pulls[arm])

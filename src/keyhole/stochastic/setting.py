@@ -1,0 +1,111 @@
+"""The classical bandit's vocabulary, and what its policies have in common."""
+
+from typing import ClassVar, Final, Protocol
+
+from keyhole.core.index import IndexPolicy as CoreIndexPolicy
+from keyhole.core.learner import learner_for
+from keyhole.core.memory import Field, FloatArray, IntArray
+from keyhole.core.policy import Policy as CorePolicy
+from keyhole.core.policy import known
+from keyhole.core.setting import Fact, Setting
+from keyhole.core.validate import Range
+from keyhole.stochastic.learner import Learner
+
+
+def _arm_exists(p: "Policy", arm: int) -> bool:
+    return 0 <= arm < p.arms
+
+
+SETTING: Final = Setting(
+    name="stochastic",
+    facts={
+        "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24), always=True),
+        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1)),
+    },
+    decision={"arm": Field("int64")},
+    feedback={"reward": Field("float64")},
+    report={"best": Field("int64")},
+    allowed=_arm_exists,
+)
+"""Pull an arm, see its reward; earn as much as possible."""
+
+
+class _Tally(Protocol):
+    pulls: FloatArray
+    totals: FloatArray
+
+
+class Policy(CorePolicy):
+    """Base of the policies of this room.
+
+    Kernels read `p.arms`, and `p.horizon` if the class lists it in `needs`. `select` returns an
+    ``arm``, `update` may name ``arm`` and ``reward``, and `recommend` fills ``best[0]``: the arm
+    that looks best. A policy whose state keeps `pulls` and `totals` need not write `recommend`: it
+    is the arm with the highest mean, the lowest of equals.
+    """
+
+    setting = SETTING
+    learner_class = Learner
+    arms: ClassVar[int] = known()
+    horizon: ClassVar[int] = known()
+
+    def recommend(p, s: _Tally, best: IntArray) -> None:
+        """Recommend the arm with the highest mean."""
+        highest = -1.0
+        best[0] = 0
+        for arm in range(p.arms):
+            if s.pulls[arm] > 0.0 and s.totals[arm] / s.pulls[arm] > highest:
+                highest = s.totals[arm] / s.pulls[arm]
+                best[0] = arm
+
+    def learner(self, *, arms: int, horizon: int | None = None, seed: int = 0) -> Learner:
+        """Return a learner: the policy at work, one decision at a time.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms, at least 1.
+        horizon : int, optional
+            Rounds in all, for the policies that need it (see `needs`).
+        seed : int, default 0
+            Of the policy's own randomness.
+
+        Returns
+        -------
+        Learner
+            With `ask`, `tell`, `recommend` and `save`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a fact that the policy needs is missing, or one is not allowed.
+
+        Examples
+        --------
+        >>> from keyhole.stochastic import UCB1
+        >>> learner = UCB1().learner(arms=2)
+        >>> for reward in (0, 1, 1):
+        ...     arm = learner.ask()
+        ...     learner.tell(reward)
+        >>> learner.recommend()
+        1
+        """
+        learner: Learner = learner_for(self, {"arms": arms, "horizon": horizon}, seed=seed)
+        return learner
+
+
+class IndexPolicy(CoreIndexPolicy, Policy):
+    """Base of the policies that are a formula: see `keyhole.core.index.IndexPolicy`.
+
+    The arm with the smallest index is pulled: where a paper takes the largest, return its
+    negative.
+
+    Examples
+    --------
+    >>> import math
+    >>> class Bold(IndexPolicy):
+    ...     def index(p, pulls, total):
+    ...         return -(total / pulls + math.sqrt(1 / pulls))
+    >>> Bold().learner(arms=2).ask()
+    0
+    """

@@ -1,0 +1,36 @@
+"""The threshold bandit: see a threshold, pull an arm that reaches it; some samples stay hidden.
+
+Not to be confused with `keyhole.thresholding` (which arms have a mean above a threshold?): here
+every round brings a threshold of its own, and a pull is worth 1 if its sample reaches it.
+"""
+
+from keyhole.threshold.estimators import KaplanMeier, ModifiedKaplanMeier
+from keyhole.threshold.index import IndexPolicy
+from keyhole.threshold.learner import Learner
+from keyhole.threshold.policies import (
+    DKWUCB,
+    KMUCB,
+    OPTIM,
+    AnytimeDKWUCB,
+    AnytimeOPTIM,
+    KaplanMeierUCB,
+    PerThresholdUCB,
+)
+from keyhole.threshold.problem import Problem
+from keyhole.threshold.setting import Policy
+
+__all__ = [
+    "DKWUCB",
+    "KMUCB",
+    "OPTIM",
+    "AnytimeDKWUCB",
+    "AnytimeOPTIM",
+    "IndexPolicy",
+    "KaplanMeier",
+    "KaplanMeierUCB",
+    "Learner",
+    "ModifiedKaplanMeier",
+    "PerThresholdUCB",
+    "Policy",
+    "Problem",
+]

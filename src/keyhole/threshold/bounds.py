@@ -1,0 +1,310 @@
+"""The bounds of Abernethy, Amin and Zhu (2016), to plot against and to test with.
+
+Theorems 2, 4 and 5 bound the regret from above up to a constant O(1) that the paper does not give;
+what is returned is the term that grows with the horizon. Theorem 3 bounds it from below, in the
+limit of long horizons. All logarithms are natural. Theorem 1 is about the classical bandit: see
+`keyhole.stochastic.bounds`.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import rel_entr
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.validate import Range, integer, number, vector
+from keyhole.threshold.problem import Problem
+
+_GAP: Final = Range(ge=0, le=1)
+_OPEN_UNIT: Final = Range(gt=0, lt=1)
+
+
+def _survival(problem: Problem | ArrayLike) -> FloatArray:
+    if not isinstance(problem, Problem):
+        problem = Problem(problem, feedback="uncensored")
+    return problem.survival
+
+
+def _gaps(problem: Problem | ArrayLike) -> FloatArray:
+    survival = _survival(problem)
+    return np.asarray(survival.max(axis=0) - survival)
+
+
+def _log(horizon: int, least: int = 1) -> float:
+    return math.log(integer("horizon", horizon, Range(ge=least)))
+
+
+def _inverse(gaps: FloatArray) -> float:
+    """Return the sum of 1 / gap over the arms that have one above 0."""
+    return float((1.0 / gaps[gaps > 0]).sum())
+
+
+def _least(gaps: FloatArray) -> FloatArray:
+    """Return each arm's least gap among the levels at which it is not the best, 0 if none."""
+    least = np.where(gaps > 0, gaps, np.inf).min(axis=1)
+    return np.where(np.isfinite(least), least, 0.0)
+
+
+def dkwucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:
+    r"""Return Theorem 2's bound on the regret of DKWUCB.
+
+    .. math:: 8 \sum_i \frac{\ln T}{\min_{j : \Delta_i(j) > 0} \Delta_i(j)}
+
+    Parameters
+    ----------
+    problem : Problem, or sequence of sequences of float, shape (arms, levels)
+        The problem, or the arms' survival functions.
+    horizon : int
+        T, rounds in all, at least 1.
+
+    Returns
+    -------
+    float
+        The bound, without its O(1).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    The paper's minimum is over all levels, which is 0 wherever an arm is the best. It is read as
+    one over the levels at which the arm is not; arms that are the best everywhere add nothing.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), section 4, Theorem 2, with delta = T^-2 / 2.
+
+    Examples
+    --------
+    >>> round(dkwucb_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)  # gaps 0.4 and 0.1
+    690.8
+    """
+    return 8.0 * _inverse(_least(_gaps(problem))) * _log(horizon)
+
+
+def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float:
+    r"""Return Theorem 3's lower bound on the regret, for thresholds that rise in stages.
+
+    .. math:: \sum_{j=1}^m \sum_{i : \Delta_i(j) > 0} \frac{\Delta_i(j) \ln(T / m)}
+        {\mathrm{KL}\big(F_i(j), F_{i^*(j)}(j)\big)}
+
+    with KL the divergence of Bernoulli laws from their chances. With censored feedback, what was
+    learnt at lower thresholds does not help: this is the bound of Lai and Robbins (1985) for m
+    bandits one after the other. As theirs it holds in the limit of long horizons, for policies
+    whose regret grows slower than any power of T on every problem; a policy may stay below it
+    for a while, or on one problem at the cost of others.
+
+    Parameters
+    ----------
+    problem : Problem, or sequence of sequences of float, shape (arms, levels)
+        The problem, or the arms' survival functions.
+    horizon : int
+        T, rounds in all, at least the number of levels.
+
+    Returns
+    -------
+    float
+        The bound. An arm that stays below 1 adds nothing where the best arm reaches the level for
+        certain: one failure tells them apart.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    The numerator is printed illegibly; it is read as the gap times the logarithm, as in Lai and
+    Robbins.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), section 5.1, Theorem 3.
+
+    Examples
+    --------
+    >>> round(adversarial_lower_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)
+    21.4
+    """
+    survival = _survival(problem)
+    log = _log(horizon, survival.shape[1]) - math.log(survival.shape[1])
+    best = survival.max(axis=0)
+    gaps = best - survival
+    divergence = rel_entr(survival, best) + rel_entr(1.0 - survival, 1.0 - best)
+    worse = gaps > 0
+    return float((gaps[worse] / divergence[worse]).sum()) * log
+
+
+def optim_bound(problem: Problem | ArrayLike, horizon: int) -> float:
+    r"""Return Theorem 4's bound on the regret of OPTIM, for thresholds that fall in stages.
+
+    .. math:: 32 \sum_i \frac{\ln T}{\min_{j : \Delta_i(j) > 0} \Delta_i(j)}
+
+    Parameters
+    ----------
+    problem : Problem, or sequence of sequences of float, shape (arms, levels)
+        The problem, or the arms' survival functions.
+    horizon : int
+        T, rounds in all, at least arms times levels.
+
+    Returns
+    -------
+    float
+        The bound, without its O(1).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    The minimum is read as in `dkwucb_bound`.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), section 5.1, Theorem 4, with delta = T^-2 / 2.
+
+    Examples
+    --------
+    >>> round(optim_bound([[0.9, 0.2], [0.8, 0.6]], 1000), 1)
+    2763.1
+    """
+    gaps = _gaps(problem)
+    return 32.0 * _inverse(_least(gaps)) * _log(horizon, gaps.size)
+
+
+def kmucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:
+    r"""Return Theorem 5's bound on the regret of KMUCB, for thresholds in permutations.
+
+    .. math:: \sum_i \frac{128 \, \ln m \, \ln T \; \max_j \Delta_i(j)}
+        {\min_{i', j : \Delta_{i'}(j) > 0} \Delta_{i'}(j)^2}
+
+    Parameters
+    ----------
+    problem : Problem, or sequence of sequences of float, shape (arms, levels)
+        The problem, or the arms' survival functions; at least two levels.
+    horizon : int
+        T, rounds in all, at least arms times levels.
+
+    Returns
+    -------
+    float
+        The bound, without its O(1); 0 where all arms are equally good at all levels.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    Three readings: the factors are grouped as above; the minimum is over the arms and levels where
+    the arm is not the best, since it would be 0 otherwise; and with one level, where ln m is 0 and
+    the bound would say that regret does not grow, it is refused. The theorem rests on every level
+    having a best arm of its own: where it has not, KMUCB stops there, and nothing is promised;
+    this too is refused, unless all arms are equal at all levels.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), section 5.2, Theorem 5.
+
+    Examples
+    --------
+    >>> round(kmucb_bound([[0.9, 0.2], [0.8, 0.6]], 1000))
+    30644
+    """
+    gaps = _gaps(problem)
+    arms, levels = gaps.shape
+    if levels < 2:
+        raise ValueError("levels must be at least 2 for Theorem 5, whose factor ln m is 0; got 1")
+    log = _log(horizon, arms * levels)
+    if not gaps.any():
+        return 0.0
+    ties = 1 + np.flatnonzero((gaps == 0.0).sum(axis=0) > 1)
+    if len(ties):
+        raise ValueError(
+            f"survival must have one best arm at every level for Theorem 5, "
+            f"got several at level {ties[0]}"
+        )
+    worst = gaps.max(axis=1).sum()
+    return float(128.0 * math.log(levels) * log * worst / gaps[gaps > 0].min() ** 2)
+
+
+def estimate_failure(support: ArrayLike, error: float) -> FloatArray:
+    r"""Return Lemma 4's bound on the chance that an estimate is off by at least an error.
+
+    .. math:: P\big(|\hat F_i(j) - F_i(j)| \ge \epsilon\big) \le 2 \, e^{-\epsilon^2 N_i(j) / 2}
+
+    Parameters
+    ----------
+    support : sequence of float
+        :math:`N_i(j)`: of how many pulls each estimate is the mean, at least 0.
+    error : float
+        At least 0.
+
+    Returns
+    -------
+    ndarray of float64
+        The bound for each; says nothing where it exceeds 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    For a number of pulls that was fixed beforehand Hoeffding's inequality gives the exponent
+    :math:`-2 \epsilon^2 N`: four times as much.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), section 5, Lemma 4.
+
+    Examples
+    --------
+    >>> estimate_failure([100, 200], 0.3).round(4)
+    array([0.0222, 0.0002])
+    """
+    pulls = vector("support", support, Range(ge=0))
+    return np.asarray(2.0 * np.exp(-(number("error", error, Range(ge=0)) ** 2) * pulls / 2.0))
+
+
+def estimate_width(support: ArrayLike, delta: float) -> FloatArray:
+    r"""Return the error that an estimate stays below by Lemma 4, but for a chance of delta.
+
+    .. math:: \sqrt{\frac{2 \ln(2 / \delta)}{N_i(j)}}
+
+    Parameters
+    ----------
+    support : sequence of float
+        :math:`N_i(j)`: of how many pulls each estimate is the mean, above 0.
+    delta : float
+        The chance, in (0, 1).
+
+    Returns
+    -------
+    ndarray of float64
+        The width for each; says nothing where it exceeds 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), section 5, Lemma 4.
+
+    Examples
+    --------
+    >>> estimate_width([100, 400], 0.05).round(3)
+    array([0.272, 0.136])
+    """
+    pulls = vector("support", support, Range(gt=0))
+    return np.asarray(np.sqrt(2.0 * math.log(2.0 / number("delta", delta, _OPEN_UNIT)) / pulls))

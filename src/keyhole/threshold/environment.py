@@ -1,0 +1,170 @@
+"""What the world shows and answers: a threshold, then the sample of the arm that was pulled."""
+
+import math
+from typing import ClassVar, Final, Protocol
+
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
+from keyhole.core.streams import Stream, seek, uniform
+from keyhole.core.world import World
+from keyhole.threshold.setting import SETTING
+
+DRAWN, STAGED, CYCLIC, LISTED = range(4)
+"""How thresholds come: independently, in stages, in permutations, or as listed."""
+
+# The chance that Lemma 4 leaves a miss, in the metric that counts misses.
+_MISS: Final = 0.05
+
+
+class _Played(Protocol):
+    pulls: IntArray
+    stage: IntArray
+    left: IntArray
+    block: IntArray
+    regret: FloatArray
+    reached: FloatArray
+
+
+class Arms(World):
+    """Arms with independent samples; a subclass says how one is drawn.
+
+    The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
+    arm, so that it yields the same sample whatever a policy did before. Thresholds draw from the
+    stretches of an arm beyond the last.
+    """
+
+    setting = SETTING
+    metrics: ClassVar[tuple[str, ...]] = (
+        "regret",
+        "wrong_best",
+        "settled_levels",
+        "reached_share",
+        "lemma_4_misses",
+    )
+    helpers: ClassVar[tuple[str, ...]] = ("draw",)
+
+    arms = whole()
+    levels = whole()
+    horizon = whole()
+    censored = whole()
+    survival = per("arms", "levels")
+    """P(X >= j) of each arm, level j at position j - 1."""
+    loss = per("arms", "levels")
+    """How far that is below the best arm's."""
+    order = whole()
+    """How thresholds come."""
+    rising = whole()
+    """Of stages: whether the levels rise."""
+    cumulated = per("levels")
+    """Of drawn thresholds: the chance of this level or a lower one."""
+    rounds = whole()
+    listed = counts("rounds")
+
+    class State:
+        """Pulls, regret, and how often the threshold was reached; where the order stands."""
+
+        pulls = counts("arms")
+        regret = per()
+        reached = per()
+        stage = counts()
+        """Stages that have begun."""
+        left = counts()
+        """Rounds left in the stage, or in the block."""
+        block = counts("levels")
+
+    def observe(e, s: _Played, t: int, rng: Stream) -> int:
+        """Return the threshold of the round."""
+        if e.order == DRAWN:
+            seek(rng, e.arms, t)
+            level = min(1 + exceeded(e.cumulated, uniform(rng)), e.levels)
+        elif e.order == STAGED:
+            # Counters, since dividing t by the length of a stage costs as much as a sample.
+            if s.left[0] == 0 and s.stage[0] < e.levels:
+                s.stage[0] += 1
+                s.left[0] = max(1, e.horizon // e.levels)
+            s.left[0] = max(0, s.left[0] - 1)
+            level = s.stage[0] if e.rising == 1 else e.levels + 1 - s.stage[0]
+        elif e.order == CYCLIC:
+            if s.left[0] == 0:
+                seek(rng, e.arms, t)
+                shuffle(rng, s.block)
+                s.left[0] = e.levels
+            s.left[0] -= 1
+            level = s.block[s.left[0]]
+        else:
+            level = e.listed[t - 1]
+        return int(level)
+
+    def respond(e, s: _Played, rng: Stream, threshold: int, arm: int, draw: Kernel) -> int:
+        """Return what is seen of the sample of the arm's next pull."""
+        seek(rng, arm, s.pulls[arm])
+        s.pulls[arm] += 1
+        s.regret[0] += e.loss[arm, threshold - 1]
+        value = draw(e, rng, arm)
+        if value < threshold:
+            return int(value)
+        s.reached[0] += 1.0
+        return int(threshold if e.censored == 1 else value)
+
+    def score(
+        e, s: _Played, t: int, best: IntArray, settled: IntArray, survival: FloatArray,
+        support: FloatArray, metrics: FloatArray,
+    ) -> None:  # fmt: skip
+        """Write the regret, and how good what the policy reports is."""
+        wrong, closed, estimates, misses = 0.0, 0.0, 0.0, 0.0
+        for j in range(e.levels):
+            wrong += e.loss[best[j], j] > 0.0
+            closed += settled[j]
+            for arm in range(e.arms):
+                if support[arm, j] > 0.0:
+                    width = math.sqrt(2.0 * math.log(2.0 / _MISS) / support[arm, j])
+                    estimates += 1.0
+                    misses += abs(survival[arm, j] - e.survival[arm, j]) >= width
+        metrics[0] = s.regret[0]
+        metrics[1] = wrong
+        metrics[2] = closed
+        metrics[3] = s.reached[0] / t
+        metrics[4] = misses / max(estimates, 1.0)
+
+
+class TabledArms(Arms):
+    """Samples that follow given survival functions."""
+
+    def draw(e, rng: Stream, arm: int) -> int:
+        """Return the highest level whose chance of being reached exceeds a uniform number."""
+        u = uniform(rng)
+        # Counting all is faster than stopping at the last: no branch to predict.
+        value = 0
+        for j in range(e.levels):
+            value += u < e.survival[arm, j]
+        return value
+
+
+class ReplayArms(Arms):
+    """Samples drawn with replacement from given ones."""
+
+    length = whole()
+    samples = counts("length")
+    """All samples, arm after arm."""
+    starts = counts("arms")
+    sizes = per("arms")
+
+    def draw(e, rng: Stream, arm: int) -> int:
+        """Return one of the arm's samples, each equally likely."""
+        return int(e.samples[e.starts[arm] + int(uniform(rng) * e.sizes[arm])])
+
+
+def exceeded(cumulated: FloatArray, u: float) -> int:
+    """Return how many entries of a rising vector `u` has reached."""
+    count = 0
+    for j in range(len(cumulated)):
+        count += u >= cumulated[j]
+    return count
+
+
+def shuffle(rng: Stream, block: IntArray) -> None:
+    """Fill a block with a random permutation of 1, 2, ... (Fisher and Yates)."""
+    for i in range(len(block)):
+        j = int(uniform(rng) * (i + 1))
+        block[i] = block[j]
+        block[j] = i + 1

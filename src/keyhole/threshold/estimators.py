@@ -1,0 +1,212 @@
+"""Survival functions from censored samples: the paper's estimator, and the classical one."""
+
+import math
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.memory import FloatArray, IntArray
+from keyhole.core.validate import Range, integer, number, vector
+from keyhole.threshold.setting import count
+
+_UNIT_OPEN = Range(gt=0, lt=1)
+
+
+class ModifiedKaplanMeier:
+    r"""The survival function of one arm, from pulls whose thresholds were chosen beforehand.
+
+    For each level j,
+
+    .. math:: \hat F(j) = \frac{D(j)}{N(j)}, \qquad D(j) = \sum_s 1[\min(X_s, c_s) \ge j], \qquad
+        N(j) = \sum_s 1[c_s \ge j]
+
+    the share of the pulls at thresholds of at least j that reached j. Since it is known of all of
+    them whether they did, it is a mean of independent terms, and as such unbiased. The policies of
+    this room count in the same way.
+
+    Parameters
+    ----------
+    thresholds : sequence of int, shape (n,)
+        The threshold of each pull, from 1 to `levels`.
+    values : sequence of int, shape (n,)
+        What was seen: the sample, or where it is hidden the threshold. A sample above its
+        threshold counts as the threshold.
+    levels : int
+        m, at least 1.
+
+    Attributes
+    ----------
+    reached, support : ndarray of float64, shape (levels,)
+        D and N.
+    survival : ndarray of float64, shape (levels,)
+        D / N, and 0 where N is 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; eq. (8) and Lemma 4.
+
+    Examples
+    --------
+    >>> estimate = ModifiedKaplanMeier(thresholds=[3, 2, 3, 1], values=[3, 0, 1, 1], levels=3)
+    >>> estimate.support, estimate.survival.round(2)
+    (array([4., 3., 2.]), array([0.75, 0.33, 0.5 ]))
+    """
+
+    def __init__(self, thresholds: ArrayLike, values: ArrayLike, levels: int) -> None:
+        m = integer("levels", levels, Range(ge=1))
+        cuts = whole_numbers("thresholds", thresholds, Range(ge=1, le=m))
+        seen = whole_numbers("values", values, Range(ge=0, le=m))
+        if len(cuts) != len(seen):
+            raise ValueError(
+                f"values must have one entry for each threshold, {len(cuts)}; got {len(seen)}"
+            )
+        tally: Any = SimpleNamespace(reached=np.zeros((1, m)), tried=np.zeros((1, m)))
+        for threshold, value in zip(cuts, seen, strict=True):
+            count(tally, 0, int(threshold), int(value))
+        self.reached: FloatArray = tally.reached[0]
+        self.support: FloatArray = tally.tried[0]
+        self.survival: FloatArray = self.reached / np.maximum(self.support, 1.0)
+
+    def width(self, delta: float) -> FloatArray:
+        r"""Return how far the estimates may be off, except with probability `delta` each.
+
+        Parameters
+        ----------
+        delta : float
+            In (0, 1).
+
+        Returns
+        -------
+        ndarray of float64, shape (levels,)
+            :math:`\sqrt{2 \ln(2 / \delta) / N(j)}` (Lemma 4); infinite where N is 0.
+
+        Examples
+        --------
+        >>> estimate = ModifiedKaplanMeier(thresholds=[2] * 100, values=[1] * 100, levels=2)
+        >>> estimate.width(0.05).round(3)
+        array([0.272, 0.272])
+        """
+        log = math.log(2.0 / number("delta", delta, _UNIT_OPEN))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.sqrt(2.0 * log / self.support))
+
+
+@dataclass(frozen=True, eq=False)
+class KaplanMeier:
+    r"""The product-limit estimate of a survival function from right-censored durations.
+
+    .. math:: \hat S(t) = \prod_{t_k \le t} \Big( 1 - \frac{d_k}{n_k} \Big)
+
+    over the distinct times :math:`t_k` of events, with :math:`d_k` events at :math:`t_k` among
+    :math:`n_k` that had lasted until then. It needs no thresholds, and assumes that censoring does
+    not depend on what is censored.
+
+    Parameters
+    ----------
+    durations : sequence of float, shape (n,)
+        How long each was observed, at least 0.
+    events : sequence of bool, shape (n,)
+        Whether it ended then, rather than being lost from sight (censored).
+
+    Attributes
+    ----------
+    times : ndarray of float64, shape (k,)
+        The distinct durations with an event, rising.
+    at_risk, deaths : ndarray of float64, shape (k,)
+        :math:`n_k` and :math:`d_k`.
+    survival : ndarray of float64, shape (k,)
+        :math:`\hat S(t_k)`, the chance to last longer than :math:`t_k`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Kaplan and Meier (1958), "Nonparametric Estimation from Incomplete Observations", JASA 53.
+    Greenwood (1926), for the variance.
+
+    Examples
+    --------
+    >>> estimate = KaplanMeier(durations=[3, 5, 5, 8], events=[True, True, False, True])
+    >>> estimate.times, estimate.survival
+    (array([3., 5., 8.]), array([0.75, 0.5 , 0.  ]))
+    >>> estimate.at(6), estimate.median
+    (0.5, 5.0)
+    """
+
+    durations: ArrayLike
+    events: ArrayLike
+    times: FloatArray = field(init=False)
+    at_risk: FloatArray = field(init=False)
+    deaths: FloatArray = field(init=False)
+    survival: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check the observations, and count."""
+        durations = vector("durations", self.durations, Range(ge=0))
+        flags = [int(e) if isinstance(e, bool | np.bool_) else e for e in np.asarray(self.events)]
+        events = vector("events", flags, Range(ge=0, le=1))
+        if len(events) != len(durations):
+            raise ValueError(
+                f"events must have one entry for each duration, {len(durations)}; got {len(events)}"
+            )
+        for i, event in enumerate(events):
+            if event not in (0.0, 1.0):
+                raise ValueError(f"events[{i}] must be True or False, got {event:g}")
+        ended = events == 1.0
+        times, deaths = np.unique(durations[ended], return_counts=True)
+        at_risk = len(durations) - np.searchsorted(np.sort(durations), times, side="left")
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "deaths", deaths.astype(float))
+        object.__setattr__(self, "at_risk", at_risk.astype(float))
+        object.__setattr__(self, "survival", np.cumprod(1.0 - deaths / at_risk))
+
+    def at(self, time: float) -> float:
+        """Return the estimated chance to last longer than a time.
+
+        Parameters
+        ----------
+        time : float
+            At least 0, in the unit of the durations.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+        place = int(np.searchsorted(self.times, number("time", time, Range(ge=0)), side="right"))
+        return float(self.survival[place - 1]) if place else 1.0
+
+    @property
+    def variance(self) -> FloatArray:
+        """Greenwood's estimate of the variance of `survival`, shape (k,); 0 where that is 0."""
+        left = self.at_risk * (self.at_risk - self.deaths)
+        terms = np.divide(self.deaths, left, out=np.zeros_like(left), where=left > 0)
+        return np.asarray(self.survival**2 * np.cumsum(terms))
+
+    @property
+    def median(self) -> float:
+        """The first time by which half have ended; infinite if fewer ever do."""
+        half = np.flatnonzero(self.survival <= 0.5)
+        return float(self.times[half[0]]) if len(half) else math.inf
+
+
+def whole_numbers(name: str, values: ArrayLike, allowed: Range) -> IntArray:
+    """Return a vector of whole numbers; refuse others by name."""
+    checked = vector(name, values, allowed)
+    uneven = np.flatnonzero(checked != np.floor(checked))
+    if len(uneven):
+        i = int(uneven[0])
+        raise ValueError(f"{name}[{i}] must be a whole number, got {checked[i]:g}")
+    return checked.astype(np.int64)

@@ -1,0 +1,151 @@
+"""A threshold policy at work: ask for an arm, given a threshold; tell what was seen."""
+
+from typing import Final
+
+from keyhole.core.learner import Learner as CoreLearner
+from keyhole.core.memory import FloatArray, IntArray
+from keyhole.core.validate import Range, integer
+
+FEEDBACK: Final = ("uncensored", "censored")
+"""What is seen of a sample, in the order of the fact `censored`: all of it, or less."""
+
+_SHOWN: Final = 6
+
+
+class Learner(CoreLearner):
+    """Decides which arm to pull for a threshold, and which arm is best at each level.
+
+    Made by a policy: ``DKWUCB().learner(arms=3, levels=10, feedback="uncensored", horizon=500)``.
+
+    Examples
+    --------
+    >>> from keyhole.threshold import KaplanMeierUCB
+    >>> learner = KaplanMeierUCB().learner(arms=2, levels=3, feedback="censored", horizon=100)
+    >>> learner.ask(threshold=2)
+    0
+    >>> learner.tell(censored=True)  # it reached level 2; how much more, nobody knows
+    >>> learner.ask(threshold=3)  # nothing is known of arm 0 at level 3
+    0
+    >>> learner.tell(1)
+    >>> learner
+    KaplanMeierUCB() after 2 rounds, 2 arms, levels 3, censored feedback, horizon 100
+      arm 0: level 1 2 of 2, level 2 1 of 2, level 3 0 of 1
+      arm 1: level 1 0 of 0, level 2 0 of 0, level 3 0 of 0
+    """
+
+    def ask(self, *, threshold: int) -> int:
+        """Return the arm to pull, now that the threshold is known.
+
+        Parameters
+        ----------
+        threshold : int
+            From 1 to the number of levels.
+
+        Returns
+        -------
+        int
+            From 0. Asking again with the same threshold before `tell` gives the same arm.
+
+        Raises
+        ------
+        RuntimeError
+            If a decision at another threshold is waiting for its feedback.
+        TypeError, ValueError
+            If the threshold is not allowed, or the policy cannot go on with it. Nothing changes
+            then; ask again.
+        """
+        level = integer("threshold", threshold, Range(ge=1, le=self.facts["levels"]))
+        if self._pending and level != self._context["threshold"].item():
+            raise RuntimeError(
+                f"tell must come first: the decision at threshold "
+                f"{self._context['threshold'].item()} is waiting for its feedback"
+            )
+        self._context["threshold"][()] = level
+        self._ask()
+        arm: int = self._decision["arm"].item()
+        return arm
+
+    def tell(self, value: int | None = None, *, censored: bool = False) -> None:
+        """Report what was seen of the sample of the arm last asked for.
+
+        Parameters
+        ----------
+        value : int, optional
+            The sample, from 0 to the number of levels; with censored feedback only a sample below
+            the threshold can be seen.
+        censored : bool, default False
+            True, in place of a value, if the sample reached the threshold and is hidden.
+
+        Raises
+        ------
+        RuntimeError
+            If no arm has been asked for since the last `tell`.
+        TypeError, ValueError
+            If what is told could not have been seen. Nothing changes then; tell again.
+        """
+        self._expect_feedback()
+        self._feedback["value"][()] = self._seen(value, censored)
+        self._tell()
+
+    def _seen(self, value: int | None, censored: bool) -> int:
+        threshold: int = self._context["threshold"].item()
+        if not isinstance(censored, bool):
+            raise TypeError(f"censored must be True or False, got {censored!r}")
+        if (value is None) != censored:
+            raise TypeError(
+                f"exactly one of value and censored=True must be told, got value {value!r} and "
+                f"censored {censored}"
+            )
+        if not self.facts["censored"]:
+            if censored:
+                raise ValueError("censored must be False where feedback is uncensored, got True")
+            return integer("value", value, Range(ge=0, le=self.facts["levels"]))
+        if censored:
+            return threshold
+        level = integer("value", value, Range(ge=0, le=self.facts["levels"]))
+        if level >= threshold:
+            raise ValueError(
+                f"value must be below the threshold {threshold}, since a sample that reaches it "
+                f"is censored; got {level} (tell censored=True)"
+            )
+        return level
+
+    def _known(self) -> list[str]:
+        known = dict(zip(self.facts, super()._known(), strict=True))
+        return list((known | {"censored": f"{FEEDBACK[self.facts['censored']]} feedback"}).values())
+
+    def recommend(self) -> IntArray:
+        """Return the arm that looks best at each level.
+
+        Returns
+        -------
+        ndarray of int64, shape (levels,)
+            Arms from 0; that of threshold c is at position c - 1.
+        """
+        return self._recommend()["best"]
+
+    def estimates(self) -> tuple[FloatArray, FloatArray]:
+        """Return what is known of the survival functions.
+
+        Returns
+        -------
+        survival : ndarray of float64, shape (arms, levels)
+            The estimated chance that a sample of the arm reaches the level (level j at position
+            j - 1); 0 where nothing is known.
+        support : ndarray of float64, shape (arms, levels)
+            The number of pulls that it is the mean of.
+        """
+        report = self._recommend()
+        return report["survival"], report["support"]
+
+    def _learnt(self) -> list[str]:
+        survival, support = self.estimates()
+        lines = []
+        for arm, (chances, pulls) in enumerate(zip(survival, support, strict=True)):
+            shown = [
+                f"level {j} {chance * n:.0f} of {n:.0f}"
+                for j, (chance, n) in enumerate(zip(chances, pulls, strict=True), start=1)
+            ]
+            more = f", ... and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+            lines.append(f"arm {arm}: {', '.join(shown[:_SHOWN])}{more}")
+        return lines

@@ -1,0 +1,73 @@
+"""DKWUCB that need not know the horizon."""
+
+import math
+
+from keyhole.core.policy import parameter
+from keyhole.threshold.index import IndexPolicy
+from keyhole.threshold.setting import count
+
+
+class AnytimeDKWUCB(IndexPolicy):
+    r"""Pull the arm whose survival function could be highest, by now.
+
+    `DKWUCB` for those who do not know how many rounds there will be. For uncensored feedback.
+
+    After one pull of each arm, pull in round t
+
+    .. math:: \arg\max_i \; \hat F_i(c_t)
+        + \sqrt{\frac{\ln t + c \ln \ln t}{2 N_i}}
+
+    with :math:`N_i` the pulls of arm i, at whatever thresholds, and :math:`\hat F_i(c)` the share
+    of its samples that are at least c.
+
+    Parameters
+    ----------
+    c : float, default 0
+        Weight of ln ln t, at least 0. Theory for such indices uses 3, practice 0.
+
+    Notes
+    -----
+    Setting: threshold bandit; anytime.
+
+    Feedback: the sample of the arm pulled (uncensored).
+
+    Randomness: none.
+
+    Cost per round: two logarithms, O(K) square roots, and O(m) to count a sample.
+
+    Departures from the paper: the paper has no anytime policy; ln t + c ln ln t stands where
+    DKWUCB has ln(2 / delta), which depends on the horizon. Where ln t is below 1, ln ln t counts
+    as 0.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; section 4, DKWUCB, for all but the width.
+
+    Examples
+    --------
+    >>> learner = AnytimeDKWUCB().learner(arms=2, levels=3, feedback="uncensored")
+    >>> learner.ask(threshold=3), learner.tell(1)
+    (0, None)
+    >>> learner.ask(threshold=1)
+    1
+    """
+
+    works_with = ("uncensored",)
+
+    c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
+
+    def index(p, t: int, tried: float, reached: float) -> float:
+        """Return the estimate and its width."""
+        share = 1.0 / tried
+        return reached * share + math.sqrt(0.5 * growing_log(t, p.c) * share)
+
+    def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
+        """Count the sample, which tells about all levels."""
+        count(s, arm, p.levels, value)
+
+
+def growing_log(t: int, c: float) -> float:
+    """Return ln t + c ln ln t, the second part at least 0."""
+    log = math.log(t)
+    return log + c * math.log(max(log, 1.0))

@@ -1,0 +1,64 @@
+"""OPTIM that need not know the horizon."""
+
+import math
+from typing import ClassVar
+
+from keyhole.core.policy import parameter
+from keyhole.threshold.policies.anytime_dkwucb import growing_log
+from keyhole.threshold.policies.optim import OPTIM
+
+
+class AnytimeOPTIM(OPTIM):
+    r"""Pull the arm that could be best by now, while thresholds never rise.
+
+    `OPTIM` for those who do not know how many rounds there will be. For censored feedback.
+
+    After one pull of each arm, pull in round t
+
+    .. math:: \arg\max_i \; \hat F_i(c_t)
+        + \sqrt{\frac{2 (\ln t + c \ln \ln t)}{N_i}}
+
+    with :math:`N_i` the pulls of arm i, all at thresholds of at least :math:`c_t`, and
+    :math:`\hat F_i(c)` the share of them that reached c.
+
+    Parameters
+    ----------
+    c : float, default 0
+        Weight of ln ln t, at least 0. Theory for such indices uses 3, practice 0.
+
+    Notes
+    -----
+    Setting: threshold bandit; anytime; thresholds must not rise.
+
+    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
+    more.
+
+    Randomness: none.
+
+    Cost per round: two logarithms, O(K) square roots, and O(c) to count what is seen.
+
+    Departures from the paper: the paper has no anytime policy; ln t + c ln ln t stands where OPTIM
+    has ln(2 / delta), which depends on the horizon. Where ln t is below 1, ln ln t counts as 0.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; section 5.1, OPTIM, for all but the width.
+
+    Examples
+    --------
+    >>> learner = AnytimeOPTIM().learner(arms=2, levels=3, feedback="censored")
+    >>> learner.ask(threshold=2), learner.tell(censored=True)
+    (0, None)
+    >>> learner.ask(threshold=1)
+    1
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
+
+    def index(p, t: int, tried: float, reached: float) -> float:
+        """Return the estimate and its width."""
+        share = 1.0 / tried
+        return reached * share + math.sqrt(2.0 * growing_log(t, p.c) * share)

@@ -1,0 +1,61 @@
+"""Upper confidence bounds from the modified Kaplan-Meier estimator."""
+
+import math
+from typing import ClassVar
+
+from keyhole.threshold.index import IndexPolicy
+from keyhole.threshold.policies.dkwucb import log_term
+
+
+class KaplanMeierUCB(IndexPolicy):
+    r"""Pull the arm whose estimate from censored samples could be highest at the threshold.
+
+    The choice for censored feedback when thresholds come in any order: a pull at a high threshold
+    also tells about lower ones. The paper proves no bound for it. If thresholds never rise it is
+    `OPTIM`, which has one.
+
+    Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
+
+    .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{2 \ln(2 / \delta)}{N_i(c_t)}},
+        \qquad \delta = \tfrac12 T^{-2}
+
+    with :math:`N_i(c)` the pulls of arm i at thresholds of at least c, and :math:`\hat F_i(c)` the
+    share of them that reached c.
+
+    Notes
+    -----
+    Setting: threshold bandit; needs the horizon.
+
+    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
+    more: what a sample tells beyond the threshold is left unused, since it would bias the estimate.
+
+    Randomness: none.
+
+    Cost per round: O(K) square roots, and O(c) to count what is seen.
+
+    Departures from the paper: it is not in the paper, which has the estimator and, for thresholds
+    that never rise, the index; :math:`N_i(c_t)` here stands for :math:`N_i` there. Arms of which
+    nothing is known at the threshold come first, the lowest first; ties go to the lowest arm.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; eq. (8) for the estimator, Lemma 4 for the width, section 5.1 (OPTIM) for the index.
+
+    Examples
+    --------
+    >>> learner = KaplanMeierUCB().learner(arms=2, levels=3, feedback="censored", horizon=100)
+    >>> learner.ask(threshold=3), learner.tell(1)
+    (0, None)
+    >>> learner.ask(threshold=2), learner.tell(censored=True)
+    (1, None)
+    >>> learner.ask(threshold=2)  # arm 1 has reached level 2, arm 0 has not
+    1
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("horizon",)
+
+    def index(p, t: int, tried: float, reached: float) -> float:
+        """Return the estimate and its width."""
+        share = 1.0 / tried
+        return reached * share + math.sqrt(2.0 * log_term(p.horizon) * share)

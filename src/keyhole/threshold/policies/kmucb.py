@@ -1,0 +1,134 @@
+"""Censored feedback while thresholds come in permutations: level after level is settled."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.threshold.setting import Policy, count, estimate, leader
+
+
+class KMUCB(Policy):
+    r"""Try all arms evenly, and settle one level after another, from the lowest up.
+
+    For censored feedback when every block of m rounds has each threshold once. Its guarantee is
+    for long runs: with gaps of 0.1 to 0.3 a level takes hundreds of epochs of K m rounds, and
+    `KaplanMeierUCB` does better in practice.
+
+    Epoch k has K m rounds, in which each threshold comes K times. At a threshold below the current
+    level j, pull the arm that is left there; at the others, pull arms 1 to K in turn. At the end
+    of the epoch, with :math:`i^* = \arg\max_i \hat F_i(j)`, if for all other arms
+
+    .. math:: \hat F_{i^*}(j) - \hat F_i(j) \ge \sqrt{\frac{16 \ln(T k)}{(m - j + 1) k}}
+
+    then only :math:`i^*` is left at level j, and the current level is j + 1.
+    :math:`\hat F_i(j)` is the share of the pulls of arm i at thresholds of at least j that reached
+    j.
+
+    Notes
+    -----
+    Setting: threshold bandit; needs the horizon; every block of m rounds must have each threshold
+    once, and each level a best arm of its own.
+
+    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
+    more.
+
+    Randomness: none.
+
+    Cost per round: O(1), and O(c) to count what is seen.
+
+    Departures from the paper: none. Readings: the estimates include all rounds of the epoch (the
+    sum as printed would drop one); one level at most is settled in an epoch; after the last whole
+    epoch the same rule goes on. Ties, open in the paper, go to the lowest arm. Where two arms are
+    best at a level, it is never settled, nor is any above it.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; section 5.2, Algorithm 1, with eq. (8).
+
+    Examples
+    --------
+    >>> learner = KMUCB().learner(arms=2, levels=2, feedback="censored", horizon=100)
+    >>> asked = []
+    >>> for threshold in (2, 1, 1, 2):
+    ...     asked.append(learner.ask(threshold=threshold))
+    ...     learner.tell(0)
+    >>> asked  # both arms once at each threshold
+    [0, 0, 1, 1]
+    """
+
+    needs = ("horizon",)
+    requires = "each threshold once in every block of as many rounds as there are levels"
+
+    class State:
+        """What is known at each level; where in block and epoch the policy is; what is settled."""
+
+        reached = per("arms", "levels")
+        tried = per("arms", "levels")
+        level = counts()
+        """How many levels are settled: the current one is the next."""
+        kept = counts("levels")
+        """The arm that is left at a settled level."""
+        epoch = counts()
+        """How many epochs are over."""
+        round = counts()
+        """Rounds of the epoch."""
+        seen = counts("levels")
+        """How often each threshold has come in the epoch."""
+
+    def select(p, s: State, threshold: int) -> int:
+        """Return the arm whose turn it is; none if the threshold came in this block already."""
+        if s.seen[threshold - 1] > s.round[0] // p.levels:
+            return -1
+        if threshold <= s.level[0]:
+            return int(s.kept[threshold - 1])
+        return int(s.seen[threshold - 1])
+
+    def update(p, s: State, threshold: int, arm: int, value: int) -> None:
+        """Count what the pull tells; at the end of an epoch, see whether a level is settled."""
+        count(s, arm, threshold, value)
+        s.seen[threshold - 1] += 1
+        s.round[0] += 1
+        if s.round[0] == p.arms * p.levels:
+            s.round[0] = 0
+            s.epoch[0] += 1
+            for j in range(p.levels):
+                s.seen[j] = 0
+            if s.level[0] < p.levels:
+                settle(p, s)
+
+    def recommend(  # type: ignore[override]
+        p, s: State, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray
+    ) -> None:
+        """Report what is settled, and the estimates."""
+        for level in range(1, p.levels + 1):
+            closed = level <= s.level[0]
+            settled[level - 1] = closed
+            best[level - 1] = s.kept[level - 1] if closed else leader(s, level)
+            for arm in range(p.arms):
+                support[arm, level - 1] = s.tried[arm, level - 1]
+                survival[arm, level - 1] = estimate(s, level, arm)
+
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning if some level has several best arms."""
+        ties = [] if problem is None else problem.ties
+        if len(ties) == 0:
+            return ""
+        return (
+            f"{self} never gets beyond level {ties[0]}, at which several arms are the best; "
+            "it needs a best arm of its own at every level"
+        )
+
+
+def settle(p: KMUCB, s: KMUCB.State) -> None:
+    """Settle the current level if all other arms are far enough below the best."""
+    level, k = s.level[0] + 1, s.epoch[0]
+    best = leader(s, level)
+    width = math.sqrt(16.0 * math.log(p.horizon * k) / ((p.levels - level + 1) * k))
+    least = estimate(s, level, best) - width
+    for arm in range(p.arms):
+        if arm != best and estimate(s, level, arm) > least:
+            return
+    s.kept[level - 1] = best
+    s.level[0] = level

@@ -1,0 +1,74 @@
+"""Censored feedback while thresholds never rise."""
+
+from keyhole.core.link import Kernel
+from keyhole.core.memory import counts
+from keyhole.threshold.index import largest
+from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
+from keyhole.threshold.setting import count
+
+
+class OPTIM(KaplanMeierUCB):
+    r"""Pull the arm that could be best, while thresholds never rise.
+
+    With censored feedback and thresholds that never rise nothing is lost: what was learnt at high
+    thresholds holds for all that come. For thresholds in any order see `KaplanMeierUCB`, which
+    takes the same decisions here; this policy refuses a threshold that rises.
+
+    After one pull of each arm, pull
+
+    .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{2 \ln(2 / \delta)}{N_i}},
+        \qquad \delta = \tfrac12 T^{-2}
+
+    with :math:`N_i` the pulls of arm i, all at thresholds of at least :math:`c_t`, and
+    :math:`\hat F_i(c)` the share of them that reached c.
+
+    Notes
+    -----
+    Setting: threshold bandit; needs the horizon; thresholds must not rise.
+
+    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
+    more.
+
+    Randomness: none.
+
+    Cost per round: O(K) square roots, and O(c) to count what is seen.
+
+    Departures from the paper: none. Two readings: the paper gives an arm without pulls the width 1;
+    here such arms come first, the lowest first. Ties, open in the paper, go to the lowest arm.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; section 5.1, OPTIM, with eq. (8) and Lemma 4.
+
+    Examples
+    --------
+    >>> learner = OPTIM().learner(arms=2, levels=3, feedback="censored", horizon=100)
+    >>> learner.ask(threshold=2), learner.tell(censored=True)
+    (0, None)
+    >>> learner.ask(threshold=3)
+    Traceback (most recent call last):
+    ValueError: OPTIM() needs thresholds that never rise: not so in round 2
+    """
+
+    requires = "thresholds that never rise"
+
+    class State(KaplanMeierUCB.State):
+        """What is known at each level, and the threshold of the last round, 0 before it."""
+
+        last = counts()
+
+    def select(  # type: ignore[override]
+        p, s: State, t: int, threshold: int, index: Kernel
+    ) -> int:
+        """Return the arm with the largest index; none if the threshold rises."""
+        if 0 < s.last[0] < threshold:
+            return -1
+        return largest(p, s, t, threshold, index)
+
+    def update(  # type: ignore[override]
+        p, s: State, threshold: int, arm: int, value: int
+    ) -> None:
+        """Count what the pull tells, and remember the threshold."""
+        s.last[0] = threshold
+        count(s, arm, threshold, value)

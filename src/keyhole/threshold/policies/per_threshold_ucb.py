@@ -1,0 +1,74 @@
+"""A bandit for each threshold."""
+
+import math
+
+from keyhole.core.link import Kernel
+from keyhole.core.memory import counts
+from keyhole.threshold.index import IndexPolicy, largest
+
+
+class PerThresholdUCB(IndexPolicy):
+    r"""Play a bandit of its own at each threshold, with UCB1.
+
+    The naive baseline: what is learnt at one threshold is not used at any other. Any policy for
+    threshold bandits should beat it.
+
+    At a threshold seen for the n-th time, after one pull of each arm there, pull
+
+    .. math:: \arg\max_i \; \hat\mu_i + \sqrt{\frac{2 \ln (n - 1)}{n_i}}
+
+    with :math:`n_i` the pulls of arm i at this threshold and :math:`\hat\mu_i` the share of them
+    that reached it.
+
+    Notes
+    -----
+    Setting: threshold bandit; anytime.
+
+    Feedback: whether the sample of the arm pulled reached the threshold.
+
+    Randomness: none.
+
+    Cost per round: one logarithm and O(K) square roots.
+
+    Departures from the paper: none; the paper names such a baseline without details. Ties go to the
+    lowest arm.
+
+    References
+    ----------
+    Auer, Cesa-Bianchi and Fischer (2002), "Finite-time Analysis of the Multiarmed Bandit Problem",
+    Machine Learning 47; Figure 1, UCB1.
+
+    Examples
+    --------
+    >>> learner = PerThresholdUCB().learner(arms=2, levels=3, feedback="censored")
+    >>> asked = []
+    >>> for threshold in (3, 2, 3, 3):
+    ...     asked.append(learner.ask(threshold=threshold))
+    ...     learner.tell(0)
+    >>> asked
+    [0, 0, 1, 0]
+    """
+
+    class State(IndexPolicy.State):
+        """Pulls at each threshold, how many reached it, and the rounds with each threshold."""
+
+        rounds = counts("levels")
+
+    def index(p, t: int, tried: float, reached: float) -> float:
+        """Return the mean and its width."""
+        share = 1.0 / tried
+        return reached * share + math.sqrt(2.0 * math.log(t) * share)
+
+    def select(  # type: ignore[override]
+        p, s: State, threshold: int, index: Kernel
+    ) -> int:
+        """Return the arm with the largest index at this threshold."""
+        return largest(p, s, s.rounds[threshold - 1], threshold, index)
+
+    def update(  # type: ignore[override]
+        p, s: State, threshold: int, arm: int, value: int
+    ) -> None:
+        """Count the pull at this threshold."""
+        s.rounds[threshold - 1] += 1
+        s.tried[arm, threshold - 1] += 1.0
+        s.reached[arm, threshold - 1] += value >= threshold

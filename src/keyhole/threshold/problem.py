@@ -1,0 +1,271 @@
+"""The instance: arms, the laws of their samples, the feedback, and the order of the thresholds."""
+
+from collections.abc import Sequence
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.memory import FloatArray, IntArray
+from keyhole.core.setting import Setting
+from keyhole.core.validate import Range, choice, integer, vector
+from keyhole.core.world import World
+from keyhole.threshold.environment import Arms, ReplayArms, TabledArms
+from keyhole.threshold.learner import FEEDBACK
+from keyhole.threshold.orders import Order, order_of
+from keyhole.threshold.setting import SETTING
+
+_UNIT: Final = Range(ge=0, le=1)
+_CLOSE: Final = 1e-9
+
+
+class Problem:
+    r"""Arms whose samples are levels from 0 to m, worth 1 where they reach the threshold.
+
+    The metrics of `keyhole.simulate` are ``regret``, the sum over rounds of
+    :math:`\max_i F_i(c_t) - F_{I_t}(c_t)` (Abernethy et al. 2016, section 3); ``wrong_best``, the
+    number of levels at which the arm that the policy takes for the best is not; for policies that
+    settle levels for good ``settled_levels``, how many; ``reached_share``, the share of rounds in
+    which the sample reached the threshold; and ``lemma_4_misses``, the share of the policy's
+    estimates of :math:`F_i(j)` that are off by at least the width of Lemma 4 at 5 %.
+
+    Parameters
+    ----------
+    survival : sequence of sequences of float, shape (arms, levels)
+        For each arm the chances that a sample reaches level 1, 2, ..., m: falling, in [0, 1]. The
+        first may be below 1.
+    feedback : {"uncensored", "censored"}
+        Whether a sample is seen in any case, or only if it is below the threshold.
+    order : Order, str or mapping, default "iid"
+        How thresholds come: see `keyhole.threshold.orders`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Examples
+    --------
+    >>> problem = Problem(
+    ...     [[0.9, 0.5, 0.2], [0.7, 0.6, 0.4]], feedback="censored", order="cyclic"
+    ... )
+    >>> problem.best
+    array([0, 1, 1])
+    >>> problem.gaps
+    array([[0. , 0.1, 0.2],
+           [0.2, 0. , 0. ]])
+    """
+
+    def __init__(
+        self,
+        survival: Sequence[ArrayLike] | ArrayLike,
+        *,
+        feedback: str,
+        order: Order | str | dict[str, Any] = "iid",
+    ) -> None:
+        self.survival: FloatArray = _checked(_matrix("survival", survival))
+        self.feedback = choice("feedback", feedback, FEEDBACK)
+        self.order = order_of(order)
+        self._world: type[Arms] = TabledArms
+        self._law_values: dict[str, Any] = {}
+        self._order_values = self.order.truth(self.levels)
+
+    @classmethod
+    def from_mass(
+        cls,
+        mass: Sequence[ArrayLike] | ArrayLike,
+        *,
+        feedback: str,
+        order: Order | str | dict[str, Any] = "iid",
+    ) -> Self:
+        """Make a problem from the chances of each level.
+
+        Parameters
+        ----------
+        mass : sequence of sequences of float, shape (arms, levels + 1)
+            For each arm the chances of the levels 0, 1, ..., m, summing to 1.
+        feedback : {"uncensored", "censored"}
+            Whether a sample is seen in any case, or only if it is below the threshold.
+        order : Order, str or mapping, default "iid"
+            How thresholds come: see `keyhole.threshold.orders`.
+
+        Returns
+        -------
+        Problem
+            The problem.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is not allowed.
+
+        Examples
+        --------
+        >>> Problem.from_mass([[0.25, 0.25, 0.5]], feedback="censored").survival
+        array([[0.75, 0.5 ]])
+        """
+        chances = _matrix("mass", mass)
+        if chances.shape[1] < 2:
+            raise ValueError(f"mass must have at least the levels 0 and 1, got {chances.shape[1]}")
+        for i, row in enumerate(chances):
+            if abs(row.sum() - 1.0) > _CLOSE:
+                raise ValueError(f"mass[{i}] must sum to 1, got {row.sum():g}")
+        survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
+        return cls(np.minimum(survival, 1.0), feedback=feedback, order=order)
+
+    @classmethod
+    def replay(
+        cls,
+        samples: Sequence[ArrayLike],
+        levels: int,
+        *,
+        feedback: str,
+        order: Order | str | dict[str, Any] = "iid",
+    ) -> Self:
+        """Make a problem whose arms give back recorded samples, drawn with replacement.
+
+        Parameters
+        ----------
+        samples : sequence of sequences of int
+            The recorded samples of each arm, from 0 to `levels`; at least one each.
+        levels : int
+            m, the number of levels, at least 1.
+        feedback : {"uncensored", "censored"}
+            Whether a sample is seen in any case, or only if it is below the threshold.
+        order : Order, str or mapping, default "iid"
+            How thresholds come: see `keyhole.threshold.orders`.
+
+        Returns
+        -------
+        Problem
+            The problem; its survival functions are exact.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is not allowed.
+
+        Examples
+        --------
+        >>> Problem.replay([[0, 1, 2, 2], [1, 1]], 2, feedback="uncensored").survival
+        array([[0.75, 0.5 ],
+               [1.  , 0.  ]])
+        """
+        m = integer("levels", levels, Range(ge=1))
+        if isinstance(samples, str) or len(samples) == 0:
+            raise ValueError("samples must have at least one arm, got none")
+        arms = [vector(f"samples[{i}]", s, Range(ge=0, le=m)) for i, s in enumerate(samples)]
+        for i, values in enumerate(arms):
+            uneven = np.flatnonzero(values != np.floor(values))
+            if len(uneven):
+                n = int(uneven[0])
+                raise ValueError(f"samples[{i}][{n}] must be a whole number, got {values[n]:g}")
+        steps = np.arange(1, m + 1)
+        survival = [(values[:, None] >= steps).mean(axis=0) for values in arms]
+        problem = cls(survival, feedback=feedback, order=order)
+        sizes = np.array([len(values) for values in arms])
+        problem._world = ReplayArms
+        problem._law_values = {
+            "length": int(sizes.sum()),
+            "samples": np.concatenate(arms).astype(np.int64),
+            "starts": np.cumsum(sizes) - sizes,
+            "sizes": sizes,
+        }
+        return problem
+
+    def __repr__(self) -> str:
+        """Return the sizes, the feedback and the order."""
+        return (
+            f"Problem({self.arms} arms, {self.levels} levels, {self.feedback} feedback, "
+            f"order={self.order})"
+        )
+
+    @property
+    def setting(self) -> Setting:
+        """The threshold bandit."""
+        return SETTING
+
+    @property
+    def arms(self) -> int:
+        """How many arms."""
+        return len(self.survival)
+
+    @property
+    def levels(self) -> int:
+        """How many levels."""
+        return int(self.survival.shape[1])
+
+    @property
+    def censored(self) -> int:
+        """Whether a sample is hidden that reaches the threshold, 0 or 1."""
+        return FEEDBACK.index(self.feedback)
+
+    @property
+    def best(self) -> IntArray:
+        """The best arm at each level, the lowest of equals, shape (levels,)."""
+        return np.asarray(np.argmax(self.survival, axis=0))
+
+    @property
+    def gaps(self) -> FloatArray:
+        """How far each arm is below the best at each level, shape (arms, levels)."""
+        return np.asarray(self.survival.max(axis=0) - self.survival)
+
+    @property
+    def ties(self) -> IntArray:
+        """The levels, from 1, at which several arms are the best."""
+        return 1 + np.flatnonzero((self.gaps == 0.0).sum(axis=0) > 1)
+
+    @property
+    def rounds(self) -> int | None:
+        """How many rounds there are at most; None for any number."""
+        return self.order.rounds
+
+    @property
+    def world(self) -> type[World]:
+        """The compiled side of the arms."""
+        return self._world
+
+    def resized(self, arms: int) -> "Problem":
+        """Return a problem of `arms` arms with the same survival functions, over and over."""
+        survival = self.survival[np.arange(arms) % self.arms]
+        return Problem(survival, feedback=self.feedback, order=self.order)
+
+    def truth(self) -> dict[str, Any]:
+        """Return what the world reads; no policy sees it."""
+        return {
+            "arms": self.arms,
+            "levels": self.levels,
+            "censored": self.censored,
+            "survival": self.survival,
+            "loss": self.gaps,
+            **self._order_values,
+            **self._law_values,
+        }
+
+    def fact(self, name: str) -> Any:
+        """Return what a policy may be told under this name."""
+        return getattr(self, name)
+
+
+def _matrix(name: str, values: Any) -> FloatArray:
+    if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
+        raise ValueError(f"{name} must have at least one arm, got {values!r}")
+    rows = [vector(f"{name}[{i}]", row, _UNIT) for i, row in enumerate(values)]
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"{name}[{i}] must have as many levels as {name}[0], {len(rows[0])}; got {len(row)}"
+            )
+    return np.array(rows)
+
+
+def _checked(survival: FloatArray) -> FloatArray:
+    """Return survival functions; refuse any that rises."""
+    for i, row in enumerate(survival):
+        rising = np.flatnonzero(np.diff(row) > 0)
+        if len(rising):
+            j = int(rising[0])
+            raise ValueError(
+                f"survival[{i}] must not rise, got {row[j + 1]:g} at level {j + 2} after {row[j]:g}"
+            )
+    return survival

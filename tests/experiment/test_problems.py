@@ -1,0 +1,150 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from keyhole.experiment import Spec, run
+from keyhole.experiment.problems import SOURCES, make_problem
+from keyhole.experiment.rooms import policies_of
+from keyhole.experiment.sources import Source, documented
+from keyhole.thresholding import Problem
+
+# For every source of every room a problem in few words, and a policy that can play it.
+THRESHOLDS = 'feedback = "censored"\norder = "cyclic"'
+EXAMPLES = {
+    "stochastic": {
+        "means": ('means = [0.2, 0.7]\nlaw = "truncated-normal"\nscale = 0.1', "UCB1"),
+        "samples": ('samples = "samples.csv"', "UCB1"),
+    },
+    "threshold": {
+        "survival": (f"survival = [[0.9, 0.5], [0.7, 0.6]]\n{THRESHOLDS}", "KMUCB"),
+        "mass": (f"mass = [[0.1, 0.4, 0.5], [0.3, 0.1, 0.6]]\n{THRESHOLDS}", "KMUCB"),
+        "samples": (f"samples = [[0, 2, 2], [1, 1, 2]]\nlevels = 2\n{THRESHOLDS}", "KMUCB"),
+        "flights": ('flights = "DCA"\ndeadlines = [30, 0]', "KaplanMeierUCB"),
+        "deliveries": ('deliveries = "day"\nfeedback = "uncensored"', "DKWUCB"),
+    },
+    "thresholding": {
+        "means": ('means = [0.2, 0.45, 0.7]\nthreshold = 0.5\nlaw = "bernoulli"', "LSA"),
+        "samples": ('samples = "samples.csv"\nthreshold = 0.5', "LSA"),
+        "crowd": ('crowd = "bluebirds"', "LSA"),
+        "labels": ('labels = "labels.csv"\nthreshold = 0.4', "LSA"),
+    },
+}
+FILES = {
+    "labels.csv": "item,label\na,1\na,0\nb,1\nc,0\n",
+    "samples.csv": "arm,reward\na,1\na,0.5\nb,0\n",
+}
+PAIRS = [(setting, source) for setting in SOURCES for source in SOURCES[setting]]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+def spec_of(setting, source, folder, extra=""):
+    problem, policy = EXAMPLES[setting][source]
+    text = (
+        f'name = "x"\nreplications = 8\nhorizon = 120\n[problem]\nsetting = "{setting}"\n'
+        f'{problem}\n{extra}\n[[policy]]\nname = "{policy}"\n'
+    )
+    return Spec.from_text(text, folder=folder)
+
+
+@pytest.mark.parametrize(("setting", "source"), PAIRS)
+def test_every_source_makes_a_problem_that_can_be_run(setting, source, folder):
+    spec = spec_of(setting, source, folder)
+    assert spec.plan.problem.setting.name == setting
+    found = run(spec, folder / "run")
+    assert found.curves.replications == 8
+    assert Spec.from_text(spec.to_toml(), folder=folder) == spec
+
+
+@pytest.mark.parametrize(("setting", "source"), PAIRS)
+def test_every_entry_of_a_source_is_documented(setting, source):
+    how = SOURCES[setting][source]
+    assert how.doc
+    for name, entry in how.entries.items():
+        assert entry.kind, name
+        assert entry.doc, name
+        assert entry.required != bool(re.search("optional|default", entry.kind)), name
+
+
+@pytest.mark.parametrize(("setting", "source"), PAIRS)
+def test_what_a_source_does_not_take_is_refused_by_its_name(setting, source, folder):
+    message = rf"^problem.colour is not known; known are setting, {source}"
+    with pytest.raises(ValueError, match=message):
+        spec_of(setting, source, folder, "colour = 3")
+
+
+@pytest.mark.parametrize("setting", SOURCES)
+def test_every_room_has_policies(setting):
+    assert policies_of(setting)
+
+
+def test_samples_are_given_in_the_spec_or_in_a_file(folder):
+    from_file = spec_of("thresholding", "samples", folder).plan.problem
+    table = {"setting": "thresholding", "samples": [[1, 0.5], [0]], "threshold": 0.5}
+    assert make_problem(table, folder).means.tolist() == from_file.means.tolist() == [0.75, 0.0]
+    for value, message in [
+        ([[1, 2]], r"problem.samples\[0\]\[1\] must lie in \[0, 1\], got 2"),
+        ([], "problem.samples must have at least one arm, got none"),
+        ([3], r"problem.samples\[0\] must be a list of numbers, got 3"),
+        (3, "problem.samples must be a list for each arm, or the name of a file, got 3"),
+        ("no.csv", "problem.samples: .*no.csv: there is no such file"),
+    ]:
+        with pytest.raises(ValueError, match=f"^{message}"):
+            make_problem(table | {"samples": value}, folder)
+
+
+def made_up(first, second, *, third=1, fourth=2):
+    """Make a problem.
+
+    Parameters
+    ----------
+    first : list of float
+        The first, on
+        two lines.
+    second, third : float
+        The others.
+
+    Returns
+    -------
+    Problem
+        It.
+    """
+    if second < 0:
+        raise ValueError(f"second must be at least 0, got {second}")
+    if third < 0:
+        raise ValueError(f"first[{third}] must be something else")
+    return Problem(first, second)
+
+
+MADE_UP = Source("a list", made_up, reads={"third": lambda v, _: int(v)}, without=("fourth",))
+
+
+def test_a_sources_entries_are_the_arguments_of_its_function():
+    entries = MADE_UP.entries
+    assert {name: entry.required for name, entry in entries.items()} == {
+        "second": True,
+        "third": False,
+    }
+    assert documented(made_up)["first"] == ("list of float", "The first, on two lines.")
+    assert entries["third"].kind == "float"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "problem.second must be given"),
+        ({"second": -1}, "problem.second must be at least 0, got -1"),
+        ({"second": 0.5, "third": "-1"}, r"problem.numbers\[-1\] must be something else"),
+        ({"second": 0.5, "third": "x"}, "problem.third: invalid literal"),
+        ({"second": 0.5, "fourth": 1}, "problem.fourth is not known; known are setting, numbers,"),
+    ],
+)
+def test_errors_name_the_entry_that_the_user_wrote(given, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        MADE_UP.problem("numbers", {"numbers": [0.5], **given}, Path())

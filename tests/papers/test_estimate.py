@@ -1,0 +1,48 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+from keyhole.papers.claims import Estimate, inside, mean_of, ratio_of
+
+
+def test_a_mean_has_students_interval_and_p_value():
+    values = np.random.default_rng(1).normal(3.0, 1.0, size=12)
+    test = ttest_1samp(values, 2.5)
+    number, known = mean_of(values), test.confidence_interval(0.95)
+    assert (number.low, number.high) == pytest.approx((known.low, known.high))
+    assert number.p_value(-math.inf, 2.5) == pytest.approx(test.pvalue)
+    assert number.p_value(2.5, math.inf) == 1.0
+    assert str(number) == f"{number.value:.4g} [{known.low:.4g}, {known.high:.4g}]"
+
+
+def test_the_interval_of_a_ratio_covers_the_true_ratio():
+    # 2,000 experiments of 50 correlated pairs: the delta method is off by less than 1 % here.
+    rng = np.random.default_rng(2)
+    experiments, covered = 2000, 0
+    for _ in range(experiments):
+        common = rng.normal(size=50)
+        above = 6.0 + common + rng.normal(size=50)
+        below = 3.0 + common + 0.5 * rng.normal(size=50)
+        ratio = ratio_of(above, below)
+        covered += ratio.low < 2.0 < ratio.high
+    assert abs(covered / experiments - 0.95) < 0.01 + 5 * math.sqrt(0.95 * 0.05 / experiments)
+
+
+def test_a_ratio_of_multiples_is_exact():
+    values = np.random.default_rng(3).uniform(1, 2, size=30)
+    ratio = ratio_of(3.0 * values, values)
+    assert (ratio.value, ratio.error) == pytest.approx((3.0, 0.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("below", [[0.0, 0.0], [-1.0, 1.2], [1.0]])
+def test_there_is_no_ratio_to_what_may_be_zero(below):
+    assert ratio_of(np.ones(len(below)), np.array(below)) is None
+
+
+def test_numbers_are_inside_together():
+    near, far = Estimate(1.0, 0.1, 100), Estimate(2.0, 0.1, 100)
+    assert inside([(near, 0.5, 1.5), (far, 1.5, 2.5)]) == "holds"
+    assert inside([(near, 0.5, 1.5), (far, 0.5, 1.5)]) == "does not hold"
+    assert inside([(near, 0.9, 1.5), (far, 1.5, 2.5)]) == "undecided"

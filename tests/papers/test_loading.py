@@ -1,0 +1,209 @@
+"""What a file may not say, and how that is put."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from keyhole.papers import Entry
+from keyhole.papers.claims import BOUNDS, KINDS
+from keyhole.papers.overview import Overview
+from tests.papers.conftest import TINY
+
+
+def load(folder, text):
+    (folder / "bad.toml").write_text(text)
+    return Entry.from_file(folder, "bad.toml", "bad")
+
+
+CLAIM = """
+[[claims]]
+text = "It is so."
+origin = "ours"
+source = "tests."
+"""
+CELLS = '{ problem = "easy", policy = "LSA" }'
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('kind = "orderin"', r"claims\[2\]\.kind must be one of .*; got 'orderin' \(did you mean"),
+        (
+            'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nvaleu = 1.0',
+            r"claims\[2\] \(exactly\): each field must be one of .*got 'valeu'",
+        ),
+        (
+            'kind = "exactly"\nvalue = 0.0',
+            r"claims\[2\] \(exactly\): problem must be given",
+        ),
+        (
+            'kind = "exactly"\nproblem = "easy"\nvalue = "none"',
+            r"claims\[2\] \(exactly\): value must be a valid number.*, got 'none'",
+        ),
+        (
+            'kind = "exactly"\nproblem = "esay"\nvalue = 0.0',
+            r"claims\[2\] \(exactly\)\.problem must be one of easy, hard; got 'esay'",
+        ),
+        (
+            'kind = "exactly"\nproblems = "easy"\nvalue = 0.0',
+            r"claims\[2\] \(exactly\)\.problems must be a list of keys, got 'easy'",
+        ),
+        (
+            'kind = "exactly"\nproblem = "easy"\nproblems = ["easy"]\nvalue = 0.0',
+            r"problem must be left out where problems is given",
+        ),
+        (
+            'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nmetric = "regert"',
+            r"claims\[2\] \(exactly\)\.metric must be one of aggregate_regret, simple_regret; got",
+        ),
+        (
+            'kind = "ordering"\nproblems = ["easy", "hard"]\npolicy = "LSA"\nothers = ["Unifrom"]',
+            r"claims\[2\] \(ordering\)\.others\[0\] must be one of LSA, Uniform; got 'Unifrom'",
+        ),
+        (
+            'kind = "between"\nproblem = "easy"\npolicy = "LSA"\nlow = 0\nrounds = [60, 61]',
+            r"\(between\)\.rounds\[1\] must be one of the checkpoints of 'easy' at scale 'quick', "
+            r"30, 60; got 61",
+        ),
+        (
+            'kind = "growth"\nproblem = "easy"\npolicy = "LSA"\nearly = 1\nlate = 60\nat_most = 2',
+            r"claims\[2\] \(growth\)\.early must be one of the checkpoints",
+        ),
+        (
+            f'kind = "across"\ncells = [{CELLS}, {{ problem = "easy" }}]',
+            r"claims\[2\] \(across\): cells\[1\]\.policy must be given",
+        ),
+        (
+            f'kind = "across"\ncells = [{CELLS}, {{ problem = "x", policy = "LSA" }}]',
+            r"claims\[2\] \(across\)\.cells\[1\]\.problem must be one of easy, hard; got 'x'",
+        ),
+        (
+            f'kind = "ratio"\nlow = 1\nnumerator = {CELLS}\n'
+            'denominator = { problem = "hard", policy = "APT" }',
+            r"claims\[2\] \(ratio\)\.denominator\.policy must be one of LSA, Uniform; got 'APT'",
+        ),
+        (
+            f'kind = "ratio"\nlow = [1, 2]\nnumerator = {CELLS}\ndenominator = {CELLS}',
+            r"claims\[2\] \(ratio\): low must have one number for each round, 1",
+        ),
+        (
+            'kind = "linear"\npolicy = "LSA"\nr_squared = 0.9\n'
+            "x = { easy = 1, hard = 2, soft = 3 }",
+            r"claims\[2\] \(linear\)\.x must be one of easy, hard; got 'soft'",
+        ),
+        (
+            'kind = "below-bound"\nproblem = "easy"\npolicy = "LSA"\n'
+            'bound = "thresholding.theorem_1"\nrounds = [60]',
+            r"claims\[2\] \(below-bound\): bound 'thresholding\.theorem_1' at T = 60: budget must",
+        ),
+        (
+            'kind = "above-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "theorem 1"',
+            r"claims\[2\] \(above-bound\): bound must be one of .*; got 'theorem 1'",
+        ),
+    ],
+)
+def test_a_claim_about_what_is_not_there_is_refused(tmp_path, lines, message):
+    with pytest.raises(ValueError, match=rf"^bad\.toml: .*{message}"):
+        load(tmp_path, TINY + CLAIM + lines)
+
+
+def test_a_bound_of_another_room_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setitem(BOUNDS, "elsewhere.theorem_1", lambda problem, round, horizon: 1.0)
+    lines = 'kind = "below-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "elsewhere.theorem_1"'
+    with pytest.raises(ValueError, match="bound must be one of the setting 'thresholding', as"):
+        load(tmp_path, TINY + CLAIM + lines)
+
+
+def test_a_claim_at_a_round_of_one_scale_alone_is_refused(tmp_path):
+    other = TINY.replace("replications = 80\ncheckpoints = 2", "replications = 80\ncheckpoints = 3")
+    lines = 'kind = "between"\nproblem = "easy"\npolicy = "LSA"\nlow = 0\nrounds = [30]'
+    with pytest.raises(ValueError, match=r"at scale 'paper', 20, 40, 60; got 30"):
+        load(tmp_path, other + CLAIM + lines)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("hard = 3.0", "hrad = 3.0", r"overviews\[0\]\.x must be one of easy, hard; got 'hrad'"),
+        ('x_label = "arms"', "", r"overviews\[0\]\.x_label must be given"),
+        (
+            'x_label = "arms"',
+            'x_label = "arms"\nround = 7',
+            r"overviews\[0\]\.round must be one of",
+        ),
+        (
+            'x_label = "arms"',
+            'x_label = "arms"\npolicies = ["LSB"]',
+            r"overviews\[0\]\.policies\[0\] must be one of LSA, Uniform; got 'LSB'",
+        ),
+        (
+            'x_label = "arms"',
+            'x_label = "arms"\nmetric = "regret"',
+            r"overviews\[0\]\.metric must be one of aggregate_regret, simple_regret; got 'regret'",
+        ),
+        ('ratio_to = "Uniform"', 'ratio_to = "APT"', r"ratio_to must be one of LSA, Uniform; got"),
+        ("tests = true", "tets = true", r"tets is not known and must be left out"),
+        ("horizon = 60", "horizon = 0", r"problems\.(easy|hard): horizon must be greater than"),
+        ('label = "LSA"', "", r"policies\[0\]\.label must be given"),
+    ],
+)
+def test_an_entry_about_what_is_not_there_is_refused(tmp_path, old, new, message):
+    assert old in TINY
+    with pytest.raises(ValueError, match=rf"^bad\.toml: {message}"):
+        load(tmp_path, TINY.replace(old, new))
+
+
+def test_claims_are_about_the_first_metric_unless_they_say_another(tmp_path):
+    text = TINY.replace('["aggregate_regret", ', '["simple_regret", "aggregate_regret", ')
+    assert {claim.metric for claim in load(tmp_path, text).claims} == {"simple_regret"}
+    more = CLAIM + 'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nmetric = "aggregate_regret"'
+    assert load(tmp_path, text + more).claims[-1].metric == "aggregate_regret"
+
+
+def test_claims_and_overviews_are_kept_only_if_all_their_problems_are(tiny):
+    assert [claim.concerns for claim in tiny.claims] == [("easy",), ("hard",), ("easy", "hard")]
+    alone = tiny.only("easy")
+    assert [claim.concerns for claim in alone.claims] == [("easy",)]
+    assert alone.overviews == []
+    both = tiny.only("hard", "easy")
+    assert (both.claims, both.overviews) == (tiny.claims, tiny.overviews)
+
+
+def test_every_kind_of_claim_is_documented():
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*`) \|", page, re.MULTILINE)
+    assert set(KINDS) <= {kind for row in rows for kind in re.findall("`([^`]+)`", row)}
+
+
+def test_the_entries_of_the_documentation_are_read():
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+    blocks = [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
+    claims = [claim for block in blocks for claim in block.get("claims", [])]
+    overviews = [overview for block in blocks for overview in block.get("overviews", [])]
+    assert [claim["kind"] for claim in claims] == ["across", "ratio"]
+    for claim in claims:
+        problem = {"problem": claim.pop("problems")[0]} if "problems" in claim else {}
+        assert KINDS[claim["kind"]].model_validate(claim | problem | {"metric": "regret"}).concerns
+    assert [Overview.model_validate(overview).metric for overview in overviews] == ["regret"]
+
+
+def test_a_problem_may_leave_policies_out(tmp_path):
+    text = TINY.replace('title = "Easy"', 'title = "Easy"\npolicies = ["Uniform"]')
+    entry = load(tmp_path, text)
+    assert list(entry.spec("easy", "quick").plan.policies) == ["Uniform"]
+    assert list(entry.spec("hard", "quick").plan.policies) == ["LSA", "Uniform"]
+    cells = '{ problem = "easy", policy = "Uniform" }, { problem = "hard", policy = "LSA" }'
+    assert load(tmp_path, f'{text}{CLAIM}kind = "across"\ncells = [{cells}]\n')
+    with pytest.raises(ValueError, match=r"cells\[1\]\.policy must be one of Uniform; got 'LSA'"):
+        load(
+            tmp_path,
+            text
+            + CLAIM
+            + f'kind = "across"\ncells = [{CELLS}, {CELLS}]\n'.replace(
+                "cells = [{", 'cells = [{ problem = "hard", policy = "LSA" }, {', 1
+            ),
+        )
+    with pytest.raises(ValueError, match=r"problems\.easy\.policies\[0\] must be one of LSA, Unif"):
+        load(tmp_path, TINY.replace('title = "Easy"', 'title = "Easy"\npolicies = ["LAS"]'))

@@ -1,0 +1,163 @@
+"""The policies of the classical bandit, slow and obvious, written from the papers.
+
+Nothing here comes from `keyhole`. A policy keeps the list of rewards of each arm.
+"""
+
+import math
+
+
+def play(policy, reward, rounds):
+    """Return the arms pulled; `reward(arm, n)` is the n-th of an arm."""
+    asked = []
+    for t in range(1, rounds + 1):
+        arm = policy.choose(t)
+        policy.learn(arm, reward(arm, len(policy.rewards[arm])))
+        asked.append(arm)
+    return asked
+
+
+class Bandit:
+    """Keeps the rewards."""
+
+    def __init__(self, arms, horizon):
+        self.arms, self.horizon = arms, horizon
+        self.rewards = [[] for _ in range(arms)]
+
+    def learn(self, arm, reward):
+        self.rewards[arm].append(reward)
+
+    def mean(self, arm):
+        return sum(self.rewards[arm]) / len(self.rewards[arm])
+
+
+class ByIndex(Bandit):
+    """Pulls each arm once, then the one with the largest index, the first of equals."""
+
+    def choose(self, t):
+        for arm, seen in enumerate(self.rewards):
+            if not seen:
+                return arm
+        values = [self.index(t, arm, len(self.rewards[arm])) for arm in range(self.arms)]
+        return values.index(max(values))
+
+
+class UCB1(ByIndex):
+    """Auer et al. 2002, Figure 1: n is the number of plays done so far."""
+
+    def index(self, t, arm, n):
+        done = sum(len(seen) for seen in self.rewards)
+        return self.mean(arm) + math.sqrt(2 * math.log(done) / n)
+
+
+class HoeffdingUCB(ByIndex):
+    """Abernethy et al. 2016, section 2, with V written out."""
+
+    def index(self, t, arm, n):
+        return self.mean(arm) + math.sqrt(math.log(4 * self.horizon**2) / (2 * n))
+
+
+class BernsteinUCB(ByIndex):
+    """The same with Bernstein's inequality: V solves N eps^2 = L (2 v + 2 eps / 3)."""
+
+    def __init__(self, *size, variance):
+        super().__init__(*size)
+        self.variance = variance
+
+    def index(self, t, arm, n):
+        log = math.log(4 * self.horizon**2)
+        a, b, c = n, -2 * log / 3, -2 * self.variance * log
+        return self.mean(arm) + (-b + math.sqrt(b * b - 4 * a * c)) / (2 * a)
+
+
+class MOSS(ByIndex):
+    """Audibert and Bubeck 2009."""
+
+    def index(self, t, arm, n):
+        log = math.log(self.horizon / (self.arms * n))
+        return self.mean(arm) + math.sqrt(max(log, 0.0) / n)
+
+
+def divergence(p, rest):
+    """Return kl(p, q) for q = 1 - e^rest."""
+    q = -math.expm1(rest)
+    total = -(1 - p) * rest
+    if p > 0:
+        total += p * math.log(p / q)
+    if p < 1:
+        total += (1 - p) * math.log(1 - p)
+    return total
+
+
+class KLUCB(ByIndex):
+    """Garivier and Cappe 2011: the largest q, by halving an interval of ln(1 - q)."""
+
+    def __init__(self, *size, c):
+        super().__init__(*size)
+        self.c = c
+
+    def index(self, t, arm, n):
+        """Return -ln(1 - q), which orders arms as q does, and does not run out of digits."""
+        level = math.log(t) + (self.c * math.log(math.log(t)) if t >= 3 else 0.0)
+        mean = self.mean(arm)
+        if mean == 1:
+            return math.inf
+        high = math.log(1 - mean)
+        low = high - 1
+        while n * divergence(mean, low) <= level:
+            low -= 2 * (high - low)
+        for _ in range(200):
+            middle = (low + high) / 2
+            if n * divergence(mean, middle) <= level:
+                high = middle
+            else:
+                low = middle
+        return -high
+
+
+class ThompsonSampling(Bandit):
+    """Agrawal and Goyal 2012; `beta` and `uniform` draw from the policy's stream."""
+
+    def __init__(self, *size, a, b, beta, uniform):
+        super().__init__(*size)
+        self.a, self.b, self.beta, self.uniform = a, b, beta, uniform
+        self.successes = [0] * self.arms
+
+    def choose(self, t):
+        draws = [
+            self.beta(self.a + hits, self.b + len(seen) - hits)
+            for hits, seen in zip(self.successes, self.rewards, strict=True)
+        ]
+        return draws.index(max(draws))
+
+    def learn(self, arm, reward):
+        super().learn(arm, reward)
+        if reward in (0, 1):
+            self.successes[arm] += int(reward)
+        else:
+            self.successes[arm] += self.uniform() < reward
+
+
+class ImprovedUCB(Bandit):
+    """Auer and Ortner 2010, Figure 1, as a script of arms to pull."""
+
+    def __init__(self, *size):
+        super().__init__(*size)
+        self.script = self.phases()
+
+    def phases(self):
+        left, m = list(range(self.arms)), 0
+        while self.horizon >= 3 and m <= math.floor(0.5 * math.log2(self.horizon / math.e)):
+            log = math.log(self.horizon * 4.0**-m)
+            n = math.ceil(2 * log / 4.0**-m)
+            for arm in left:
+                while len(self.rewards[arm]) < n:
+                    yield arm
+            width = math.sqrt(log / (2 * n))
+            highest = max(self.mean(arm) - width for arm in left)
+            left = [arm for arm in left if not self.mean(arm) + width < highest]
+            m += 1
+        while True:
+            yield from left
+
+    def choose(self, t):
+        return next(self.script)

@@ -1,0 +1,51 @@
+"""What the tests of this room share."""
+
+from keyhole.core.samplers import beta
+from keyhole.core.streams import POLICY, WORLD, seek, stream, uniform
+from keyhole.stochastic import ThompsonSampling
+from tests.reference import stochastic as reference
+
+FIVE = [0.5, 0.6, 0.4, 0.3, 0.2]
+
+
+def bernoulli(means, seed, replication):
+    """Return the reward of the n-th pull of an arm, as the world of `Problem` draws it."""
+    rng = stream(seed, replication, WORLD)
+
+    def reward(arm, pull):
+        seek(rng, arm, pull)
+        return 1.0 if uniform(rng) < means[arm] else 0.0
+
+    return reward
+
+
+def fractional(means, seed, replication):
+    """Return rewards that are multiples of 1/8, near the means."""
+    rng = stream(seed, replication, WORLD)
+
+    def reward(arm, pull):
+        seek(rng, arm, pull)
+        return int(uniform(rng) * (16 * means[arm] + 1)) / 16 if means[arm] < 0.5 else 1.0
+
+    return reward
+
+
+def reference_of(policy, arms, horizon, seed):
+    """Return the reference implementation of a policy; it draws from the policy's stream."""
+    more = {}
+    if isinstance(policy, ThompsonSampling):
+        rng = stream(seed, 0, POLICY)
+        more = {"beta": lambda a, b: beta(rng, a, b), "uniform": lambda: uniform(rng)}
+    make = getattr(reference, type(policy).__name__)
+    return make(arms, horizon, **policy.parameters(), **more)
+
+
+def drive(learner, reward, rounds):
+    """Let a learner decide, and return the arms that it pulls."""
+    pulls, asked = {}, []
+    for _ in range(rounds):
+        arm = learner.ask()
+        learner.tell(reward(arm, pulls.get(arm, 0)))
+        pulls[arm] = pulls.get(arm, 0) + 1
+        asked.append(arm)
+    return asked

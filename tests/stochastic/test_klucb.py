@@ -1,0 +1,42 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyhole.stochastic import KLUCB
+from keyhole.stochastic.policies.klucb import log_rest
+from tests.reference.stochastic import divergence
+
+
+def entropy(mean):
+    return -mean * math.log(mean) - (1 - mean) * math.log1p(-mean)
+
+
+@given(
+    pulls=st.integers(1, 10**5),
+    mean=st.floats(1e-6, 1 - 1e-6),
+    level=st.floats(0.5, 30),
+)
+def test_the_divergence_at_the_bound_is_what_is_allowed(pulls, mean, level):
+    x = log_rest(float(pulls), mean, entropy(mean), level)
+    assert x <= math.log1p(-mean) + 1e-12
+    # An error of 1e-13 in q, and rounding in the divergence itself.
+    slope = abs(mean * (1 - math.exp(x)) ** -1 * math.exp(x) - (1 - mean)) / math.exp(x)
+    allowed = pulls * (slope * 1e-13 + 4e-16)
+    assert pulls * divergence(mean, x) == pytest.approx(level, abs=allowed, rel=1e-9)
+
+
+def test_certain_arms_have_their_bound_in_closed_form():
+    assert log_rest(4.0, 0.0, 0.0, 2.0) == -0.5
+    assert log_rest(4.0, 1.0, 0.0, 2.0) == -math.inf
+
+
+def test_arms_that_never_fail_tie_for_the_lowest():
+    learner = KLUCB().learner(arms=3)
+    asked = []
+    for _ in range(12):
+        asked.append(learner.ask())
+        learner.tell(0.0 if asked[-1] == 0 else 1.0)
+    assert asked[:3] == [0, 1, 2]
+    assert set(asked[3:]) == {1}

@@ -1,0 +1,123 @@
+"""What holds for every policy of the room."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyhole import simulate
+from keyhole.stochastic import (
+    KLUCB,
+    MOSS,
+    UCB1,
+    BernsteinUCB,
+    HoeffdingUCB,
+    ImprovedUCB,
+    Problem,
+    ThompsonSampling,
+)
+from keyhole.testing import CHECKS
+from keyhole.testing.checks import Trial
+from tests.reference.stochastic import play
+from tests.stochastic.cases import FIVE, bernoulli, drive, fractional, reference_of
+
+POLICIES = [
+    UCB1(),
+    HoeffdingUCB(),
+    BernsteinUCB(variance=0.05),
+    KLUCB(),
+    KLUCB(c=3.0),
+    MOSS(),
+    ThompsonSampling(),
+    ThompsonSampling(a=0.5, b=2.0),
+    ImprovedUCB(),
+]
+PROBLEMS = {
+    "bernoulli": Problem([0.3, 0.8, 0.5]),
+    "beta": Problem([0.3, 0.8, 0.5], law="beta", concentration=3.0),
+    "replay": Problem.replay([[0.0, 1.0, 0.5], [0.9], [1.0, 0.25]]),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_policy_keeps_the_contract(policy, check):
+    check(Trial(policy, PROBLEMS["bernoulli"], 60, 2))
+
+
+@pytest.mark.parametrize("law", ["beta", "replay"])
+@pytest.mark.parametrize("policy", [KLUCB(), ThompsonSampling()], ids=repr)
+def test_other_laws_keep_the_contract(policy, law):
+    for check in CHECKS[:5]:
+        check(Trial(policy, PROBLEMS[law], 60, 2))
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("rewards", [bernoulli, fractional])
+@settings(max_examples=10, deadline=None)
+@given(
+    means=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=5),
+    seed=st.integers(0, 2**32),
+)
+def test_the_reference_takes_the_same_decisions(policy, rewards, means, seed):
+    rounds = 250
+    slow = play(reference_of(policy, len(means), rounds, seed), rewards(means, seed, 0), rounds)
+    learner = policy.learner(arms=len(means), horizon=rounds, seed=seed)
+    assert drive(learner, rewards(means, seed, 0), rounds) == slow
+
+
+@pytest.mark.parametrize("policy", [UCB1(), KLUCB(), MOSS(), ImprovedUCB()], ids=repr)
+def test_a_long_run_agrees_with_the_reference(policy):
+    rounds = 4000
+    slow = play(reference_of(policy, 5, rounds, 0), bernoulli(FIVE, 5, 0), rounds)
+    learner = policy.learner(arms=5, horizon=rounds)
+    assert drive(learner, bernoulli(FIVE, 5, 0), rounds) == slow
+
+
+def test_regret_is_what_the_pulls_cost():
+    curves = simulate(Problem(FIVE), [UCB1()], horizon=300, replications=6, seed=4)
+    learner = UCB1().learner(arms=5)
+    asked = drive(learner, bernoulli(FIVE, 4, 2), 300)
+    assert curves.values("UCB1()", "regret")[-1, 2] == pytest.approx(
+        sum(0.6 - FIVE[a] for a in asked)
+    )
+    assert curves.values("UCB1()", "best_share")[-1, 2] == asked.count(1) / 300
+    means = [
+        np.mean([bernoulli(FIVE, 4, 2)(arm, n) for n in range(asked.count(arm))])
+        for arm in range(5)
+    ]
+    assert learner.recommend() == int(np.argmax(means))
+
+
+def test_policies_rank_as_theory_has_it():
+    curves = simulate(
+        Problem(FIVE), [KLUCB(), UCB1(), HoeffdingUCB(), ThompsonSampling()],
+        horizon=5000, replications=400, seed=1,
+    )  # fmt: skip
+    for better, worse in (
+        ("KLUCB(c=0)", "HoeffdingUCB()"),
+        ("HoeffdingUCB()", "UCB1()"),
+        ("ThompsonSampling(a=1, b=1)", "HoeffdingUCB()"),
+    ):
+        gap = curves.paired(better, worse, metric="regret", round=5000)
+        assert gap.difference < 0
+        assert gap.p_value < 1e-6
+
+
+def test_the_horizon_must_be_given_to_those_that_need_it():
+    for policy in (MOSS(), HoeffdingUCB(), ImprovedUCB()):
+        with pytest.raises(TypeError, match="horizon"):
+            policy.learner(arms=2)
+
+
+@pytest.mark.parametrize("reward", [1.5, -0.1, float("nan"), "1", None])
+def test_a_reward_that_is_not_allowed_changes_nothing(reward):
+    learner = UCB1().learner(arms=2)
+    arm = learner.ask()
+    with pytest.raises((TypeError, ValueError), match="reward must"):
+        learner.tell(reward)
+    assert learner.ask() == arm
+    assert learner.state["pulls"].sum() == 0
+    learner.tell(1.0)
+    with pytest.raises(RuntimeError, match="tell must follow an ask"):
+        learner.tell(1.0)

@@ -1,0 +1,89 @@
+"""What the tests of this room share: problems, the randomness of a replication, references."""
+
+from keyhole.core.referee import Referee
+from keyhole.core.streams import WORLD, seek, stream, uniform
+from keyhole.threshold import (
+    DKWUCB,
+    KMUCB,
+    OPTIM,
+    AnytimeDKWUCB,
+    AnytimeOPTIM,
+    KaplanMeierUCB,
+    PerThresholdUCB,
+    Problem,
+)
+from tests.reference import threshold as reference
+
+FIVE = [
+    [0.95, 0.9, 0.85, 0.8, 0.75, 0.3, 0.25, 0.2, 0.15, 0.1],
+    [0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35],
+    [0.7, 0.69, 0.68, 0.67, 0.66, 0.65, 0.64, 0.63, 0.62, 0.61],
+    [0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15],
+    [0.45, 0.42, 0.39, 0.36, 0.33, 0.3, 0.27, 0.24, 0.21, 0.18],
+]
+"""Five arms, ten levels; arm 0 is the best up to level 5, arm 2 from level 6 on."""
+
+FITTING = {
+    DKWUCB: ("uncensored", "iid"),
+    AnytimeDKWUCB: ("uncensored", "iid"),
+    OPTIM: ("censored", "optimistic"),
+    AnytimeOPTIM: ("censored", "optimistic"),
+    KMUCB: ("censored", "cyclic"),
+    KaplanMeierUCB: ("censored", "iid"),
+    PerThresholdUCB: ("censored", "adversarial"),
+}
+"""For each policy a feedback and an order that it works with."""
+
+
+def problem_for(policy, survival=FIVE):
+    feedback, order = FITTING[type(policy)]
+    return Problem(survival, feedback=feedback, order=order)
+
+
+def sampler(survival, seed, replication):
+    """Return the n-th sample of an arm, as the world of `Problem` draws it."""
+    rng = stream(seed, replication, WORLD)
+
+    def sample(arm, pull):
+        seek(rng, arm, pull)
+        u = uniform(rng)
+        return sum(u < chance for chance in survival[arm])
+
+    return sample
+
+
+def thresholds_of(problem, rounds, seed, replication):
+    """Return the thresholds that the world shows."""
+    referee = Referee(problem, seed=seed, replication=replication, horizon=rounds)
+    return [int(referee.observe()["threshold"].item()) for _ in range(rounds)]
+
+
+def reference_of(policy, problem, horizon):
+    """Return the reference implementation of a policy."""
+    make = getattr(reference, type(policy).__name__)
+    return make(problem.arms, problem.levels, horizon, **policy.parameters())
+
+
+def learner_of(policy, problem, horizon, **more):
+    return policy.learner(
+        arms=problem.arms,
+        levels=problem.levels,
+        feedback=problem.feedback,
+        horizon=horizon,
+        **more,
+    )
+
+
+def drive(learner, problem, thresholds, sample):
+    """Let a learner decide through its public calls, and return the arms that it pulls."""
+    pulls, asked = {}, []
+    for c in thresholds:
+        arm = learner.ask(threshold=c)
+        value = sample(arm, pulls.get(arm, 0))
+        pulls[arm] = pulls.get(arm, 0) + 1
+        if problem.censored and value >= c:
+            learner.tell(censored=True)
+        else:
+            learner.tell(value)
+        asked.append(arm)
+    return asked

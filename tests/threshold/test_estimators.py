@@ -1,0 +1,151 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyhole import simulate
+from keyhole.threshold import KaplanMeier, KaplanMeierUCB, ModifiedKaplanMeier, Problem
+from keyhole.threshold.policies.kaplan_meier_ucb import log_term
+from tests.threshold.cases import FIVE
+
+DATA = {
+    "rossi": ("load_rossi", "week", "arrest", "fin"),
+    "waltons": ("load_waltons", "T", "E", "group"),
+    "lung": ("load_lung", "time", "status", "sex"),
+    "gbsg2": ("load_gbsg2", "time", "cens", "horTh"),
+    "kidney_transplant": ("load_kidney_transplant", "time", "death", "white_male"),
+}
+
+
+def groups(name):
+    """Yield durations and events of a set of real survival data: of all, then group by group."""
+    from lifelines import datasets
+
+    load, time, event, group = DATA[name]
+    table = getattr(datasets, load)()
+    yield table[time].to_numpy(float), table[event].to_numpy(bool)
+    for _, part in table.groupby(group):
+        yield part[time].to_numpy(float), part[event].to_numpy(bool)
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_classical_estimate_is_that_of_lifelines_on_real_data(name):
+    from lifelines import KaplanMeierFitter
+
+    for durations, events in groups(name):
+        ours, theirs = KaplanMeier(durations, events), KaplanMeierFitter()
+        theirs.fit(durations, events)
+        curve = theirs.survival_function_["KM_estimate"]
+        for time in curve.index:
+            assert ours.at(time) == pytest.approx(curve.loc[time], abs=1e-12)
+        assert ours.median == theirs.median_survival_time_
+        table = theirs.event_table[theirs.event_table["observed"] > 0]
+        assert ours.times.tolist() == table.index.tolist()
+        assert ours.deaths.tolist() == table["observed"].tolist()
+        assert ours.at_risk.tolist() == table["at_risk"].tolist()
+
+
+def test_published_values_of_the_lung_data():
+    durations, events = next(groups("lung"))
+    estimate = KaplanMeier(durations, events)
+    assert len(durations) == 228
+    assert estimate.median == 310.0
+    assert estimate.at(180) == pytest.approx(0.72167065, abs=1e-8)
+    assert estimate.at(365) == pytest.approx(0.40924162, abs=1e-8)
+
+
+def test_greenwoods_variance_computed_by_hand():
+    estimate = KaplanMeier([1, 2, 2, 3], [True, True, False, True])
+    assert estimate.survival.tolist() == pytest.approx([0.75, 0.5, 0.0])
+    first = 1 / (4 * 3)
+    assert estimate.variance.tolist() == pytest.approx(
+        [0.75**2 * first, 0.5**2 * (first + 1 / (3 * 2)), 0.0]
+    )
+    assert KaplanMeier([1, 2], [False, False]).median == math.inf
+
+
+def test_a_censored_sequence_worked_through_by_hand():
+    # One arm, four levels. Samples 3, 4, 0, 2, 1 at thresholds 2, 4, 3, 1, 3: what is seen is the
+    # smaller of the two, 2, 4, 0, 1, 1.
+    #   level 1: known of all five; reached in all but the third: 4 / 5
+    #   level 2: thresholds of at least 2: pulls 1, 2, 3, 5; reached by pulls 1, 2: 2 / 4
+    #   level 3: pulls 2, 3, 5; reached by pull 2: 1 / 3
+    #   level 4: pull 2 alone, which reached it: 1 / 1
+    estimate = ModifiedKaplanMeier([2, 4, 3, 1, 3], [2, 4, 0, 1, 1], levels=4)
+    assert estimate.support.tolist() == [5, 4, 3, 1]
+    assert estimate.reached.tolist() == [4, 2, 1, 1]
+    assert estimate.survival.tolist() == [4 / 5, 2 / 4, 1 / 3, 1.0]
+    assert estimate.width(0.1)[1] == pytest.approx(math.sqrt(2 * math.log(20) / 4))
+
+
+def test_a_learner_counts_the_same():
+    learner = KaplanMeierUCB().learner(arms=1, levels=4, feedback="censored", horizon=100)
+    for threshold, seen in zip([2, 4, 3, 1, 3], [2, 4, 0, 1, 1], strict=True):
+        learner.ask(threshold=threshold)
+        if seen == threshold:
+            learner.tell(censored=True)
+        else:
+            learner.tell(seen)
+    assert learner.state["tried"][0].tolist() == [5, 4, 3, 1]
+    assert learner.state["reached"][0].tolist() == [4, 2, 1, 1]
+    survival, support = learner.estimates()
+    assert survival[0].tolist() == [4 / 5, 2 / 4, 1 / 3, 1.0]
+    assert support[0].tolist() == [5, 4, 3, 1]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), min_size=1, max_size=40),
+)
+def test_values_beyond_the_threshold_change_nothing(pulls):
+    thresholds = [c for c, _ in pulls]
+    full = ModifiedKaplanMeier(thresholds, [x for _, x in pulls], 6)
+    cut = ModifiedKaplanMeier(thresholds, [min(c, x) for c, x in pulls], 6)
+    assert full.survival.tolist() == cut.survival.tolist()
+    for j in range(1, 7):
+        known = [x >= j for c, x in pulls if c >= j]
+        assert full.support[j - 1] == len(known)
+        assert full.reached[j - 1] == sum(known)
+
+
+def test_lemma_4_covers_at_fixed_thresholds():
+    rng = np.random.default_rng(5)
+    survival, runs, n = np.array([0.8, 0.5, 0.3]), 4000, 60
+    thresholds = rng.integers(1, 4, n)
+    samples = (rng.random((runs, n, 1)) < survival).sum(axis=2)
+    for delta in (0.5, 0.9):
+        misses = np.zeros(3)
+        for row in samples:
+            estimate = ModifiedKaplanMeier(thresholds, np.minimum(row, thresholds), 3)
+            misses += np.abs(estimate.survival - survival) >= estimate.width(delta)
+        error = math.sqrt(delta * (1 - delta) / runs)
+        assert (misses / runs <= delta + 5 * error).all()
+
+
+def test_lemma_4_covers_what_a_policy_estimates():
+    problem = Problem(FIVE, feedback="censored", order="iid")
+    curves = simulate(
+        problem, [KaplanMeierUCB()], horizon=2000, replications=200, checkpoints=[50, 2000]
+    )
+    assert (curves.mean("KaplanMeierUCB()", "lemma_4_misses") <= 0.05).all()
+    assert log_term(10) == pytest.approx(math.log(400))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ModifiedKaplanMeier([1, 4], [0, 0], 3), r"thresholds\[1\] must lie in \[1, 3\]"),
+        (lambda: ModifiedKaplanMeier([1], [4], 3), r"values\[0\] must lie in \[0, 3\], got 4"),
+        (lambda: ModifiedKaplanMeier([1], [0.5], 3), r"values\[0\] must be a whole number"),
+        (lambda: ModifiedKaplanMeier([1, 2], [0], 3), "values must have one entry for each"),
+        (lambda: ModifiedKaplanMeier([1], [1], 1).width(1.0), r"delta must lie in \(0, 1\)"),
+        (lambda: KaplanMeier([1, -2], [True, True]), r"durations\[1\] must be at least 0, got -2"),
+        (lambda: KaplanMeier([1, 2], [True]), "events must have one entry for each duration, 2"),
+        (lambda: KaplanMeier([1], [0.5]), r"events\[0\] must be True or False, got 0\.5"),
+        (lambda: KaplanMeier([1], [True]).at(-1), "time must be at least 0, got -1"),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()

@@ -1,0 +1,154 @@
+"""What holds for every policy of the room."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyhole import simulate
+from keyhole.testing import CHECKS
+from keyhole.testing.checks import Trial
+from keyhole.threshold import (
+    DKWUCB,
+    KMUCB,
+    OPTIM,
+    AnytimeDKWUCB,
+    AnytimeOPTIM,
+    KaplanMeierUCB,
+    PerThresholdUCB,
+    Problem,
+)
+from tests.reference.threshold import play
+from tests.threshold.cases import (
+    FITTING,
+    FIVE,
+    drive,
+    learner_of,
+    problem_for,
+    reference_of,
+    sampler,
+    thresholds_of,
+)
+
+POLICIES = [
+    DKWUCB(),
+    AnytimeDKWUCB(),
+    AnytimeDKWUCB(c=3.0),
+    OPTIM(),
+    AnytimeOPTIM(c=3.0),
+    KMUCB(),
+    KaplanMeierUCB(),
+    PerThresholdUCB(),
+]
+
+
+@pytest.mark.filterwarnings("ignore:KMUCB.. never gets beyond level 1")
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_policy_keeps_the_contract(policy, check):
+    check(Trial(policy, problem_for(policy, [row[::3] for row in FIVE[:3]]), 60, 2))
+
+
+@pytest.mark.parametrize("policy", [DKWUCB(), KaplanMeierUCB()], ids=repr)
+def test_replayed_samples_keep_the_contract(policy):
+    problem = Problem.replay([[0, 1, 3], [2, 2], [1, 3, 3, 0]], 3, feedback="uncensored")
+    for check in CHECKS:
+        check(Trial(policy, problem, 40, 1))
+
+
+@st.composite
+def _instances(draw):
+    arms, levels = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+    chance = st.floats(0, 1, width=16)
+    rows = draw(
+        st.lists(st.lists(chance, min_size=levels, max_size=levels), min_size=arms, max_size=arms)
+    )
+    return [sorted(row, reverse=True) for row in rows]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@settings(max_examples=12, deadline=None)
+@given(survival=_instances(), seed=st.integers(0, 2**32))
+def test_the_reference_takes_the_same_decisions(policy, survival, seed):
+    problem, rounds = problem_for(policy, survival), 120
+    thresholds = thresholds_of(problem, rounds, seed, 0)
+    sample = sampler(problem.survival, seed, 0)
+    slow = play(
+        reference_of(policy, problem, rounds),
+        lambda t: thresholds[t - 1],
+        sample,
+        rounds,
+        censored=problem.censored,
+    )
+    assert drive(learner_of(policy, problem, rounds), problem, thresholds, sample) == slow
+
+
+@pytest.mark.parametrize("order", ["iid", "cyclic", "adversarial", "optimistic"])
+def test_kaplan_meier_agrees_with_its_reference_on_every_order(order):
+    for feedback in ("censored", "uncensored"):
+        problem, rounds = Problem(FIVE, feedback=feedback, order=order), 400
+        thresholds = thresholds_of(problem, rounds, 3, 0)
+        sample = sampler(problem.survival, 3, 0)
+        slow = play(
+            reference_of(KaplanMeierUCB(), problem, rounds),
+            lambda t, given=thresholds: given[t - 1],
+            sample,
+            rounds,
+            censored=problem.censored,
+        )
+        fast = drive(learner_of(KaplanMeierUCB(), problem, rounds), problem, thresholds, sample)
+        assert fast == slow
+
+
+def test_on_falling_thresholds_kaplan_meier_is_optim():
+    problem = Problem(FIVE, feedback="censored", order="optimistic")
+    curves = simulate(problem, [OPTIM(), KaplanMeierUCB()], horizon=3000, replications=20)
+    first, second = (curves.values(label, "regret") for label in curves.labels)
+    assert np.array_equal(first, second)
+
+
+def test_on_rising_thresholds_kaplan_meier_is_a_bandit_for_each_threshold():
+    class WideUCB(PerThresholdUCB):
+        """With the width of Lemma 4 in place of UCB1's."""
+
+        needs = ("horizon",)
+
+        def index(p, t, tried, reached):
+            return reached / tried + (2.0 * 2.0 * np.log(2.0 * p.horizon) / tried) ** 0.5
+
+    problem = Problem(FIVE, feedback="censored", order="adversarial")
+    curves = simulate(problem, [WideUCB(), KaplanMeierUCB()], horizon=3000, replications=20)
+    first, second = (curves.values(label, "regret") for label in curves.labels)
+    assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("policy", [p for p in POLICIES if not isinstance(p, KMUCB)], ids=repr)
+def test_equal_arms_are_pulled_from_the_lowest_on(policy):
+    problem = problem_for(policy, [[1.0, 1.0]] * 3)
+    asked = drive(learner_of(policy, problem, 24), problem, [2] * 24, lambda arm, n: 2)
+    assert asked == [0, 1, 2] * 8
+
+
+def test_policies_of_uncensored_feedback_refuse_the_other():
+    for policy in (DKWUCB(), AnytimeDKWUCB()):
+        with pytest.raises(
+            ValueError, match=r"feedback must be 'uncensored' for .*UCB.*'censored'"
+        ):
+            policy.learner(arms=2, levels=2, feedback="censored", horizon=10)
+        with pytest.raises(ValueError, match="feedback must be 'uncensored'"):
+            simulate(Problem(FIVE, feedback="censored"), [policy], horizon=10, replications=1)
+
+
+def test_every_policy_learns():
+    for policy in POLICIES:
+        if isinstance(policy, KMUCB):
+            continue
+        problem = problem_for(policy)
+        curves = simulate(
+            problem, [policy], horizon=20_000, replications=20, checkpoints=[2000, 20_000]
+        )
+        early, late = curves.mean(repr(policy), "regret")
+        untaught = 20_000 * problem.gaps.mean()
+        assert late < 0.3 * untaught
+        if FITTING[type(policy)][1] == "iid":
+            assert late - early < 5 * early
