@@ -1,6 +1,6 @@
 """What the world answers: rewards that are earned now and arrive later."""
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray, counts, per, real, whole
@@ -8,6 +8,7 @@ from keyhole.core.streams import Stream, seek, uniform
 from keyhole.core.world import World
 from keyhole.delayed.delays import draw_delay
 from keyhole.delayed.setting import SETTING
+from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 
 
 class _Earned(Protocol):
@@ -61,9 +62,7 @@ class Anonymous(World):
         total[0] = s.due[t - 1]
         count[0] = 0
 
-    def score(
-        e, s: _Earned, phase: IntArray, eliminated: IntArray, metrics: FloatArray
-    ) -> None:
+    def score(e, s: _Earned, phase: IntArray, eliminated: IntArray, metrics: FloatArray) -> None:
         """Write the regret so far, the policy's phase, and when it first gave up an arm."""
         metrics[0] = s.regret[0]
         metrics[1] = phase
@@ -117,7 +116,8 @@ def earn(
     seek(rng, arm, s.pulls[arm])
     s.pulls[arm] += 1
     s.regret[0] += e.best - e.means[arm]
-    return wait(e, rng, arm, draw)
+    reward, delay = wait(e, rng, arm, draw)
+    return reward, delay
 
 
 class SameDelay:
@@ -153,4 +153,20 @@ class RecordedPairs:
     def wait(e, rng: Stream, arm: int, draw: Kernel) -> tuple[float, float]:
         """Return one of the arm's pairs."""
         i = draw(e, rng, arm)
-        return e.rewards[i], e.delays[i]
+        return float(e.rewards[i]), float(e.delays[i])
+
+
+def _worlds() -> dict[tuple[type, bool], type[World]]:
+    """Return a world for every law of rewards and kind of feedback."""
+    made: dict[tuple[type, bool], type[World]] = {}
+    for named, kind in ((False, Anonymous), (True, Named)):
+        for law in (Bernoulli, Beta, TruncatedNormal, Replay):
+            name = f"{law.__name__}{kind.__name__}"
+            made[law, named] = type(name, (law, SameDelay, kind), {"__doc__": kind.__doc__})
+        name = f"Recorded{kind.__name__}"
+        made[RecordedPairs, named] = type(name, (RecordedPairs, kind), {"__doc__": kind.__doc__})
+    return made
+
+
+WORLDS: Final = _worlds()
+"""The world for each law of rewards, anonymous or named; `RecordedPairs` has its own delays."""

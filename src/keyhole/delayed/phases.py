@@ -82,7 +82,9 @@ class PhasePolicy(Policy):
         else:
             end_phase(p, s, t, bridged(p), length)
 
-    def recommend(p, s: State, phase: IntArray, eliminated: IntArray) -> None:
+    def recommend(  # type: ignore[override]
+        p, s: State, phase: IntArray, eliminated: IntArray
+    ) -> None:
         """Report the phase, and when arms were given up."""
         phase[0] = s.phase[0]
         for arm in range(p.arms):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from keyhole.core.learner import learner_for
-from keyhole.core.memory import Field
+from keyhole.core.memory import Field, IntArray
 from keyhole.core.policy import Policy as CorePolicy
 from keyhole.core.policy import known
 from keyhole.core.setting import Fact, Setting
@@ -51,8 +51,8 @@ class Policy(CorePolicy):
 
     Kernels read `p.arms`, `p.horizon` and `p.named`. `select` returns an ``arm``; `update` may
     name ``arm`` and ``total``, and with named feedback ``count``, ``sources`` and ``rewards``.
-    `recommend` may fill ``phase[0]`` and ``eliminated``: the round in which each arm was given
-    up, 0 for those that were not.
+    `recommend` fills ``phase[0]`` and ``eliminated``, the round in which each arm was given up, 0
+    for those that were not; a policy without phases need not write it.
 
     Attributes
     ----------
@@ -66,6 +66,12 @@ class Policy(CorePolicy):
     arms: ClassVar[int] = known()
     horizon: ClassVar[int] = known()
     named: ClassVar[int] = known()
+
+    def recommend(p, phase: IntArray, eliminated: IntArray) -> None:
+        """Report that there are no phases, and that no arm was given up."""
+        phase[0] = 0
+        for arm in range(p.arms):
+            eliminated[arm] = 0
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked; refuse feedback that it does not work with.

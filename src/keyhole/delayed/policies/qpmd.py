@@ -1,14 +1,13 @@
 """Queued partial monitoring with delays: any policy, fed from queues."""
 
-from keyhole.stochastic import UCB1
-from keyhole.stochastic import Policy as StochasticPolicy
-
 from keyhole.core.base import WithBase
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray, counts, per
 from keyhole.core.policy import parameter
 from keyhole.core.streams import Stream
 from keyhole.delayed.setting import Policy
+from keyhole.stochastic import UCB1
+from keyhole.stochastic import Policy as StochasticPolicy
 
 
 class QPMD(WithBase, Policy):

@@ -1,0 +1,44 @@
+"""Delayed feedback: rewards arrive late, summed up, with no name on them.
+
+Adverts whose conversions come days later: at the end of a round only the total of what happened to
+arrive is seen (anonymous feedback). Where it is known who earned what, feedback is named.
+"""
+
+from keyhole.delayed.delays import (
+    Constant,
+    Delay,
+    Empirical,
+    Exponential,
+    Geometric,
+    HalfNormal,
+    Poisson,
+    TwoPoint,
+    Uniform,
+)
+from keyhole.delayed.learner import Learner
+from keyhole.delayed.phases import PhasePolicy
+from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, QPMD, DelayedUCB1, NaivePhases
+from keyhole.delayed.problem import Problem
+from keyhole.delayed.setting import Policy
+
+__all__ = [
+    "ODAAF",
+    "ODAAFB",
+    "ODAAFV",
+    "QPMD",
+    "Constant",
+    "Delay",
+    "DelayedUCB1",
+    "Empirical",
+    "Exponential",
+    "Geometric",
+    "HalfNormal",
+    "Learner",
+    "NaivePhases",
+    "PhasePolicy",
+    "Poisson",
+    "Policy",
+    "Problem",
+    "TwoPoint",
+    "Uniform",
+]

@@ -1,0 +1,37 @@
+"""What the tests of this room share."""
+
+from keyhole.core.streams import WORLD, seek, stream, uniform
+from keyhole.delayed import QPMD
+from keyhole.delayed.delays import draw_delay
+from tests.reference import delayed as reference
+
+
+def drawer(problem, seed, replication):
+    """Return reward and delay of the n-th pull of an arm, as the world of `Problem` draws them."""
+    rng, law = stream(seed, replication, WORLD), problem.delay.law
+
+    def draw(arm, pull):
+        seek(rng, arm, pull)
+        reward = 1.0 if uniform(rng) < problem.means[arm] else 0.0
+        return reward, draw_delay(rng, law.kind, *law.numbers, problem.delay.samples)
+
+    return draw
+
+
+def reference_of(policy, arms, horizon):
+    """Return the reference implementation of a policy."""
+    make = getattr(reference, type(policy).__name__)
+    if isinstance(policy, QPMD):
+        return make(arms, reference.UCB1(arms))
+    if hasattr(policy, "phase_lengths"):
+        return make(arms, horizon, **policy.parameters())
+    return make(arms)
+
+
+def drive(learner, arrivals):
+    """Let a learner decide; `arrivals(arm, t)` is what it is told. Return the arms."""
+    asked = []
+    while learner.rounds < learner.facts["horizon"]:
+        asked.append(learner.ask())
+        learner.tell(arrivals(asked[-1], learner.rounds))
+    return asked

@@ -1,0 +1,88 @@
+"""What holds for every policy of the room."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyhole import simulate
+from keyhole.delayed import (
+    ODAAF,
+    ODAAFB,
+    ODAAFV,
+    QPMD,
+    Constant,
+    DelayedUCB1,
+    Geometric,
+    NaivePhases,
+    Poisson,
+    Problem,
+    Uniform,
+)
+from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
+from keyhole.stochastic import Problem as PromptProblem
+from keyhole.testing import CHECKS
+from keyhole.testing.checks import Trial
+from tests.delayed.cases import drawer, reference_of
+from tests.reference.delayed import play
+
+PHASED = [
+    ODAAF(expected_delay=2.0),
+    ODAAFB(expected_delay=2.0, bound=4),
+    ODAAFV(expected_delay=2.0, variance=1.0),
+    NaivePhases(bound=4),
+]
+NAMED = [QPMD(), QPMD(base=KLUCB()), QPMD(base=ThompsonSampling()), DelayedUCB1()]
+LAWS = [Constant(2), Uniform(0, 4), Geometric(2.0), Poisson(2.0)]
+
+
+def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
+    feedback = policy.works_with[0]
+    return Problem(list(means), delay or Uniform(0, 4), feedback=feedback)
+
+
+@pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
+@pytest.mark.parametrize("policy", PHASED + NAMED, ids=repr)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_policy_keeps_the_contract(policy, check):
+    check(Trial(policy, problem_for(policy), 900 if policy in PHASED else 120, 2))
+
+
+@pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
+@pytest.mark.parametrize("policy", [*PHASED, QPMD(), DelayedUCB1()], ids=repr)
+@settings(max_examples=8, deadline=None)
+@given(
+    means=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=4),
+    law=st.sampled_from(LAWS),
+    seed=st.integers(0, 2**32),
+)
+def test_the_reference_takes_the_same_decisions(policy, means, law, seed):
+    horizon = 1500 if policy in PHASED else 300
+    problem = problem_for(policy, means, law)
+    asked, arrivals = play(
+        reference_of(policy, len(means), horizon),
+        drawer(problem, seed, 0),
+        len(means),
+        horizon,
+    )
+    learner = policy.learner(arms=len(means), horizon=horizon, feedback=problem.feedback)
+    for t in range(horizon):
+        assert learner.ask() == asked[t], t
+        pairs = arrivals[t]
+        learner.tell(pairs if problem.named else sum(reward for _, reward in pairs))
+
+
+def test_without_delays_a_base_decides_as_it_would_alone():
+    means = [0.3, 0.6, 0.5]
+    for base in (UCB1(), KLUCB()):
+        late = Problem(means, Constant(0), feedback="named")
+        prompt = simulate(PromptProblem(means), {"it": base}, horizon=800, replications=20)
+        queued = simulate(late, {"it": QPMD(base=base)}, horizon=800, replications=20)
+        assert np.array_equal(prompt.values("it", "regret"), queued.values("it", "regret"))
+
+
+@pytest.mark.parametrize("policy", [PHASED[0], QPMD()], ids=repr)
+def test_the_other_feedback_is_refused(policy):
+    other = {"anonymous": "named", "named": "anonymous"}[policy.works_with[0]]
+    with pytest.raises(ValueError, match=f"feedback must be .* got '{other}'"):
+        policy.learner(arms=2, horizon=100, feedback=other)
