@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import stochastic as stochastic_room
+from benchmarks import threshold as threshold_room
 from benchmarks import thresholding_yardsticks as yardsticks
 from benchmarks.thresholding import POLICIES, SETUP1
 from keyhole import simulate
@@ -22,7 +24,8 @@ def test_the_quick_table_has_every_row():
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    for name in (*POLICIES, "one thread / two", "K = 1,000", "ask + tell", "warm cache", "beta"):
+    rooms = (*POLICIES, *stochastic_room.POLICIES, *threshold_room.POLICIES)
+    for name in (*rooms, "one thread / two", "K = 1,000", "ask + tell", "warm cache", "beta"):
         assert name in done.stdout
 
 
@@ -49,3 +52,34 @@ def test_yardsticks_do_the_same_work(name):
     for sample in samples:
         spread = np.hypot(sample.std(ddof=1) / np.sqrt(len(sample)), error[0])
         assert abs(sample.mean() - mean[0]) < 5 * spread
+
+
+@pytest.mark.parametrize("name", ["UCB1", "KLUCB"])
+def test_yardsticks_of_the_stochastic_room_do_the_same_work(name):
+    problem = stochastic_room.Problem(stochastic_room.MEANS)
+    same_regret(stochastic_room, name, problem, stochastic_room.POLICIES[name])
+
+
+@pytest.mark.parametrize("name", ["DKWUCB", "OPTIM", "KaplanMeierUCB"])
+def test_yardsticks_of_the_threshold_room_do_the_same_work(name):
+    policy, feedback, order = threshold_room.POLICIES[name]
+    survival = threshold_room.SURVIVAL
+    problem = threshold_room.Problem(survival, feedback=feedback, order=order)
+    same_regret(threshold_room, name, problem, policy)
+
+
+def same_regret(room, name, problem, policy):
+    """Check that a room's yardsticks come to the regret of its policy."""
+    instance = room.MEANS if hasattr(room, "MEANS") else room.SURVIVAL
+    curves = simulate(problem, {"it": policy}, horizon=150, replications=4000, seed=2)
+    mean, error = curves.mean("it", "regret")[0], curves.std_error("it", "regret")[0]
+    plain = getattr(room, f"python_{name.lower()}")
+    vectorised = getattr(room, f"numpy_{name.lower()}")
+    for sample in (
+        np.array([plain(instance, 150, i) for i in range(300)]),
+        # All its replications share one order of thresholds: several runs, to average over that.
+        np.concatenate([vectorised(instance, 150, 400, seed) for seed in range(30)]),
+    ):
+        groups = sample.reshape(30, -1).mean(axis=1)
+        spread = np.hypot(groups.std(ddof=1) / np.sqrt(len(groups)), error)
+        assert abs(sample.mean() - mean) < 5 * spread

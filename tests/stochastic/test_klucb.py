@@ -15,7 +15,7 @@ def entropy(mean):
 
 @given(
     pulls=st.integers(1, 10**5),
-    mean=st.floats(1e-6, 1 - 1e-6),
+    mean=st.floats(1e-6, 0.95),
     level=st.floats(0.5, 30),
 )
 def test_the_divergence_at_the_bound_is_what_is_allowed(pulls, mean, level):
@@ -25,6 +25,12 @@ def test_the_divergence_at_the_bound_is_what_is_allowed(pulls, mean, level):
     slope = abs(mean * (1 - math.exp(x)) ** -1 * math.exp(x) - (1 - mean)) / math.exp(x)
     allowed = pulls * (slope * 1e-13 + 4e-16)
     assert pulls * divergence(mean, x) == pytest.approx(level, abs=allowed, rel=1e-9)
+
+
+def test_a_bound_beyond_the_last_number_below_1_is_still_ordered():
+    bounds = [log_rest(1.0, mean, entropy(mean), 3.0) for mean in (0.99, 0.999, 0.9999)]
+    assert all(-math.expm1(x) == 1.0 for x in bounds)
+    assert bounds[0] > bounds[1] > bounds[2]
 
 
 def test_certain_arms_have_their_bound_in_closed_form():
