@@ -23,6 +23,16 @@ EXAMPLES = {
         "flights": ('flights = "DCA"\ndeadlines = [30, 0]', "KaplanMeierUCB"),
         "deliveries": ('deliveries = "day"\nfeedback = "uncensored"', "DKWUCB"),
     },
+    "delayed": {
+        "means": (
+            'means = [0.2, 0.7]\ndelay = { law = "Poisson", expected = 3 }\nfeedback = "named"',
+            "DelayedUCB1",
+        ),
+        "rewards": (
+            'rewards = [[1, 0], [0.5]]\ndelays = [[2, 0], [1]]\nfeedback = "named"',
+            "QPMD",
+        ),
+    },
     "thresholding": {
         "means": ('means = [0.2, 0.45, 0.7]\nthreshold = 0.5\nlaw = "bernoulli"', "LSA"),
         "samples": ('samples = "samples.csv"\nthreshold = 0.5', "LSA"),

@@ -112,12 +112,12 @@ class Learner(CoreLearner):
         return list((known | {"named": f"{FEEDBACK[self.facts['named']]} feedback"}).values())
 
     def _learnt(self) -> list[str]:
-        phases = "phase" in self.state
-        lines = [self._phase()] if phases else []
         arms = range(self.facts["arms"])
-        return lines + [
-            f"arm {arm}: {self._phased(arm) if phases else self._told(arm)}" for arm in arms
-        ]
+        if "phase" in self.state and "length" in self.state:
+            return [self._phase(), *(f"arm {arm}: {self._phased(arm)}" for arm in arms)]
+        if "totals" in self.state and "pulls" in self.state:
+            return [f"arm {arm}: {self._used(arm)}" for arm in arms]
+        return super()._learnt()
 
     def _phase(self) -> str:
         phase, length = int(self.state["phase"][0]), int(self.state["length"][0])
@@ -131,7 +131,9 @@ class Learner(CoreLearner):
         left = f"given up in round {given_up}" if given_up else "left"
         return f"{left}, credited with {total:g}"
 
-    def _told(self, arm: int) -> str:
-        pulls, total = int(self.state["pulls"][arm]), self.state["totals"][arm]
-        mean = f", mean {total / pulls:.3g}" if pulls else ""
-        return f"{pulls} reward{'' if pulls == 1 else 's'} used{mean}"
+    def _used(self, arm: int) -> str:
+        # What a base has been fed, or what has arrived: never the pulls that are still waited for.
+        counted = self.state.get("arrived", self.state["pulls"])
+        n, total = int(counted[arm]), self.state["totals"][arm]
+        mean = f", mean {total / n:.3g}" if n else ""
+        return f"{n} reward{'' if n == 1 else 's'} used{mean}"

@@ -1,6 +1,7 @@
 """The instance: arms, their rewards, and how long these take to arrive."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Final, Self
 
 import numpy as np
@@ -10,7 +11,17 @@ from keyhole.core.memory import FloatArray
 from keyhole.core.setting import Setting
 from keyhole.core.validate import Range, choice, vector
 from keyhole.core.world import World
-from keyhole.delayed.delays import Constant, Delay
+from keyhole.delayed.delays import (
+    Constant,
+    Delay,
+    Empirical,
+    Exponential,
+    Geometric,
+    HalfNormal,
+    Poisson,
+    TwoPoint,
+    Uniform,
+)
 from keyhole.delayed.environment import WORLDS, RecordedPairs
 from keyhole.delayed.learner import FEEDBACK
 from keyhole.delayed.setting import SETTING
@@ -18,6 +29,13 @@ from keyhole.stochastic.laws import rewards_of
 
 _UNIT: Final = Range(ge=0, le=1)
 _LENGTH: Final = Range(ge=0, le=2**52)
+
+_LAWS: Final[dict[str, type[Delay]]] = {
+    law.__name__: law
+    for law in (
+        Constant, Uniform, Geometric, Poisson, Exponential, HalfNormal, TwoPoint, Empirical,
+    )
+}  # fmt: skip
 
 
 class Problem:
@@ -33,8 +51,9 @@ class Problem:
     ----------
     means : sequence of float, shape (arms,)
         The mean reward of each arm, in [0, 1].
-    delay : Delay
-        The law of the delays: see `keyhole.delayed.delays`.
+    delay : Delay or mapping
+        The law of the delays: see `keyhole.delayed.delays`; or, as in a spec, its name with its
+        parameters, such as ``{"law": "Poisson", "expected": 20}``.
     feedback : {"anonymous", "named"}, default "anonymous"
         Whether only the sum of what arrives is seen, or each reward and whose it is.
     law : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
@@ -62,7 +81,7 @@ class Problem:
     def __init__(
         self,
         means: ArrayLike,
-        delay: Delay,
+        delay: Delay | Mapping[str, Any],
         *,
         feedback: str = "anonymous",
         law: str = "bernoulli",
@@ -70,13 +89,12 @@ class Problem:
         scale: float | None = None,
     ) -> None:
         rewards = rewards_of(means, law, concentration=concentration, scale=scale)
-        if not isinstance(delay, Delay):
-            raise TypeError(f"delay must be a law of keyhole.delayed.delays, got {delay!r}")
+        law_of_delay = delay_of(delay)
         self.means: FloatArray = rewards.means
-        self.delay: Delay | None = delay
+        self.delay: Delay | None = law_of_delay
         self.feedback = choice("feedback", feedback, FEEDBACK)
         self._law: type = rewards.law
-        drawn, numbers = delay.law, delay.samples
+        drawn, numbers = law_of_delay.law, law_of_delay.samples
         self._values = rewards.values | {
             "kind": drawn.kind,
             "first": drawn.numbers[0],
@@ -103,7 +121,7 @@ class Problem:
         delays : sequence of sequences of int
             For each of them its delay in rounds, at least 0.
         feedback : {"anonymous", "named"}, default "anonymous"
-            As of the class.
+            Whether only the sum of what arrives is seen, or each reward and whose it is.
 
         Returns
         -------
@@ -197,3 +215,43 @@ class Problem:
     def fact(self, name: str) -> Any:
         """Return what a policy may be told under this name."""
         return getattr(self, name)
+
+
+def delay_of(value: Delay | Mapping[str, Any]) -> Delay:
+    """Return a law of delays, also from how a spec writes it.
+
+    Parameters
+    ----------
+    value : Delay or mapping
+        A law, or its name as ``law`` with its parameters.
+
+    Returns
+    -------
+    Delay
+        The law.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none; the message names the field.
+
+    Examples
+    --------
+    >>> delay_of({"law": "Uniform", "low": 0, "high": 4})
+    Uniform(low=0, high=4)
+    """
+    if isinstance(value, Delay):
+        return value
+    if not isinstance(value, Mapping):
+        raise TypeError(f"delay must be a law of delays, got {value!r}")
+    law = _LAWS[choice("delay.law", value.get("law"), _LAWS)]
+    numbers = {name: number for name, number in value.items() if name != "law"}
+    wanted = ["samples"] if law is Empirical else [item.name for item in fields(law)]
+    for name in numbers:
+        choice(f"delay: each parameter of {law.__name__}", name, wanted)
+    try:
+        return law(**numbers)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        raise TypeError(f"delay: {law.__name__} needs {', '.join(wanted)}") from None

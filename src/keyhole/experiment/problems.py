@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole import stochastic, threshold, thresholding
+from keyhole import delayed, stochastic, threshold, thresholding
 from keyhole.core.validate import choice
 from keyhole.core.world import Problem
 from keyhole.data import crowd, deliveries, flights, load_labels, read_labels_csv
@@ -46,6 +46,13 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
         "deliveries": Source(
             "deliveries of a restaurant: day, hour or distance, whichever makes the arms",
             deliveries,
+        ),
+    },
+    "delayed": {
+        "means": Source("the mean reward of each arm, in [0, 1]", delayed.Problem),
+        "rewards": Source(
+            "recorded rewards, a list for each arm; delays are those recorded with them",
+            delayed.Problem.replay,
         ),
     },
     "thresholding": {

@@ -1,0 +1,171 @@
+import numpy as np
+import pytest
+
+from keyhole import simulate
+from keyhole.core.referee import Referee
+from keyhole.delayed import (
+    ODAAF,
+    QPMD,
+    Constant,
+    DelayedUCB1,
+    Geometric,
+    NaivePhases,
+    Poisson,
+    Problem,
+    Uniform,
+)
+from tests.delayed.cases import drawer
+
+
+def told(problem, rounds, seed=5):
+    """Return what arrives in each round while arms are pulled in turn, as the world says."""
+    referee, found = Referee(problem, seed=seed, horizon=rounds), []
+    for t in range(rounds):
+        referee.observe()
+        got = referee.respond({"arm": t % problem.arms})
+        n = int(got["count"])
+        pairs = list(zip(got["sources"][:n].tolist(), got["rewards"][:n].tolist(), strict=True))
+        found.append((float(got["total"]), pairs))
+    return found
+
+
+@pytest.mark.parametrize("delay", [Constant(0), Uniform(0, 9), Geometric(30.0)], ids=repr)
+def test_what_arrives_is_what_was_earned_in_time(delay):
+    rounds = 300
+    named = Problem([0.3, 0.8], delay, feedback="named")
+    due = {}
+    draw = drawer(named, 5, 0)
+    for t in range(1, rounds + 1):
+        arm = (t - 1) % 2
+        reward, wait = draw(arm, (t - 1) // 2)
+        due.setdefault(t + int(wait), []).append((arm, reward))
+    found = told(named, rounds)
+    for t in range(1, rounds + 1):
+        assert found[t - 1][1] == due.get(t, [])
+        assert found[t - 1][0] == sum(reward for _, reward in due.get(t, []))
+    anonymous = told(Problem([0.3, 0.8], delay), rounds)
+    assert [total for total, _ in anonymous] == [total for total, _ in found]
+    assert all(pairs == [] for _, pairs in anonymous)
+
+
+def test_regret_is_on_what_is_earned_not_on_what_arrives():
+    problem = Problem([0.2, 0.7], Constant(10_000), feedback="named")
+    curves = simulate(problem, [DelayedUCB1()], horizon=100, replications=3)
+    assert curves.mean("DelayedUCB1()", "regret")[-1] == pytest.approx(50 * 0.5)
+    assert curves.mean("DelayedUCB1()", "eliminated_at")[-1] == 101
+    assert curves.mean("DelayedUCB1()", "phase")[-1] == 0
+
+
+def test_recorded_pairs_keep_their_delay():
+    problem = Problem.replay([[1.0, 0.5], [0.25]], [[3, 0], [1]], feedback="named")
+    assert problem.means.tolist() == [0.75, 0.25]
+    found = told(problem, 400)
+    for _, pairs in found:
+        assert all(reward in (1.0, 0.5, 0.25) for _, reward in pairs)
+    assert sum(len(pairs) for _, pairs in found) >= 395
+
+
+def test_memory_does_not_grow_with_the_delay():
+    for mean in (5, 5_000):
+        problem = Problem([0.2, 0.7], Geometric(mean), feedback="named")
+        curves = simulate(problem, [QPMD()], horizon=500, replications=4)
+        assert np.isfinite(curves.mean("QPMD(base=UCB1())", "regret")).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Problem([0.5, 1.2], Constant(1)), r"means\[1\] must lie in \[0, 1\], got 1\.2"),
+        (lambda: Problem([0.5], 3), "delay must be a law of delays, got 3"),
+        (lambda: Problem([0.5], {"law": "Posson"}), "delay.law must be one of .*'Poisson'"),
+        (lambda: Problem([0.5], {"law": "Uniform", "low": 1}), "delay: Uniform needs low, high"),
+        (
+            lambda: Problem([0.5], {"law": "Poisson", "mean": 1}),
+            "delay: each parameter of Poisson must be one of expected; got 'mean'",
+        ),
+        (lambda: Problem([0.5], {"law": "Poisson", "expected": -1}), "expected must lie in"),
+        (lambda: Problem([0.5], Constant(1), feedback="nmed"), "feedback must be one of anonymous"),
+        (lambda: Problem.replay([[1.5]], [[0]]), r"rewards\[0\]\[0\] must lie in \[0, 1\]"),
+        (lambda: Problem.replay([[1]], [[-1]]), r"delays\[0\]\[0\] must lie in"),
+        (lambda: Problem.replay([[1]], [[0.5]]), r"delays\[0\]\[0\] must be a whole number"),
+        (lambda: Problem.replay([[1, 0]], [[1]]), r"delays\[0\] must have 2 entries, got 1"),
+        (lambda: Problem.replay([[1]], []), "delays must have 1 arms, got 0"),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
+
+
+def anonymous(policy=None, horizon=10_000):
+    learner = (policy or ODAAF(expected_delay=2)).learner(
+        arms=2, horizon=horizon, feedback="anonymous"
+    )
+    learner.ask()
+    return learner
+
+
+@pytest.mark.parametrize("total", [-0.5, 1.5, float("nan"), "1", None])
+def test_a_total_that_cannot_have_arrived_changes_nothing(total):
+    learner = anonymous()
+    with pytest.raises((TypeError, ValueError), match="arrived must"):
+        learner.tell(total)
+    assert learner.state["totals"].sum() == 0
+    learner.tell(1.0)
+    with pytest.raises(RuntimeError, match="tell must follow an ask"):
+        learner.tell(1.0)
+
+
+def test_no_more_than_the_pulls_in_flight_can_arrive():
+    learner = anonymous(NaivePhases(bound=1))
+    for _ in range(3):
+        learner.tell(0.0)
+        learner.ask()
+    with pytest.raises(ValueError, match=r"arrived must lie in \[0, 2\], got 3"):
+        learner.tell(3.0)
+    learner.tell(2.0)
+
+
+@pytest.mark.parametrize(
+    ("arrived", "message"),
+    [
+        (1.0, "arrived must be a list of .* pairs, got 1.0"),
+        ([(0, 1.0), (1, 0.5)], "arrived must have at most 1 entries"),
+        ([(2, 1.0)], r"arrived\[0\]\[0\] must lie in \[0, 1\], got 2"),
+        ([(0, 1.5)], r"arrived\[0\]\[1\] must lie in \[0, 1\], got 1\.5"),
+        ([3], r"arrived\[0\] must be a pair \(arm, reward\), got 3"),
+    ],
+)
+def test_pairs_that_cannot_have_arrived_are_refused(arrived, message):
+    learner = QPMD().learner(arms=2, horizon=50, feedback="named")
+    learner.ask()
+    with pytest.raises((TypeError, ValueError), match=message):
+        learner.tell(arrived)
+    learner.tell([(0, 1.0)])
+
+
+def test_nothing_is_asked_beyond_the_horizon():
+    learner = DelayedUCB1().learner(arms=2, horizon=2, feedback="named")
+    for _ in range(2):
+        learner.ask()
+        learner.tell([])
+    with pytest.raises(RuntimeError, match="the horizon of 2 rounds has been reached"):
+        learner.ask()
+
+
+def test_what_is_shown():
+    learner = anonymous()
+    learner.tell(1.0)
+    lines = repr(learner).splitlines()
+    assert lines[0].endswith("after 1 round, 2 arms, horizon 10000, anonymous feedback")
+    assert lines[1].strip().startswith("phase 1: tolerance 0.5, ")
+    assert lines[2].strip() == "arm 0: left, credited with 1"
+    named = QPMD().learner(arms=2, horizon=50, feedback="named")
+    assert repr(named).splitlines()[1].strip() == "arm 0: 0 rewards used"
+
+
+def test_policies_learn_through_the_delay():
+    problem = Problem([0.3, 0.8], Poisson(20), feedback="named")
+    curves = simulate(problem, [QPMD(), DelayedUCB1()], horizon=5000, replications=100)
+    for label in curves.labels:
+        assert curves.mean(label, "regret")[-1] < 0.05 * 5000 * 0.5
