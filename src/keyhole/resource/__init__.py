@@ -1,0 +1,35 @@
+"""The bandit with censored consumption of resources: which arm to run, and when to give up.
+
+Every round a policy chooses an arm and a limit. If the run consumes no more than the limit, its
+reward and its consumption come back, and the reward counts less the cost of the consumption. If it
+would consume more, nothing comes back but that, and a penalty counts, which depends on the limit.
+
+Cost and penalty are known functions. They travel as numbers (`keyhole.resource.functions`), so
+that simulation, learner and saved learners share one source: the world answers with reward and
+consumption alone, and a policy works out what they were worth.
+"""
+
+from keyhole.resource.functions import Power, Steps, Table
+from keyhole.resource.laws import BetaExponential, TruncatedNormal
+from keyhole.resource.learner import Learner
+from keyhole.resource.own_laws import Replay, Sampler
+from keyhole.resource.policies import RCUCB, ReductionThompson, ReductionUCB, ZoomingRCUCB
+from keyhole.resource.problem import Problem
+from keyhole.resource.setting import Policy
+
+__all__ = [
+    "RCUCB",
+    "BetaExponential",
+    "Learner",
+    "Policy",
+    "Power",
+    "Problem",
+    "ReductionThompson",
+    "ReductionUCB",
+    "Replay",
+    "Sampler",
+    "Steps",
+    "Table",
+    "TruncatedNormal",
+    "ZoomingRCUCB",
+]

@@ -1,0 +1,230 @@
+"""Bounds after Bengs and Huellermeier (2022), to plot against and to test with.
+
+The copy of the paper at hand has its arguments and no formulas: the constants here were worked out
+anew from those arguments, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
+`keyhole.resource.ReductionUCB`.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.validate import Range, integer, number, vector
+
+_ABOVE_1: Final = Range(gt=1)
+# Ratios between the slices of the peeling argument, among which the best is taken.
+_RATIOS: Final = np.linspace(0.02, 0.98, 49)
+
+
+def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
+    r"""Return how likely a mean leaves its confidence length on one side in round t, at most.
+
+    .. math:: \min_{\beta \in (0, 1)} \left(1 + \frac{\ln t}{\ln(1/\beta)}\right)
+        t^{-\alpha \beta}
+
+    Parameters
+    ----------
+    rounds : sequence of int
+        The rounds t, at least 1.
+    alpha : float
+        Exploration, above 0.
+
+    Returns
+    -------
+    ndarray of float64
+        A probability for each round; 1 where the bound says nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    The number of rounds that a mean rests on is random: between two powers of :math:`\beta` times
+    t Hoeffding's maximal inequality holds with exponent :math:`\alpha \beta`, and that is summed
+    over the powers (peeling). The best of 49 values of :math:`\beta` is taken.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), Proposition 1 and appendix A.
+
+    Examples
+    --------
+    >>> deviation_failure([1, 10, 1000], alpha=3.0).round(4)
+    array([1.    , 0.0428, 0.    ])
+    """
+    t = vector("rounds", rounds, Range(ge=1))
+    alpha = number("alpha", alpha, Range(gt=0))
+    best = np.ones(len(t))
+    for ratio in _RATIOS:
+        slices = 1.0 + np.log(t) / np.log(1.0 / ratio)
+        best = np.minimum(best, slices * t ** (-alpha * ratio))
+    return best
+
+
+def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
+    """Return how likely RCUCB's estimate is off by more than its confidence length, one-sided.
+
+    Parameters
+    ----------
+    rounds, alpha
+        See `deviation_failure`.
+
+    Returns
+    -------
+    ndarray of float64
+        At most 1: twice `deviation_failure`, for the gain and for the penalty.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    For `gain_range` = 2, or 1 where the cost of a run never exceeds its reward.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), Proposition 1.
+
+    Examples
+    --------
+    >>> estimate_failure([1000], alpha=3.0) < 1e-6
+    array([ True])
+    """
+    return np.minimum(1.0, 2.0 * deviation_failure(rounds, alpha=alpha))
+
+
+def _pairs(gaps: ArrayLike, limits: int) -> FloatArray:
+    values = np.asarray(gaps, np.float64)
+    if values.ndim != 2 or values.shape[1] != limits:
+        raise ValueError(f"gaps must have shape (arms, {limits}), got {values.shape}")
+    vector("gaps", values.ravel(), Range(ge=0))
+    return values
+
+
+def _sum_over_pairs(
+    gaps: FloatArray, width: FloatArray, horizon: int, alpha: float, failures: float
+) -> float:
+    """Sum gap * (pulls until the length is below half the gap, and those in rounds that fail)."""
+    inside = gaps > 0.0
+    with np.errstate(divide="ignore"):
+        pulls = 2.0 * alpha * np.log(horizon) * width**2 / gaps**2
+    # No pair is played more than T times.
+    pulls = np.minimum(pulls + 1.0 + failures, float(horizon))
+    return float((gaps * pulls)[inside].sum())
+
+
+def rcucb_regret_bound(
+    gaps: ArrayLike,
+    penalties: ArrayLike,
+    horizon: int,
+    *,
+    alpha: float,
+    gain_range: float = 2.0,
+) -> float:
+    r"""Return a bound on the regret of RCUCB after T rounds, in the form of Theorem 1.
+
+    .. math::
+        \sum_{i, \tau : \Delta_{i,\tau} > 0} \Delta_{i,\tau} \min\left\{ T,
+        \frac{2 \alpha (w + \lambda(\tau))^2 \ln T}{\Delta_{i,\tau}^2} + 1
+        + 4 \sum_{t \le T} p_t \right\}
+        + \sum_i \Delta_{i,\bar\tau}
+
+    with :math:`p_t` = `deviation_failure`; the last sum is for the first play of each arm.
+
+    Parameters
+    ----------
+    gaps : array_like of float, shape (arms, limits)
+        :math:`\Delta`, at least 0; see `keyhole.resource.Problem.gaps`.
+    penalties : sequence of float, shape (limits,)
+        :math:`\lambda(\tau)`, at least 0.
+    horizon : int
+        T, at least 1.
+    alpha : float
+        Exploration, above 1.
+    gain_range : float, default 2
+        w, in (0, 2]; below 2 the bound holds where :math:`(R - c(C)) 1\{C \le \tau\}` has a range
+        of at most w.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    The theorem subtracts, for each pair, a lower bound on the plays of the same arm with the next
+    larger limit, whose constants are lost: without it the bound is larger.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), Theorem 1 and the first part of appendix B.
+
+    Examples
+    --------
+    >>> gaps = [[0.0, 0.1], [0.2, 0.3]]
+    >>> rcucb_regret_bound(gaps, [0.1, 0.2], 10**6, alpha=2) < 10**6 * 0.3
+    True
+    """
+    penalties = vector("penalties", penalties, Range(ge=0))
+    gaps = _pairs(gaps, len(penalties))
+    horizon = integer("horizon", horizon, Range(ge=1))
+    alpha = number("alpha", alpha, _ABOVE_1)
+    width = number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
+    failures = 4.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
+    first = float(gaps[:, -1].sum())
+    return first + _sum_over_pairs(gaps, width, horizon, alpha, failures)
+
+
+def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alpha: float) -> float:
+    r"""Return a bound on the regret of UCB on pairs after T rounds, in the form of Corollary 14.
+
+    .. math::
+        \sum_{i, \tau : \Delta_{i,\tau} > 0} \Delta_{i,\tau} \min\left\{ T,
+        \frac{2 \alpha (1 + \lambda(\bar\tau))^2 \ln T}{\Delta_{i,\tau}^2} + 2
+        + 2 \sum_{t \le T} p_t \right\}
+
+    with :math:`p_t` = `deviation_failure` and :math:`\bar\tau` the largest limit.
+
+    Parameters
+    ----------
+    gaps, penalties, horizon, alpha
+        See `rcucb_regret_bound`.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), Corollary 14 (appendix G).
+
+    Examples
+    --------
+    >>> gaps = [[0.0, 0.1], [0.2, 0.3]]
+    >>> ucb_regret_bound(gaps, [0.1, 0.2], 10**6, alpha=2) < 10**6 * 0.3
+    True
+    """
+    penalties = vector("penalties", penalties, Range(ge=0))
+    gaps = _pairs(gaps, len(penalties))
+    horizon = integer("horizon", horizon, Range(ge=1))
+    alpha = number("alpha", alpha, _ABOVE_1)
+    width = np.full(len(penalties), 1.0 + penalties[-1])
+    failures = 1.0 + 2.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
+    return _sum_over_pairs(gaps, width, horizon, alpha, failures)

@@ -1,0 +1,211 @@
+"""What a run yields and consumes, and what the decision was worth."""
+
+import math
+from typing import ClassVar, Final, Protocol
+
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray, IntArray, counts, per, real, whole
+from keyhole.core.samplers import beta, exponential, normal
+from keyhole.core.streams import Stream, seek, uniform
+from keyhole.core.world import World
+from keyhole.resource.laws import BETA_EXPONENTIAL, NORMAL, REPLAY
+from keyhole.resource.limits import place_of
+from keyhole.resource.setting import SETTING
+
+LEAST_NUMBERS: Final = 5
+"""Numbers that the laws built in take at most."""
+
+
+class _Sums(Protocol):
+    pulls: IntArray
+    regret: FloatArray
+    censored: FloatArray
+    on_best_arm: FloatArray
+    on_best_pair: FloatArray
+
+
+class Runs(World):
+    """Arms whose runs yield a reward and consume something, with limits out of a list.
+
+    The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
+    arm: it yields the same reward and consumption whatever the limit is, and whatever a policy
+    did before.
+    """
+
+    setting = SETTING
+    metrics: ClassVar[tuple[str, ...]] = (
+        "regret",
+        "censored_share",
+        "best_arm_share",
+        "simple_regret",
+        "best_pair_share",
+    )
+    helpers: ClassVar[tuple[str, ...]] = ("draw", "custom", "gap")
+
+    arms = whole()
+    limit_count = whole()
+    limits = per("limit_count")
+    law = counts("arms")
+    """How each arm is drawn from: see `keyhole.resource.laws`."""
+    width = whole()
+    numbers = per("arms", "width")
+    """The numbers of each arm's law."""
+    length = whole()
+    rewards = per("length")
+    consumptions = per("length")
+    """All measured runs, arm after arm."""
+    best_arm_is = whole()
+    gaps = per("arms", "limit_count")
+    """How much less than the best pair each pair is worth."""
+
+    class State:
+        """How often each arm has been pulled, and sums over the rounds."""
+
+        pulls = counts("arms")
+        regret = per()
+        censored = per()
+        on_best_arm = per()
+        on_best_pair = per()
+
+    def respond(
+        e,
+        s: _Sums,
+        rng: Stream,
+        arm: int,
+        limit: float,
+        draw: Kernel,
+        custom: Kernel,
+        gap: Kernel,
+    ) -> tuple[float, float, int]:
+        """Run the arm up to the limit."""
+        pull = s.pulls[arm]
+        s.pulls[arm] = pull + 1
+        seek(rng, arm, pull)
+        reward, consumption = draw(e, rng, arm, custom)
+        lost = gap(e, arm, limit)
+        s.regret[0] += lost
+        s.on_best_arm[0] += arm == e.best_arm_is
+        s.on_best_pair[0] += lost == 0.0
+        if consumption > limit:
+            s.censored[0] += 1.0
+            return 0.0, 0.0, 1
+        return reward, consumption, 0
+
+    def draw(e, rng: Stream, arm: int, custom: Kernel) -> tuple[float, float]:
+        """Return a reward and a consumption of the arm's law."""
+        if e.law[arm] == NORMAL:
+            return truncated_normal(
+                rng,
+                e.numbers[arm, 0],
+                e.numbers[arm, 1],
+                e.numbers[arm, 2],
+                e.numbers[arm, 3],
+                e.numbers[arm, 4],
+            )
+        if e.law[arm] == BETA_EXPONENTIAL:
+            reward = beta(rng, e.numbers[arm, 0], e.numbers[arm, 1])
+            return reward, e.numbers[arm, 2] * exponential(rng)
+        if e.law[arm] == REPLAY:
+            run = int(e.numbers[arm, 0] + math.floor(uniform(rng) * e.numbers[arm, 1]))
+            return e.rewards[run], e.consumptions[run]
+        return custom(rng, e.numbers[arm])  # type: ignore[no-any-return]
+
+    def custom(rng: Stream, numbers: FloatArray) -> tuple[float, float]:  # type: ignore[misc]
+        """Stand in for the user's sampler where no arm has one."""
+        return 0.0, 0.0
+
+    def gap(e, arm: int, limit: float) -> float:
+        """Return how much less than the best pair this one is worth."""
+        return float(e.gaps[arm, place_of(e.limits, limit)])
+
+    def score(
+        e,
+        s: _Sums,
+        t: int,
+        best_arm: int,
+        best_limit: float,
+        metrics: FloatArray,
+        gap: Kernel,
+    ) -> None:
+        """Write regret, shares of rounds, and the regret of the recommended pair."""
+        metrics[0] = s.regret[0]
+        metrics[1] = s.censored[0] / t
+        metrics[2] = s.on_best_arm[0] / t
+        metrics[3] = gap(e, best_arm, best_limit)
+        metrics[4] = s.on_best_pair[0] / t
+
+
+class RunsWithAnyLimit(Runs):
+    """The same, with every limit up to the largest."""
+
+    metrics = Runs.metrics[:4]
+
+    best_gain = real()
+    table_length = whole()
+    starts = counts("arms")
+    """Where each arm's table of gains begins; see `keyhole.resource.gains.GainTable`."""
+    ends = counts("arms")
+    knots = per("table_length")
+    at = per("table_length")
+    after = per("table_length")
+    slope = per("table_length")
+
+    def gap(e, arm: int, limit: float) -> float:
+        """Return how much less than the best pair this one is worth."""
+        low, high = e.starts[arm], e.ends[arm] - 1
+        while low < high:  # the last knot that is at most the limit
+            middle = (low + high + 1) // 2
+            if e.knots[middle] <= limit:
+                low = middle
+            else:
+                high = middle - 1
+        if e.knots[low] == limit:
+            return float(e.best_gain - e.at[low])
+        return float(e.best_gain - e.after[low] - e.slope[low] * (limit - e.knots[low]))
+
+    def score(
+        e,
+        s: _Sums,
+        t: int,
+        best_arm: int,
+        best_limit: float,
+        metrics: FloatArray,
+        gap: Kernel,
+    ) -> None:
+        """Write regret, shares of rounds, and the regret of the recommended pair."""
+        metrics[0] = s.regret[0]
+        metrics[1] = s.censored[0] / t
+        metrics[2] = s.on_best_arm[0] / t
+        metrics[3] = gap(e, best_arm, best_limit)
+
+
+def truncated_normal(
+    rng: Stream, reward: float, consumption: float, sd: float, shared: float, rest: float
+) -> tuple[float, float]:
+    """Draw from a bivariate normal law until the reward lies in [0, 1], the consumption above 0.
+
+    Parameters
+    ----------
+    rng : Stream
+        The stream; its position changes.
+    reward, consumption : float
+        The means.
+    sd : float
+        Standard deviation of the consumption.
+    shared, rest : float
+        What a standard deviation of the consumption moves the reward by, and the standard
+        deviation of the reward given the consumption.
+
+    Returns
+    -------
+    tuple of float
+        The reward and the consumption.
+    """
+    while True:
+        z = normal(rng)
+        used = consumption + sd * z
+        if used <= 0.0:
+            continue
+        earned = reward + shared * z + rest * normal(rng)
+        if 0.0 <= earned <= 1.0:
+            return earned, used

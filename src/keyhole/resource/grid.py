@@ -1,0 +1,136 @@
+"""Grids of limits that become finer, with all that earlier rounds tell about each point (kernels).
+
+`s` is the state of `keyhole.resource.ZoomingRCUCB`, `p` what it reads. An arm's points are kept in
+rising order.
+"""
+
+import math
+from typing import Any
+
+from keyhole.resource.functions import value_at
+
+
+def log_ratio(horizon: int, delta: float) -> float:
+    """Return ln(T^2 / delta).
+
+    Examples
+    --------
+    >>> round(log_ratio(10, 0.1), 3)
+    6.908
+    """
+    return 2.0 * math.log(horizon) - math.log(delta)
+
+
+def keep(s: Any, t: int, arm: int, limit: float, used: float, gain: float) -> None:
+    """Add round t to the history of an arm."""
+    s.limits[t - 1] = limit
+    s.consumptions[t - 1] = used
+    s.gains[t - 1] = gain
+    if s.first[arm] == 0:
+        s.first[arm] = t
+    else:
+        s.following[s.last[arm] - 1] = t
+    s.last[arm] = t
+
+
+def count_round(s: Any, arm: int, k: int, used: float, gain: float) -> None:
+    """Count a round whose limit was at least point k."""
+    s.told[arm, k] += 1.0
+    if used > s.points[arm, k]:
+        s.over[arm, k] += 1.0
+    else:
+        s.net[arm, k] += gain
+
+
+def estimate(s: Any, arm: int, k: int) -> float:
+    """Return the estimated gain of point k: equation (10)."""
+    return float((s.net[arm, k] - s.penalties[arm, k] * s.over[arm, k]) / s.told[arm, k])
+
+
+def confidence(p: Any, s: Any, arm: int, k: int) -> float:
+    """Return the confidence length of point k."""
+    width = p.gain_range + s.penalties[arm, k]
+    return float(width * math.sqrt(0.5 * p.alpha * log_ratio(p.horizon, p.delta) / s.told[arm, k]))
+
+
+def bias(p: Any, s: Any, arm: int, k: int) -> float:
+    """Return how much better a limit in the interval of point k could be than the point.
+
+    The interval's width follows from its level, so that intervals of equal width tie exactly.
+    """
+    parts = float(p.refine) ** s.levels[arm, k]
+    return float(p.lipschitz * (p.limits[p.limit_count - 1] / parts))
+
+
+def renew_best(p: Any, s: Any, arm: int) -> None:
+    """Find the point of an arm with the largest index, the smallest of equals: equation (13)."""
+    s.best_index[arm] = -math.inf
+    for k in range(s.sizes[arm]):
+        index = estimate(s, arm, k) + confidence(p, s, arm, k) + bias(p, s, arm, k)
+        if index > s.best_index[arm]:
+            s.best_index[arm] = index
+            s.best_point[arm] = s.points[arm, k]
+
+
+def refine_grid(p: Any, s: Any, arm: int) -> None:
+    """Cut the intervals that are wide for what is known about them: equation (14)."""
+    size = s.sizes[arm]
+    grown = size
+    for k in range(size):
+        if bias(p, s, arm, k) >= confidence(p, s, arm, k):
+            grown += p.refine - 1
+    if grown == size:
+        return
+    fresh, place = 0, grown
+    # From the back, so that no point is overwritten before it has moved.
+    for k in range(size - 1, -1, -1):
+        cut = bias(p, s, arm, k) >= confidence(p, s, arm, k)
+        high = s.points[arm, k]
+        low = s.points[arm, k - 1] if k > 0 else 0.0
+        place -= 1
+        move_point(s, arm, k, place)
+        if not cut:
+            continue
+        s.levels[arm, place] += 1
+        level = s.levels[arm, place]
+        for part in range(p.refine - 1, 0, -1):
+            place -= 1
+            add_point(p, s, arm, place, low + (high - low) * part / p.refine, level)
+            s.fresh[fresh] = place
+            fresh += 1
+    s.sizes[arm] = grown
+    recall(s, arm, fresh)
+
+
+def move_point(s: Any, arm: int, k: int, place: int) -> None:
+    """Move point k to another place."""
+    s.points[arm, place] = s.points[arm, k]
+    s.penalties[arm, place] = s.penalties[arm, k]
+    s.levels[arm, place] = s.levels[arm, k]
+    s.played[arm, place] = s.played[arm, k]
+    s.told[arm, place] = s.told[arm, k]
+    s.net[arm, place] = s.net[arm, k]
+    s.over[arm, place] = s.over[arm, k]
+
+
+def add_point(p: Any, s: Any, arm: int, place: int, point: float, level: int) -> None:
+    """Write a new point, about which nothing has been counted."""
+    s.points[arm, place] = point
+    s.penalties[arm, place] = value_at(p.penalty, point)
+    s.levels[arm, place] = level
+    s.played[arm, place] = 0
+    s.told[arm, place] = 0.0
+    s.net[arm, place] = 0.0
+    s.over[arm, place] = 0.0
+
+
+def recall(s: Any, arm: int, fresh: int) -> None:
+    """Count all rounds of the arm for its new points, whose places are kept falling."""
+    t = s.first[arm]
+    while t > 0:
+        for i in range(fresh - 1, -1, -1):
+            k = s.fresh[i]
+            if s.points[arm, k] > s.limits[t - 1]:
+                break
+            count_round(s, arm, k, s.consumptions[t - 1], s.gains[t - 1])
+        t = s.following[t - 1]

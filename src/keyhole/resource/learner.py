@@ -1,0 +1,126 @@
+"""A policy at work: ask for an arm and a limit, tell what came back."""
+
+from typing import Final
+
+import numpy as np
+
+from keyhole.core.learner import Learner as CoreLearner
+from keyhole.core.validate import Range, number
+
+_UNIT: Final = Range(ge=0, le=1)
+
+
+class Learner(CoreLearner):
+    """Decides which arm to run next and when to give up on it.
+
+    Made by a policy: ``RCUCB().learner(arms=10, limits=[0.5, 1.0], cost=..., penalty=...)``.
+
+    Examples
+    --------
+    >>> from keyhole.resource import RCUCB, Power
+    >>> learner = RCUCB().learner(
+    ...     arms=1, limits=[0.5, 1.0], cost=Power(slope=0.1), penalty=Power(slope=0.2)
+    ... )
+    >>> learner.ask()
+    (0, 1.0)
+    >>> learner.tell(reward=0.8, consumption=0.3)
+    >>> learner
+    RCUCB(alpha=0.5, gain_range=1) after 1 round, 1 arm, 2 limits up to 1
+      best so far: arm 0 with limit 1
+      arm 0: 1 run
+    """
+
+    def ask(self) -> tuple[int, float]:
+        """Return the arm to run next, and its limit.
+
+        Returns
+        -------
+        arm : int
+            From 0.
+        limit : float
+            When to give up. Asking again before `tell` gives the same pair.
+        """
+        self._ask()
+        return self._decision["arm"].item(), self._decision["limit"].item()
+
+    def tell(
+        self,
+        reward: float | None = None,
+        consumption: float | None = None,
+        *,
+        exceeded: bool = False,
+    ) -> None:
+        """Report how the run last asked for ended: with a reward, or above its limit.
+
+        Parameters
+        ----------
+        reward : float, optional
+            In [0, 1].
+        consumption : float, optional
+            What the run consumed: at least 0, at most the limit.
+        exceeded : bool, default False
+            Whether the run exceeded the limit; reward and consumption are then left out.
+
+        Raises
+        ------
+        RuntimeError
+            If nothing has been asked for since the last `tell`.
+        TypeError, ValueError
+            If a value is not allowed, or there is too little or too much of them. Nothing
+            changes then; tell again.
+        """
+        self._expect_feedback()
+        if not isinstance(exceeded, bool | np.bool_):
+            raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
+        if exceeded:
+            if reward is not None or consumption is not None:
+                raise TypeError("reward and consumption must be left out for a run that exceeded")
+            values = (0.0, 0.0)
+        else:
+            values = self._within_limit(reward, consumption)
+        self._feedback["reward"][()], self._feedback["consumption"][()] = values
+        self._feedback["exceeded"][()] = int(exceeded)
+        self._tell()
+
+    def _within_limit(self, reward: float | None, consumption: float | None) -> tuple[float, float]:
+        if reward is None or consumption is None:
+            raise TypeError(
+                "tell needs reward and consumption, or exceeded=True for a run above its limit"
+            )
+        limit = self._decision["limit"].item()
+        earned = number("reward", reward, _UNIT)
+        used = number("consumption", consumption, Range(ge=0))
+        if used > limit:
+            raise ValueError(
+                f"consumption must be at most the limit, {limit:g}, got {used:g}; "
+                "a run above its limit is told as exceeded=True"
+            )
+        return earned, used
+
+    def recommend(self) -> tuple[int, float]:
+        """Return the pair taken to be the best so far.
+
+        Returns
+        -------
+        arm : int
+            From 0.
+        limit : float
+            Its limit.
+        """
+        report = self._recommend()
+        return report["best_arm"].item(), report["best_limit"].item()
+
+    def _known(self) -> list[str]:
+        arms, limits = self.facts["arms"], self.facts["limits"]
+        some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
+        return [f"{arms} arm{'' if arms == 1 else 's'}", f"{some} up to {limits[-1]:g}"]
+
+    def _learnt(self) -> list[str]:
+        lines = []
+        if (plays := self.state.get("plays")) is not None:
+            runs = plays.reshape(self.facts["arms"], -1).sum(axis=1).tolist()
+            lines = [f"arm {arm}: {n} run{'' if n == 1 else 's'}" for arm, n in enumerate(runs)]
+        if self.rounds > self._pending:
+            arm, limit = self.recommend()
+            lines = [f"best so far: arm {arm} with limit {limit:g}", *lines]
+        return lines

@@ -1,0 +1,182 @@
+"""Laws that you bring along: a sampler of your own, and measured runs."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.link import Kernel, source_of
+from keyhole.core.memory import FloatArray
+from keyhole.core.streams import WORLD, stream
+from keyhole.core.validate import Range, number, vector
+from keyhole.resource.laws import REPLAY, SAMPLER, Law
+
+_UNIT: Final = Range(ge=0, le=1)
+_TRIAL_DRAWS: Final = 1000
+
+
+class Sampler(Law):
+    """A law of your own: a compiled sampler, and what is needed to compute with it.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(rng, numbers) -> (reward, consumption)``, a kernel: plain arithmetic and the
+        samplers of `keyhole.core.samplers`. Rewards in [0, 1], consumptions at least 0. All laws
+        of this kind in one problem have the same `draw`; they differ in their numbers.
+    numbers : sequence of float
+        What `draw` is given; zeros may follow.
+    density, mean_reward : callable
+        ``f(x) -> array``: of the consumption at the points of an array, and the mean reward
+        given the consumption.
+    landmarks : sequence of float, optional
+        Consumptions where the density jumps or moves fast.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or 1,000 trial draws leave the range or do not fit the density.
+
+    Examples
+    --------
+    >>> from keyhole.core.streams import uniform
+    >>> def draw(rng, numbers):
+    ...     consumption = numbers[0] * uniform(rng)
+    ...     return uniform(rng), consumption
+    >>> law = Sampler(
+    ...     draw,
+    ...     numbers=[2.0],
+    ...     density=lambda x: np.where(x <= 2.0, 0.5, 0.0),
+    ...     mean_reward=lambda x: np.full(x.shape, 0.5),
+    ...     landmarks=[2.0],
+    ... )
+    """
+
+    kind = SAMPLER
+
+    def __init__(
+        self,
+        draw: Kernel,
+        *,
+        numbers: ArrayLike,
+        density: Callable[[FloatArray], FloatArray],
+        mean_reward: Callable[[FloatArray], FloatArray],
+        landmarks: ArrayLike = (),
+    ) -> None:
+        source_of(draw)
+        self.draw = draw
+        self.numbers = vector("numbers", numbers)
+        self._density, self._mean_reward = density, mean_reward
+        self._landmarks = np.asarray(landmarks, np.float64).ravel()
+        self._try_out()
+
+    def _try_out(self) -> None:
+        rng = stream(0, 0, WORLD)
+        draws = np.array([self.draw(rng, self.numbers) for _ in range(_TRIAL_DRAWS)], np.float64)
+        for name, values, allowed in (
+            ("reward", draws[:, 0], _UNIT),
+            ("consumption", draws[:, 1], Range(ge=0)),
+        ):
+            for value in (values.min(), values.max()):
+                number(f"a {name} drawn by draw", float(value), allowed)
+        self._compare(draws[:, 1])
+
+    def _compare(self, drawn: FloatArray) -> None:
+        """Refuse a density that gives the lower half of the draws another share than a half."""
+        middle = float(np.median(drawn))
+        marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < middle)]
+        edges = np.union1d(np.linspace(0.0, middle, 2001), marks)
+        nodes, weights = np.polynomial.legendre.leggauss(8)
+        half = np.diff(edges) / 2
+        x = edges[:-1, None] + half[:, None] * (nodes + 1.0)
+        share = float((half * (self.density(x) @ weights)).sum())
+        # Six standard errors of the share of 1,000 draws.
+        if not abs(share - 0.5) < 6.0 * 0.5 / np.sqrt(_TRIAL_DRAWS):
+            raise ValueError(
+                f"density must be that of the consumptions drawn by draw: it gives those up to "
+                f"{middle:g} the share {share:.3g}, drawn were 0.5"
+            )
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Return the density of the consumption at `x`."""
+        return np.asarray(self._density(x), np.float64)
+
+    def mean_reward(self, x: FloatArray) -> FloatArray:
+        """Return the mean reward given the consumption `x`."""
+        return np.asarray(self._mean_reward(x), np.float64)
+
+    def landmarks(self) -> FloatArray:
+        """Return consumptions near which the density moves fastest."""
+        return self._landmarks
+
+    def __repr__(self) -> str:
+        """Return the name of the sampler and its numbers."""
+        name = source_of(self.draw).__name__
+        return f"Sampler({name}, numbers={self.numbers.tolist()})"
+
+
+class Replay(Law):
+    """Measured pairs, drawn with replacement.
+
+    Parameters
+    ----------
+    rewards : sequence of float, shape (runs,)
+        In [0, 1].
+    consumptions : sequence of float, shape (runs,)
+        At least 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Examples
+    --------
+    >>> Replay(rewards=[1, 1, 0], consumptions=[0.2, 0.7, 1.5])
+    Replay(3 runs)
+    """
+
+    kind = REPLAY
+
+    def __init__(self, rewards: ArrayLike, consumptions: ArrayLike) -> None:
+        self.rewards = vector("rewards", rewards, _UNIT)
+        self.consumptions = vector("consumptions", consumptions, Range(ge=0))
+        if len(self.rewards) != len(self.consumptions):
+            raise ValueError(
+                f"consumptions must have {len(self.rewards)} entries, got {len(self.consumptions)}"
+            )
+        self.numbers = np.zeros(2)  # the problem says where the runs lie
+
+    def __repr__(self) -> str:
+        """Return the number of runs."""
+        return f"Replay({len(self.rewards)} runs)"
+
+
+def check_laws(arms: Any) -> list[Law]:
+    """Return the laws of a problem's arms.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is none, one is no law, or two have different samplers.
+
+    Examples
+    --------
+    >>> check_laws([0.5])
+    Traceback (most recent call last):
+    TypeError: arms[0] must be a law, such as BetaExponential(a=5, b=5, rate=1), got 0.5
+    """
+    if not isinstance(arms, Sequence) or isinstance(arms, str):
+        raise TypeError(f"arms must be a list of laws, got {arms!r}")
+    if not arms:
+        raise ValueError("arms must have at least one entry, got none")
+    for i, law in enumerate(arms):
+        if not isinstance(law, Law):
+            raise TypeError(
+                f"arms[{i}] must be a law, such as BetaExponential(a=5, b=5, rate=1), got {law!r}"
+            )
+    samplers = [law for law in arms if isinstance(law, Sampler)]
+    if any(law.draw is not samplers[0].draw for law in samplers):
+        raise ValueError("arms must share one draw where they are samplers, got several")
+    return list(arms)

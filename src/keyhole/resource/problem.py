@@ -1,0 +1,257 @@
+"""The instance: arms, limits, and the known functions; what every pair is worth."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.setting import Setting
+from keyhole.core.validate import Range, integer, number
+from keyhole.core.world import World
+from keyhole.resource.environment import LEAST_NUMBERS, Runs, RunsWithAnyLimit
+from keyhole.resource.functions import Function, KnownFunction, as_function
+from keyhole.resource.gains import GainTable, gain_at, gain_table, profile_of
+from keyhole.resource.laws import Law
+from keyhole.resource.own_laws import Replay, Sampler, check_laws
+from keyhole.resource.setting import SETTING, facts_of
+
+# A limit between two knots is not taken for better than a knot on the word of its last digits.
+_ROUNDING: Final = 1e-12
+
+
+class Problem:
+    r"""Arms with joint laws of reward and consumption, limits, a cost and a penalty.
+
+    Arm i run up to the limit :math:`\tau` is worth its *penalized expected gain*
+
+    .. math:: \nu_{i,\tau} = \mathrm E[(R_i - c(C_i)) 1\{C_i \le \tau\}]
+        - \lambda(\tau) \Pr(C_i > \tau)
+
+    (Bengs and Huellermeier 2022, equation 2), computed by quadrature. The metrics of
+    `keyhole.simulate` are ``regret``, the sum over the rounds of what the decisions were worth
+    less than the best pair (equation 4); ``censored_share``, the share of rounds whose limit was
+    exceeded; ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm
+    and the best pair; and ``simple_regret``, what the recommended pair is worth less than the
+    best. Where every limit may be chosen there is no ``best_pair_share``.
+
+    Parameters
+    ----------
+    arms : sequence of Law
+        See `keyhole.resource.laws`.
+    limits : sequence of float, shape (limits,)
+        Rising, above 0.
+    cost : Function or callable
+        c: what consumption costs; not falling, in [0, 1] up to the largest limit. See
+        `keyhole.resource.functions`.
+    penalty : Function or callable
+        :math:`\lambda`: what exceeding a limit costs; not falling, at least 0.
+    continuous : bool, default False
+        Whether every limit up to the largest may be chosen. Policies for a list of limits then
+        play those in `limits`; the best pair is that among all.
+
+    Attributes
+    ----------
+    laws : list of Law
+        The arms' laws.
+    limits : ndarray of float64, shape (limits,)
+        The limits.
+    cost, penalty : Function
+        The known functions.
+    continuous : bool
+        Whether every limit up to the largest may be chosen.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Examples
+    --------
+    >>> from keyhole.resource import BetaExponential, Power
+    >>> problem = Problem(
+    ...     arms=[BetaExponential(5, 5, rate=1), BetaExponential(5, 6, rate=1)],
+    ...     limits=[0.3, 0.6, 0.9],
+    ...     cost=Power(slope=0.1),
+    ...     penalty=Power(slope=0.1, factor=0.2, power=4),
+    ... )
+    >>> problem.gains.round(3)
+    array([[0.102, 0.166, 0.184],
+           [0.091, 0.146, 0.157]])
+    >>> problem.best_pair
+    (0, 0.9)
+    """
+
+    def __init__(
+        self,
+        arms: Sequence[Law],
+        limits: ArrayLike,
+        cost: KnownFunction,
+        penalty: KnownFunction,
+        *,
+        continuous: bool = False,
+    ) -> None:
+        self.laws = check_laws(arms)
+        self._facts = facts_of(len(self.laws), limits, cost, penalty, continuous)
+        self.limits: FloatArray = self._facts["limits"]
+        self.continuous = bool(continuous)
+        self.cost: Function = as_function("cost", cost, self.limits)
+        self.penalty: Function = as_function("penalty", penalty, self.limits)
+        edges = self._edges()
+        # Arms may share a law: what costs time is done once for each.
+        profiles = {id(law): profile_of(law, self.cost, edges) for law in set(self.laws)}
+        self._profiles = [profiles[id(law)] for law in self.laws]
+        self.gains: FloatArray = np.array(
+            [gain_at(profile, self.penalty, self.limits) for profile in self._profiles]
+        )
+        self.gains.flags.writeable = False
+        self._tables: list[GainTable] = []
+        if self.continuous:
+            tables = {id(p): gain_table(p, self.penalty, edges) for p in set(self._profiles)}
+            self._tables = [tables[id(p)] for p in self._profiles]
+        self.best_gain, self.best_pair = self._best()
+
+    def _edges(self) -> FloatArray:
+        """Return limits and all points where a known function bends, from 0 to the largest."""
+        points = np.concatenate([[0.0], self.limits, self.cost.starts, self.penalty.starts])
+        return np.unique(points[points <= self.limits[-1]])
+
+    def _best(self) -> tuple[float, tuple[int, float]]:
+        if self.continuous:
+            first = {id(law): arm for arm, law in reversed(list(enumerate(self.laws)))}
+            peaks = {key: self._best_limit(arm) for key, arm in first.items()}
+            found = [peaks[id(law)] for law in self.laws]
+            arm = int(np.argmax([gain for gain, _ in found]))
+            gain, limit = found[arm]
+            return gain, (arm, limit)
+        arm, place = divmod(int(np.argmax(self.gains)), len(self.limits))
+        return float(self.gains[arm, place]), (arm, float(self.limits[place]))
+
+    def _best_limit(self, arm: int) -> tuple[float, float]:
+        """Return the largest gain of an arm over all limits, and where it is reached."""
+        table = self._tables[arm]
+        k = int(np.argmax(table.at[1:])) + 1
+        best = float(table.at[k]), float(table.knots[k])
+        if table.after[0] > best[0]:  # the smaller the limit, the better: a bound, not reached
+            return float(table.after[0]), 0.0
+        for low, high in zip(table.knots[k - 1 : k + 1], table.knots[k : k + 2], strict=False):
+            peak = minimize_scalar(
+                lambda x: -self.gain(arm, x), bounds=(low, high), method="bounded"
+            )
+            if -peak.fun > best[0] + _ROUNDING:
+                best = float(-peak.fun), float(peak.x)
+        return best
+
+    @property
+    def setting(self) -> Setting:
+        """The bandit with censored consumption of resources."""
+        return SETTING
+
+    @property
+    def arms(self) -> int:
+        """How many arms."""
+        return len(self.laws)
+
+    @property
+    def gaps(self) -> FloatArray:
+        """How much less than the best pair each pair is worth, shape (arms, limits)."""
+        return np.asarray(self.best_gain - self.gains)
+
+    @property
+    def censoring(self) -> FloatArray:
+        """The probability that a run exceeds the limit, shape (arms, limits)."""
+        return np.array([1.0 - profile.at(self.limits)[1] for profile in self._profiles])
+
+    def gain(self, arm: int, limit: float) -> float:
+        """Return the penalized expected gain of any pair.
+
+        Parameters
+        ----------
+        arm : int
+            From 0.
+        limit : float
+            Above 0, at most the largest limit.
+
+        Returns
+        -------
+        float
+            Equation (2), to about 1e-9.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such arm or limit.
+        """
+        arm = integer("arm", arm, Range(ge=0, lt=self.arms))
+        limit = number("limit", limit, Range(gt=0, le=float(self.limits[-1])))
+        return float(gain_at(self._profiles[arm], self.penalty, np.array([limit]))[0])
+
+    @property
+    def world(self) -> type[World]:
+        """The compiled side of the arms."""
+        world = RunsWithAnyLimit if self.continuous else Runs
+        own = next((law.draw for law in self.laws if isinstance(law, Sampler)), None)
+        return world if own is None else type(world.__name__, (world,), {"custom": own})
+
+    def resized(self, arms: int) -> "Problem":
+        """Return a problem of `arms` arms with the same laws, over and over."""
+        laws = [self.laws[i % self.arms] for i in range(arms)]
+        return Problem(laws, self.limits, self.cost, self.penalty, continuous=self.continuous)
+
+    def truth(self) -> dict[str, Any]:
+        """Return what the world reads; no policy sees it."""
+        values = {
+            "arms": self.arms,
+            "limit_count": len(self.limits),
+            "limits": self.limits,
+            "law": [law.kind for law in self.laws],
+            "best_arm_is": self.best_pair[0],
+            "gaps": self.gaps,
+            **self._numbers(),
+        }
+        return values | self._table_values() if self.continuous else values
+
+    def _numbers(self) -> dict[str, Any]:
+        width = max(LEAST_NUMBERS, *(len(law.numbers) for law in self.laws))
+        rewards, consumptions = [np.zeros(1)], [np.zeros(1)]  # one idle run: never of length 0
+        numbers = np.zeros((self.arms, width))
+        start = 1
+        for arm, law in enumerate(self.laws):
+            numbers[arm, : len(law.numbers)] = law.numbers
+            if isinstance(law, Replay):
+                numbers[arm, :2] = start, len(law.rewards)
+                rewards.append(law.rewards)
+                consumptions.append(law.consumptions)
+                start += len(law.rewards)
+        return {
+            "width": width,
+            "numbers": numbers,
+            "length": start,
+            "rewards": np.concatenate(rewards),
+            "consumptions": np.concatenate(consumptions),
+        }
+
+    def _table_values(self) -> dict[str, Any]:
+        sizes = np.array([len(table.knots) for table in self._tables])
+        parts = ("knots", "at", "after", "slope")
+        return {
+            "best_gain": self.best_gain,
+            "table_length": int(sizes.sum()),
+            "starts": np.cumsum(sizes) - sizes,
+            "ends": np.cumsum(sizes),
+            **{name: np.concatenate([getattr(t, name) for t in self._tables]) for name in parts},
+        }
+
+    def fact(self, name: str) -> Any:
+        """Return what a policy may be told under this name."""
+        return self._facts[name]
+
+    def __repr__(self) -> str:
+        """Return arms, limits and known functions, shortened."""
+        some = "any limit" if self.continuous else f"{len(self.limits)} limits"
+        return (
+            f"Problem({self.arms} arm{'' if self.arms == 1 else 's'}, {some} up to "
+            f"{self.limits[-1]:g}, cost={self.cost!r}, penalty={self.penalty!r})"
+        )

@@ -1,0 +1,59 @@
+"""Gains brought to [0, 1], for policies of the classical bandit."""
+
+from typing import Any
+
+from keyhole.resource.functions import value_at
+
+
+def scaled_gain(worth: float, largest_penalty: float) -> float:
+    """Return what a run was worth on a scale from 0 to 1 (a kernel): equation (7), rescaled.
+
+    Parameters
+    ----------
+    worth : float
+        Reward less cost, or minus the penalty; from -`largest_penalty` to 1.
+    largest_penalty : float
+        That of the largest limit.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> scaled_gain(0.4, 0.2)
+    0.5000000000000001
+    """
+    return (worth + largest_penalty) / (1.0 + largest_penalty)
+
+
+def check_covered(policy: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts if the cost never exceeds the largest penalty.
+
+    Parameters
+    ----------
+    policy : str
+        Whose facts they are, for the error message.
+    facts : dict
+        Of the setting.
+
+    Returns
+    -------
+    dict
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If the cost of the largest limit is above the penalty for exceeding it: scaled gains
+        could then be negative.
+    """
+    largest = float(facts["limits"][-1])
+    cost, penalty = value_at(facts["cost"], largest), value_at(facts["penalty"], largest)
+    if cost > penalty:
+        raise ValueError(
+            f"penalty must be at least the cost at the largest limit, {cost:g}, for {policy}; "
+            f"got {penalty:g}"
+        )
+    return facts

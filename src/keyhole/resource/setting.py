@@ -1,0 +1,234 @@
+"""The vocabulary of bandits with censored consumption, and what their policies have in common."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.learner import learner_for
+from keyhole.core.memory import Field, FloatArray, IntArray
+from keyhole.core.policy import Policy as CorePolicy
+from keyhole.core.policy import known
+from keyhole.core.setting import Fact, Setting
+from keyhole.core.validate import Range, vector
+from keyhole.resource.functions import (
+    PIECE,
+    Function,
+    KnownFunction,
+    as_function,
+    check_scale,
+    rising,
+)
+from keyhole.resource.learner import Learner
+from keyhole.resource.limits import is_admissible
+
+
+def _pair_exists(p: "Policy", arm: int, limit: float) -> bool:
+    return 0 <= arm < p.arms and is_admissible(p.limits, p.continuous, limit)
+
+
+SETTING: Final = Setting(
+    name="resource",
+    facts={
+        "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24), always=True),
+        "limit_count": Fact("number of limits", Field("int64"), Range(ge=1), always=True),
+        "limits": Fact(
+            "the limits, rising", Field("float64", ("limit_count",)), Range(gt=0), always=True
+        ),
+        "continuous": Fact(
+            "whether every limit up to the largest may be chosen",
+            Field("int64"),
+            Range(ge=0, le=1),
+            always=True,
+        ),
+        "cost_size": Fact("numbers in the cost", Field("int64"), Range(ge=PIECE), always=True),
+        "cost": Fact(
+            "pieces of the cost of consumption", Field("float64", ("cost_size",)), always=True
+        ),
+        "penalty_size": Fact(
+            "numbers in the penalty", Field("int64"), Range(ge=PIECE), always=True
+        ),
+        "penalty": Fact(
+            "pieces of the penalty for exceeding a limit",
+            Field("float64", ("penalty_size",)),
+            always=True,
+        ),
+        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1, lt=2**40)),
+    },
+    decision={"arm": Field("int64"), "limit": Field("float64")},
+    feedback={
+        "reward": Field("float64"),
+        "consumption": Field("float64"),
+        "exceeded": Field("int64"),
+    },
+    report={"best_arm": Field("int64"), "best_limit": Field("float64")},
+    allowed=_pair_exists,
+)
+"""Choose an arm and a limit; see reward and consumption, or that the limit was exceeded."""
+
+
+def facts_of(
+    arms: int,
+    limits: ArrayLike,
+    cost: KnownFunction,
+    penalty: KnownFunction,
+    continuous: bool,
+) -> dict[str, Any]:
+    """Return what policies are told beforehand, checked.
+
+    Parameters
+    ----------
+    arms : int
+        How many arms.
+    limits : sequence of float
+        Rising, above 0.
+    cost, penalty : Function or callable
+        Not falling; the cost within [0, 1] up to the largest limit, the penalty at least 0.
+    continuous : bool
+        Whether every limit up to the largest may be chosen.
+
+    Returns
+    -------
+    dict
+        The facts of the setting by name, all but the horizon.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+    """
+    checked = rising("limits", vector("limits", limits, Range(gt=0)))
+    if not isinstance(continuous, bool | np.bool_):
+        raise TypeError(f"continuous must be True or False, got {continuous!r}")
+    functions: dict[str, Function] = {
+        "cost": as_function("cost", cost, checked),
+        "penalty": as_function("penalty", penalty, checked),
+    }
+    check_scale(functions["cost"], functions["penalty"], float(checked[-1]))
+    facts: dict[str, Any] = {
+        "arms": arms,
+        "limit_count": len(checked),
+        "limits": checked,
+        "continuous": int(continuous),
+    }
+    for name, function in functions.items():
+        facts |= {f"{name}_size": len(function.pieces), name: function.pieces}
+    return facts
+
+
+class _Tally(Protocol):
+    plays: IntArray
+
+
+class Policy(CorePolicy):
+    """Base of the policies of this room.
+
+    Kernels read `p.arms`, `p.limits` (rising; `p.limit_count` of them), `p.continuous` (1 if
+    every limit up to the largest may be chosen, 0 if only these), the known functions `p.cost`
+    and `p.penalty` (through `keyhole.resource.functions.value_at`), and `p.horizon` if the class
+    lists it in `needs`. `select` returns the pair ``arm, limit``. `update` may name ``arm``,
+    ``limit``, ``reward``, ``consumption`` and ``exceeded``: 1 if consumption was above the limit,
+    and reward and consumption are then 0. `recommend` fills ``best_arm`` and ``best_limit``.
+
+    A policy whose state keeps `plays`, of shape (arms, limits), need not write `recommend`: the
+    pair played most often is recommended, the lowest of equals.
+    """
+
+    setting = SETTING
+    learner_class = Learner
+    arms: ClassVar[int] = known()
+    limit_count: ClassVar[int] = known()
+    limits: ClassVar[FloatArray] = known()
+    continuous: ClassVar[int] = known()
+    cost: ClassVar[FloatArray] = known()
+    penalty: ClassVar[FloatArray] = known()
+    horizon: ClassVar[int] = known()
+
+    def recommend(p, s: _Tally, best_arm: IntArray, best_limit: FloatArray) -> None:
+        """Name the pair played most often."""
+        most = -1
+        for arm in range(p.arms):
+            for place in range(p.limit_count):
+                if s.plays[arm, place] > most:
+                    most = s.plays[arm, place]
+                    best_arm[0] = arm
+                    best_limit[0] = p.limits[place]
+
+    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the policy is told, checked.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            Facts by name.
+
+        Returns
+        -------
+        dict
+            Those that the policy is told.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If one is missing or not allowed.
+        """
+        facts = super().informed(values)
+        rising("limits", facts["limits"])
+        return facts
+
+    def learner(
+        self,
+        *,
+        arms: int,
+        limits: ArrayLike,
+        cost: KnownFunction,
+        penalty: KnownFunction,
+        continuous: bool = False,
+        horizon: int | None = None,
+        seed: int = 0,
+    ) -> Learner:
+        """Return a learner: the policy at work, one decision at a time.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms, at least 1.
+        limits : sequence of float
+            Limits to choose from: rising, above 0.
+        cost, penalty : Function or callable
+            What consumption costs, within [0, 1] up to the largest limit, and what exceeding a
+            limit costs, at least 0; neither may fall. See `keyhole.resource.functions`.
+        continuous : bool, default False
+            Whether every limit up to the largest may be chosen.
+        horizon : int, optional
+            For the policies that need it (see `needs`).
+        seed : int, default 0
+            Of the policy's own randomness.
+
+        Returns
+        -------
+        Learner
+            With `ask`, `tell`, `recommend` and `save`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a fact that the policy needs is missing, or one is not allowed.
+
+        Examples
+        --------
+        >>> from keyhole.resource import RCUCB, Power
+        >>> learner = RCUCB().learner(
+        ...     arms=2, limits=[0.5, 1.0], cost=Power(slope=0.1), penalty=Power(slope=0.2)
+        ... )
+        >>> learner.ask()
+        (0, 1.0)
+        >>> learner.tell(reward=0.8, consumption=0.3)
+        >>> learner.ask()
+        (1, 1.0)
+        >>> learner.tell(exceeded=True)
+        """
+        facts = facts_of(arms, limits, cost, penalty, continuous) | {"horizon": horizon}
+        learner: Learner = learner_for(self, facts, seed=seed)
+        return learner

@@ -1,0 +1,199 @@
+"""The policies for censored consumption, slow and obvious, written from the paper.
+
+Nothing here comes from `keyhole`. A policy sees the list of all earlier rounds, each as (arm,
+limit, reward, consumption), with reward and consumption None for a run that exceeded its limit,
+and computes everything anew in every round. Thompson sampling keeps its posterior. Randomness is
+handed in as functions. The lowest of equal arms wins, then the smallest of equal limits.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+
+def play(policy, run, rounds):
+    """Return the pairs played, and the one recommended; `run(arm, n)` is the n-th of an arm."""
+    history, pulls = [], {}
+    for _ in range(rounds):
+        arm, limit = policy.choose(history)
+        reward, consumption = run(arm, pulls.get(arm, 0))
+        pulls[arm] = pulls.get(arm, 0) + 1
+        seen = (reward, consumption) if consumption <= limit else (None, None)
+        history.append((arm, limit, *seen))
+        policy.learn(history)
+    return [(arm, limit) for arm, limit, _, _ in history], policy.best(history)
+
+
+def largest(pairs, value):
+    """Return the pair with the largest value, the first of equals."""
+    best = pairs[0]
+    top = value(*best)
+    for pair in pairs[1:]:
+        if value(*pair) > top:
+            best, top = pair, value(*pair)
+    return best
+
+
+@dataclass
+class ForPairs:
+    """What the policies know: arms, limits, cost and penalty."""
+
+    arms: int
+    limits: list
+    cost: object
+    penalty: object
+
+    def learn(self, history):
+        """Remember nothing beyond the history."""
+
+    @property
+    def pairs(self):
+        return [(i, tau) for i in range(self.arms) for tau in self.limits]
+
+    def best(self, history):
+        """Return the pair played most often."""
+        played = [(arm, limit) for arm, limit, _, _ in history]
+        return largest(self.pairs, lambda i, tau: played.count((i, tau)))
+
+    def informative(self, history, i, tau):
+        """Return N, the estimated gain and the estimated penalty: equations (8) and (9)."""
+        told = [(r, c) for arm, limit, r, c in history if arm == i and limit >= tau]
+        gains = [r - self.cost(c) for r, c in told if c is not None and c <= tau]
+        exceeded = sum(c is None or c > tau for _, c in told)
+        return len(told), sum(gains) / len(told), self.penalty(tau) * exceeded / len(told)
+
+    def worth(self, reward, consumption, tau):
+        """Return Z: equation (7) brought to [0, 1]."""
+        top = self.penalty(self.limits[-1])
+        if consumption is None or consumption > tau:
+            return (top - self.penalty(tau)) / (1 + top)
+        return (reward - self.cost(consumption) + top) / (1 + top)
+
+
+@dataclass
+class RCUCB(ForPairs):
+    """Equation (12)."""
+
+    alpha: float
+    gain_range: float
+
+    def choose(self, history):
+        t = len(history) + 1
+        if t <= self.arms:
+            return t - 1, self.limits[-1]
+
+        def index(i, tau):
+            n, gain, loss = self.informative(history, i, tau)
+            length = (self.gain_range + self.penalty(tau)) * math.sqrt(
+                self.alpha * math.log(t) / (2 * n)
+            )
+            return gain - loss + length
+
+        return largest(self.pairs, index)
+
+
+@dataclass
+class ReductionUCB(ForPairs):
+    """Equation (31)."""
+
+    alpha: float
+
+    def choose(self, history):
+        t = len(history) + 1
+        if t <= len(self.pairs):
+            return self.pairs[t - 1]
+
+        def index(i, tau):
+            seen = [self.worth(r, c, tau) for a, limit, r, c in history if (a, limit) == (i, tau)]
+            return sum(seen) / len(seen) + math.sqrt(self.alpha * math.log(t) / (2 * len(seen)))
+
+        return largest(self.pairs, index)
+
+
+@dataclass
+class ReductionThompson(ForPairs):
+    """Equation (32); `uniform()` and `beta(a, b)` are the policy's randomness."""
+
+    uniform: object
+    beta: object
+    posterior: dict = field(default_factory=dict)
+
+    def choose(self, history):
+        t = len(history) + 1
+        if t <= len(self.pairs):
+            return self.pairs[t - 1]
+        drawn = {pair: self.beta(*self.posterior.get(pair, (1, 1))) for pair in self.pairs}
+        return largest(self.pairs, lambda i, tau: drawn[i, tau])
+
+    def learn(self, history):
+        arm, limit, reward, consumption = history[-1]
+        for tau in self.limits:
+            if tau <= limit:
+                a, b = self.posterior.get((arm, tau), (1, 1))
+                success = self.uniform() < self.worth(reward, consumption, tau)
+                self.posterior[arm, tau] = (a + 1, b) if success else (a, b + 1)
+
+
+@dataclass
+class ZoomingRCUCB(ForPairs):
+    """Algorithm 1; a grid is a dictionary from points to levels.
+
+    An interval of level h is the h-th part of a part of ... of all limits: this is its width, as
+    agreed for the package; from the difference of its ends, equal widths would not tie.
+    """
+
+    alpha: float
+    delta: float
+    refine: int
+    lipschitz: float
+    gain_range: float
+    horizon: int
+    grids: list = None
+    played: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.grids = [{self.limits[-1]: 0} for _ in range(self.arms)]
+
+    def length(self, history, i, tau):
+        n, _, _ = self.informative(history, i, tau)
+        log = math.log(self.horizon**2 / self.delta)
+        return (self.gain_range + self.penalty(tau)) * math.sqrt(self.alpha * log / (2 * n))
+
+    def below(self, i, tau):
+        return max((x for x in self.grids[i] if x < tau), default=0.0)
+
+    def bias(self, i, tau):
+        return self.lipschitz * self.limits[-1] / self.refine ** self.grids[i][tau]
+
+    def value(self, history, i, tau):
+        _, gain, loss = self.informative(history, i, tau)
+        return gain - loss
+
+    def choose(self, history):
+        seen = {arm for arm, _, _, _ in history}
+        for arm in range(self.arms):
+            if arm not in seen:
+                return arm, self.limits[-1]
+
+        def index(i, tau):
+            value = self.value(history, i, tau)
+            return value + self.length(history, i, tau) + self.bias(i, tau)
+
+        pairs = [(i, tau) for i in range(self.arms) for tau in sorted(self.grids[i])]
+        return largest(pairs, index)
+
+    def learn(self, history):
+        arm, limit, _, _ = history[-1]
+        self.played[arm, limit] = self.grids[arm][limit]
+        grid = dict(self.grids[arm])
+        for tau, level in self.grids[arm].items():
+            if self.bias(arm, tau) >= self.length(history, arm, tau):
+                low = self.below(arm, tau)
+                grid[tau] = level + 1
+                for part in range(1, self.refine):
+                    grid[low + (tau - low) * part / self.refine] = level + 1
+        self.grids[arm] = grid
+
+    def best(self, history):
+        finest = max(self.played.values())
+        pairs = sorted(pair for pair, level in self.played.items() if level == finest)
+        return largest(pairs, lambda i, tau: self.value(history, i, tau))

@@ -1,0 +1,126 @@
+import math
+
+import numpy as np
+import pytest
+
+from keyhole import simulate
+from keyhole.core.referee import Referee
+from keyhole.resource import RCUCB, ReductionUCB, bounds
+from tests.resource.cases import PENALTY, learner_of, replica
+
+
+def plain_failure(t, alpha):
+    """Minimise the peeling bound over a fine grid of its parameter."""
+    betas = [k / 1000 for k in range(1, 1000)]
+    return min(
+        1.0,
+        *((1 + math.log(t) / math.log(1 / b)) * t ** (-alpha * b) for b in betas),
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.2, 3.0])
+def test_the_failure_is_the_best_of_the_peeling_bounds(alpha):
+    t = np.array([1, 2, 10, 300, 10_000])
+    found = bounds.deviation_failure(t, alpha=alpha)
+    best = np.array([plain_failure(int(x), alpha) for x in t])
+    assert (found >= best - 1e-12).all()
+    assert (found <= 1.1 * best).all()
+    assert bounds.estimate_failure(t, alpha=alpha).tolist() == np.minimum(1, 2 * found).tolist()
+
+
+@pytest.mark.parametrize("instance", ["PosCorr", "Indep"])
+def test_estimates_leave_their_confidence_lengths_as_rarely_as_proposition_1_says(instance):
+    # The pairs are played by RCUCB itself, so that the number of informative rounds is random.
+    alpha, rounds, replications = 3.0, 400, 60
+    problem = replica(instance, "small", arms=2)
+    policy = RCUCB(alpha=alpha, gain_range=2)
+    promised = bounds.estimate_failure([rounds], alpha=alpha)[0]
+    assert promised < 0.001
+    missed, barely_missed = 0, 0
+    for replication in range(replications):
+        s = last_state(policy, problem, rounds, replication)
+        length = s["spread"] * math.sqrt(math.log(rounds))
+        off = np.abs(s["estimate"] - problem.gains)
+        missed += (off > length).sum()
+        barely_missed += (off > length / 20).sum()
+    pairs = replications * problem.gaps.size
+    # Both sides; pairs of one replication are dependent: count replications.
+    assert missed / pairs <= 2 * promised + 5 * math.sqrt(promised / replications)
+    assert barely_missed / pairs > 0.05  # a twentieth of the length: the test can fail
+
+
+def last_state(policy, problem, rounds, replication):
+    referee = Referee(problem, seed=1, replication=replication)
+    learner = learner_of(policy, problem, rounds)
+    for _ in range(rounds):
+        referee.answer(learner)
+    return learner.state
+
+
+@pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
+def test_regrets_stay_below_the_bounds(instance):
+    problem = replica(instance, "small", arms=3)
+    alpha, checkpoints = 1.5, (100, 1000, 20_000)
+    penalties = PENALTY(problem.limits)
+    policies = {"RCUCB": RCUCB(alpha=alpha, gain_range=2), "UCB": ReductionUCB(alpha=alpha)}
+    curves = simulate(problem, policies, horizon=20_000, replications=20, checkpoints=checkpoints)
+    for c, t in enumerate(checkpoints):
+        rcucb = bounds.rcucb_regret_bound(problem.gaps, penalties, t, alpha=alpha)
+        ucb = bounds.ucb_regret_bound(problem.gaps, penalties, t, alpha=alpha)
+        assert curves.mean("RCUCB", "regret")[c] <= rcucb
+        assert curves.mean("UCB", "regret")[c] <= ucb
+
+
+def test_the_bounds_grow_with_the_logarithm_where_gaps_are_large():
+    gaps, penalties = [[0.0, 0.4], [0.5, 0.6]], [0.1, 0.3]
+    for bound in (bounds.rcucb_regret_bound, bounds.ucb_regret_bound):
+        at = [bound(gaps, penalties, 10**k, alpha=3.0) for k in (4, 5, 6)]
+        assert at[2] - at[1] == pytest.approx(at[1] - at[0], rel=1e-2)
+    width, alpha = np.array([2.1, 2.3]), 3.0
+    slope = sum(
+        2 * alpha * width[j] ** 2 * math.log(10) / g for row in gaps for j, g in enumerate(row) if g
+    )
+    first, second = (bounds.rcucb_regret_bound(gaps, penalties, 10**k, alpha=alpha) for k in (5, 6))
+    assert second - first == pytest.approx(slope, rel=1e-2)
+
+
+def test_no_bound_is_above_what_any_policy_loses():
+    gaps, penalties = [[0.0, 1e-5], [0.3, 0.2]], [0.0, 0.1]
+    for bound in (bounds.rcucb_regret_bound, bounds.ucb_regret_bound):
+        assert bound(gaps, penalties, 10, alpha=2.0) <= 10 * np.sum(gaps) + 0.20001 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bounds.deviation_failure([0], alpha=2), r"rounds\[0\] must be at least 1, got 0"),
+        (lambda: bounds.deviation_failure([1], alpha=0), "alpha must be above 0, got 0"),
+        (
+            lambda: bounds.rcucb_regret_bound([[0.1]], [0.1], 10, alpha=1),
+            "alpha must be above 1, got 1",
+        ),
+        (
+            lambda: bounds.rcucb_regret_bound([0.1], [0.1], 10, alpha=2),
+            r"gaps must have shape \(arms, 1\), got \(1,\)",
+        ),
+        (
+            lambda: bounds.ucb_regret_bound([[0.1, -0.1]], [0.1, 0.2], 10, alpha=2),
+            r"gaps\[1\] must be at least 0, got -0.1",
+        ),
+        (
+            lambda: bounds.ucb_regret_bound([[0.1]], [-0.1], 10, alpha=2),
+            r"penalties\[0\] must be at least 0, got -0.1",
+        ),
+        (
+            lambda: bounds.ucb_regret_bound([[0.1]], [0.1], 0, alpha=2),
+            "horizon must be at least 1, got 0",
+        ),
+        (
+            lambda: bounds.rcucb_regret_bound([[0.1]], [0.1], 9, alpha=2, gain_range=3),
+            r"gain_range must lie in \(0, 2\], got 3",
+        ),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()

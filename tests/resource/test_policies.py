@@ -1,0 +1,218 @@
+"""What holds for all policies of the room: engine, learner and reference agree."""
+
+import math
+
+import numpy as np
+import pytest
+
+from keyhole import simulate
+from keyhole.core.samplers import beta
+from keyhole.core.streams import POLICY, stream, uniform
+from keyhole.resource import (
+    RCUCB,
+    BetaExponential,
+    Power,
+    Problem,
+    ReductionThompson,
+    ReductionUCB,
+    Replay,
+    Steps,
+    ZoomingRCUCB,
+)
+from keyhole.testing import CHECKS, Trial
+from tests.reference import resource as reference
+from tests.reference.resource import play
+from tests.resource.cases import drive, learner_of, replica, runs_of
+
+ON_LISTS = (
+    RCUCB(),
+    RCUCB(alpha=1.5, gain_range=2),
+    ReductionUCB(),
+    ReductionUCB(alpha=1.5),
+    ReductionThompson(),
+)
+ON_ALL = (
+    ZoomingRCUCB(lipschitz=8),
+    ZoomingRCUCB(alpha=0.05, delta=0.3, refine=3, lipschitz=2, gain_range=2),
+    ZoomingRCUCB(alpha=0.01, refine=5, lipschitz=1),
+)
+RUNS = np.random.default_rng(4).random((2, 40))
+PROBLEMS = {
+    "positive correlation": replica("PosCorr", "small", arms=3),
+    "negative correlation": replica("NegCorr", arms=2),
+    "independent": replica("Indep", "small", arms=4),
+    "one pair": Problem([BetaExponential(1, 1, 2)], [0.7], Power(), Power()),
+    "measured runs, a penalty that jumps": Problem(
+        [Replay(*RUNS), Replay(*RUNS[::-1])],
+        [0.2, 0.5, 0.9],
+        lambda x: x * x,
+        Steps([0.5], [0.3, 0.95]),
+    ),
+}
+HORIZON = 80
+SEED = 11
+
+
+def everywhere(problem):
+    """Return the same problem with every limit."""
+    return Problem(problem.laws, problem.limits, problem.cost, problem.penalty, continuous=True)
+
+
+def reference_of(policy, problem, replication=0):
+    """Return the reference implementation of a policy."""
+    more = {}
+    if isinstance(policy, ZoomingRCUCB):
+        more = {"horizon": HORIZON}
+    if isinstance(policy, ReductionThompson):
+        rng = stream(SEED, replication, POLICY)
+        more = {
+            "uniform": lambda: uniform(rng),
+            "beta": lambda a, b: beta(rng, float(a), float(b)),
+        }
+    return getattr(reference, type(policy).__name__)(
+        arms=problem.arms,
+        limits=problem.limits.tolist(),
+        cost=lambda x: float(problem.cost(x)),
+        penalty=lambda x: float(problem.penalty(x)),
+        **policy.parameters(),
+        **more,
+    )
+
+
+def agree(policy, problem):
+    run = runs_of(problem, SEED, 0)
+    asked, best = play(reference_of(policy, problem), run, HORIZON)
+    learner = learner_of(policy, problem, HORIZON, SEED)
+    assert drive(learner, run, HORIZON) == asked
+    assert learner.recommend() == best
+    gained = np.array([problem.best_gain - problem.gain(*pair) for pair in asked])
+    curves = simulate(problem, {"it": policy}, horizon=HORIZON, replications=1, seed=SEED)
+    found = {metric: curves.values("it", metric)[0, 0] for metric in curves.metrics}
+    pulls, exceeded = {}, 0
+    for arm, limit in asked:
+        exceeded += run(arm, pulls.get(arm, 0))[1] > limit
+        pulls[arm] = pulls.get(arm, 0) + 1
+    # The gains of all limits are tabulated to 1e-7.
+    near = 2e-7 if problem.continuous else 1e-9
+    assert found["regret"] == pytest.approx(gained.sum(), abs=HORIZON * near)
+    assert found["censored_share"] == pytest.approx(exceeded / HORIZON)
+    on_best = [arm == problem.best_pair[0] for arm, _ in asked]
+    assert found["best_arm_share"] == pytest.approx(np.mean(on_best))
+    assert found["simple_regret"] == pytest.approx(
+        problem.best_gain - problem.gain(*best), abs=near
+    )
+    if not problem.continuous:
+        assert found["best_pair_share"] == pytest.approx(asked.count(problem.best_pair) / HORIZON)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("policy", ON_LISTS, ids=repr)
+def test_learner_and_engine_do_what_the_reference_does(policy, problem):
+    agree(policy, problem)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("policy", [*ON_ALL, RCUCB()], ids=repr)
+def test_they_do_so_where_every_limit_may_be_chosen(policy, problem):
+    agree(policy, everywhere(problem))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("policy", [RCUCB(), ReductionUCB(), ReductionThompson()], ids=repr)
+def test_they_conform(policy, check):
+    check(Trial(policy, replica("PosCorr", "small", arms=3)))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_zooming_conforms(check):
+    check(Trial(ON_ALL[1], replica("NegCorr", "small", arms=3, continuous=True)))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: RCUCB(alpha=0), "alpha must be above 0, got 0"),
+        (lambda: RCUCB(gain_range=3), r"gain_range must lie in \(0, 2\], got 3"),
+        (lambda: ZoomingRCUCB(refine=1), r"refine must lie in \[2, 64\], got 1"),
+        (lambda: ZoomingRCUCB(refine=2.5), "refine must be a whole number, got 2.5"),
+        (lambda: ZoomingRCUCB(delta=1), r"delta must lie in \(0, 1\), got 1"),
+        (lambda: ZoomingRCUCB(lipschitz=-1), "lipschitz must be above 0, got -1"),
+        (
+            lambda: learner_of(ZoomingRCUCB(), PROBLEMS["one pair"], 10),
+            "continuous must be True for ZoomingRCUCB, which chooses among all limits",
+        ),
+        (
+            lambda: learner_of(ZoomingRCUCB(), everywhere(PROBLEMS["one pair"]), None),
+            r"horizon \(rounds in all\) must be given",
+        ),
+        (
+            lambda: learner_of(
+                ZoomingRCUCB(lipschitz=1e5), everywhere(PROBLEMS["one pair"]), 10**6
+            ),
+            r"lipschitz must be smaller: with 100000 the grids may need \d+ points an arm, 1048576",
+        ),
+        (
+            lambda: ReductionUCB().learner(
+                arms=1, limits=[1.0], cost=Power(slope=0.5), penalty=Power(slope=0.2)
+            ),
+            "penalty must be at least the cost at the largest limit, 0.5, for ReductionUCB; "
+            "got 0.2",
+        ),
+        (
+            lambda: simulate(
+                Problem([BetaExponential(1, 1, 1)], [1.0], Power(slope=0.5), Power()),
+                [ReductionThompson()],
+                horizon=2,
+                replications=1,
+            ),
+            "penalty must be at least the cost at the largest limit, 0.5, for ReductionThompson",
+        ),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
+
+
+def test_a_limit_that_may_not_be_chosen_is_refused():
+    class Outside(RCUCB):
+        def select(p, t):
+            return 0, 0.55
+
+    with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
+        simulate(PROBLEMS["independent"], [Outside()], horizon=2, replications=1)
+    simulate(everywhere(PROBLEMS["independent"]), [Wanders()], horizon=2, replications=1)
+
+
+class Wanders(RCUCB):
+    """Plays limits that are in no list, and never above the largest."""
+
+    def select(p, t):
+        return 0, 0.55
+
+
+@pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
+def test_rcucb_has_less_regret_than_both_reductions_as_in_the_paper(instance):
+    policies = {"RCUCB": RCUCB(), "UCB": ReductionUCB(), "Thompson": ReductionThompson()}
+    curves = simulate(replica(instance), policies, horizon=30_000, replications=12, seed=3)
+    for other in ("UCB", "Thompson"):
+        gap = curves.paired("RCUCB", other, metric="regret", round=30_000)
+        assert gap.high < 0, other
+    censored = {label: curves.mean(label, "censored_share")[-1] for label in policies}
+    assert censored["RCUCB"] < censored["Thompson"] < censored["UCB"]
+
+
+def test_nothing_learnt_makes_no_recommendation_necessary():
+    learner = learner_of(RCUCB(), PROBLEMS["independent"], None)
+    assert "0 rounds" in repr(learner)
+    assert math.isfinite(learner.ask()[1])
+
+
+@pytest.mark.parametrize("policy", [RCUCB(), ReductionUCB()], ids=repr)
+def test_ties_go_to_the_lowest_arm_and_then_to_the_smallest_limit(policy):
+    learner = policy.learner(arms=2, limits=[0.5, 0.8, 1.0], cost=Power(), penalty=Power())
+    first = 2 if isinstance(policy, RCUCB) else 6
+    for _ in range(first):
+        learner.ask()
+        learner.tell(exceeded=True)
+    assert learner.ask() == (0, 0.5)
