@@ -33,6 +33,16 @@ EXAMPLES = {
             "QPMD",
         ),
     },
+    "resource": {
+        "arms": (
+            'arms = [{ law = "BetaExponential", a = 5, b = 5, rate = 1 },\n'
+            '  { law = "TruncatedNormal", mean = [0.5, 0.9], '
+            'covariance = [[0.06, 0], [0, 0.5]] }]\n'
+            'limits = [0.4, 0.9]\ncost = { law = "Power", slope = 0.1 }\n'
+            'penalty = { law = "Power", slope = 0.3 }',
+            "RCUCB",
+        ),
+    },
     "thresholding": {
         "means": ('means = [0.2, 0.45, 0.7]\nthreshold = 0.5\nlaw = "bernoulli"', "LSA"),
         "samples": ('samples = "samples.csv"\nthreshold = 0.5', "LSA"),

@@ -33,6 +33,11 @@ LABELS: Final = {
     "wrong_best": "levels with a wrong best arm",
     "settled_levels": "levels settled",
     "reached_share": "share of rounds that reached the threshold",
+    "censored_share": "share of rounds whose limit was exceeded",
+    "best_arm_share": "share of rounds with the best arm",
+    "best_pair_share": "share of rounds with the best pair",
+    "phase": "phase",
+    "eliminated_at": "round in which an arm was first given up",
     "lemma_4_misses": "share of estimates off by more than Lemma 4 allows",
 }
 """What metrics are called in figures and reports, with the unit where there is one."""

@@ -5,13 +5,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole import delayed, stochastic, threshold, thresholding
+from keyhole import delayed, resource, stochastic, threshold, thresholding
 from keyhole.core.validate import choice
 from keyhole.core.world import Problem
 from keyhole.data import crowd, deliveries, flights, load_labels, read_labels_csv
 from keyhole.data.labels import NAMES, Labels
 from keyhole.experiment.samples import samples
 from keyhole.experiment.sources import Source, a_file
+from keyhole.experiment.values import list_of, one_of
 
 
 def _shipped(value: Any, folder: Path) -> Labels:
@@ -21,6 +22,8 @@ def _shipped(value: Any, folder: Path) -> Labels:
 def _own(value: Any, folder: Path) -> Labels:
     return read_labels_csv(a_file("entry", value, folder))
 
+
+_FUNCTION: Final = one_of(resource.Power, resource.Steps, resource.Table)
 
 SOURCES: Final[dict[str, dict[str, Source]]] = {
     "stochastic": {
@@ -53,6 +56,16 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
         "rewards": Source(
             "recorded rewards, a list for each arm; delays are those recorded with them",
             delayed.Problem.replay,
+        ),
+    },
+    "resource": {
+        "arms": Source(
+            "for each arm a table: the name of a law of reward and consumption, its parameters",
+            resource.Problem,
+            read=list_of(
+                one_of(resource.BetaExponential, resource.TruncatedNormal, resource.Replay)
+            ),
+            reads={"cost": _FUNCTION, "penalty": _FUNCTION},
         ),
     },
     "thresholding": {
