@@ -81,8 +81,17 @@ def test_without_delays_a_base_decides_as_it_would_alone():
         assert np.array_equal(prompt.values("it", "regret"), queued.values("it", "regret"))
 
 
-@pytest.mark.parametrize("policy", [PHASED[0], QPMD()], ids=repr)
-def test_the_other_feedback_is_refused(policy):
-    other = {"anonymous": "named", "named": "anonymous"}[policy.works_with[0]]
-    with pytest.raises(ValueError, match=f"feedback must be .* got '{other}'"):
-        policy.learner(arms=2, horizon=100, feedback=other)
+@pytest.mark.parametrize("policy", [QPMD(), DelayedUCB1()], ids=repr)
+def test_policies_that_need_names_refuse_anonymous_feedback(policy):
+    with pytest.raises(ValueError, match=r"feedback must be 'named' for .* got 'anonymous'"):
+        policy.learner(arms=2, horizon=100, feedback="anonymous")
+
+
+@pytest.mark.parametrize("policy", PHASED, ids=repr)
+def test_policies_in_phases_are_blind_to_names(policy):
+    values = []
+    for feedback in ("anonymous", "named"):
+        problem = Problem([0.2, 0.9, 0.5], Uniform(0, 4), feedback=feedback)
+        curves = simulate(problem, {"it": policy}, horizon=20_000, replications=20)
+        values.append(curves.values("it", "regret"))
+    assert np.array_equal(*values)

@@ -37,7 +37,7 @@ EXAMPLES = {
         "arms": (
             'arms = [{ law = "BetaExponential", a = 5, b = 5, rate = 1 },\n'
             '  { law = "TruncatedNormal", mean = [0.5, 0.9], '
-            'covariance = [[0.06, 0], [0, 0.5]] }]\n'
+            "covariance = [[0.06, 0], [0, 0.5]] }]\n"
             'limits = [0.4, 0.9]\ncost = { law = "Power", slope = 0.1 }\n'
             'penalty = { law = "Power", slope = 0.3 }',
             "RCUCB",

@@ -22,12 +22,13 @@ class PhasePolicy(Policy):
     :math:`n_m - n_{m-1}` times before the next phase, and what arrives meanwhile is ignored. A
     single arm that is left is pulled to the end.
 
+    Only the sum of what arrives is used; with named feedback, the names are not looked at.
+
     A subclass writes the kernel ``length(p, phase, tolerance)`` that returns :math:`n_m`, not yet
     rounded up, and says by `bridged` whether there is a bridge.
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("length", "bridged")
-    works_with = ("anonymous",)
 
     class State:
         """What has been gathered, and where in its phase the policy is."""

@@ -37,7 +37,7 @@ class ODAAFB(PhasePolicy):
     -----
     Setting: delayed feedback; needs the horizon.
 
-    Feedback: the sum of what arrives in a round (anonymous).
+    Feedback: the sum of what arrives in a round (anonymous; named, it does not look at names).
 
     Randomness: none.
 
