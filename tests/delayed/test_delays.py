@@ -62,7 +62,7 @@ def test_draws_have_the_moments_and_keep_the_bound(delay):
         (Poisson(3.5), stats.poisson(3.5)),
         (Uniform(2, 9), stats.randint(2, 10)),
     ],
-    ids=repr,
+    ids=["geometric", "exponential", "poisson", "uniform"],
 )
 def test_moments_and_chances_are_those_of_scipy(delay, law):
     assert delay.mean == pytest.approx(law.mean(), rel=1e-12)

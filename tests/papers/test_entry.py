@@ -6,7 +6,12 @@ import keyhole.papers
 from keyhole.papers import FILES, SCALES, Entry
 
 FOLDER = Path(keyhole.papers.__file__).parent
-SHARED = {"abernethy2016/policies.toml", "tao2019/policies.toml", "tao2019/setups.toml"}
+SHARED = {
+    "pikeburke2018/policies.toml",
+    "abernethy2016/policies.toml",
+    "tao2019/policies.toml",
+    "tao2019/setups.toml",
+}
 ENTRIES = [Entry.load(name) for name in FILES]
 each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 

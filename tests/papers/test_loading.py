@@ -207,3 +207,12 @@ def test_a_problem_may_leave_policies_out(tmp_path):
         )
     with pytest.raises(ValueError, match=r"problems\.easy\.policies\[0\] must be one of LSA, Unif"):
         load(tmp_path, TINY.replace('title = "Easy"', 'title = "Easy"\npolicies = ["LAS"]'))
+
+
+def test_a_problem_may_give_policies_parameters_of_its_own(tmp_path):
+    text = TINY.replace('title = "Easy"', 'title = "Easy"\nparameters.LSA.alpha = 2.0')
+    entry = load(tmp_path, text)
+    assert repr(entry.spec("easy", "quick").plan.policies["LSA"]) == "LSA(alpha=2)"
+    assert repr(entry.spec("hard", "quick").plan.policies["LSA"]) == "LSA(alpha=1.35)"
+    with pytest.raises(ValueError, match=r"problems\.easy\.parameters must be one of LSA, Uniform"):
+        load(tmp_path, text.replace("parameters.LSA.alpha", "parameters.LAS.alpha"))

@@ -25,6 +25,10 @@ FILES: Final = {
     "tao2019-alpha": "tao2019/alpha.toml",
     "tao2019-more-setups": "tao2019/more_setups.toml",
     "crowd-labels": "crowd_labels.toml",
+    "pikeburke2018-figure3a": "pikeburke2018/figure3a.toml",
+    "pikeburke2018-figure3b": "pikeburke2018/figure3b.toml",
+    "pikeburke2018-appendix-f": "pikeburke2018/appendix_f.toml",
+    "pikeburke2018-misinformed": "pikeburke2018/misinformed.toml",
     "abernethy2016-uncensored": "abernethy2016/uncensored.toml",
     "abernethy2016-censored": "abernethy2016/censored.toml",
     "abernethy2016-levels": "abernethy2016/levels.toml",
@@ -55,6 +59,8 @@ class Instance(BaseModel):
         As in a spec's table ``[problem]``.
     policies : list of str, optional
         The labels of those that play it, in their order there; by default all.
+    parameters : dict of str to dict
+        By label, parameters that a policy has on this problem.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,6 +70,7 @@ class Instance(BaseModel):
     checkpoints: list[int] | None = None
     problem: dict[str, Any]
     policies: Annotated[list[str], Field(min_length=1)] | None = None
+    parameters: Annotated[dict[str, dict[str, Any]], Field(default_factory=dict)]
 
 
 class Scale(BaseModel):
@@ -240,8 +247,12 @@ class Entry(BaseModel):
 
     def _policies_of(self, problem: str) -> list[dict[str, Any]]:
         """Return the policies that play a problem."""
-        labelled, wanted = _by_label(self.policies), self.problems[problem].policies
-        return list(_picked(f"problems.{problem}.policies", labelled, wanted).values())
+        labelled, instance = _by_label(self.policies), self.problems[problem]
+        picked = _picked(f"problems.{problem}.policies", labelled, instance.policies)
+        for label, own in instance.parameters.items():
+            choice(f"problems.{problem}.parameters", label, picked)
+            picked[label] = picked[label] | own
+        return list(picked.values())
 
 
 def _picked(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:
