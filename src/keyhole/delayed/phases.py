@@ -10,6 +10,7 @@ import numpy as np
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray, counts, per
 from keyhole.delayed.setting import Policy
+from keyhole.stochastic.policies.improved_ucb import next_active
 
 
 class PhasePolicy(Policy):
@@ -156,14 +157,6 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
         s.bridging[0] = 1
     else:
         begin_phase(p, s, length)
-
-
-def next_active(active: IntArray, start: int) -> int:
-    """Return the first arm from `start` on that is left, or the number of arms if none is."""
-    arm = start
-    while arm < len(active) and active[arm] == 0:
-        arm += 1
-    return arm
 
 
 def leader(totals: FloatArray, active: IntArray) -> int:
