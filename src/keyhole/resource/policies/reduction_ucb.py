@@ -45,7 +45,7 @@ class ReductionUCB(Policy):
     Cost per round: a product for each pair, one square root.
 
     Departures from the paper: the constant of the confidence length was rebuilt from the text, as
-    the copy at hand has no formulas. Open in the paper: pairs are first played arm by arm from
+    its formulas could not be read. Open in the paper: pairs are first played arm by arm from
     the smallest limit up, and ties go to the lowest arm and then to the smallest limit.
 
     References
