@@ -48,10 +48,10 @@ class RCUCB(Policy):
     Cost per round: a product for each pair; a square root for each limit up to the one played.
 
     Departures from the paper: the constants of the confidence length were rebuilt from the text
-    (Hoeffding's inequality for the range w, and for the range :math:`\lambda(\tau)`): its formulas could not be read, nor which alpha the experiments
-    used. Ties, open in the
-    paper, go to the lowest arm and then to the smallest limit. Means are kept as sums, and the
-    index is computed as a mean plus a factor times :math:`\sqrt{\ln t}`.
+    (Hoeffding's inequality for the range w, and for the range :math:`\lambda(\tau)`): its formulas
+    could not be read, nor which alpha the experiments used. Ties, open in the paper, go to the
+    lowest arm and then to the smallest limit. Means are kept as sums, and the index is computed as
+    a mean plus a factor times :math:`\sqrt{\ln t}`.
 
     References
     ----------

@@ -48,9 +48,9 @@ class ReductionThompson(Policy):
 
     Cost per round: a beta variate for each pair (about 30 ns each).
 
-    Departures from the paper: the prior Beta(1, 1) is the usual one; the formulas
-    could not be read. Open in the paper: pairs are first played arm by arm from the smallest limit up, and
-    ties go to the lowest arm and then to the smallest limit.
+    Departures from the paper: the prior Beta(1, 1) is the usual one; the formulas could not be
+    read. Open in the paper: pairs are first played arm by arm from the smallest limit up, and ties
+    go to the lowest arm and then to the smallest limit.
 
     References
     ----------
