@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from keyhole.core.curves import Curves
-from keyhole.core.plot import look, name_of
+from keyhole.core.plot import finish, look, name_of
 from keyhole.papers.claims import Estimate, ratio_of
 
 _MARKS_A_CURVE: Final = 10
@@ -53,7 +53,7 @@ def overview_figure(
     axes.set_ylabel(name_of(metric))
     runs = next(iter(points.values()))[0][1].replications
     _caption(figure, f"Mean over {runs:,} replications, with its 95 % interval.")
-    _finish(axes, {label: line[-1][1].value for label, line in points.items()})
+    finish(axes, {label: line[-1][1].value for label, line in points.items()})
     return figure
 
 
@@ -127,7 +127,7 @@ def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
         f"Ratio of the means over {curves.replications:,} replications, with its 95 % interval "
         "(delta method, paired);\nleft out where the mean in the denominator may be 0.",
     )
-    _finish(axes, final)
+    finish(axes, final)
     return figure
 
 
@@ -141,20 +141,3 @@ def _blank(title: str) -> tuple[Figure, Axes]:
 
 def _caption(figure: Figure, text: str) -> None:
     figure.supxlabel(text, fontsize=7.5, color="#444444")
-
-
-def _finish(axes: Axes, final: Mapping[str, float]) -> None:
-    """Add the grid, and the legend in the order of the final values."""
-    axes.grid(alpha=0.25, linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    handles, labels = axes.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda i: -final[labels[i]])
-    axes.legend(
-        [handles[i] for i in order],
-        [labels[i] for i in order],
-        frameon=False,
-        fontsize=8,
-        handlelength=3.2,
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-    )

@@ -11,6 +11,7 @@ from keyhole.core.setting import Setting
 from keyhole.core.validate import Range, choice, integer, vector
 from keyhole.core.world import World
 from keyhole.threshold.environment import Arms, ReplayArms, TabledArms
+from keyhole.threshold.estimators import whole_numbers
 from keyhole.threshold.learner import FEEDBACK
 from keyhole.threshold.orders import Order, order_of
 from keyhole.threshold.setting import SETTING
@@ -154,12 +155,8 @@ class Problem:
         m = integer("levels", levels, Range(ge=1))
         if isinstance(samples, str) or len(samples) == 0:
             raise ValueError("samples must have at least one arm, got none")
-        arms = [vector(f"samples[{i}]", s, Range(ge=0, le=m)) for i, s in enumerate(samples)]
-        for i, values in enumerate(arms):
-            uneven = np.flatnonzero(values != np.floor(values))
-            if len(uneven):
-                n = int(uneven[0])
-                raise ValueError(f"samples[{i}][{n}] must be a whole number, got {values[n]:g}")
+        allowed = Range(ge=0, le=m)
+        arms = [whole_numbers(f"samples[{i}]", s, allowed) for i, s in enumerate(samples)]
         steps = np.arange(1, m + 1)
         survival = [(values[:, None] >= steps).mean(axis=0) for values in arms]
         problem = cls(survival, feedback=feedback, order=order)
@@ -167,7 +164,7 @@ class Problem:
         problem._world = ReplayArms
         problem._law_values = {
             "length": int(sizes.sum()),
-            "samples": np.concatenate(arms).astype(np.int64),
+            "samples": np.concatenate(arms),
             "starts": np.cumsum(sizes) - sizes,
             "sizes": sizes,
         }
