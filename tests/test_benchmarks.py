@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import semibandit as semibandit_room
 from benchmarks import stochastic as stochastic_room
 from benchmarks import threshold as threshold_room
 from benchmarks import thresholding_yardsticks as yardsticks
@@ -24,7 +25,12 @@ def test_the_quick_table_has_every_row():
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    rooms = (*POLICIES, *stochastic_room.POLICIES, *threshold_room.POLICIES)
+    rooms = (
+        *POLICIES,
+        *semibandit_room.POLICIES,
+        *stochastic_room.POLICIES,
+        *threshold_room.POLICIES,
+    )
     for name in (*rooms, "one thread / two", "K = 1,000", "ask + tell", "warm cache", "beta"):
         assert name in done.stdout
 
@@ -83,3 +89,14 @@ def same_regret(room, name, problem, policy):
         groups = sample.reshape(30, -1).mean(axis=1)
         spread = np.hypot(groups.std(ddof=1) / np.sqrt(len(groups)), error)
         assert abs(sample.mean() - mean) < 5 * spread
+
+
+@pytest.mark.parametrize("name", ["MPTS", "CTS"])
+def test_loops_on_semi_bandits_do_the_same_work(name):
+    policy, problem = semibandit_room.POLICIES[name]
+    horizon, replications = 150, 300
+    curves = simulate(problem, {"it": policy}, horizon=horizon, replications=3000)
+    loop = getattr(semibandit_room, f"python_{name.lower()}")
+    found = np.array([loop(problem, horizon, i) for i in range(replications)])
+    error = np.hypot(curves.std_error("it", "regret")[-1], found.std() / np.sqrt(replications))
+    assert abs(curves.mean("it", "regret")[-1] - found.mean()) < 5 * error

@@ -43,6 +43,15 @@ EXAMPLES = {
             "RCUCB",
         ),
     },
+    "semibandit": {
+        "mean_losses": (
+            "mean_losses = [0.2, 0.7, 0.5]\nthresholds = [0.5, 0.6, 0.7]\nresource = 1.3",
+            "CSBDT",
+        ),
+        "losses": ("losses = [[0, 1], [1, 1]]\nthresholds = 0.5\nresource = 0.6", "CSBST"),
+        "patrols": ('patrols = "cities"\nthresholds = 0.5\nresource = 2', "CSBST"),
+        "events": ('events = "events.csv"\nthresholds = 0.5\nresource = 0.7', "CSBST"),
+    },
     "thresholding": {
         "means": ('means = [0.2, 0.45, 0.7]\nthreshold = 0.5\nlaw = "bernoulli"', "LSA"),
         "samples": ('samples = "samples.csv"\nthreshold = 0.5', "LSA"),
@@ -51,6 +60,7 @@ EXAMPLES = {
     },
 }
 FILES = {
+    "events.csv": "day,place,events\n2024-05-01,north,2\n2024-05-03,south,1\n",
     "labels.csv": "item,label\na,1\na,0\nb,1\nc,0\n",
     "samples.csv": "arm,reward\na,1\na,0.5\nb,0\n",
 }

@@ -1,12 +1,14 @@
-"""Real data: crowd labels, flights and deliveries that ship with the package; your own labels."""
+"""Real data: labels, flights, deliveries and crime that ship with the package; your own."""
 
 from keyhole.data.crowd_problem import crowd
 from keyhole.data.deliveries import deliveries, load_deliveries
 from keyhole.data.flights import flights, load_flights
 from keyhole.data.labels import Labels, load_labels, read_labels_csv
+from keyhole.data.patrols import Events, load_patrols, patrols, read_patrols_csv
 from keyhole.data.times import Times, deadlines_kept
 
 __all__ = [
+    "Events",
     "Labels",
     "Times",
     "crowd",
@@ -16,5 +18,8 @@ __all__ = [
     "load_deliveries",
     "load_flights",
     "load_labels",
+    "load_patrols",
+    "patrols",
     "read_labels_csv",
+    "read_patrols_csv",
 ]

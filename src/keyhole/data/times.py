@@ -192,25 +192,28 @@ def falling(name: str, minutes: ArrayLike) -> FloatArray:
     return grid
 
 
-def shipped(*path: str) -> tuple[dict[str, str], list[str]]:
+def shipped(*path: str, header: bool = False) -> tuple[dict[str, str], list[str]]:
     """Return a table that ships with the package.
 
     Parameters
     ----------
     *path : str
         Where it is, from the folder of `keyhole.data`.
+    header : bool, default False
+        Whether the first row, the names of the columns, is wanted too.
 
     Returns
     -------
     notes : dict of str to str
         What the lines on top say, by name.
     rows : list of str
-        The lines below the names of the columns.
+        The lines below the names of the columns, or from these on.
     """
     text = resources.files("keyhole.data").joinpath(*path).read_text(encoding="utf-8")
     lines = text.splitlines()
     notes = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
-    return notes, [line for line in lines if not line.startswith("# ")][1:]
+    rows = [line for line in lines if not line.startswith("# ")]
+    return notes, rows if header else rows[1:]
 
 
 def _levels(minutes: FloatArray, grid: FloatArray) -> IntArray:

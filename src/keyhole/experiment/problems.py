@@ -5,10 +5,19 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole import delayed, resource, stochastic, threshold, thresholding
+from keyhole import delayed, resource, semibandit, stochastic, threshold, thresholding
 from keyhole.core.validate import choice
 from keyhole.core.world import Problem
-from keyhole.data import crowd, deliveries, flights, load_labels, read_labels_csv
+from keyhole.data import (
+    Events,
+    crowd,
+    deliveries,
+    flights,
+    load_labels,
+    patrols,
+    read_labels_csv,
+    read_patrols_csv,
+)
 from keyhole.data.labels import NAMES, Labels
 from keyhole.experiment.samples import samples
 from keyhole.experiment.sources import Source, a_file
@@ -21,6 +30,10 @@ def _shipped(value: Any, folder: Path) -> Labels:
 
 def _own(value: Any, folder: Path) -> Labels:
     return read_labels_csv(a_file("entry", value, folder))
+
+
+def _events(value: Any, folder: Path) -> Events:
+    return read_patrols_csv(a_file("entry", value, folder))
 
 
 _FUNCTION: Final = one_of(resource.Power, resource.Steps, resource.Table)
@@ -67,6 +80,15 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
             ),
             reads={"cost": _FUNCTION, "penalty": _FUNCTION},
         ),
+    },
+    "semibandit": {
+        "mean_losses": Source("the mean loss of each arm, in [0, 1]", semibandit.Problem),
+        "losses": Source(
+            "recorded days: for each a list of 0 or 1, whether each arm would have had a loss",
+            semibandit.Problem.replay,
+        ),
+        "patrols": Source("recorded crime by place and day: tracts, boroughs or cities", patrols),
+        "events": Source("a CSV file of your own: day,place,events", patrols, read=_events),
     },
     "thresholding": {
         "means": Source("the mean reward of each arm, in [0, 1]", thresholding.Problem),

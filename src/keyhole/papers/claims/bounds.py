@@ -11,6 +11,7 @@ from keyhole.core.simulation import Plan
 from keyhole.core.validate import choice
 from keyhole.papers.claims.base import Finding, Result, Rounds, Single, when
 from keyhole.papers.claims.estimate import Estimate, inside, mean_of
+from keyhole.semibandit.bounds import csbst_bound
 from keyhole.stochastic.bounds import theorem_1
 from keyhole.threshold.bounds import (
     adversarial_lower_bound,
@@ -29,6 +30,8 @@ BOUNDS: Final[dict[str, Bound]] = {
     # Of HoeffdingUCB; as those below without its constant, and with the horizon that its confidence
     # depends on.
     "stochastic.theorem_1": lambda problem, round, horizon: theorem_1(problem.means, horizon),
+    # Of CSBST with its default epsilon, 0.1, and delta = 1 / T.
+    "semibandit.theorem_1": lambda problem, round, horizon: csbst_bound(problem, horizon, 0.1),
     "threshold.theorem_2": lambda problem, round, horizon: dkwucb_bound(problem, horizon),
     "threshold.theorem_3": lambda problem, round, horizon: adversarial_lower_bound(
         problem, horizon

@@ -1,0 +1,133 @@
+"""Censored semi-bandits: each policy, plain Python loops, and the knapsack against HiGHS."""
+
+import itertools
+import random
+import statistics
+from collections import namedtuple
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from benchmarks.measure import Row, against, paired, seconds
+from keyhole import simulate
+from keyhole.core.link import link
+from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, MPTS, Problem
+from keyhole.semibandit.knapsack import knapsack, working_memory
+
+INSTANCE_1 = Problem([round(0.25 + i / 50, 2) for i in range(20)], 0.7, resource=7)
+INSTANCE_2 = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)
+POLICIES = {
+    "CSBST": (CSBST(), INSTANCE_1),
+    "MPTS": (MPTS(m=10), INSTANCE_1),
+    "CSBDT": (CSBDT(loss_free_rounds=19), INSTANCE_2),
+    "CSBDTUCB": (CSBDTUCB(loss_free_rounds=19), INSTANCE_2),
+    "CTS": (CTS(), INSTANCE_2),
+}
+
+
+def player(policy, problem, size, parts=5):
+    """Return a call that simulates a policy, and how many rounds that is."""
+    replications = max(8, size.replications // parts)
+    return (
+        lambda: simulate(
+            problem, [policy], horizon=size.horizon, replications=replications, threads=1
+        ),
+        size.horizon * replications,
+    )
+
+
+def python_mpts(problem, horizon, seed):
+    """Play MP-TS once, in plain Python; return the regret."""
+    rng, means, arms = random.Random(seed), problem.mean_losses.tolist(), problem.arms
+    losses, clears, regret = [1] * arms, [1] * arms, 0.0
+    for _ in range(horizon):
+        draws = [rng.betavariate(losses[i], clears[i]) for i in range(arms)]
+        watched = sorted(range(arms), key=draws.__getitem__)[:10]
+        for arm in watched:
+            loss = rng.random() < means[arm]
+            losses[arm] += loss
+            clears[arm] += not loss
+            regret += means[arm]
+        regret -= problem.least_loss
+    return regret
+
+
+def python_cts(problem, horizon, seed):
+    """Play CTS once, trying every set that fits, in plain Python."""
+    rng, means, arms = random.Random(seed), problem.mean_losses.tolist(), problem.arms
+    losses, clears, regret = [1] * arms, [1] * arms, 0.0
+    sets = [
+        [i for i in range(arms) if bits[i]]
+        for bits in itertools.product((0, 1), repeat=arms)
+        if np.dot(bits, problem.thresholds) <= problem.resource
+    ]
+    for _ in range(horizon):
+        draws = [rng.betavariate(losses[i], clears[i]) for i in range(arms)]
+        funded = max(sets, key=lambda some: sum(draws[i] for i in some))
+        for arm in range(arms):
+            if arm not in funded:
+                loss = rng.random() < means[arm]
+                losses[arm] += loss
+                clears[arm] += not loss
+                regret += means[arm]
+        regret -= problem.least_loss
+    return regret
+
+
+def knapsacks(size):
+    """Time single knapsacks, and HiGHS on the same; then a round with 200 places."""
+    solve, rng = link(knapsack), np.random.default_rng(1)
+    for items in (20, 200):
+        means = np.linspace(0.25, 0.65, items)
+        weights = 0.2 + 0.7 * rng.random(items)
+        values = rng.beta(200 * means, 200 * (1 - means), (size.horizon // 10, items))
+        capacity, chosen = 0.4 * weights.sum(), np.zeros(items, np.int64)
+        memory = _as_tuple(items)
+
+        def ours(values=values, weights=weights, capacity=capacity, chosen=chosen, memory=memory):
+            for row in values:
+                solve(memory, row, weights, len(weights), capacity, chosen)
+
+        def theirs(values=values, weights=weights, capacity=capacity):
+            for row in values[:2]:
+                milp(
+                    -row,
+                    constraints=LinearConstraint(weights[None], ub=capacity),
+                    integrality=np.ones(len(row)),
+                    bounds=Bounds(0, 1),
+                )
+
+        own, _, ratio = paired(ours, theirs, size.repeats)
+        yield Row(f"knapsack of {items}: Keyhole", own / len(values) * 1e6, "us")
+        yield Row(f"knapsack of {items}: HiGHS / Keyhole", ratio * len(values) / 2, "x")
+    means, thresholds = np.linspace(0.25, 0.65, 200), 0.2 + 0.7 * rng.random(200)
+    many = Problem(means, thresholds, resource=float(0.4 * thresholds.sum()))
+    call, rounds = player(CTS(), many, size, parts=500)
+    call()
+    own = statistics.median(seconds(call) for _ in range(size.repeats)) / rounds * 1e6
+    yield Row("CTS, knapsack every round, K = 200", own, "us a round")
+
+
+def _as_tuple(items):
+    """Return working memory in the form that compiled code takes."""
+    parts = vars(working_memory(items))
+    return namedtuple("Scratch", parts)(**parts)
+
+
+def rows(size):
+    """Yield all lines of the room."""
+    for name, (policy, problem) in POLICIES.items():
+        ours, rounds = player(policy, problem, size)
+        ours()
+        own = statistics.median(seconds(ours) for _ in range(size.repeats)) / rounds * 1e9
+        yield Row(f"{name}: Keyhole, K = {problem.arms}", own, "ns a round")
+        plain = globals().get(f"python_{name.lower()}")
+        if plain is not None:
+
+            def theirs(loop=plain, problem=problem):
+                for replication in range(size.python_replications):
+                    loop(problem, size.horizon, replication)
+
+            slow = size.horizon * size.python_replications
+            yield from against(f"{name}: plain Python", ours, theirs, rounds, slow, size, None)
+    yield from knapsacks(size)

@@ -1,0 +1,35 @@
+"""Censored semi-bandits: a resource is divided, and a loss shows only where too little was given.
+
+Where to send the patrols: a place that is given enough shows nothing, and how much is enough is
+unknown.
+"""
+
+from keyhole.semibandit.bisection import BisectionPolicy
+from keyhole.semibandit.equivalence import (
+    allocation_equivalent,
+    candidate_thresholds,
+    equivalent_threshold,
+    funded_arms,
+)
+from keyhole.semibandit.knapsack import solve_knapsack
+from keyhole.semibandit.learner import Learner
+from keyhole.semibandit.policies import CSBDT, CSBDTUCB, CSBST, CTS, MPTS
+from keyhole.semibandit.problem import Problem
+from keyhole.semibandit.setting import Policy
+
+__all__ = [
+    "CSBDT",
+    "CSBDTUCB",
+    "CSBST",
+    "CTS",
+    "MPTS",
+    "BisectionPolicy",
+    "Learner",
+    "Policy",
+    "Problem",
+    "allocation_equivalent",
+    "candidate_thresholds",
+    "equivalent_threshold",
+    "funded_arms",
+    "solve_knapsack",
+]

@@ -1,0 +1,167 @@
+"""What the policies for thresholds of any kind have in common: a bisection for each arm."""
+
+import math
+from typing import ClassVar, Final
+
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.core.policy import parameter
+from keyhole.core.streams import Stream
+from keyhole.semibandit.funding import (
+    KnapsackFunding,
+    count_losses,
+    fund_best,
+    hand_out,
+    shuffle,
+)
+from keyhole.semibandit.knapsack_search import SLACK
+from keyhole.semibandit.setting import Policy
+
+_NEVER: Final = 1.0  # the estimate of an arm that even all of a resource below 1 is too little for
+
+
+class BisectionPolicy(Policy):
+    r"""Base of the policies that search for a threshold for each arm, then fund knapsacks.
+
+    The first phase keeps bounds :math:`\theta_l < \theta_i \le \theta_u` for each arm, at first 0
+    and 1, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given
+    :math:`\hat\theta_i` raises its lower bound to it; after W rounds without a loss in which the
+    arm was given :math:`\hat\theta_i` the upper bound falls to it,
+
+    .. math:: W = \Big\lceil \frac{\ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
+        {\ln(1 / (1 - \epsilon))} \Big\rceil
+
+    and the middle of the two is tried next. When the upper bound has fallen to within
+    :math:`\gamma` of the lower, it is the estimate. The phase is over when every arm has one.
+
+    In the second phase arms are funded by the exact knapsack
+    :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass writes the kernel ``value(p, s, t, rng, arm)``
+    that returns :math:`\tilde\mu_i`.
+    """
+
+    delta: float = parameter(0.1, gt=0, lt=1, doc="chance that some estimate is wrong")
+    epsilon: float = parameter(0.1, gt=0, lt=1, doc="lower bound of the mean losses")
+    gamma: float = parameter(1e-3, gt=0, lt=1, doc="how close estimates must come")
+    round_decimals: int = parameter(0, ge=0, le=9, doc="decimals of the estimates; 0: all")
+    solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
+    loss_free_rounds: int = parameter(0, ge=0, le=2**40, doc="rounds without loss; 0: formula")
+
+    helpers: ClassVar[tuple[str, ...]] = ("value",)
+
+    class State(KnapsackFunding):
+        """Beside what is known of losses: of each arm the bounds, and how its trial goes."""
+
+        searched = counts()
+        low = per("arms")
+        high = per("arms")
+        settled = counts("arms")
+        """Whether `amounts` is an estimate, or still on trial."""
+        clear_rounds = counts("arms")
+        unsettled = counts()
+        needed = counts()
+
+    def init(p, s: State) -> None:
+        """Begin with all of the resource, in parts."""
+        most = min(1.0, p.resource)
+        learning = p.arms > 1 and p.resource < p.arms
+        for arm in range(p.arms):
+            s.high[arm] = most
+            s.settled[arm] = 0 if learning else 1
+            s.amounts[arm] = first_trial(p, arm) if learning else most
+        s.unsettled[0] = p.arms if learning else 0
+        s.needed[0] = p.loss_free_rounds
+        if p.loss_free_rounds == 0:
+            s.needed[0] = rounds_needed(p.arms, p.delta, p.epsilon, p.gamma)
+
+    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, value: Kernel) -> None:
+        """Try what arms are on trial for, or fund the best knapsack."""
+        if s.unsettled[0] > 0:
+            fund_trials(p, s, rng)
+        else:
+            fund_best(p, s, t, rng, value)
+        hand_out(p, s, allocation)
+
+    def update(p, s: State, losses: FloatArray) -> None:
+        """Move the bounds, or count the losses."""
+        if s.unsettled[0] == 0:
+            count_losses(p, s, losses)
+            return
+        s.searched[0] += 1
+        for arm in range(p.arms):
+            if s.settled[arm] == 0 and s.funded[arm] == 1:
+                learn(p, s, arm, losses[arm])
+
+    def recommend(p, s: State, estimates: FloatArray, searched: IntArray) -> None:
+        """Report the estimates; where there is none yet, the upper bounds."""
+        for arm in range(p.arms):
+            estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
+        searched[0] = s.searched[0]
+
+
+def first_trial(p: BisectionPolicy, arm: int) -> float:
+    """Return what to try first: the resource in two sizes of parts, none as large as 1."""
+    halves = math.floor(p.resource)
+    if arm < halves:
+        return 0.5
+    part = float((p.resource - 0.5 * halves) / (p.arms - halves))
+    return part if part < 1.0 else 0.5
+
+
+def rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
+    """Return W."""
+    trials = math.log2(math.ceil(1.0 + 1.0 / gamma))
+    return max(1, math.ceil(math.log(arms * trials / delta) / -math.log1p(-epsilon)))
+
+
+def fund_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
+    """Fund the trials that fit, in the order of the arms, then at random the settled arms."""
+    left, others = p.resource + SLACK, 0
+    for arm in range(p.arms):
+        s.funded[arm] = 0
+        if s.settled[arm] == 1:
+            s.order[others] = arm
+            others += 1
+        elif s.amounts[arm] <= left:
+            s.funded[arm] = 1
+            left -= s.amounts[arm]
+    shuffle(s.order, others, rng)
+    for k in range(others):
+        arm = s.order[k]
+        if s.amounts[arm] <= left:
+            s.funded[arm] = 1
+            left -= s.amounts[arm]
+
+
+def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
+    """Move a bound of an arm on trial, if this round decides it."""
+    if loss > 0.0:
+        s.low[arm] = s.amounts[arm]
+        # No allocation exceeds a resource below 1: an arm that it may not be enough for at all.
+        if s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
+            settle(s, arm, _NEVER)
+            return
+    else:
+        s.clear_rounds[arm] += 1
+        if s.clear_rounds[arm] < s.needed[0]:
+            return
+        s.high[arm] = s.amounts[arm]
+        if s.high[arm] - s.low[arm] <= p.gamma:
+            settle(s, arm, rounded(s.high[arm], p.round_decimals))
+            return
+    s.clear_rounds[arm] = 0
+    s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
+
+
+def settle(s: BisectionPolicy.State, arm: int, estimate: float) -> None:
+    """Take a value for the arm's threshold."""
+    s.amounts[arm] = estimate
+    s.settled[arm] = 1
+    s.unsettled[0] -= 1
+
+
+def rounded(value: float, decimals: int) -> float:
+    """Return a value to so many decimals (0: as it is), never 0."""
+    if decimals == 0:
+        return value
+    units = 10.0**decimals
+    return float(max(1.0, math.floor(value * units + 0.5)) / units)

@@ -1,0 +1,304 @@
+"""The bounds of Verma, Hanawal, Rajkumar and Sankaran (2019), to plot against and to test with.
+
+Theorems 1 and 2 have constants that the paper does not give; what is returned says what is left
+out. The lower bound holds in the limit of long horizons. All logarithms are natural unless
+written otherwise.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import rel_entr
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.validate import Range, integer, number
+from keyhole.semibandit.equivalence import candidate_thresholds, funded_arms
+from keyhole.semibandit.knapsack_search import SLACK
+from keyhole.semibandit.problem import Problem
+
+_OPEN_UNIT: Final = Range(gt=0, lt=1)
+_MOST_ARMS: Final = 16  # all sets of arms are gone through
+
+
+def lower_bound(problem: Problem, horizon: int) -> float:
+    r"""Return the lower bound on the regret with one threshold for all arms, equation (3).
+
+    .. math:: \sum_{i > K - M} \frac{\mu_i - \mu_{K-M}}{d(\mu_{K-M}, \mu_i)} \, \ln T
+
+    with mean losses in rising order, M the number of arms that the resource does for, and d the
+    divergence of Bernoulli laws. It is that of bandits with multiple plays (Anantharam, Varaiya and
+    Walrand 1987); as theirs it holds in the limit of long horizons, for policies whose regret grows
+    slower than any power of T on every problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a common threshold.
+    horizon : int
+        T, rounds in all, at least 1.
+
+    Returns
+    -------
+    float
+        The bound; 0 where the resource does for all arms. Arms as good as the last that is left
+        alone add nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or the thresholds differ.
+
+    References
+    ----------
+    Verma, Hanawal, Rajkumar and Sankaran (2019), section 3.1, equation (3).
+
+    Examples
+    --------
+    >>> round(lower_bound(Problem([0.2, 0.5, 0.7], 0.5, resource=1), 1000), 1)
+    17.2
+    """
+    means, left_alone = _sorted(problem)
+    log = math.log(integer("horizon", horizon, Range(ge=1)))
+    if left_alone == 0:
+        return 0.0
+    last, others = means[left_alone - 1], means[left_alone:]
+    worse = others[others > last]
+    divergence = rel_entr(last, worse) + rel_entr(1.0 - last, 1.0 - worse)
+    return float(((worse - last) / divergence).sum()) * log
+
+
+def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float) -> float:
+    r"""Return Lemma 2's bound on the rounds that CSB-ST searches.
+
+    .. math:: T_{\theta_s} \le \frac{\ln(\log_2 |\Theta| / \delta)}
+        {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2 |\Theta|
+
+    Parameters
+    ----------
+    arms : int
+        K, at least 1.
+    resource : float
+        Q, above 0.
+    delta, epsilon : float
+        As for `CSBST`.
+
+    Returns
+    -------
+    float
+        The bound, kept with a chance of at least 1 - delta; 0 where there is but one candidate. It
+        counts W as it is, not rounded up, and the steps of the search likewise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Verma, Hanawal, Rajkumar and Sankaran (2019), section 3.2, Lemma 2.
+
+    Examples
+    --------
+    >>> round(csbst_search_bound(arms=20, resource=7, delta=0.1, epsilon=0.1), 2)
+    18.79
+    """
+    chance = number("delta", delta, _OPEN_UNIT)
+    steps = math.log2(len(candidate_thresholds(arms, resource)))
+    if steps == 0.0:
+        return 0.0
+    return math.log(steps / chance) / (_plays(resource) * _rate(epsilon)) * steps
+
+
+def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
+    r"""Return Theorem 1's bound on the regret of CSB-ST with delta = 1 / T.
+
+    .. math:: W_T \log_2 |\Theta| \, \nabla_m
+        + \sum_{i > K - M} \frac{(\mu_i - \mu_{K-M}) \ln T}{d(\mu_{K-M}, \mu_i)}
+        + O\big((\ln T)^{2/3}\big)
+
+    with :math:`W_T = \ln(T \log_2 |\Theta|) / (\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon)))`
+    and :math:`\nabla_m` the largest regret of an allocation.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a common threshold.
+    horizon : int
+        T, rounds in all, at least 2.
+    epsilon : float
+        As for `CSBST`: the theorem is for mean losses of at least so much.
+
+    Returns
+    -------
+    float
+        The bound without its last term, whose constant the paper does not give.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or the thresholds differ.
+
+    References
+    ----------
+    Verma, Hanawal, Rajkumar and Sankaran (2019), section 3.2, Theorem 1.
+
+    Examples
+    --------
+    >>> round(csbst_bound(Problem([0.2, 0.5, 0.7], 0.5, resource=1), 1000, epsilon=0.2), 1)
+    80.0
+    """
+    rounds = integer("horizon", horizon, Range(ge=2))
+    leading = lower_bound(problem, rounds)
+    search = csbst_search_bound(problem.arms, problem.resource, 1.0 / rounds, epsilon)
+    return search * problem.worst_regret + leading
+
+
+def csbdt_search_bound(
+    arms: int, resource: float, delta: float, epsilon: float, gamma: float
+) -> float:
+    r"""Return Lemma 4's bound on the rounds that CSB-DT searches.
+
+    .. math:: T_{\theta_d} \le \frac{K \ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
+        {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2(\lceil 1 + 1/\gamma \rceil)
+
+    Parameters
+    ----------
+    arms : int
+        K, at least 1.
+    resource : float
+        Q, above 0.
+    delta, epsilon, gamma : float
+        As for `CSBDT`.
+
+    Returns
+    -------
+    float
+        The bound, kept with a chance of at least 1 - delta. It counts W as it is, not rounded up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Verma, Hanawal, Rajkumar and Sankaran (2019), section 4.1, Lemma 4.
+
+    Examples
+    --------
+    >>> round(csbdt_search_bound(arms=5, resource=2, delta=0.1, epsilon=0.1, gamma=1e-3))
+    1469
+    """
+    chance, count = number("delta", delta, _OPEN_UNIT), integer("arms", arms, Range(ge=1))
+    steps = math.log2(math.ceil(1.0 + 1.0 / number("gamma", gamma, _OPEN_UNIT)))
+    trial = math.log(count * steps / chance) / _rate(epsilon)
+    return count * trial * steps / _plays(resource)
+
+
+def csbdt_bound(
+    problem: Problem, horizon: int, epsilon: float, *, eta: float, alpha_1: float
+) -> float:
+    r"""Return Theorem 2's bound on the regret of CSB-DT with delta = 1 / T.
+
+    .. math:: \frac{K W_T \log_2(\lceil 1 + 1/\gamma \rceil)}{\max\{1, \lfloor Q \rfloor\}} \nabla_m
+        + \sum_i \max_{a : i \in S_a} \frac{8 |S_a| \ln T}{\nabla_a - 2 (k^{*2} + 2) \eta}
+        + \Big( \frac{K (K-Q)^2}{\eta^2} + \frac{8 \alpha_1}{\eta^2}
+        \Big(\frac{4}{\eta^2} + 1\Big)^{k^*} \ln \frac{k^*}{\eta^2} + 3 K \Big) \nabla_m
+
+    with :math:`S_a` the arms that an allocation a gives too little, :math:`\nabla_a` its regret,
+    :math:`k^*` their number under the best one, and :math:`W_T = \ln(K T \log_2(\lceil 1 + 1/\gamma
+    \rceil)) / \ln(1/(1-\epsilon))`.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a residual above 0, and at most 16 arms: all sets of arms are gone through.
+    horizon : int
+        T, rounds in all, at least 2.
+    epsilon : float
+        As for `CSBDT`.
+    eta : float
+        :math:`\eta`, above 0, such that every allocation that is not optimal has a regret above
+        :math:`2 (k^{*2} + 2) \eta`.
+    alpha_1 : float
+        The constant :math:`\alpha_1`, at least 0, which does not depend on the problem. The paper
+        does not give it.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    The condition on :math:`\eta` is stated for all allocations; it can only be met by those that
+    are not optimal, which is how it is read, and the maximum with it.
+
+    References
+    ----------
+    Verma, Hanawal, Rajkumar and Sankaran (2019), section 4.1, Theorem 2.
+
+    Examples
+    --------
+    >>> problem = Problem([0.9, 0.6, 0.3], [0.7, 0.6, 0.3], resource=1.1)
+    >>> csbdt_bound(problem, 1000, epsilon=0.3, eta=0.02, alpha_1=1.0) > 1e6
+    True
+    """
+    rounds = integer("horizon", horizon, Range(ge=2))
+    if problem.gamma <= 0.0:
+        raise ValueError("problem must leave something over for Theorem 2, got a residual of 0")
+    if problem.arms > _MOST_ARMS:
+        raise ValueError(f"problem must have at most {_MOST_ARMS} arms, got {problem.arms}")
+    width, constant = number("eta", eta, Range(gt=0)), number("alpha_1", alpha_1, Range(ge=0))
+    left_alone, regrets = _allocations(problem)
+    fewest = int(problem.arms - problem.optimal.sum())
+    worse = regrets > SLACK
+    margins = regrets[worse] - 2.0 * (fewest**2 + 2.0) * width
+    if len(margins) and margins.min() <= 0.0:
+        most = regrets[worse].min() / (2.0 * (fewest**2 + 2.0))
+        raise ValueError(f"eta must be below {most:.3g} for this problem, got {width:g}")
+    terms = 8.0 * left_alone[worse].sum(axis=1) * math.log(rounds) / margins
+    sums = sum(terms[left_alone[worse][:, arm]].max(initial=0.0) for arm in range(problem.arms))
+    search = csbdt_search_bound(
+        problem.arms, problem.resource, 1.0 / rounds, epsilon, min(problem.gamma, 1 - SLACK)
+    )
+    spread = 0.0
+    if fewest:
+        spread = 8.0 * constant / width**2 * (4.0 / width**2 + 1.0) ** fewest
+        spread *= math.log(fewest / width**2)
+    rest = problem.arms * (problem.arms - problem.resource) ** 2 / width**2 + spread
+    return float((search + rest + 3.0 * problem.arms) * problem.worst_regret + sums)
+
+
+def _sorted(problem: Problem) -> tuple[FloatArray, int]:
+    """Return mean losses in rising order, and how many arms have to be left alone."""
+    if not problem.common:
+        raise ValueError(f"problem must have one threshold for all arms, got {problem}")
+    threshold = float(problem.thresholds[0])
+    if threshold > problem.resource:
+        return np.sort(problem.mean_losses), 0
+    funded = funded_arms(threshold, problem.arms, problem.resource)
+    return np.sort(problem.mean_losses), problem.arms - funded
+
+
+def _allocations(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Return, for every set that can be funded, the arms that are not, and the regret."""
+    sets = np.arange(2**problem.arms)[:, None] >> np.arange(problem.arms) & 1
+    sets = sets[sets @ problem.thresholds <= problem.resource + SLACK]
+    left_alone = sets == 0
+    return left_alone, left_alone @ problem.mean_losses - problem.least_loss
+
+
+def _plays(resource: float) -> float:
+    return max(1.0, math.floor(number("resource", resource, Range(gt=0))))
+
+
+def _rate(epsilon: float) -> float:
+    return -math.log1p(-number("epsilon", epsilon, _OPEN_UNIT))

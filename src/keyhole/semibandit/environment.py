@@ -1,0 +1,108 @@
+"""What the world answers: losses, except where enough was given."""
+
+from typing import ClassVar, Protocol
+
+from keyhole.core.memory import FloatArray, counts, per, real, whole
+from keyhole.core.streams import Stream, seek, uniform
+from keyhole.core.world import World
+from keyhole.semibandit.setting import ENOUGH, SETTING
+
+
+class _Played(Protocol):
+    regret: FloatArray
+
+
+class Losses(World):
+    """Arms with Bernoulli losses, independent of each other.
+
+    The loss of an arm in round t is drawn from the stretch of the world's stream that belongs to
+    this arm and round: the same whatever was allocated before.
+    """
+
+    setting = SETTING
+    metrics: ClassVar[tuple[str, ...]] = (
+        "regret",
+        "threshold_rounds",
+        "threshold_error",
+        "too_low",
+    )
+
+    arms = whole()
+    resource = real()
+    means = per("arms")
+    """Mean losses."""
+    thresholds = per("arms")
+    least = real()
+    """The expected loss of a round under the best allocation."""
+
+    class State:
+        """The regret so far."""
+
+        regret = per()
+
+    def respond(
+        e, s: _Played, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray
+    ) -> None:
+        """Draw the losses that show, and add up the regret."""
+        expected = 0.0
+        for arm in range(e.arms):
+            losses[arm] = 0.0
+            if not sufficient(allocation[arm], e.thresholds[arm]):
+                seek(rng, arm, t - 1)
+                losses[arm] = 1.0 if uniform(rng) < e.means[arm] else 0.0
+                expected += e.means[arm]
+        s.regret[0] += expected - e.least
+
+    def score(e, s: _Played, estimates: FloatArray, searched: int, metrics: FloatArray) -> None:
+        """Write the regret, the length of the search, and how wrong the estimates are."""
+        metrics[0] = s.regret[0]
+        metrics[1] = searched
+        metrics[2] = metrics[3] = 0.0
+        for arm in range(e.arms):
+            metrics[2] = max(metrics[2], abs(estimates[arm] - e.thresholds[arm]))
+            if not sufficient(estimates[arm], e.thresholds[arm]):
+                metrics[3] += 1.0
+
+
+class Days(Losses):
+    """Recorded days: in each round one of them, drawn with replacement, for all arms together."""
+
+    length = whole()
+    recorded = per("length", "arms")
+    """Whether there was a loss on each day at each arm."""
+
+    def respond(
+        e, s: _Played, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray
+    ) -> None:
+        """Draw a day, show its losses, and add up the regret in expectation."""
+        seek(rng, 0, t - 1)
+        day = int(uniform(rng) * e.length)
+        expected = 0.0
+        for arm in range(e.arms):
+            losses[arm] = 0.0
+            if not sufficient(allocation[arm], e.thresholds[arm]):
+                losses[arm] = e.recorded[day, arm]
+                expected += e.means[arm]
+        s.regret[0] += expected - e.least
+
+
+class DaysInOrder(Days):
+    """Recorded days, one after the other; regret is that of what happened on them."""
+
+    best = counts("arms")
+    """Which arms the best allocation for all the days together gives enough."""
+
+    def respond(e, s: _Played, t: int, allocation: FloatArray, losses: FloatArray) -> None:  # type: ignore[override]
+        """Show the losses of the day, and add up what the best allocation would have saved."""
+        for arm in range(e.arms):
+            loss, losses[arm] = e.recorded[t - 1, arm], 0.0
+            if not sufficient(allocation[arm], e.thresholds[arm]):
+                losses[arm] = loss
+                s.regret[0] += loss
+            if e.best[arm] == 0:
+                s.regret[0] -= loss
+
+
+def sufficient(allocation: float, threshold: float) -> bool:
+    """Return whether an arm shows no loss."""
+    return allocation >= threshold - ENOUGH

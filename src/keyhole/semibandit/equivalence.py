@@ -1,0 +1,192 @@
+"""Thresholds that lead to the same allocations as the true ones: what a search may settle for."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.validate import Range, integer, number, vector
+from keyhole.semibandit.knapsack import solve_knapsack
+from keyhole.semibandit.knapsack_search import SLACK
+
+_UNIT = Range(ge=0, le=1)
+_THRESHOLD = Range(gt=0, le=1)
+_RESOURCE = Range(gt=0)
+
+
+def candidate_thresholds(arms: int, resource: float) -> FloatArray:
+    r"""Return the thresholds that a search for a common one can be confined to.
+
+    .. math:: \Theta = \{ Q/K, \, Q/(K-1), \, \dots, \, \min\{1, Q\} \}
+
+    Parameters
+    ----------
+    arms : int
+        K, at least 1.
+    resource : float
+        Q, above 0.
+
+    Returns
+    -------
+    ndarray of float64
+        In rising order: one for each number of arms that the resource may have to do for, from K
+        down to :math:`\lfloor Q \rfloor`, since no threshold is above 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    The paper's list ends with min{1, Q}. Where Q is no whole number, its last but one entry is that
+    for the next whole number above Q; where Q is below 1, Q itself is the last.
+
+    References
+    ----------
+    Verma, Hanawal, Rajkumar and Sankaran (2019), section 3, Lemma 1.
+
+    Examples
+    --------
+    >>> candidate_thresholds(arms=5, resource=2)
+    array([0.4       , 0.5       , 0.66666667, 1.        ])
+    """
+    most, available = integer("arms", arms, Range(ge=1)), number("resource", resource, _RESOURCE)
+    fewest = min(most, max(1, math.floor(available + SLACK)))
+    return np.minimum(1.0, available / np.arange(most, fewest - 1, -1))
+
+
+def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
+    r"""Return the candidate that is as good as a threshold.
+
+    .. math:: \hat\theta_c = Q / M, \qquad M = \min\{ \lfloor Q / \theta_c \rfloor, K \}
+
+    Parameters
+    ----------
+    threshold : float
+        The common threshold, in (0, 1] and at most the resource.
+    arms : int
+        K, at least 1.
+    resource : float
+        Q, above 0.
+
+    Returns
+    -------
+    float
+        The largest threshold, at most 1, that the resource does as many arms for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Verma, Hanawal, Rajkumar and Sankaran (2019), section 3, Lemma 1.
+
+    Examples
+    --------
+    >>> equivalent_threshold(0.55, arms=20, resource=7)  # 12 arms either way
+    0.5833333333333334
+    """
+    least = number("threshold", threshold, _THRESHOLD)
+    return min(1.0, number("resource", resource, _RESOURCE) / funded_arms(least, arms, resource))
+
+
+def funded_arms(threshold: float, arms: int, resource: float) -> int:
+    r"""Return how many arms the resource does for: :math:`\min\{ \lfloor Q/\theta_c \rfloor, K \}`.
+
+    Parameters
+    ----------
+    threshold : float
+        The common threshold, in (0, 1].
+    arms : int
+        K, at least 1.
+    resource : float
+        Q, above 0.
+
+    Returns
+    -------
+    int
+        M. Quotients within 1e-9 of a whole number count as that number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or the resource does not do for one arm.
+
+    Examples
+    --------
+    >>> funded_arms(0.7, arms=20, resource=7)
+    10
+    """
+    least = number("threshold", threshold, _THRESHOLD)
+    available = number("resource", resource, _RESOURCE)
+    count = math.floor(available / least + 1e-9)
+    if count == 0:
+        raise ValueError(f"threshold must be at most the resource, {available:g}; got {least:g}")
+    return min(count, integer("arms", arms, Range(ge=1)))
+
+
+def allocation_equivalent(
+    mean_losses: ArrayLike, thresholds: ArrayLike, estimates: ArrayLike, resource: float
+) -> bool:
+    r"""Return whether two lists of thresholds allow the same least expected loss (Definition 1).
+
+    .. math:: \min_a \sum_i \mu_i 1\{a_i < \theta_i\} = \min_a \sum_i \mu_i 1\{a_i < \hat\theta_i\}
+
+    For estimates that are nowhere too low it follows that the allocation that is the best by the
+    estimates is the best one. A single common threshold stands in either list as often as there
+    are arms.
+
+    Parameters
+    ----------
+    mean_losses : sequence of float, shape (arms,)
+        In [0, 1].
+    thresholds, estimates : sequence of float, shape (arms,)
+        The two lists, in (0, 1].
+    resource : float
+        Q, above 0.
+
+    Returns
+    -------
+    bool
+        Whether the least expected losses differ by no more than 1e-9.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    By Lemma 3, estimates at most :math:`\gamma` (`Problem.gamma`) above the thresholds are
+    equivalent to them. The lemma is stated for all mean losses at once; since :math:`\gamma` is
+    made from what the best allocation leaves over, which depends on the mean losses, it is read
+    here as being about those that :math:`\gamma` was made from. For others it can fail: with
+    thresholds (0.5, 0.5, 0.9), a resource of 1 and mean losses (0.2, 0.2, 0.9), :math:`\gamma` is
+    0.033; but for mean losses (0.6, 0.6, 0.5) estimates that are 0.03 too high are not equivalent.
+
+    References
+    ----------
+    Verma, Hanawal, Rajkumar and Sankaran (2019), section 3, Definition 1, and section 4, Lemma 3.
+
+    Examples
+    --------
+    >>> allocation_equivalent([0.3, 0.8, 0.6], [0.5, 0.5, 0.5], [0.6, 0.6, 0.6], resource=1.2)
+    True
+    >>> allocation_equivalent([0.3, 0.8, 0.6], [0.5, 0.5, 0.5], [0.7, 0.7, 0.7], resource=1.2)
+    False
+    """
+    means = vector("mean_losses", mean_losses, _UNIT)
+    lists = {
+        "thresholds": vector("thresholds", thresholds, _THRESHOLD),
+        "estimates": vector("estimates", estimates, _THRESHOLD),
+    }
+    saved = []
+    for name, weights in lists.items():
+        if len(weights) != len(means):
+            raise ValueError(f"{name} must have {len(means)} entries, got {len(weights)}")
+        saved.append(float(means[solve_knapsack(means, weights, resource)].sum()))
+    return abs(saved[0] - saved[1]) <= 1e-9

@@ -1,0 +1,94 @@
+"""What policies do once thresholds are known: fund some arms, and watch the others."""
+
+import math
+from typing import Any
+
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.core.samplers import beta
+from keyhole.core.streams import Stream, uniform
+from keyhole.semibandit.knapsack import knapsack, sort_down
+from keyhole.semibandit.knapsack_search import SLACK, Scratch
+from keyhole.semibandit.setting import Policy, keep_within, sum_up
+
+
+class Funding:
+    """Of each arm: what it takes, whether it is funded, and the losses seen when it was not."""
+
+    amounts = per("arms")
+    funded = counts("arms")
+    losses = per("arms")
+    """Rounds in which a loss was seen."""
+    clears = per("arms")
+    """Rounds in which none was."""
+    values = per("arms")
+    """What funding the arm is taken to be worth."""
+    order = counts("arms")
+
+
+class KnapsackFunding(Scratch, Funding):
+    """Beside it, what the knapsack needs."""
+
+    since_solved = counts()
+    """Rounds for which the funded arms have been kept."""
+
+
+def posterior_sample(rng: Stream, s: Funding, arm: int) -> float:
+    """Draw a mean loss from the arm's posterior, from a uniform prior."""
+    return beta(rng, 1.0 + s.losses[arm], 1.0 + s.clears[arm])
+
+
+def confidence_bound(s: Funding, t: int, arm: int) -> float:
+    """Return the lower confidence bound of the mean loss, at least 0."""
+    seen = 1.0 + s.losses[arm] + s.clears[arm]
+    return float(max(s.losses[arm] / seen - math.sqrt(1.5 * math.log(t) / seen), 0.0))
+
+
+def fund_top(p: Policy, s: Funding, rng: Stream, number: int) -> None:
+    """Fund the arms with the largest samples, so many of them."""
+    for arm in range(p.arms):
+        s.values[arm] = posterior_sample(rng, s, arm)
+        s.order[arm] = arm
+    sort_down(s.order, s.values, p.arms)
+    for rank in range(p.arms):
+        s.funded[s.order[rank]] = 1 if rank < number else 0
+
+
+def fund_best(p: Any, s: KnapsackFunding, t: int, rng: Stream, value: Kernel) -> None:
+    """Fund the best knapsack by the arms' values, every so many rounds anew; all, if all fit."""
+    if sum_up(s.amounts, p.arms) <= p.resource + SLACK:
+        for arm in range(p.arms):
+            s.funded[arm] = 1
+    elif s.since_solved[0] == 0:
+        for arm in range(p.arms):
+            s.values[arm] = value(p, s, t, rng, arm)
+        knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)
+    s.since_solved[0] = (s.since_solved[0] + 1) % p.solve_every
+
+
+def hand_out(p: Policy, s: Funding, allocation: FloatArray) -> None:
+    """Give the funded arms what they take, the others nothing."""
+    for arm in range(p.arms):
+        allocation[arm] = s.amounts[arm] if s.funded[arm] == 1 else 0.0
+    keep_within(allocation, p.arms, p.resource)
+
+
+def count_losses(p: Policy, s: Funding, losses: FloatArray) -> None:
+    """Learn from the arms that were given nothing."""
+    for arm in range(p.arms):
+        if s.funded[arm] == 0:
+            s.losses[arm] += losses[arm]
+            s.clears[arm] += 1.0 - losses[arm]
+
+
+def report(estimates: FloatArray, amounts: FloatArray, arms: int) -> None:
+    """Report what the arms take."""
+    for arm in range(arms):
+        estimates[arm] = amounts[arm]
+
+
+def shuffle(order: IntArray, count: int, rng: Stream) -> None:
+    """Put the first entries into a random order, each equally likely."""
+    for k in range(count - 1, 0, -1):
+        j = int(uniform(rng) * (k + 1))
+        order[k], order[j] = order[j], order[k]

@@ -1,0 +1,221 @@
+"""The exact 0-1 knapsack: whom to fund, by what each is worth, what it takes, and what there is.
+
+Weights and values are real, so a table over the capacity would not be exact. Items are taken up
+one by one; of all sets of the items so far those are kept that no other beats both in weight and
+in value (Nemhauser and Ullmann 1969), and that could still become the best (Martello and Toth
+1990). What could still be gained is bounded by the fractional knapsack, with a price on every item
+taken: where weights are much alike it is the number of items that is scarce.
+
+Measured for 200 items of many kinds: 10 to 400 sets at a time, 0.02 to 0.5 ms; for 20 items 2 to 5
+us. Without the price, 200 values and weights that are nearly equal take 25 ms and 20,000 sets.
+"""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from keyhole.core.memory import FloatArray, IntArray, Layout
+from keyhole.core.validate import Range, number, vector
+from keyhole.core.world import declared
+from keyhole.semibandit.knapsack_search import (
+    EMPTY,
+    FULL,
+    LOG,
+    SLACK,
+    TIE,
+    Scratch,
+    depth_first,
+    fitting,
+    grow_sets,
+)
+
+
+def knapsack(
+    s: Scratch,
+    values: FloatArray,
+    weights: FloatArray,
+    items: int,
+    capacity: float,
+    chosen: IntArray,
+) -> None:
+    """Choose the set of the largest value among those that fit.
+
+    Of sets of equal value the lightest is chosen; of these the one whose items come first by value
+    for weight, the lower item first where that is equal. Nothing is chosen that adds no value.
+
+    Parameters
+    ----------
+    s : Scratch
+        Working memory for at least so many items.
+    values, weights : ndarray of float64, shape (items,)
+        At least 0.
+    items : int
+        How many.
+    capacity : float
+        At least 0. A set fits if its weight exceeds it by no more than `SLACK`.
+    chosen : ndarray of int64, shape (items,)
+        Is filled: 1 for what is chosen, else 0.
+    """
+    room = capacity + SLACK
+    count, total = candidates(s.order, values, weights, items, room)
+    for item in range(items):
+        chosen[item] = 0
+    if total <= room:
+        for k in range(count):
+            chosen[s.order[k]] = 1
+        return
+    price, paying = rank(s, values, weights, count, room)
+    name = grow_sets(s, values, weights, count, room, price, paying)
+    if name == FULL:
+        depth_first(s, values, weights, count, room, price, paying, chosen)
+        return
+    while name != EMPTY:
+        chosen[s.last_items[name // LOG, name % LOG]] = 1
+        name = s.other_items[name // LOG, name % LOG]
+
+
+def candidates(
+    order: IntArray, values: FloatArray, weights: FloatArray, items: int, room: float
+) -> tuple[int, float]:
+    """List the items that have a value and fit; return how many, and their weight."""
+    count, total = 0, 0.0
+    for item in range(items):
+        if values[item] > 0.0 and weights[item] <= room:
+            order[count] = item
+            count += 1
+            total += weights[item]
+    return count, total
+
+
+def rank(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, room: float
+) -> tuple[float, int]:
+    """Order the items by gain for weight, at the better of two prices: none, or that of the break.
+
+    Returns
+    -------
+    price : float
+        What each item costs.
+    paying : int
+        How many items, the first in the order, are worth more.
+    """
+    sort_by_gain(s, values, weights, count, 0.0)
+    k, left = 0, room
+    while weights[s.order[k]] <= left:
+        left -= weights[s.order[k]]
+        k += 1
+    price = values[s.order[k]]
+    lightest = weights[s.order[0]]
+    for k in range(count):
+        lightest = min(lightest, weights[s.order[k]])
+    unpriced = relaxed(s.order, values, weights, count, room, 0.0)
+    sort_by_gain(s, values, weights, count, price)
+    priced = relaxed(s.order, values, weights, count, room, price)
+    if unpriced <= priced + price * fitting(room, lightest, count):
+        price = 0.0
+        sort_by_gain(s, values, weights, count, price)
+    paying = 0
+    weight, gain = 0.0, 0.0
+    for k in range(count):
+        item = s.order[k]
+        weight += weights[item]
+        gain += values[item] - price
+        s.weight_sums[k] = weight
+        s.gain_sums[k] = gain
+        if values[item] > price:
+            paying = k + 1
+    for k in range(count - 1, -1, -1):
+        lightest = weights[s.order[k]]
+        s.lightest[k] = lightest if k == count - 1 else min(lightest, s.lightest[k + 1])
+    return price, paying
+
+
+def sort_by_gain(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float
+) -> None:
+    """Put the items into the order of their gain for weight."""
+    for k in range(count):
+        item = s.order[k]
+        s.keys[item] = (values[item] - price) / max(weights[item], TIE)
+    sort_down(s.order, s.keys, count)
+
+
+def sort_down(order: IntArray, keys: FloatArray, count: int) -> None:
+    """Sort items by their keys, the largest first, the lower item first where they are equal."""
+    step = count // 2
+    while step > 0:
+        for k in range(step, count):
+            item, j = order[k], k
+            while j >= step and (
+                keys[order[j - step]] < keys[item]
+                or (keys[order[j - step]] == keys[item] and order[j - step] > item)
+            ):
+                order[j] = order[j - step]
+                j -= step
+            order[j] = item
+        step = 1 if step == 2 else step * 5 // 11
+
+
+def relaxed(
+    order: IntArray, values: FloatArray, weights: FloatArray, count: int, room: float, price: float
+) -> float:
+    """Return the largest gain if items could be taken in part."""
+    gain = 0.0
+    for k in range(count):
+        item = order[k]
+        if values[item] <= price:
+            return gain
+        if weights[item] > room:
+            return float(gain + (values[item] - price) * room / weights[item])
+        room -= weights[item]
+        gain += values[item] - price
+    return gain
+
+
+def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> NDArray[np.bool_]:
+    """Return the set of items of the largest value among those that fit into a knapsack.
+
+    Exact: no other set that fits is worth more, but for 1e-9.
+
+    Parameters
+    ----------
+    values : sequence of float, shape (items,)
+        What each item is worth, at least 0.
+    weights : sequence of float, shape (items,)
+        What each takes, at least 0.
+    capacity : float
+        How much there is, at least 0. A set fits if its weight exceeds the capacity by no more
+        than 1e-10, since sums of decimals such as 0.1 + 0.2 are not exact.
+
+    Returns
+    -------
+    ndarray of bool, shape (items,)
+        Which items to take. Of sets of equal value the lightest; of these the one whose items come
+        first by value for weight, the lower item first where that is equal. Nothing is taken that
+        adds no value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Examples
+    --------
+    >>> solve_knapsack([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], 2)
+    array([ True,  True, False,  True, False])
+    """
+    worth, taking = vector("values", values, Range(ge=0)), vector("weights", weights, Range(ge=0))
+    if len(worth) != len(taking):
+        raise ValueError(f"weights must have {len(worth)} entries, got {len(taking)}")
+    items, chosen = len(worth), np.zeros(len(worth), np.int64)
+    room = number("capacity", capacity, Range(ge=0))
+    knapsack(working_memory(items), worth, taking, items, room, chosen)
+    return chosen.astype(bool)
+
+
+def working_memory(items: int) -> Any:
+    """Return `Scratch` for so many items."""
+    layout, sizes = Layout(declared(Scratch), ["arms"]), {"arms": items}
+    return SimpleNamespace(**layout.views(np.zeros(layout.size(sizes)), sizes))

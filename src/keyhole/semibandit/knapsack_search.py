@@ -1,0 +1,223 @@
+"""The search for the best knapsack: lists of sets, and where these grow too long, one by one."""
+
+from typing import Final
+
+from keyhole.core.memory import FloatArray, IntArray, counts, per
+
+SLACK: Final = 1e-10
+"""By how much the weight of a set may exceed the capacity: sums of decimals are not exact."""
+
+TIE: Final = 1e-12
+SETS: Final = 64  # sets at a time, for each item; a power of two, so that positions are shifts
+LOG: Final = 256  # sets in all, for each item
+EMPTY, FULL = -1, -2
+KEPT: Final = 2**40  # taken off an item while its entry in the log is marked as still needed
+
+
+class Scratch:
+    """Working memory of `knapsack`, to be part of a state."""
+
+    order = counts("arms")
+    """The items that are worth a look, the best value for its weight first."""
+    keys = per("arms")
+    weight_sums = per("arms")
+    gain_sums = per("arms")
+    """Of the first items, in this order; a gain is a value less the price."""
+    lightest = per("arms")
+    """The least weight from here on."""
+    set_weights = per(2, "arms", SETS)
+    set_values = per(2, "arms", SETS)
+    set_names = counts(2, "arms", SETS)
+    """Two lists of sets, before and after an item; the name of a set is its entry in the log."""
+    last_items = counts("arms", LOG)
+    other_items = counts("arms", LOG)
+    """The log: the item of each set that was added last, and the name of the set of the others."""
+    new_names = counts("arms", LOG)
+
+
+def fitting(room: float, lightest: float, most: int) -> int:
+    """Return how many items can fit at most."""
+    if lightest * most <= room:
+        return most
+    return int(room / lightest)
+
+
+def ceiling(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
+    first: int, stop: int, left: float,
+) -> float:  # fmt: skip
+    """Bound what the items from `first` on can add, those before `stop` fitting one by one."""
+    before = 0.0 if first == 0 else s.gain_sums[first - 1]
+    most = 0.0
+    if stop >= paying:
+        if paying > first:
+            most = s.gain_sums[paying - 1] - before
+    else:
+        item = s.order[stop]
+        used = 0.0
+        if stop > first:
+            used = s.weight_sums[stop - 1] - (0.0 if first == 0 else s.weight_sums[first - 1])
+            most = s.gain_sums[stop - 1] - before
+        most += (values[item] - price) * (left - used) / weights[item]
+    if price > 0.0 and first < count:
+        most += price * fitting(left, s.lightest[first], count - first)
+    return most
+
+
+def grow_sets(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, room: float, price: float,
+    paying: int,
+) -> int:  # fmt: skip
+    """Return the name of the best set, or that there are too many to keep."""
+    old, sets, logged, best = 0, 1, 0, 0.0
+    put(s, 0, 0, 0.0, 0.0)
+    s.set_names[0, 0, 0] = EMPTY
+    for k in range(count):
+        if logged + sets > len(s.order) * LOG:
+            logged = compact(s, old, sets, logged)
+        if logged + sets > len(s.order) * LOG or 2 * sets > len(s.order) * SETS:
+            return FULL
+        sets, logged, best = add_item(
+            s, values, weights, count, room, price, paying, k, old, sets, logged, best
+        )
+        old = 1 - old
+    return int(s.set_names[old, (sets - 1) // SETS, (sets - 1) % SETS])
+
+
+def add_item(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, room: float, price: float,
+    paying: int, k: int, old: int, sets: int, logged: int, best: float,
+) -> tuple[int, int, float]:  # fmt: skip
+    """Merge, by weight, the sets on a list and the same with the k-th item; keep what may win.
+
+    Returns
+    -------
+    kept : int
+        How many sets there are now, on the other list.
+    logged : int
+        Entries in the log.
+    best : float
+        The best value of any set known to fit.
+    """
+    item, top, stop, kept = s.order[k], -1.0, count, 0
+    without, with_it = 0, 0
+    while without < sets or with_it < sets:
+        add = with_is_next(s, old, sets, without, with_it, weights[item])
+        at = with_it if add else without
+        without, with_it = without + (not add), with_it + add
+        weight = s.set_weights[old, at // SETS, at % SETS]
+        value = s.set_values[old, at // SETS, at % SETS]
+        if add:
+            weight, value = weight + weights[item], value + values[item]
+        if weight > room or value <= top + TIE:
+            continue
+        while stop > k + 1 and s.weight_sums[stop - 1] - s.weight_sums[k] > room - weight:
+            stop -= 1
+        greedy = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
+        best = max(best, value + greedy)
+        more = ceiling(s, values, weights, count, price, paying, k + 1, stop, room - weight)
+        if value + more < best - SLACK:
+            continue
+        name = s.set_names[old, at // SETS, at % SETS]
+        if add:
+            s.last_items[logged // LOG, logged % LOG] = item
+            s.other_items[logged // LOG, logged % LOG] = name
+            name, logged = logged, logged + 1
+        put(s, 1 - old, kept, weight, value)
+        s.set_names[1 - old, kept // SETS, kept % SETS] = name
+        top, kept = value, kept + 1
+    return kept, logged, best
+
+
+def with_is_next(
+    s: Scratch, old: int, sets: int, without: int, with_it: int, weight: float
+) -> bool:
+    """Return whether the next set by weight is one with the item; of equals it is not."""
+    if without == sets or with_it == sets:
+        return without == sets
+    other = s.set_weights[old, with_it // SETS, with_it % SETS] + weight
+    return bool(other < s.set_weights[old, without // SETS, without % SETS])
+
+
+def compact(s: Scratch, side: int, sets: int, logged: int) -> int:
+    """Strike from the log what no set on a list is made of; return how many entries are left."""
+    for j in range(sets):
+        name = s.set_names[side, j // SETS, j % SETS]
+        while name != EMPTY and s.last_items[name // LOG, name % LOG] >= 0:
+            s.last_items[name // LOG, name % LOG] -= KEPT
+            name = s.other_items[name // LOG, name % LOG]
+    kept = 0
+    for name in range(logged):
+        row, column = name // LOG, name % LOG
+        if s.last_items[row, column] < 0:
+            s.new_names[row, column] = kept
+            other = s.other_items[row, column]
+            s.last_items[kept // LOG, kept % LOG] = s.last_items[row, column] + KEPT
+            s.other_items[kept // LOG, kept % LOG] = (
+                EMPTY if other == EMPTY else s.new_names[other // LOG, other % LOG]
+            )
+            kept += 1
+    for j in range(sets):
+        name = s.set_names[side, j // SETS, j % SETS]
+        if name != EMPTY:
+            s.set_names[side, j // SETS, j % SETS] = s.new_names[name // LOG, name % LOG]
+    return kept
+
+
+def depth_first(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, room: float, price: float,
+    paying: int, chosen: IntArray,
+) -> None:  # fmt: skip
+    """Choose the best set by trying them all, as far as they could be better: needs no memory.
+
+    Sets of equal value count as one: the first that is found is chosen.
+    """
+    best, k = 0.0, 0
+    put(s, 0, 0, 0.0, 0.0)
+    while k >= 0:
+        row, column = k // SETS, k % SETS
+        weight, value = s.set_weights[0, row, column], s.set_values[0, row, column]
+        if k < count and hopeful(
+            s, values, weights, count, price, paying, k, room - weight, best - value
+        ):
+            item = s.order[k]
+            fits = weight + weights[item] <= room
+            s.set_names[0, row, column] = 1 if fits else 0
+            if fits:
+                weight += weights[item]
+                value += values[item]
+            k += 1
+            put(s, 0, k, weight, value)
+            continue
+        if k == count and value > best + TIE:
+            best = value
+            for j in range(count):
+                chosen[s.order[j]] = s.set_names[0, j // SETS, j % SETS]
+        k -= 1
+        while k >= 0 and s.set_names[0, k // SETS, k % SETS] == 0:
+            k -= 1
+        if k >= 0:
+            # Leave out what was taken here last, and go on from there.
+            row, column = k // SETS, k % SETS
+            s.set_names[0, row, column] = 0
+            k += 1
+            put(s, 0, k, s.set_weights[0, row, column], s.set_values[0, row, column])
+
+
+def put(s: Scratch, side: int, position: int, weight: float, value: float) -> None:
+    """Write weight and value of a set into a list."""
+    s.set_weights[side, position // SETS, position % SETS] = weight
+    s.set_values[side, position // SETS, position % SETS] = value
+
+
+def hopeful(
+    s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
+    first: int, left: float, needed: float,
+) -> bool:  # fmt: skip
+    """Return whether the items from `first` on might add more than is needed."""
+    before = 0.0 if first == 0 else s.weight_sums[first - 1]
+    stop = first
+    while stop < count and s.weight_sums[stop] - before <= left:
+        stop += 1
+    most = ceiling(s, values, weights, count, price, paying, first, stop, left)
+    return most > needed + TIE

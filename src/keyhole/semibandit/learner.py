@@ -1,0 +1,141 @@
+"""A policy at work: ask for an allocation, tell the losses that were seen."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.learner import Learner as CoreLearner
+from keyhole.core.memory import FloatArray
+from keyhole.core.validate import Range, integer, vector
+
+
+class Learner(CoreLearner):
+    r"""Decides how to allocate the resource, from losses that only show where too little was given.
+
+    Made by a policy.
+
+    Examples
+    --------
+    >>> from keyhole.semibandit import CSBDT
+    >>> learner = CSBDT(gamma=0.01).learner(arms=3, resource=1.5)
+    >>> learner.ask()
+    array([0.5, 0.5, 0.5])
+    >>> learner.tell([1, 0, 0])
+    >>> print("\n".join(repr(learner).splitlines()[1:]))
+      first phase, search: 0 of 3 thresholds settled
+      arm 0: threshold above 0.5, at most 1; trying 0.75, 0 of 51 rounds without a loss
+      arm 1: threshold above 0, at most 1; trying 0.5, 1 of 51 rounds without a loss
+      arm 2: threshold above 0, at most 1; trying 0.5, 1 of 51 rounds without a loss
+    """
+
+    def ask(self) -> FloatArray:
+        """Return how much to give each arm.
+
+        Returns
+        -------
+        ndarray of float64, shape (arms,)
+            At least 0 and at most 1 each, added up from the first on at most the resource. Asking
+            again before `tell` gives the same allocation.
+        """
+        self._ask()
+        return self._decision["allocation"].copy()
+
+    def tell(self, losses: ArrayLike, *, round: int | None = None) -> None:
+        """Report what was seen after the last allocation.
+
+        Parameters
+        ----------
+        losses : sequence of 0 or 1, shape (arms,)
+            Whether a loss was seen at each arm. Where enough was given there is none to be seen;
+            which allocations are enough is not known, so that a loss may be told of any arm.
+        round : int, optional
+            Of which round, from 1, the losses are, to be checked: that of the last `ask`.
+
+        Raises
+        ------
+        RuntimeError
+            If no allocation has been asked for since the last `tell`.
+        TypeError, ValueError
+            If what is told is not allowed, or of another round. Nothing changes then; tell again.
+        """
+        self._expect_feedback()
+        if round is not None and integer("round", round) != self.rounds:
+            raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
+        self._feedback["losses"][:] = zeros_and_ones("losses", losses, self.facts["arms"])
+        self._tell()
+
+    def recommend(self) -> FloatArray:
+        """Return the thresholds as estimated so far.
+
+        Returns
+        -------
+        ndarray of float64, shape (arms,)
+            For each arm the least allocation known to be enough, with the confidence that the
+            policy was asked for.
+        """
+        return self._recommend()["estimates"]
+
+    def _known(self) -> list[str]:
+        known = dict(zip(self.facts, super()._known(), strict=True))
+        if "thresholds" in known:
+            known["thresholds"] = "thresholds known"
+        return list(known.values())
+
+    def _learnt(self) -> list[str]:
+        if not {"amounts", "losses", "clears"} <= self.state.keys():
+            return super()._learnt()
+        searching, arms = self._searching(), range(self.facts["arms"])
+        lines = self._phase(searching)
+        if not searching:
+            lines += [self._counted(arm) for arm in arms]
+        elif "settled" in self.state:
+            lines += [self._on_trial(arm) for arm in arms]
+        return lines
+
+    def _searching(self) -> bool:
+        if "settled" in self.state:
+            return bool(self.state["unsettled"][0])
+        return "index" in self.state and bool(self.state["index"][0] < self.state["high"][0])
+
+    def _phase(self, searching: bool) -> list[str]:
+        state = self.state
+        if "searched" not in state:
+            return []
+        if not searching:
+            return [f"second phase, after {state['searched'][0]} rounds of search"]
+        if "settled" in state:
+            settled = self.facts["arms"] - state["unsettled"][0]
+            return [f"first phase, search: {settled} of {self.facts['arms']} thresholds settled"]
+        return [
+            f"first phase, search: trying {state['amounts'][0]:.4g} on {state['funded'].sum()} "
+            f"arms, {state['clear_rounds'][0]} of {state['needed'][0]} rounds without a loss; "
+            f"{self.recommend()[0]:.4g} is enough"
+        ]
+
+    def _on_trial(self, arm: int) -> str:
+        state = self.state
+        if state["settled"][arm]:
+            return f"arm {arm}: threshold {state['amounts'][arm]:.4g}"
+        return (
+            f"arm {arm}: threshold above {state['low'][arm]:.4g}, "
+            f"at most {state['high'][arm]:.4g}; trying {state['amounts'][arm]:.4g}, "
+            f"{state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
+        )
+
+    def _counted(self, arm: int) -> str:
+        losses, rounds = self.state["losses"][arm], self.state["clears"][arm]
+        takes = f"{self.state['amounts'][arm]:.4g}"
+        return f"arm {arm}: takes {takes}, {losses:g} losses in {losses + rounds:g} rounds without"
+
+
+def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
+    """Return zeros and ones as a vector; refuse anything else."""
+    found = vector(name, values, Range(ge=0, le=1))
+    if len(found) != entries:
+        raise ValueError(f"{name} must have {entries} entries, one for each arm; got {len(found)}")
+    between = np.flatnonzero((found > 0) & (found < 1))
+    if len(between):
+        at = int(between[0])
+        raise ValueError(f"{name}[{at}] must be 0 or 1, got {found[at]:g}")
+    return found

@@ -1,0 +1,9 @@
+"""The policies of this room, one file each."""
+
+from keyhole.semibandit.policies.csbdt import CSBDT
+from keyhole.semibandit.policies.csbdt_ucb import CSBDTUCB
+from keyhole.semibandit.policies.csbst import CSBST
+from keyhole.semibandit.policies.cts import CTS
+from keyhole.semibandit.policies.mpts import MPTS
+
+__all__ = ["CSBDT", "CSBDTUCB", "CSBST", "CTS", "MPTS"]

@@ -1,0 +1,176 @@
+"""CSB-ST: one threshold for all arms, unknown."""
+
+import math
+
+from keyhole.core.memory import FloatArray, IntArray, counts
+from keyhole.core.policy import parameter
+from keyhole.core.streams import Stream
+from keyhole.semibandit.funding import (
+    Funding,
+    count_losses,
+    fund_top,
+    hand_out,
+    shuffle,
+)
+from keyhole.semibandit.knapsack_search import SLACK
+from keyhole.semibandit.setting import Policy
+
+
+class CSBST(Policy):
+    r"""Search for the threshold that all arms have in common, then fund the worst arms.
+
+    The first phase is a binary search among the thresholds that matter,
+    :math:`\Theta = \{Q/K, Q/(K-1), \dots, \min\{1, Q\}\}` (see `candidate_thresholds`): a candidate
+    Q/M is given to M arms. A loss at one of them shows that it is too low; it counts as enough
+    after W rounds in a row without one,
+
+    .. math:: W = \Big\lceil \frac{\ln(\log_2 |\Theta| / \delta)}
+        {\max\{1, \lfloor Q \rfloor\} \ln(1 / (1 - \epsilon))} \Big\rceil
+
+    The second phase is multiple-play Thompson sampling: for each arm draw
+    :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)` and give :math:`\hat\theta = Q/M` to
+    the M arms with the largest draws. The others get nothing, and their losses :math:`S_i` and
+    rounds without :math:`F_i` are counted.
+
+    Parameters
+    ----------
+    delta : float, default 0.1
+        The chance, in (0, 1), that the search may settle for too little.
+    epsilon : float, default 0.1
+        A lower bound of all mean losses, in (0, 1). It cannot be checked: with an arm whose mean
+        loss is lower, the search fails more often than delta says.
+    loss_free_rounds : int, default 0
+        W, at least 1; 0 for the formula above.
+    random_subset : {0, 1}, default 0
+        Whether each candidate is tried on arms drawn at random, instead of on the first ones.
+
+    Notes
+    -----
+    Setting: censored semi-bandit; for a threshold common to all arms.
+
+    Feedback: losses of 0 or 1.
+
+    Randomness: a beta variate for each arm in every round of the second phase; the arms of each
+    candidate, if random.
+
+    Cost per round: O(K) in the first phase, K beta variates and a sort in the second.
+
+    Departures from the paper: none. Readings: W is rounded up; candidates are in rising order and
+    counted from 1; of the arms only those under test count; when the search ends the threshold is
+    the upper end of what is left, not the candidate tried last; the second phase begins with
+    uniform priors; Q/M is rounded down after adding 1e-10, since 7/0.7, say, may come out below 10.
+    The programs behind the paper's figures take :math:`W = \lceil \ln(K/\delta) / (Q \ln(1/(1 -
+    \epsilon))) \rceil`, to be given as `loss_free_rounds`, and random subsets. With a resource for
+    all arms or a single arm there is nothing to search for.
+
+    References
+    ----------
+    Verma, Hanawal, Rajkumar and Sankaran (2019), "Censored Semi-Bandits: A Framework for Resource
+    Allocation with Censored Feedback", NeurIPS; section 3.2.
+
+    Examples
+    --------
+    >>> learner = CSBST().learner(arms=4, resource=2.0)
+    >>> for _ in range(50):
+    ...     given = learner.ask()  # what is enough here, without our saying so: 0.6
+    ...     learner.tell([int(amount < 0.6) for amount in given])
+    >>> print("\n".join(repr(learner).splitlines()[1:]))
+      second phase, after 15 rounds of search
+      arm 0: takes 0.6667, 9 losses in 9 rounds without
+      arm 1: takes 0.6667, 8 losses in 8 rounds without
+      arm 2: takes 0.6667, 7 losses in 7 rounds without
+      arm 3: takes 0.6667, 11 losses in 11 rounds without
+    """
+
+    delta: float = parameter(0.1, gt=0, lt=1, doc="chance of settling for too little")
+    epsilon: float = parameter(0.1, gt=0, lt=1, doc="lower bound of the mean losses")
+    loss_free_rounds: int = parameter(0, ge=0, le=2**40, doc="rounds without loss; 0: formula")
+    random_subset: int = parameter(0, ge=0, le=1, doc="whether to try on arms at random")
+
+    class State(Funding):
+        """Beside the arms': the candidates left, the one on trial, and how the trial goes."""
+
+        searched = counts()
+        low = counts()
+        """The candidates up to this one, counted from 1, are too low."""
+        high = counts()
+        """This candidate is enough."""
+        index = counts()
+        """The candidate on trial; `high` in the second phase."""
+        clear_rounds = counts()
+        needed = counts()
+
+    def init(p, s: State, rng: Stream) -> None:
+        """Begin in the middle."""
+        s.high[0] = candidates(p)
+        s.index[0] = (s.high[0] + 1) // 2
+        s.needed[0] = p.loss_free_rounds
+        if p.loss_free_rounds == 0 and s.high[0] > 1:
+            s.needed[0] = rounds_needed(p.delta, p.epsilon, p.resource, s.high[0])
+        try_candidate(p, s, rng)
+
+    def select(p, s: State, rng: Stream, allocation: FloatArray) -> None:
+        """Try the candidate, or fund the arms with the largest samples."""
+        if s.index[0] == s.high[0]:
+            fund_top(p, s, rng, p.arms - s.index[0] + 1)
+        hand_out(p, s, allocation)
+
+    def update(p, s: State, rng: Stream, losses: FloatArray) -> None:
+        """Move the search on, or count the losses."""
+        if s.index[0] == s.high[0]:
+            count_losses(p, s, losses)
+            return
+        s.searched[0] += 1
+        if shows_loss(p, s, losses):
+            s.low[0] = s.index[0]
+            s.index[0] = s.low[0] + (s.high[0] - s.low[0] + 1) // 2
+        else:
+            s.clear_rounds[0] += 1
+            if s.clear_rounds[0] < s.needed[0]:
+                return
+            s.high[0] = s.index[0]
+            s.index[0] = s.high[0] - (s.high[0] - s.low[0]) // 2
+        s.clear_rounds[0] = 0
+        try_candidate(p, s, rng)
+
+    def recommend(p, s: State, estimates: FloatArray, searched: IntArray) -> None:
+        """Report the lowest candidate known to be enough."""
+        for arm in range(p.arms):
+            estimates[arm] = candidate(p, s.high[0])
+        searched[0] = s.searched[0]
+
+
+def candidates(p: Policy) -> int:
+    """Return how many candidates there are."""
+    return int(p.arms - min(p.arms, max(1, math.floor(p.resource + SLACK))) + 1)
+
+
+def candidate(p: Policy, index: int) -> float:
+    """Return a candidate by its number, from 1."""
+    return min(1.0, p.resource / (p.arms - index + 1))
+
+
+def rounds_needed(delta: float, epsilon: float, resource: float, count: int) -> int:
+    """Return W."""
+    most = max(1.0, math.floor(resource))
+    exact = math.log(math.log2(count) / delta) / (-most * math.log1p(-epsilon))
+    return max(1, math.ceil(exact))
+
+
+def try_candidate(p: CSBST, s: CSBST.State, rng: Stream) -> None:
+    """Choose the arms that the candidate is tried on."""
+    for arm in range(p.arms):
+        s.order[arm] = arm
+        s.amounts[arm] = candidate(p, s.index[0])
+    if p.random_subset == 1:
+        shuffle(s.order, p.arms, rng)
+    for k in range(p.arms):
+        s.funded[s.order[k]] = 1 if k < p.arms - s.index[0] + 1 else 0
+
+
+def shows_loss(p: Policy, s: CSBST.State, losses: FloatArray) -> bool:
+    """Return whether one of the arms under trial has a loss."""
+    shown = 0.0
+    for arm in range(p.arms):
+        shown += s.funded[arm] * losses[arm]
+    return shown > 0.0

@@ -1,0 +1,103 @@
+"""MP-TS: a common threshold, known."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.core.memory import FloatArray, IntArray
+from keyhole.core.policy import parameter
+from keyhole.core.streams import Stream
+from keyhole.core.validate import Range, integer
+from keyhole.semibandit.funding import Funding, count_losses, fund_top, hand_out, report
+from keyhole.semibandit.setting import Policy
+
+
+class MPTS(Policy):
+    r"""Leave alone the m arms that seem to lose least, and share the resource among the others.
+
+    Multiple-play Thompson sampling: for each arm draw
+
+    .. math:: \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)
+
+    with :math:`S_i` the losses seen and :math:`F_i` the rounds without one; play, that is watch, the
+    m arms with the smallest draws, and give each of the others :math:`Q / (K - m)`. With a threshold
+    :math:`\theta_c` that is common to all arms and known, :math:`m = K - \min\{\lfloor Q/\theta_c
+    \rfloor, K\}` (see `funded_arms`): this is `CSBST` without its search.
+
+    Parameters
+    ----------
+    m : int
+        How many arms are given nothing, at least 0 and at most their number.
+
+    Notes
+    -----
+    Setting: censored semi-bandit; for a threshold common to all arms, from which m follows.
+
+    Feedback: losses of 0 or 1.
+
+    Randomness: a beta variate for each arm in every round.
+
+    Cost per round: K beta variates and a sort.
+
+    Departures from the paper: none. Of equal draws the lower arm is funded.
+
+    References
+    ----------
+    Komiyama, Honda and Nakagawa (2015), "Optimal Regret Analysis of Thompson Sampling in Stochastic
+    Multi-armed Bandit Problem with Multiple Plays", ICML; Algorithm 1. In the setting of Verma,
+    Hanawal, Rajkumar and Sankaran (2019), section 3.1, Proposition 1.
+
+    Examples
+    --------
+    >>> learner = MPTS(m=1).learner(arms=3, resource=1.2, seed=3)
+    >>> for _ in range(100):
+    ...     given = learner.ask()
+    ...     learner.tell([0, int(given[1] == 0), int(given[2] == 0)])
+    >>> given  # arm 0 is the one that never has a loss
+    array([0. , 0.6, 0.6])
+    """
+
+    m: int = parameter(ge=0, doc="how many arms are given nothing")
+
+    class State(Funding):
+        """Of each arm what it takes, whether it is funded, and its losses."""
+
+    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the policy is told; refuse fewer arms than it leaves alone.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            Facts by name.
+
+        Returns
+        -------
+        dict
+            Those that the policy is told.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a fact is missing or not allowed, or m exceeds the number of arms.
+        """
+        told = super().informed(values)
+        integer("m", self.m, Range(ge=0, le=told["arms"]))
+        return told
+
+    def init(p, s: State) -> None:
+        """Divide the resource."""
+        for arm in range(p.arms):
+            s.amounts[arm] = min(1.0, p.resource / max(1, p.arms - p.m))
+
+    def select(p, s: State, rng: Stream, allocation: FloatArray) -> None:
+        """Fund the arms with the largest samples."""
+        fund_top(p, s, rng, p.arms - p.m)
+        hand_out(p, s, allocation)
+
+    def update(p, s: State, losses: FloatArray) -> None:
+        """Count the losses."""
+        count_losses(p, s, losses)
+
+    def recommend(p, s: State, estimates: FloatArray, searched: IntArray) -> None:
+        """Report what a funded arm gets."""
+        report(estimates, s.amounts, p.arms)
+        searched[0] = 0

@@ -1,0 +1,131 @@
+"""The vocabulary of censored semi-bandits, and what the policies of this room have in common."""
+
+from typing import ClassVar, Final
+
+from numpy.typing import ArrayLike
+
+from keyhole.core.learner import learner_for
+from keyhole.core.memory import Field, FloatArray
+from keyhole.core.policy import Policy as CorePolicy
+from keyhole.core.policy import known
+from keyhole.core.setting import Fact, Setting
+from keyhole.core.validate import Range
+from keyhole.semibandit.learner import Learner
+
+ENOUGH: Final = 1e-9
+"""An allocation is sufficient from so much below the threshold on: seven tenths of a resource, say,
+are not exactly the decimal 0.7."""
+
+
+def _affordable(p: "Policy", allocation: FloatArray) -> bool:
+    total = 0.0
+    for arm in range(p.arms):
+        if not 0.0 <= allocation[arm] <= 1.0:
+            return False
+        total += allocation[arm]
+    return total <= p.resource
+
+
+SETTING: Final = Setting(
+    name="semibandit",
+    facts={
+        "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24), always=True),
+        "resource": Fact(
+            "how much there is to allocate in a round",
+            Field("float64"),
+            Range(gt=0, le=2**24),
+            always=True,
+        ),
+        "thresholds": Fact(
+            "from which allocation on each arm shows no loss (nobody knows them beforehand)",
+            Field("float64", ("arms",)),
+            Range(gt=0, le=1),
+        ),
+    },
+    decision={"allocation": Field("float64", ("arms",))},
+    feedback={"losses": Field("float64", ("arms",))},
+    report={"estimates": Field("float64", ("arms",)), "searched": Field("int64")},
+    allowed=_affordable,
+)
+"""Give each arm its part of the resource; see a loss of 0 or 1 of each.
+
+An arm that was given enough shows 0, whatever would have happened. Added up from arm 0 on, an
+allocation never exceeds the resource.
+"""
+
+
+class Policy(CorePolicy):
+    """Base of the policies of this room.
+
+    Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name
+    ``allocation`` and ``losses``. `recommend` fills ``estimates``, the thresholds as far as they
+    are known, and ``searched[0]``, for how many rounds they have been searched for.
+    """
+
+    setting = SETTING
+    learner_class = Learner
+    arms: ClassVar[int] = known()
+    resource: ClassVar[float] = known()
+
+    def learner(
+        self,
+        *,
+        arms: int,
+        resource: float,
+        thresholds: ArrayLike | None = None,
+        seed: int = 0,
+    ) -> Learner:
+        """Return a learner: the policy at work, one decision at a time.
+
+        Parameters
+        ----------
+        arms : int
+            Number of arms, at least 1.
+        resource : float
+            How much there is to allocate in a round, above 0.
+        thresholds : sequence of float, shape (arms,), optional
+            The thresholds, in (0, 1], for a policy that needs to know them.
+        seed : int, default 0
+            Of the policy's own randomness.
+
+        Returns
+        -------
+        Learner
+            With `ask`, `tell`, `recommend` and `save`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a fact is missing or not allowed.
+
+        Examples
+        --------
+        >>> from keyhole.semibandit import CSBST
+        >>> learner = CSBST().learner(arms=4, resource=2.0)
+        >>> learner.ask()
+        array([0.66666667, 0.66666667, 0.66666667, 0.        ])
+        >>> learner.tell([0, 1, 0, 1])  # a loss where 2/3 was given: it was not enough
+        >>> learner.recommend()
+        array([1., 1., 1., 1.])
+        """
+        facts = {"arms": arms, "resource": resource, "thresholds": thresholds}
+        learner: Learner = learner_for(self, facts, seed=seed)
+        return learner
+
+
+def keep_within(allocation: FloatArray, arms: int, resource: float) -> None:
+    """Take off what exceeds the resource by rounding."""
+    total = sum_up(allocation, arms)
+    while total > resource:
+        share = resource / total * (1.0 - 2.0**-52)
+        for arm in range(arms):
+            allocation[arm] *= share
+        total = sum_up(allocation, arms)
+
+
+def sum_up(allocation: FloatArray, arms: int) -> float:
+    """Return the sum, added from arm 0 on."""
+    total = 0.0
+    for arm in range(arms):
+        total += allocation[arm]
+    return total

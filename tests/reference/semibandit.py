@@ -1,0 +1,215 @@
+"""Censored semi-bandits, slowly: policies and knapsack as the paper has them, in plain Python.
+
+Only the streams of random numbers, and the variates drawn from them, are Keyhole's.
+"""
+
+import itertools
+import math
+
+from keyhole.core.samplers import beta
+from keyhole.core.streams import uniform
+
+ROUNDING = 1e-10
+
+
+def knapsack(values, weights, capacity):
+    """Try every set: the best; of the best the lightest; of those the first by value for weight."""
+    items = [i for i in range(len(values)) if values[i] > 0]
+    items.sort(key=lambda i: (-values[i] / max(weights[i], 1e-12), i))
+    best, chosen = (0.0, 0.0), []
+    for bits in itertools.product((0, 1), repeat=len(items)):
+        # The last item changes slowest, so that sets of the first items come first.
+        those = [i for i, bit in zip(items, reversed(bits), strict=True) if bit]
+        value, weight = sum(values[i] for i in those), sum(weights[i] for i in those)
+        if weight > capacity + ROUNDING:
+            continue
+        better = value > best[0] + 1e-11
+        if better or (value > best[0] - 1e-11 and weight < best[1] - 1e-11):
+            best, chosen = (value, weight), those
+    return set(chosen)
+
+
+def shuffled(items, rng):
+    items = list(items)
+    for k in range(len(items) - 1, 0, -1):
+        j = int(uniform(rng) * (k + 1))
+        items[k], items[j] = items[j], items[k]
+    return items
+
+
+class Second:
+    """The second phase: fund some arms, count the losses of the others."""
+
+    def __init__(self, arms, resource):
+        self.arms, self.resource = arms, resource
+        self.losses, self.clears = [0] * arms, [0] * arms
+        self.funded = set()
+
+    def draws(self, rng):
+        return [beta(rng, 1.0 + s, 1.0 + f) for s, f in zip(self.losses, self.clears, strict=True)]
+
+    def count(self, losses):
+        for arm, loss in enumerate(losses):
+            if arm not in self.funded:
+                self.losses[arm] += loss == 1
+                self.clears[arm] += loss == 0
+
+
+class MPTS(Second):
+    """m arms play; each of the others gets its share."""
+
+    def __init__(self, arms, resource, m):
+        super().__init__(arms, resource)
+        self.m = m
+
+    def ask(self, rng, t):
+        draws = self.draws(rng)
+        worst_first = sorted(range(self.arms), key=lambda arm: (-draws[arm], arm))
+        self.funded = set(worst_first[: self.arms - self.m])
+        share = min(1.0, self.resource / max(1, self.arms - self.m))
+        return [share if arm in self.funded else 0.0 for arm in range(self.arms)]
+
+    def tell(self, losses, t, rng):
+        self.count(losses)
+
+
+class CSBST(MPTS):
+    """Lines 1 to 11 of the pseudo-code; lines 12 to 19 are MP-TS."""
+
+    def __init__(self, arms, resource, delta, epsilon, loss_free_rounds, random_subset):
+        super().__init__(arms, resource, m=None)
+        whole = math.floor(resource + ROUNDING)
+        self.numbers = sorted(range(min(max(1, whole), arms), arms + 1), reverse=True)
+        self.theta = [min(1.0, resource / number) for number in self.numbers]
+        self.low, self.high = 0, len(self.theta)
+        self.i, self.clear = math.ceil(self.high / 2), 0
+        self.random = random_subset
+        self.needed = loss_free_rounds
+        if not loss_free_rounds and self.high > 1:
+            rate = max(1, math.floor(resource)) * math.log(1 / (1 - epsilon))
+            self.needed = max(1, math.ceil(math.log(math.log2(self.high) / delta) / rate))
+        self.tested = None
+
+    def ask(self, rng, t):
+        if self.tested is None:
+            self.choose(rng)
+        if self.i == self.high:
+            self.m = self.arms - self.numbers[self.i - 1]
+            return super().ask(rng, t)
+        return [self.theta[self.i - 1] if arm in self.tested else 0.0 for arm in range(self.arms)]
+
+    def choose(self, rng):
+        order = shuffled(range(self.arms), rng) if self.random else list(range(self.arms))
+        self.tested = order[: self.numbers[self.i - 1]]
+
+    def tell(self, losses, t, rng):
+        if self.i == self.high:
+            self.count(losses)
+            return
+        if any(losses[arm] for arm in self.tested):
+            self.low = self.i
+            self.i = self.low + math.ceil((self.high - self.low) / 2)
+        else:
+            self.clear += 1
+            if self.clear < self.needed:
+                return
+            self.high = self.i
+            self.i = self.high - math.floor((self.high - self.low) / 2)
+        self.clear = 0
+        self.choose(rng)
+
+
+class CTS(Second):
+    """The knapsack by draws, with thresholds known."""
+
+    def __init__(self, arms, resource, thresholds, solve_every):
+        super().__init__(arms, resource)
+        self.estimates, self.solve_every, self.played = list(thresholds), solve_every, 0
+
+    def values(self, rng, t):
+        return self.draws(rng)
+
+    def ask(self, rng, t):
+        if sum(self.estimates) <= self.resource + ROUNDING:
+            self.funded = set(range(self.arms))
+        elif self.played % self.solve_every == 0:
+            self.funded = knapsack(self.values(rng, t), self.estimates, self.resource)
+        self.played += 1
+        return [self.estimates[arm] if arm in self.funded else 0.0 for arm in range(self.arms)]
+
+    def tell(self, losses, t, rng):
+        self.count(losses)
+
+
+class CSBDT(CTS):
+    """Lines 1 to 22 of the pseudo-code; lines 23 to 30 are the knapsack by draws."""
+
+    def __init__(
+        self, arms, resource, delta, epsilon, gamma, round_decimals, solve_every, loss_free_rounds
+    ):
+        super().__init__(arms, resource, [0.0] * arms, solve_every)
+        self.gamma, self.decimals = gamma, round_decimals
+        self.low, self.high = [0.0] * arms, [min(1.0, resource)] * arms
+        self.good, self.clear = [False] * arms, [0] * arms
+        halves = math.floor(resource)
+        for arm in range(arms):
+            part = 0.5 if arm < halves else (resource - halves / 2) / (arms - halves)
+            self.estimates[arm] = part if part < 1 else 0.5
+        if arms == 1 or resource >= arms:
+            self.good, self.estimates = [True] * arms, [min(1.0, resource)] * arms
+        trials = math.log2(math.ceil(1 + 1 / gamma))
+        self.needed = loss_free_rounds or max(
+            1, math.ceil(math.log(arms * trials / delta) / math.log(1 / (1 - epsilon)))
+        )
+
+    def ask(self, rng, t):
+        if all(self.good):
+            return super().ask(rng, t)
+        left, given = self.resource + ROUNDING, [0.0] * self.arms
+        bad = [arm for arm in range(self.arms) if not self.good[arm]]
+        good = [arm for arm in range(self.arms) if self.good[arm]]
+        for arm in bad + shuffled(good, rng):
+            if self.estimates[arm] <= left:
+                given[arm] = self.estimates[arm]
+                left -= given[arm]
+        self.given = given
+        return given
+
+    def tell(self, losses, t, rng):
+        if all(self.good):
+            self.count(losses)
+            return
+        for arm, loss in enumerate(losses):
+            if not self.good[arm] and self.given[arm] > 0:
+                self.judge(arm, loss)
+
+    def judge(self, arm, loss):
+        if loss:
+            self.low[arm] = self.estimates[arm]
+            if self.high[arm] == self.resource and self.resource - self.low[arm] <= self.gamma:
+                self.good[arm], self.estimates[arm] = True, 1.0
+                return
+        else:
+            self.clear[arm] += 1
+            if self.clear[arm] < self.needed:
+                return
+            self.high[arm] = self.estimates[arm]
+            if self.high[arm] - self.low[arm] <= self.gamma:
+                self.good[arm] = True
+                if self.decimals:
+                    units = 10.0**self.decimals
+                    self.estimates[arm] = max(1, math.floor(self.high[arm] * units + 0.5)) / units
+                return
+        self.clear[arm] = 0
+        self.estimates[arm] = (self.low[arm] + self.high[arm]) / 2
+
+
+class CSBDTUCB(CSBDT):
+    """The same with lower confidence bounds."""
+
+    def values(self, rng, t):
+        found = []
+        for losses, clears in zip(self.losses, self.clears, strict=True):
+            seen = 1 + losses + clears
+            found.append(max(losses / seen - math.sqrt(1.5 * math.log(t) / seen), 0.0))
+        return found

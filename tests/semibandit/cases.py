@@ -1,0 +1,46 @@
+"""What the tests of this room share."""
+
+from keyhole.core.streams import WORLD, seek, stream, uniform
+from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, MPTS
+from tests.reference import semibandit as reference
+
+POLICIES = [
+    CSBST(),
+    CSBST(delta=0.3, epsilon=0.4, random_subset=1),
+    CSBST(loss_free_rounds=3),
+    CSBDT(gamma=0.05, epsilon=0.4),
+    CSBDT(gamma=0.02, loss_free_rounds=4, round_decimals=2, solve_every=3),
+    CSBDTUCB(gamma=0.05, epsilon=0.4),
+    MPTS(m=1),
+    CTS(),
+    CTS(solve_every=4),
+]
+
+
+def told(policy, problem):
+    """Return what a policy is told beside arms and resource."""
+    return {"thresholds": problem.thresholds} if policy.oracle else {}
+
+
+def reference_of(policy, problem):
+    """Return the reference implementation of a policy."""
+    make = getattr(reference, type(policy).__name__)
+    told_too = told(policy, problem)
+    return make(problem.arms, problem.resource, **told_too, **policy.parameters())
+
+
+def losses_of(problem, seed, replication, t):
+    """Return every arm's loss in round t, hidden or not, as the world draws it."""
+    rng, found = stream(seed, replication, WORLD), []
+    for arm in range(problem.arms):
+        seek(rng, arm, t - 1)
+        found.append(1 if uniform(rng) < problem.mean_losses[arm] else 0)
+    return found
+
+
+def shown(problem, allocation, losses):
+    """Return the losses that show."""
+    return [
+        0 if given >= threshold - 1e-9 else loss
+        for given, threshold, loss in zip(allocation, problem.thresholds, losses, strict=True)
+    ]
