@@ -140,7 +140,7 @@ def patrols(
     >>> for day in events.losses:
     ...     given = learner.ask()
     ...     learner.tell(np.where(given >= 0.5, 0, day))
-    >>> learner.recommend()[0]  # found to be enough
+    >>> float(learner.recommend()[0])  # found to be enough
     0.5
     """
     events = load_patrols(places) if isinstance(places, str) else places
