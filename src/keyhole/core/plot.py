@@ -28,7 +28,7 @@ LABELS: Final = {
     "aggregate_regret": "mean number of wrong labels",
     "simple_regret": "chance of any wrong label",
     "gold_agreement": "share of gold labels met",
-    "regret": "cumulative regret (reward)",
+    "regret": "cumulative regret",
     "best_share": "share of rounds with a best arm",
     "wrong_best": "levels with a wrong best arm",
     "settled_levels": "levels settled",

@@ -18,10 +18,11 @@ class MPTS(Policy):
 
     .. math:: \tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)
 
-    with :math:`S_i` the losses seen and :math:`F_i` the rounds without one; play, that is watch, the
-    m arms with the smallest draws, and give each of the others :math:`Q / (K - m)`. With a
-    threshold :math:`\theta_c` that is common to all arms and known, :math:`m = K - \min\{\lfloor
-    Q/\theta_c \rfloor, K\}` (see `funded_arms`): this is `CSBST` without its search.
+    with :math:`S_i` the losses seen and :math:`F_i` the rounds without one; play, that is watch,
+    the m arms with the smallest draws, and give each of the others :math:`Q / (K - m)`. If the
+    threshold :math:`\theta_c` is common to all arms and known,
+    :math:`m = K - \min\{\lfloor Q/\theta_c \rfloor, K\}` (see `funded_arms`): this is `CSBST`
+    without its search.
 
     Parameters
     ----------
