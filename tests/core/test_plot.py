@@ -24,10 +24,10 @@ def drawn(curves, **how):
 def test_the_axes_are_named_in_words_and_units():
     axes = drawn(constant(A=[1, 2]))
     assert axes.get_xlabel() == "round"
-    assert axes.get_ylabel() == "cumulative regret (reward)"
+    assert axes.get_ylabel() == "cumulative regret"
     assert name_of("some_metric") == "some metric"
     assert drawn(constant(A=[1, 2]), log_per=3).get_ylabel() == (
-        "ln(cumulative regret (reward) / arms)"
+        "ln(cumulative regret / arms)"
     )
 
 
