@@ -26,9 +26,7 @@ def test_the_axes_are_named_in_words_and_units():
     assert axes.get_xlabel() == "round"
     assert axes.get_ylabel() == "cumulative regret"
     assert name_of("some_metric") == "some metric"
-    assert drawn(constant(A=[1, 2]), log_per=3).get_ylabel() == (
-        "ln(cumulative regret / arms)"
-    )
+    assert drawn(constant(A=[1, 2]), log_per=3).get_ylabel() == ("ln(cumulative regret / arms)")
 
 
 def test_the_legend_is_in_the_order_of_the_final_values():
