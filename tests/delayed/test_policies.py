@@ -19,7 +19,7 @@ from keyhole.delayed import (
     Problem,
     Uniform,
 )
-from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
+from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as PromptProblem
 from keyhole.testing import CHECKS
 from keyhole.testing.checks import Trial
@@ -74,7 +74,7 @@ def test_the_reference_takes_the_same_decisions(policy, means, law, seed):
 
 def test_without_delays_a_base_decides_as_it_would_alone():
     means = [0.3, 0.6, 0.5]
-    for base in (UCB1(), KLUCB()):
+    for base in (UCB1(), KLUCB(), ImprovedUCB()):
         late = Problem(means, Constant(0), feedback="named")
         prompt = simulate(PromptProblem(means), {"it": base}, horizon=800, replications=20)
         queued = simulate(late, {"it": QPMD(base=base)}, horizon=800, replications=20)

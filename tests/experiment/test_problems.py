@@ -28,6 +28,11 @@ EXAMPLES = {
             'means = [0.2, 0.7]\ndelay = { law = "Poisson", expected = 3 }\nfeedback = "named"',
             "DelayedUCB1",
         ),
+        "cdnow": ('cdnow = 30\nfeedback = "named"', "QPMD"),
+        "conversions": (
+            'conversions = { file = "adverts.csv", unit = "week" }\nfeedback = "named"',
+            "QPMD",
+        ),
         "rewards": (
             'rewards = [[1, 0], [0.5]]\ndelays = [[2, 0], [1]]\nfeedback = "named"',
             "QPMD",
@@ -60,6 +65,7 @@ EXAMPLES = {
     },
 }
 FILES = {
+    "adverts.csv": "shown_at,converted_at,arm\n2024-05-01,2024-05-20,red\n2024-05-01,,blue\n",
     "events.csv": "day,place,events\n2024-05-01,north,2\n2024-05-03,south,1\n",
     "labels.csv": "item,label\na,1\na,0\nb,1\nc,0\n",
     "samples.csv": "arm,reward\na,1\na,0.5\nb,0\n",

@@ -1,25 +1,39 @@
-"""Real data: labels, flights, deliveries and crime that ship with the package; your own."""
+"""Real data: labels, times, crime and delays that ship with the package; your own."""
 
+from keyhole.data.conversions import (
+    Conversions,
+    cdnow,
+    conversions,
+    load_cdnow,
+    read_conversions_csv,
+)
 from keyhole.data.crowd_problem import crowd
 from keyhole.data.deliveries import deliveries, load_deliveries
 from keyhole.data.flights import flights, load_flights
 from keyhole.data.labels import Labels, load_labels, read_labels_csv
 from keyhole.data.patrols import Events, load_patrols, patrols, read_patrols_csv
+from keyhole.data.reporting import reporting_delay
 from keyhole.data.times import Times, deadlines_kept
 
 __all__ = [
+    "Conversions",
     "Events",
     "Labels",
     "Times",
+    "cdnow",
+    "conversions",
     "crowd",
     "deadlines_kept",
     "deliveries",
     "flights",
+    "load_cdnow",
     "load_deliveries",
     "load_flights",
     "load_labels",
     "load_patrols",
     "patrols",
+    "read_conversions_csv",
     "read_labels_csv",
     "read_patrols_csv",
+    "reporting_delay",
 ]

@@ -1,17 +1,16 @@
 """Where to send the patrols: events by place and day as a censored semi-bandit."""
 
-import csv
-import io
 from dataclasses import dataclass
 from datetime import date, timedelta
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.core.validate import choice
+from keyhole.data.rows import read_rows
 from keyhole.data.times import shipped
 from keyhole.semibandit import Problem
 
@@ -223,48 +222,30 @@ def read_patrols_csv(path: str | PathLike[str]) -> Events:
            [0, 0],
            [0, 1]])
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: the text must be UTF-8") from None
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
     found: dict[tuple[date, str], int] = {}
-    try:
-        header = [name.strip().lower() for name in next(rows, [])]
-        for name in _COLUMNS:
-            if header.count(name) != 1:
-                raise ValueError(f"the header must have one column {name}, got {header}")
-        for row in rows:
-            if row:
-                day, place, events = _entry(header, row)
-                if (day, place) in found:
-                    raise ValueError(f"day and place must differ, got {day}, {place!r} twice")
-                found[day, place] = events
-    except (csv.Error, ValueError) as error:
-        raise ValueError(f"{path}, line {rows.line_num}: {error}") from None
-    if not found:
-        raise ValueError(f"{path}: at least one row must follow the header, got none")
+
+    def add(day: str, place: str, events: str) -> None:
+        key = _key(day, place)
+        if key in found:
+            raise ValueError(f"day and place must differ, got {day}, {place!r} twice")
+        if not events.isascii() or not events.isdecimal():
+            raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
+        found[key] = int(events)
+
+    read_rows(path, _COLUMNS, add)
     return _events(Path(path), found)
 
 
-def _entry(header: list[str], row: list[str]) -> tuple[date, str, int]:
-    if len(row) != len(header):
-        raise ValueError(f"the row must have {len(header)} fields, got {len(row)}")
-    day, place, events = (row[header.index(name)].strip() for name in _COLUMNS)
+def _key(day: str, place: str) -> tuple[date, str]:
     if not place:
         raise ValueError("place must not be empty, got ''")
     try:
-        when = date.fromisoformat(day)
+        return date.fromisoformat(day), place
     except ValueError:
         raise ValueError(f"day must be a date such as 2024-05-31, got {day!r}") from None
-    if not events.isascii() or not events.isdecimal():
-        raise ValueError(f"events must be a whole number, at least 0, got {events!r}")
-    return when, place, int(events)
 
 
-def _events(path: Path, found: dict[tuple[date, str], Any]) -> Events:
+def _events(path: Path, found: dict[tuple[date, str], int]) -> Events:
     first, last = min(day for day, _ in found), max(day for day, _ in found)
     places = tuple(dict.fromkeys(place for _, place in found))
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]

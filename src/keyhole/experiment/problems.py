@@ -9,14 +9,19 @@ from keyhole import delayed, resource, semibandit, stochastic, threshold, thresh
 from keyhole.core.validate import choice
 from keyhole.core.world import Problem
 from keyhole.data import (
+    Conversions,
     Events,
+    cdnow,
+    conversions,
     crowd,
     deliveries,
     flights,
     load_labels,
     patrols,
+    read_conversions_csv,
     read_labels_csv,
     read_patrols_csv,
+    reporting_delay,
 )
 from keyhole.data.labels import NAMES, Labels
 from keyhole.experiment.samples import samples
@@ -34,6 +39,21 @@ def _own(value: Any, folder: Path) -> Labels:
 
 def _events(value: Any, folder: Path) -> Events:
     return read_patrols_csv(a_file("entry", value, folder))
+
+
+def _delay(value: Any, folder: Path) -> Any:
+    """Return a law of delays; a name stands for recorded ones."""
+    return reporting_delay(value) if isinstance(value, str) else value
+
+
+def _log(value: Any, folder: Path) -> Conversions:
+    """Return the log of a file, or of a file with the length of a round."""
+    table = value if isinstance(value, Mapping) else {"file": value}
+    for name in table:
+        choice("entry: each entry", name, ("file", "unit"))
+    return read_conversions_csv(
+        a_file("entry", table.get("file"), folder), unit=table.get("unit", "day")
+    )
 
 
 _FUNCTION: Final = one_of(resource.Power, resource.Steps, resource.Table)
@@ -65,10 +85,18 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
         ),
     },
     "delayed": {
-        "means": Source("the mean reward of each arm, in [0, 1]", delayed.Problem),
+        "means": Source(
+            "the mean reward of each arm, in [0, 1]", delayed.Problem, reads={"delay": _delay}
+        ),
         "rewards": Source(
             "recorded rewards, a list for each arm; delays are those recorded with them",
             delayed.Problem.replay,
+        ),
+        "cdnow": Source("customers of a shop: days within which a second order counts", cdnow),
+        "conversions": Source(
+            "a CSV file of your own: shown_at,converted_at,arm; or { file = ..., unit = ... }",
+            conversions,
+            read=_log,
         ),
     },
     "resource": {

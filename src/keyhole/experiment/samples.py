@@ -1,11 +1,10 @@
 """Recorded rewards, from a list or a CSV file."""
 
-import csv
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from keyhole.data.rows import read_rows
 from keyhole.experiment.sources import a_file
 
 
@@ -63,38 +62,15 @@ def read_samples_csv(path: Path) -> list[list[float]]:
     ...     read_samples_csv(path)
     [[1.0, 0.0], [0.5]]
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: the text must be UTF-8") from None
-    rows = csv.reader(text.splitlines(), strict=True, skipinitialspace=True)
     arms: dict[str, list[float]] = {}
-    try:
-        for arm, reward in _pairs(rows):
-            arms.setdefault(arm, []).append(reward)
-    except (csv.Error, ValueError) as error:
-        raise ValueError(f"{path}, line {rows.line_num}: {error}") from None
-    if not arms:
-        raise ValueError(f"{path}: at least one row must follow the header, got none")
-    return list(arms.values())
 
-
-def _pairs(rows: Iterator[list[str]]) -> Iterator[tuple[str, float]]:
-    header = [name.strip().lower() for name in next(rows, [])]
-    for name in ("arm", "reward"):
-        if header.count(name) != 1:
-            raise ValueError(f"the header must have one column {name}, got {header}")
-    for row in rows:
-        if not row:
-            continue
-        if len(row) != len(header):
-            raise ValueError(f"the row must have {len(header)} fields, got {len(row)}")
-        arm = row[header.index("arm")].strip()
+    def add(arm: str, reward: str) -> None:
         if not arm:
             raise ValueError("arm must not be empty, got ''")
-        yield arm, _number(row[header.index("reward")])
+        arms.setdefault(arm, []).append(_number(reward))
+
+    read_rows(path, ("arm", "reward"), add)
+    return list(arms.values())
 
 
 def _number(text: str) -> float:

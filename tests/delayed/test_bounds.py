@@ -1,0 +1,85 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyhole import simulate
+from keyhole.delayed import ODAAF, ODAAFB, NaivePhases, Poisson, Problem, Uniform
+from keyhole.delayed.bounds import (
+    odaaf_order,
+    odaafb_order,
+    odaafv_order,
+    pulls_bound,
+    stretch_bound,
+    worst_case_order,
+)
+
+
+def test_the_orders_are_the_sums_of_the_theorems():
+    log = math.log(250_000 * 0.01)
+    first = math.log(250_000 * 0.09)
+    base = log / 0.1 + first / 0.3
+    unbridged = [log / 0.1 + math.log(10) * 20, first / 0.3 + math.log(1 / 0.3) * 20]
+    means = [0.5, 0.6, 0.3]
+    assert odaaf_order(means, 250_000, 20) == pytest.approx(sum(unbridged))
+    expected = base + 2 * 20 + sum(min(60, one) for one in unbridged)
+    assert odaafb_order(means, 250_000, 20, 60) == pytest.approx(expected)
+    assert odaafv_order(means, 250_000, 20, 7) == pytest.approx(base + 2 * 27)
+
+
+def test_without_gaps_there_is_nothing_to_lose():
+    assert odaaf_order([0.5, 0.5], 100, 3) == odaafv_order([0.5], 100, 3, 3) == 0
+
+
+def test_worst_cases():
+    root = math.sqrt(3 * 1000 * math.log(3))
+    assert worst_case_order(3, 1000, 5) == pytest.approx(root + 15)
+    assert worst_case_order(3, 1000, 5, factor=math.log(1000)) == pytest.approx(
+        root + 15 * math.log(1000)
+    )
+    assert worst_case_order(3, 1000, 5, variance=2) == pytest.approx(root + 21)
+    assert worst_case_order(1, 1000, 0) == 0
+
+
+@given(gap=st.floats(0.01, 1))
+def test_the_phase_of_a_bound_is_the_first_with_half_the_gap_above_its_tolerance(gap):
+    horizon = 10**8
+    best = np.array([1.0 - gap, 1.0])
+    gap = float(best[1] - best[0])
+    phase = next(m for m in range(1, 60) if 2.0**-m < gap / 2)
+    policy = ODAAF(expected_delay=5)
+    lengths = policy.phase_lengths(horizon, phase)
+    assert pulls_bound(policy, best, horizon).tolist() == [min(horizon, lengths[-1]), horizon]
+
+
+@pytest.mark.parametrize(
+    ("policy", "delay"),
+    [
+        (ODAAF(expected_delay=20), Poisson(20)),
+        (NaivePhases(bound=40), Uniform(0, 40)),
+    ],
+    ids=repr,
+)
+def test_the_bound_with_constants_is_kept(policy, delay):
+    means, horizon = [0.3, 0.6, 0.5], 150_000
+    curves = simulate(Problem(means, delay), {"it": policy}, horizon=horizon, replications=20)
+    assert np.all(curves.values("it", "regret")[-1] <= stretch_bound(policy, means, horizon) + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: odaaf_order([1.2], 10, 1), r"means\[0\] must lie in \[0, 1\], got 1.2"),
+        (lambda: odaaf_order([0.2], 0, 1), "horizon must be at least 1, got 0"),
+        (lambda: odaaf_order([0.2], 10, -1), "expected_delay must be at least 0, got -1"),
+        (lambda: odaafb_order([0.2], 10, 5, 4), "bound must be at least 5, got 4"),
+        (lambda: odaafv_order([0.2], 10, 5, -4), "variance must be at least 0, got -4"),
+        (lambda: worst_case_order(0, 10, 5), "arms must be at least 1, got 0"),
+        (lambda: pulls_bound(ODAAFB(1, 2), [2], 10), r"means\[0\] must lie in"),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
