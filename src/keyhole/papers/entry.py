@@ -29,6 +29,7 @@ FILES: Final = {
     "pikeburke2018-figure3b": "pikeburke2018/figure3b.toml",
     "pikeburke2018-appendix-f": "pikeburke2018/appendix_f.toml",
     "pikeburke2018-misinformed": "pikeburke2018/misinformed.toml",
+    "pikeburke2018-real-delays": "pikeburke2018/real_delays.toml",
     "verma2019-figure1": "verma2019/figure1.toml",
     "verma2019-figure2": "verma2019/figure2.toml",
     "verma2019-figure3": "verma2019/figure3.toml",
