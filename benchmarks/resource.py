@@ -11,6 +11,7 @@ from keyhole import simulate
 from keyhole.resource import (
     RCUCB,
     BetaExponential,
+    FixedLimit,
     Power,
     Problem,
     ReductionThompson,
@@ -27,6 +28,7 @@ POLICIES = {
     "ReductionUCB": ReductionUCB(),
     "ReductionThompson": ReductionThompson(),
     "ZoomingRCUCB": ZoomingRCUCB(),
+    "FixedLimit": FixedLimit(limit=1.0),
 }
 # A round costs 0.2 to 3 us: this share of the other rooms' replications takes as long.
 _SHARE = 5

@@ -134,6 +134,27 @@ class ReductionThompson(ForPairs):
 
 
 @dataclass
+class FixedLimit(ForPairs):
+    """One limit; `base` is a reference policy of the classical bandit."""
+
+    limit: float
+    base: object
+
+    def choose(self, history):
+        return self.base.choose(len(history) + 1), self.limit
+
+    def learn(self, history):
+        arm, _, reward, consumption = history[-1]
+        loss = self.penalty(self.limit)
+        worth = -loss if consumption is None else reward - self.cost(consumption)
+        self.base.learn(arm, (worth + loss) / (1 + loss))
+
+    def best(self, history):
+        played = [arm for arm, _, _, _ in history]
+        return max(range(self.arms), key=lambda arm: (played.count(arm), -arm)), self.limit
+
+
+@dataclass
 class ZoomingRCUCB(ForPairs):
     """Algorithm 1; a grid is a dictionary from points to levels.
 

@@ -11,6 +11,7 @@ from keyhole.core.streams import POLICY, stream, uniform
 from keyhole.resource import (
     RCUCB,
     BetaExponential,
+    FixedLimit,
     Power,
     Problem,
     ReductionThompson,
@@ -19,10 +20,12 @@ from keyhole.resource import (
     Steps,
     ZoomingRCUCB,
 )
+from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from keyhole.testing import CHECKS, Trial
 from tests.reference import resource as reference
 from tests.reference.resource import play
 from tests.resource.cases import drive, learner_of, replica, runs_of
+from tests.stochastic.cases import reference_of as base_of
 
 ON_LISTS = (
     RCUCB(),
@@ -31,6 +34,7 @@ ON_LISTS = (
     ReductionUCB(alpha=1.5),
     ReductionThompson(),
 )
+SAMPLED = FixedLimit(limit=0.9, base=ThompsonSampling())
 ON_ALL = (
     ZoomingRCUCB(lipschitz=8),
     ZoomingRCUCB(alpha=0.05, delta=0.3, refine=3, lipschitz=2, gain_range=2),
@@ -61,8 +65,11 @@ def everywhere(problem):
 def reference_of(policy, problem, replication=0):
     """Return the reference implementation of a policy."""
     more = {}
+    parameters = policy.parameters()
     if isinstance(policy, ZoomingRCUCB):
         more = {"horizon": HORIZON}
+    if isinstance(policy, FixedLimit):
+        parameters["base"] = base_of(policy.base, problem.arms, HORIZON, SEED)
     if isinstance(policy, ReductionThompson):
         rng = stream(SEED, replication, POLICY)
         more = {
@@ -74,7 +81,7 @@ def reference_of(policy, problem, replication=0):
         limits=problem.limits.tolist(),
         cost=lambda x: float(problem.cost(x)),
         penalty=lambda x: float(problem.penalty(x)),
-        **policy.parameters(),
+        **parameters,
         **more,
     )
 
@@ -117,8 +124,29 @@ def test_they_do_so_where_every_limit_may_be_chosen(policy, problem):
     agree(policy, everywhere(problem))
 
 
+@pytest.mark.parametrize("base", [UCB1(), KLUCB(), ThompsonSampling()], ids=repr)
+@pytest.mark.parametrize("name", ["positive correlation", "measured runs, a penalty that jumps"])
+def test_one_limit_is_a_classical_bandit(name, base):
+    problem = PROBLEMS[name]
+    for limit in problem.limits[1:]:
+        agree(FixedLimit(limit=limit, base=base), problem)
+    agree(FixedLimit(limit=0.37, base=base), everywhere(problem))
+
+
+def test_a_limit_is_found_in_spite_of_rounding():
+    problem = replica("Indep", arms=2)
+    assert 0.46 not in problem.limits.tolist()
+    for limit in np.round(problem.limits, 2):
+        learner = learner_of(FixedLimit(limit=float(limit)), problem, None)
+        assert learner.ask()[1] in problem.limits
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("policy", [RCUCB(), ReductionUCB(), ReductionThompson()], ids=repr)
+@pytest.mark.parametrize(
+    "policy",
+    [RCUCB(), ReductionUCB(), ReductionThompson(), FixedLimit(limit=0.6), SAMPLED],
+    ids=repr,
+)
 def test_they_conform(policy, check):
     check(Trial(policy, replica("PosCorr", "small", arms=3)))
 
@@ -150,6 +178,22 @@ def test_zooming_conforms(check):
                 ZoomingRCUCB(lipschitz=1e5), everywhere(PROBLEMS["one pair"]), 10**6
             ),
             r"lipschitz must be smaller: with 100000 the grids may need \d+ points an arm, 1048576",
+        ),
+        (lambda: FixedLimit(limit=0), "limit must be above 0, got 0"),
+        (lambda: FixedLimit(limit=1, base=RCUCB()), "base must be a policy of the setting 'stoc"),
+        (
+            lambda: learner_of(FixedLimit(limit=0.5), PROBLEMS["independent"], None),
+            "limit must be one of 0.3, 0.6, 0.9, got 0.5",
+        ),
+        (
+            lambda: learner_of(FixedLimit(limit=0.8), everywhere(PROBLEMS["one pair"]), None),
+            "limit must be at most 0.7, got 0.8",
+        ),
+        (
+            lambda: FixedLimit(limit=0.5).learner(
+                arms=1, limits=[0.5, 1.0], cost=Power(slope=0.5), penalty=Power(slope=0.2)
+            ),
+            "penalty must be at least the cost at the limit, 0.25, for FixedLimit; got 0.1",
         ),
         (
             lambda: ReductionUCB().learner(

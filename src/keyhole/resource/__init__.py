@@ -13,13 +13,20 @@ from keyhole.resource.functions import Power, Steps, Table
 from keyhole.resource.laws import BetaExponential, TruncatedNormal
 from keyhole.resource.learner import Learner
 from keyhole.resource.own_laws import Replay, Sampler
-from keyhole.resource.policies import RCUCB, ReductionThompson, ReductionUCB, ZoomingRCUCB
+from keyhole.resource.policies import (
+    RCUCB,
+    FixedLimit,
+    ReductionThompson,
+    ReductionUCB,
+    ZoomingRCUCB,
+)
 from keyhole.resource.problem import Problem
 from keyhole.resource.setting import Policy
 
 __all__ = [
     "RCUCB",
     "BetaExponential",
+    "FixedLimit",
     "Learner",
     "Policy",
     "Power",

@@ -1,8 +1,9 @@
 """The policies for censored consumption, one file an algorithm."""
 
+from keyhole.resource.policies.fixed_limit import FixedLimit
 from keyhole.resource.policies.rcucb import RCUCB
 from keyhole.resource.policies.reduction_thompson import ReductionThompson
 from keyhole.resource.policies.reduction_ucb import ReductionUCB
 from keyhole.resource.policies.zooming import ZoomingRCUCB
 
-__all__ = ["RCUCB", "ReductionThompson", "ReductionUCB", "ZoomingRCUCB"]
+__all__ = ["RCUCB", "FixedLimit", "ReductionThompson", "ReductionUCB", "ZoomingRCUCB"]

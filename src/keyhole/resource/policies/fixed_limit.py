@@ -1,0 +1,155 @@
+"""One limit for all arms, and any policy of the classical bandit."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from keyhole.core.base import WithBase
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.core.policy import parameter
+from keyhole.core.streams import Stream
+from keyhole.resource.functions import value_at
+from keyhole.resource.limits import place_of
+from keyhole.resource.optimism import net_reward
+from keyhole.resource.scaling import scaled_gain
+from keyhole.resource.setting import Policy
+from keyhole.stochastic import UCB1
+from keyhole.stochastic import Policy as StochasticPolicy
+
+_NEAR: Final = 1.0 - 1e-12  # limits that differ by less are the same
+
+
+class FixedLimit(WithBase, Policy):
+    r"""Run every arm up to the same limit, and leave the choice of the arm to another policy.
+
+    What is done where cut-offs are not learnt: a yardstick, and the better policy where the best
+    limit is known. Any policy of the classical bandit (`keyhole.stochastic`) can be the base; it
+    is told what a run was worth on a scale from 0 to 1,
+
+    .. math:: Z = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\} + \lambda(\tau)}
+        {1 + \lambda(\tau)}
+
+    Parameters
+    ----------
+    limit : float
+        :math:`\tau`: one of the limits, or, where every limit may be chosen, at most the largest.
+    base : policy of `keyhole.stochastic`, default UCB1()
+        Who chooses the arm.
+
+    Notes
+    -----
+    Setting: censored consumption of resources; needs what the base needs. The cost of the limit
+    may not exceed its penalty, so that Z lies in [0, 1].
+
+    Feedback: reward and consumption of a run, or that it exceeded its limit.
+
+    Randomness: that of the base.
+
+    Cost per round: that of the base.
+
+    Departures from the paper: not in the paper. The scale is that of its reduction to a classical
+    bandit, with the limit as the largest. Recommended is the arm that was run most often, the
+    lowest of equals.
+
+    References
+    ----------
+    The rescaled gains are those of Bengs and Huellermeier (2022), "Multi-Armed Bandits with
+    Censored Consumption of Resources", Machine Learning; section 3.1, equation (7).
+
+    Examples
+    --------
+    >>> from keyhole.resource import Power
+    >>> learner = FixedLimit(limit=0.5).learner(
+    ...     arms=2, limits=[0.5, 1.0], cost=Power(slope=0.1), penalty=Power(slope=0.2)
+    ... )
+    >>> asked = []
+    >>> for _ in range(3):
+    ...     asked.append(learner.ask())
+    ...     learner.tell(exceeded=True)
+    >>> asked
+    [(0, 0.5), (1, 0.5), (0, 0.5)]
+    """
+
+    limit: float = parameter(gt=0, doc="the limit of every run")
+    base: StochasticPolicy = parameter(UCB1(), doc="a policy of the classical bandit")
+
+    class State:
+        """Beside what the base remembers: the limit as listed, its penalty, and the runs."""
+
+        fixed = per()
+        fixed_penalty = per()
+        runs = counts("arms")
+
+    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the policy is told, checked; refuse a list without the limit.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            Facts by name.
+
+        Returns
+        -------
+        dict
+            Those that the policy is told.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a fact is missing or not allowed, the limit may not be chosen, or its cost exceeds
+            its penalty.
+        """
+        told = super().informed(values)
+        limits, place = told["limits"], place_of(told["limits"], self.limit * _NEAR)
+        if told["continuous"] == 1:
+            if self.limit > limits[-1]:
+                raise ValueError(f"limit must be at most {limits[-1]:g}, got {self.limit:g}")
+        elif not _NEAR * self.limit <= limits[place] <= self.limit / _NEAR:
+            listed = ", ".join(f"{one:g}" for one in limits)
+            raise ValueError(f"limit must be one of {listed}, got {self.limit:g}")
+        cost, penalty = (value_at(told[name], self.limit) for name in ("cost", "penalty"))
+        if cost > penalty:
+            raise ValueError(
+                f"penalty must be at least the cost at the limit, {cost:g}, for FixedLimit; "
+                f"got {penalty:g}"
+            )
+        return told
+
+    def init(p, s: State, rng: Stream, base_init: Kernel) -> None:
+        """Look up the limit, and prepare the base."""
+        s.fixed[0] = p.limit
+        if p.continuous == 0:
+            s.fixed[0] = p.limits[place_of(p.limits, p.limit * _NEAR)]
+        s.fixed_penalty[0] = value_at(p.penalty, s.fixed[0])
+        base_init(p, s, 0, rng)
+
+    def select(p, s: State, t: int, rng: Stream, base_select: Kernel) -> tuple[int, float]:
+        """Return the arm that the base chooses, and the limit."""
+        return base_select(p, s, t, rng), s.fixed[0]
+
+    def update(
+        p,
+        s: State,
+        t: int,
+        rng: Stream,
+        arm: int,
+        reward: float,
+        consumption: float,
+        exceeded: int,
+        base_update: Kernel,
+    ) -> None:
+        """Tell the base what the run was worth."""
+        s.runs[arm] += 1
+        worth = -s.fixed_penalty[0]
+        if exceeded == 0:
+            worth = net_reward(p.cost, reward, consumption, exceeded)
+        base_update(p, s, t, rng, arm, scaled_gain(worth, s.fixed_penalty[0]))
+
+    def recommend(  # type: ignore[override]
+        p, s: State, best_arm: IntArray, best_limit: FloatArray
+    ) -> None:
+        """Name the arm that was run most often."""
+        best_arm[0], best_limit[0] = 0, s.fixed[0]
+        for arm in range(p.arms):
+            if s.runs[arm] > s.runs[best_arm[0]]:
+                best_arm[0] = arm
