@@ -9,6 +9,7 @@ FOLDER = Path(keyhole.papers.__file__).parent
 SHARED = {
     "pikeburke2018/policies.toml",
     "abernethy2016/policies.toml",
+    "bengs2022/policies.toml",
     "verma2019/policies.toml",
     "tao2019/policies.toml",
     "tao2019/setups.toml",
