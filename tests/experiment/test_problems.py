@@ -39,6 +39,7 @@ EXAMPLES = {
         ),
     },
     "resource": {
+        "aslib": ('aslib = "toy"\nlimits = [0.1, 1]', "RCUCB"),
         "arms": (
             'arms = [{ law = "BetaExponential", a = 5, b = 5, rate = 1 },\n'
             '  { law = "TruncatedNormal", mean = [0.5, 0.9], '
@@ -64,7 +65,18 @@ EXAMPLES = {
         "labels": ('labels = "labels.csv"\nthreshold = 0.4', "LSA"),
     },
 }
+RUNS = """@ATTRIBUTE instance_id STRING
+@ATTRIBUTE repetition NUMERIC
+@ATTRIBUTE algorithm STRING
+@ATTRIBUTE runtime NUMERIC
+@ATTRIBUTE runstatus {ok, timeout}
+@DATA
+a,1,one,3.5,ok
+a,1,two,10,timeout
+"""
 FILES = {
+    "toy/algorithm_runs.arff": RUNS,
+    "toy/description.txt": "algorithm_cutoff_time: 10\n",
     "adverts.csv": "shown_at,converted_at,arm\n2024-05-01,2024-05-20,red\n2024-05-01,,blue\n",
     "events.csv": "day,place,events\n2024-05-01,north,2\n2024-05-03,south,1\n",
     "labels.csv": "item,label\na,1\na,0\nb,1\nc,0\n",
@@ -76,6 +88,7 @@ PAIRS = [(setting, source) for setting in SOURCES for source in SOURCES[setting]
 @pytest.fixture
 def folder(tmp_path):
     for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
     return tmp_path
 

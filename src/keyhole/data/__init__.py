@@ -1,5 +1,6 @@
 """Real data: labels, times, crime and delays that ship with the package; your own."""
 
+from keyhole.data.aslib import Scenario, aslib, load_aslib
 from keyhole.data.conversions import (
     Conversions,
     cdnow,
@@ -19,13 +20,16 @@ __all__ = [
     "Conversions",
     "Events",
     "Labels",
+    "Scenario",
     "Times",
+    "aslib",
     "cdnow",
     "conversions",
     "crowd",
     "deadlines_kept",
     "deliveries",
     "flights",
+    "load_aslib",
     "load_cdnow",
     "load_deliveries",
     "load_flights",

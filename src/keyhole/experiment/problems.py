@@ -11,6 +11,7 @@ from keyhole.core.world import Problem
 from keyhole.data import (
     Conversions,
     Events,
+    aslib,
     cdnow,
     conversions,
     crowd,
@@ -44,6 +45,10 @@ def _events(value: Any, folder: Path) -> Events:
 def _delay(value: Any, folder: Path) -> Any:
     """Return a law of delays; a name stands for recorded ones."""
     return reporting_delay(value) if isinstance(value, str) else value
+
+
+def _path(value: Any, folder: Path) -> Path:
+    return a_file("entry", value, folder)
 
 
 def _log(value: Any, folder: Path) -> Conversions:
@@ -106,6 +111,12 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
             read=list_of(
                 one_of(resource.BetaExponential, resource.TruncatedNormal, resource.Replay)
             ),
+            reads={"cost": _FUNCTION, "penalty": _FUNCTION},
+        ),
+        "aslib": Source(
+            "a scenario of the algorithm selection library: its folder, or a Parquet file",
+            aslib,
+            read=_path,
             reads={"cost": _FUNCTION, "penalty": _FUNCTION},
         ),
     },

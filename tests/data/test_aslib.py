@@ -1,0 +1,193 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from keyhole import simulate
+from keyhole.data import Scenario, aslib, load_aslib
+from keyhole.resource import RCUCB, FixedLimit, Power
+
+FOLDER = Path(__file__).parent / "aslib"
+
+# From the description of the data: runs of each solver, solvers, the best solver and its share of
+# runs done by a hundredth, a tenth and all of the cut-off, the best pair by share of runs done less
+# mean time spent, and how many runs some solver has done.
+SCENARIOS = {
+    "SAT11-INDU": (
+        300, 18, ("glueminisat_2.2.5", 0.3333), ("glucose_2", 0.5167), ("glucose_2", 0.7167),
+        ("glucose_2", 10, 0.458756), 253,
+    ),
+    "QBF-2014": (
+        1254, 14, ("brareqs", 0.4354), ("brareqs", 0.5391), ("brareqs", 0.6260),
+        ("brareqs", 10, 0.488427), 1013,
+    ),
+    "ASP-POTASSCO": (
+        1294, 11, ("clasp/2.1.3/h10-n1", 0.5487), ("clasp/2.1.3/h1-n1", 0.7210),
+        ("clasp/2.1.3/h1-n1", 0.8586), ("clasp/2.1.3/h1-n1", 3, 0.722405), 1212,
+    ),
+    "CSP-Minizinc-Obj-2016": (
+        100, 22, ("LCG-Glucose-UC-free", 0.6200), ("LCG-Glucose-UC-free", 0.7800),
+        ("LCG-Glucose-UC-free", 0.8200), ("LCG-Glucose-UC-free", 10, 0.751415), 93,
+    ),
+    "TSP-LION2015": (
+        31060, 4, ("lkh.restart", 0.6804), ("eax.restart", 0.9768), ("eax.restart", 0.9985),
+        ("eax.restart", 1, 0.980515), 31060,
+    ),
+    "IPC2018": (
+        240, 15, ("Metis1", 0.2458), ("Delfi1", 0.4542), ("Delfi1", 0.7083),
+        ("Delfi1", 10, 0.389500), 196,
+    ),
+    "BNSL-2016": (
+        1179, 8, ("ilp-162", 0.6064), ("ilp-141", 0.7812), ("ilp-141", 0.8787),
+        ("ilp-141", 3, 0.769734), 1179,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_table_of_the_description_is_reproduced(name):
+    runs, arms, *bests, pair, solved = SCENARIOS[name]
+    scenario = load_aslib(FOLDER / f"{name}.parquet")
+    assert scenario.seconds.shape == (runs, arms)
+    for (solver, share), limit in zip(bests, (0.01, 0.1, 1.0), strict=True):
+        shares = scenario.solved(limit)
+        assert round(float(shares.max()), 4) == share
+        assert shares[scenario.solvers.index(solver)] == shares.max()
+    problem = scenario.problem()
+    arm, limit = problem.best_pair
+    assert (scenario.solvers[arm], round(1 / limit)) == pair[:2]
+    assert round(problem.best_gain, 6) == pair[2]
+    assert round(scenario.virtual_best * runs) == solved
+
+
+def test_the_second_best_pair_of_ipc2018_is_as_described():
+    problem = aslib(FOLDER / "IPC2018.parquet")
+    assert round(float(np.sort(problem.gains.ravel())[-2]), 6) == 0.388717
+
+
+def test_par10_is_a_choice_of_cost_and_penalty():
+    scenario = load_aslib(FOLDER / "IPC2018.parquet")
+    problem = scenario.problem(cost=Power(slope=1.0), penalty=Power(slope=10.0))
+    part = np.where(np.isfinite(scenario.seconds), scenario.seconds / scenario.cutoff, 10.0)
+    expected = np.isfinite(scenario.seconds).mean(axis=0) - part.mean(axis=0)
+    assert problem.gains[:, -1] == pytest.approx(expected, abs=1e-9)
+
+
+def test_solver_and_limit_are_learnt_together():
+    problem = aslib(FOLDER / "BNSL-2016.parquet")
+    policies = {"RCUCB": RCUCB(), "whole": FixedLimit(limit=1.0)}
+    curves = simulate(problem, policies, horizon=20_000, replications=8)
+    assert curves.mean("RCUCB", "best_arm_share")[-1] > 0.3
+    assert np.isfinite(curves.values("whole", "regret")).all()
+
+
+ARFF = """@RELATION ALGORITHM_RUNS_TOY
+
+@ATTRIBUTE instance_id STRING
+@ATTRIBUTE repetition NUMERIC
+@ATTRIBUTE algorithm STRING
+@ATTRIBUTE runtime NUMERIC
+@ATTRIBUTE runstatus {ok, timeout, memout, not_applicable, crash, other}
+
+@DATA
+'a, b.cnf',1,one,3.5,ok
+% a comment
+'a, b.cnf',1,two,10,timeout
+c.cnf,1,one,?,crash
+c.cnf,1,two,0.25,ok
+"""
+DESCRIPTION = "scenario_id: TOY\nperformance_measures: runtime\nalgorithm_cutoff_time: 10\n"
+
+
+def write(folder, runs=ARFF, description=DESCRIPTION):
+    (folder / "algorithm_runs.arff").write_text(runs)
+    (folder / "description.txt").write_text(description)
+    return folder
+
+
+def test_the_library_s_own_format(tmp_path):
+    scenario = load_aslib(write(tmp_path))
+    assert (scenario.name, scenario.solvers, scenario.cutoff) == ("TOY", ("one", "two"), 10)
+    assert scenario.seconds.tolist() == [[3.5, math.inf], [math.inf, 0.25]]
+    assert aslib(tmp_path, limits=[0.05, 1.0]).gains[1].tolist() == pytest.approx(
+        [0.5 - (0.025 + 0.05) / 2, 0.5 - (0.025 + 1) / 2]
+    )
+
+
+def test_both_formats_say_the_same(tmp_path):
+    table = pq.read_table(FOLDER / "IPC2018.parquet").to_pylist()
+    lines = [
+        f"'{row['instance']}',{row['repetition']},{row['algorithm']},{row['runtime']!r},"
+        f"{row['runstatus']}"
+        for row in table
+    ]
+    head = ARFF[: ARFF.index("@DATA")].replace("runtime", "time")
+    write(tmp_path, head + "@data\n" + "\n".join(lines), "algorithm_cutoff_time: 1800.0\n")
+    found, expected = load_aslib(tmp_path), load_aslib(FOLDER / "IPC2018.parquet")
+    assert found.solvers == expected.solvers
+    assert np.array_equal(found.seconds, expected.seconds)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("@DATA", "", "@DATA must follow the attributes"),
+        ("@ATTRIBUTE algorithm STRING\n", "", "the attribute algorithm must be given, got"),
+        ("@ATTRIBUTE runtime", "@ATTRIBUTE quality", "the attribute runtime must be given"),
+        ("c.cnf,1,two,0.25,ok", "c.cnf,1,tw", "line 14: the run must have 5 fields, got 3"),
+        ("c.cnf,1,two,0.25,ok\n", "", "two on c.cnf, 1, must be given"),
+        ("c.cnf,1,two", "c.cnf,1,one", "one on c.cnf, 1, must be given once"),
+        ("0.25,ok", "0.25,fine", "line 14: runstatus must be one of ok, .*got 'fine'"),
+        ("0.25,ok", "-1,ok", "line 14: runtime must be seconds, at least 0, got '-1'"),
+        ("0.25,ok", "?,ok", r"line 14: runtime must be seconds, at least 0, got '\?'"),
+        (ARFF[ARFF.index("'a, b") :], "", "at least one run must be given, got none"),
+    ],
+)
+def test_bad_runs_are_named(tmp_path, old, new, message):
+    assert old in ARFF
+    with pytest.raises(ValueError, match=rf"algorithm_runs.arff.*{message}"):
+        load_aslib(write(tmp_path, ARFF.replace(old, new)))
+
+
+@pytest.mark.parametrize("value", ["", "algorithm_cutoff_time: ?", "algorithm_cutoff_time: 0"])
+def test_bad_descriptions_are_named(tmp_path, value):
+    with pytest.raises(ValueError, match=r"description.txt: algorithm_cutoff_time must be a numb"):
+        load_aslib(write(tmp_path, description=f"scenario_id: X\n{value}\n"))
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"description.txt: there is no such file"):
+        load_aslib(tmp_path)
+    (tmp_path / "description.txt").write_text(DESCRIPTION)
+    with pytest.raises(FileNotFoundError, match=r"algorithm_runs.arff: there is no such file"):
+        load_aslib(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"x.parquet: there is no such file"):
+        load_aslib(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"runtime": None}, "the column runtime must be given"),
+        ({"cutoff": [10.0, 11.0]}, "cutoff must be the same in all rows"),
+        ({"runstatus": ["ok", "bad"]}, "runstatus must be one of"),
+    ],
+)
+def test_bad_tables_are_named(tmp_path, change, message):
+    columns = {
+        "instance": ["a", "a"], "repetition": [1, 1], "algorithm": ["x", "y"],
+        "runtime": [1.0, 2.0], "runstatus": ["ok", "ok"], "cutoff": [10.0, 10.0],
+    } | change  # fmt: skip
+    table = pa.table({name: values for name, values in columns.items() if values is not None})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match=rf"x.parquet: {message}"):
+        load_aslib(tmp_path / "x.parquet")
+
+
+def test_limits_beyond_the_cut_off_are_refused():
+    scenario = Scenario("x", ("a",), np.array([[1.0]]), 10.0)
+    with pytest.raises(ValueError, match="limits must be at most 1, the cut-off, got 2"):
+        scenario.problem([0.5, 2.0])
