@@ -54,8 +54,8 @@ docs: venv ## build the documentation into docs/_build/html
 # Keeps the versions already locked where it can; LOCKFLAGS=--upgrade takes the newest.
 lock: ## lock the requirements anew (needs uv)
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv on the PATH, or UV=/path/to/uv" >&2; exit 1; }
-	@$(COMPILE) $(LOCKFLAGS) --extra pandas -o requirements/runtime.txt pyproject.toml
-	@$(COMPILE) $(LOCKFLAGS) --extra pandas -c requirements/runtime.txt -o requirements/dev.txt \
+	@$(COMPILE) $(LOCKFLAGS) --extra forests --extra pandas -o requirements/runtime.txt pyproject.toml
+	@$(COMPILE) $(LOCKFLAGS) --extra forests --extra pandas -c requirements/runtime.txt -o requirements/dev.txt \
 		pyproject.toml requirements/dev.in
 
 clean: ## remove caches and what was built; keeps .venv

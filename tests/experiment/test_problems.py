@@ -39,6 +39,12 @@ EXAMPLES = {
         ),
     },
     "resource": {
+        "forests": ("forests = 4", "ReductionThompson"),
+        "measured": (
+            'measured = "runs.csv"\nlimits = [1, 5]\n'
+            'cost = { law = "Power", slope = 0.1 }\npenalty = { law = "Power", slope = 0.2 }',
+            "RCUCB",
+        ),
         "aslib": ('aslib = "toy"\nlimits = [0.1, 1]', "RCUCB"),
         "arms": (
             'arms = [{ law = "BetaExponential", a = 5, b = 5, rate = 1 },\n'
@@ -75,6 +81,7 @@ a,1,one,3.5,ok
 a,1,two,10,timeout
 """
 FILES = {
+    "runs.csv": "arm,reward,consumption\na,0.5,3\na,,\nb,1,0.5\n",
     "toy/algorithm_runs.arff": RUNS,
     "toy/description.txt": "algorithm_cutoff_time: 10\n",
     "adverts.csv": "shown_at,converted_at,arm\n2024-05-01,2024-05-20,red\n2024-05-01,,blue\n",

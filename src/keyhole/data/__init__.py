@@ -11,17 +11,23 @@ from keyhole.data.conversions import (
 from keyhole.data.crowd_problem import crowd
 from keyhole.data.deliveries import deliveries, load_deliveries
 from keyhole.data.flights import flights, load_flights
+from keyhole.data.forests import Forests, forests, load_forests, measure_forests
 from keyhole.data.labels import Labels, load_labels, read_labels_csv
+from keyhole.data.measured import Measured, measured, read_measured_csv
 from keyhole.data.patrols import Events, load_patrols, patrols, read_patrols_csv
 from keyhole.data.reporting import reporting_delay
 from keyhole.data.times import Times, deadlines_kept
+from keyhole.data.worker import Worker
 
 __all__ = [
     "Conversions",
     "Events",
+    "Forests",
     "Labels",
+    "Measured",
     "Scenario",
     "Times",
+    "Worker",
     "aslib",
     "cdnow",
     "conversions",
@@ -29,15 +35,20 @@ __all__ = [
     "deadlines_kept",
     "deliveries",
     "flights",
+    "forests",
     "load_aslib",
     "load_cdnow",
     "load_deliveries",
     "load_flights",
+    "load_forests",
     "load_labels",
     "load_patrols",
+    "measure_forests",
+    "measured",
     "patrols",
     "read_conversions_csv",
     "read_labels_csv",
+    "read_measured_csv",
     "read_patrols_csv",
     "reporting_delay",
 ]

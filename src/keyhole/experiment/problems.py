@@ -11,16 +11,20 @@ from keyhole.core.world import Problem
 from keyhole.data import (
     Conversions,
     Events,
+    Measured,
     aslib,
     cdnow,
     conversions,
     crowd,
     deliveries,
     flights,
+    forests,
     load_labels,
+    measured,
     patrols,
     read_conversions_csv,
     read_labels_csv,
+    read_measured_csv,
     read_patrols_csv,
     reporting_delay,
 )
@@ -49,6 +53,10 @@ def _delay(value: Any, folder: Path) -> Any:
 
 def _path(value: Any, folder: Path) -> Path:
     return a_file("entry", value, folder)
+
+
+def _runs(value: Any, folder: Path) -> Measured:
+    return read_measured_csv(a_file("entry", value, folder))
 
 
 def _log(value: Any, folder: Path) -> Conversions:
@@ -111,6 +119,17 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
             read=list_of(
                 one_of(resource.BetaExponential, resource.TruncatedNormal, resource.Replay)
             ),
+            reads={"cost": _FUNCTION, "penalty": _FUNCTION},
+        ),
+        "forests": Source(
+            "random forests on house prices: how many limits",
+            forests,
+            reads={"cost": _FUNCTION, "penalty": _FUNCTION},
+        ),
+        "measured": Source(
+            "a CSV file of your own: arm,reward,consumption",
+            measured,
+            read=_runs,
             reads={"cost": _FUNCTION, "penalty": _FUNCTION},
         ),
         "aslib": Source(

@@ -4,6 +4,7 @@ The penalized expected gain of a limit is E[(R - c(C)) 1{C <= limit}] - penalty(
 An arm's `Profile` has the first expectation and P(C <= limit), for every limit.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from keyhole.core.memory import FloatArray
 from keyhole.resource.functions import Function
-from keyhole.resource.laws import Law
+from keyhole.resource.laws import Law, SmoothLaw
 from keyhole.resource.own_laws import Replay
 
 # Cells are halved until both rules below agree to this much in every cell.
@@ -23,7 +24,7 @@ _MOST_HALVINGS: Final = 30
 TABLE_PRECISION: Final = 1e-7
 
 
-class Profile:
+class Profile(ABC):
     """The expectations of one arm, up to the largest limit.
 
     `at(x)` gives those of consumptions of at most `x`, `before(x)` those below `x`: they differ
@@ -33,9 +34,9 @@ class Profile:
     knots: FloatArray
     """Where the expectations bend or jump, from 0 to the largest limit."""
 
+    @abstractmethod
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C <= x}] and P(C <= x)."""
-        raise NotImplementedError
 
     def before(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return E[(R - c(C)) 1{C < x}] and P(C < x)."""
@@ -47,7 +48,7 @@ class SmoothProfile(Profile):
 
     Parameters
     ----------
-    law : Law
+    law : SmoothLaw
         The law.
     cost : Function
         The cost of consumption.
@@ -55,7 +56,7 @@ class SmoothProfile(Profile):
         Rising from 0 to the largest limit; all points where the cost bends are among them.
     """
 
-    def __init__(self, law: Law, cost: Function, edges: FloatArray) -> None:
+    def __init__(self, law: SmoothLaw, cost: Function, edges: FloatArray) -> None:
         self._law, self._cost = law, cost
         marks = law.landmarks()
         # Halves of halves towards 0, where powers below 1 are steep.
@@ -139,7 +140,9 @@ def profile_of(law: Law, cost: Function, edges: FloatArray) -> Profile:
     """
     if isinstance(law, Replay):
         return ReplayProfile(law, cost, edges)
-    return SmoothProfile(law, cost, edges)
+    if isinstance(law, SmoothLaw):
+        return SmoothProfile(law, cost, edges)
+    raise TypeError(f"arms must be laws with a density, or measured runs, got {law!r}")
 
 
 def gain_at(profile: Profile, penalty: Function, limits: FloatArray) -> FloatArray:

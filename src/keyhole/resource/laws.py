@@ -4,6 +4,7 @@ The world draws from a law by its numbers (`keyhole.resource.environment`); what
 computed from its density (`keyhole.resource.gains`).
 """
 
+from abc import ABC, abstractmethod
 from typing import Final
 
 import numpy as np
@@ -24,7 +25,7 @@ _REACH: Final = 9.0
 
 
 class Law:
-    """A joint law of (reward, consumption) whose consumption has a density.
+    """A joint law of (reward, consumption).
 
     Attributes
     ----------
@@ -37,20 +38,24 @@ class Law:
     kind: int
     numbers: FloatArray
 
+
+class SmoothLaw(Law, ABC):
+    """A law whose consumption has a density."""
+
+    @abstractmethod
     def density(self, x: FloatArray) -> FloatArray:
         """Return the density of the consumption at `x`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mean_reward(self, x: FloatArray) -> FloatArray:
         """Return the mean reward given the consumption `x`."""
-        raise NotImplementedError
 
     def landmarks(self) -> FloatArray:
         """Return consumptions near which the density moves fastest."""
         return np.empty(0)
 
 
-class TruncatedNormal(Law):
+class TruncatedNormal(SmoothLaw):
     r"""A bivariate normal law, conditioned on a reward in [0, 1] and a consumption of at least 0.
 
     Parameters
@@ -145,7 +150,7 @@ class TruncatedNormal(Law):
         return f"TruncatedNormal(mean={self.mean.tolist()}, covariance={self.covariance.tolist()})"
 
 
-class BetaExponential(Law):
+class BetaExponential(SmoothLaw):
     """A beta-distributed reward and, independent of it, an exponential consumption.
 
     Parameters

@@ -10,13 +10,13 @@ from keyhole.core.link import Kernel, source_of
 from keyhole.core.memory import FloatArray
 from keyhole.core.streams import WORLD, stream
 from keyhole.core.validate import Range, number, vector
-from keyhole.resource.laws import REPLAY, SAMPLER, Law
+from keyhole.resource.laws import REPLAY, SAMPLER, Law, SmoothLaw
 
 _UNIT: Final = Range(ge=0, le=1)
 _TRIAL_DRAWS: Final = 1000
 
 
-class Sampler(Law):
+class Sampler(SmoothLaw):
     """A law of your own: a compiled sampler, and what is needed to compute with it.
 
     Parameters
