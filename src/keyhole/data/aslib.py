@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.core.memory import FloatArray
@@ -119,6 +118,44 @@ class Scenario:
             arms, limits, Power(slope=1.0) if cost is None else cost,
             Power(slope=1.0) if penalty is None else penalty,
         )  # fmt: skip
+
+    def yardsticks(
+        self,
+        limits: ArrayLike = LIMITS,
+        *,
+        cost: KnownFunction | None = None,
+        penalty: KnownFunction | None = None,
+    ) -> dict[str, float]:
+        """Return what a run is worth on average to those who know more than a learner.
+
+        Parameters
+        ----------
+        limits, cost, penalty
+            As for `problem`.
+
+        Returns
+        -------
+        dict of str to float
+            Gains of the ``best pair`` of solver and limit in hindsight; of the ``best solver`` run
+            up to the cut-off, or the largest limit; and of the ``virtual best``, which runs on each
+            instance the solver that is fastest there, and gives up at the smallest limit where none
+            is done.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is not allowed.
+        """
+        problem = self.problem(limits, cost=cost, penalty=penalty)
+        fastest = self.seconds.min(axis=1) / self.cutoff
+        done = fastest <= problem.limits[-1]
+        given_up = -float(problem.penalty(problem.limits[0]))
+        worth = 1.0 - np.asarray(problem.cost(np.where(done, fastest, 0.0)))
+        return {
+            "best pair": problem.best_gain,
+            "best solver": float(problem.gains[:, -1].max()),
+            "virtual best": float(np.where(done, worth, given_up).mean()),
+        }
 
 
 def aslib(
@@ -275,6 +312,8 @@ def _checked(where: str, seconds: str, status: str) -> tuple[float, str]:
 
 def _parquet(path: Path) -> tuple[Iterator[tuple[str, str, str, float, str]], float]:
     """Return the runs of a prepared table, and its cut-off."""
+    import pyarrow.parquet as pq
+
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     table = pq.read_table(path)

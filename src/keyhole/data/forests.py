@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from keyhole.core.memory import FloatArray
 from keyhole.core.validate import Range, integer, number
@@ -64,6 +63,7 @@ _houses: dict[str, FloatArray] = {}
 
 def _prepare() -> None:
     """Load houses and scikit-learn, before the time is taken."""
+    import pyarrow.parquet as pq
     from sklearn.ensemble import RandomForestRegressor
 
     path = resources.files("keyhole.data").joinpath("ames", "houses.parquet")
