@@ -129,5 +129,5 @@ def rows(size):
                     loop(problem, size.horizon, replication)
 
             slow = size.horizon * size.python_replications
-            yield from against(f"{name}: plain Python", ours, theirs, rounds, slow, size, None)
+            yield from against(f"{name}: plain Python", ours, theirs, rounds, slow, size, 100)
     yield from knapsacks(size)
