@@ -5,7 +5,6 @@ from keyhole import simulate
 from keyhole.data import (
     Conversions,
     cdnow,
-    conversions,
     load_cdnow,
     read_conversions_csv,
     reporting_delay,
@@ -83,7 +82,7 @@ def test_what_does_not_convert_is_known_when_its_time_is_over():
     truth = log.problem(within=5, feedback="named").truth()
     assert truth["rewards"].tolist() == [1, 0, 0]
     assert truth["delays"].tolist() == [2, 5, 5]
-    assert conversions(log).truth()["delays"].tolist() == [2, 9, 9]
+    assert log.problem().truth()["delays"].tolist() == [2, 9, 9]
     assert Conversions("x", ("a",), ([np.inf],)).problem().means.tolist() == [0]
 
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.data import Measured, measured, read_measured_csv
+from keyhole.data import Measured, read_measured_csv
 from keyhole.resource import Power
 
 RUNS = Measured(
@@ -22,7 +22,7 @@ def test_what_is_saved_is_read_again(tmp_path):
 
 
 def test_a_run_that_was_ended_exceeds_every_limit():
-    problem = measured(RUNS, limits=[1.5, 40.0], cost=Power(slope=0.01), penalty=Power(slope=0.1))
+    problem = RUNS.problem([1.5, 40.0], cost=Power(slope=0.01), penalty=Power(slope=0.1))
     assert problem.gains[0].tolist() == pytest.approx([(0.49 - 0.15) / 2, 0.6 - 0.015])
     assert problem.gains[1].tolist() == pytest.approx([-0.15, (0.6 - 4.0) / 2])
 
@@ -44,6 +44,19 @@ def test_bad_files_are_named_with_the_line(tmp_path, text, message):
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
         read_measured_csv(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("rewards", "used", "message"),
+    [
+        ((), ([1.0],), "rewards must have one list for each arm, 1; got 0"),
+        (([1.0],), (), "consumptions must have one list for each arm, 1; got 0"),
+        (([1.0],), ([1.0, 2.0],), r"consumptions\[0\] must have 1 entries, got 2"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(rewards, used, message):
+    with pytest.raises(ValueError, match=message):
+        Measured("x", ("a",), rewards, used)
 
 
 def test_all_runs_of_an_arm_may_have_been_ended(tmp_path):

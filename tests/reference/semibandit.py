@@ -186,7 +186,8 @@ class CSBDT(CTS):
     def judge(self, arm, loss):
         if loss:
             self.low[arm] = self.estimates[arm]
-            if self.high[arm] == self.resource and self.resource - self.low[arm] <= self.gamma:
+            untried = self.resource < 1 and self.high[arm] == self.resource
+            if untried and self.resource - self.low[arm] <= self.gamma:
                 self.good[arm], self.estimates[arm] = True, 1.0
                 return
         else:

@@ -63,7 +63,10 @@ def test_allocations_never_exceed_the_resource(policy, problem, seed):
     )
     for t in range(1, 101):
         asked = learner.ask()
-        assert sum(asked.tolist()) <= problem.resource * (1 + 2**-52)
+        total = 0.0
+        for amount in asked:
+            total += amount
+        assert total <= problem.resource
         assert ((asked >= 0) & (asked <= 1)).all()
         learner.tell(shown(problem, asked, losses_of(problem, seed, 0, t)))
 
@@ -133,14 +136,13 @@ def test_a_loss_at_less_than_is_tried_moves_no_bound():
     for _ in range(3):
         asked = learner.ask()
         learner.tell([int(amount > 0) for amount in asked])
-    held = [arm for arm in range(2) if learner.state["funded"][arm]]
     low = learner.state["low"].copy()
     asked = learner.ask()
+    assert (asked == 0).sum() == 1  # the other arm has to wait
     learner.tell([1, 1])
     for arm in range(2):
         moved = learner.state["low"][arm] != low[arm]
         assert moved == (asked[arm] > 0)
-    assert held
 
 
 def test_rounding_finds_round_thresholds_exactly():

@@ -4,7 +4,6 @@ from keyhole.data.aslib import Scenario, aslib, load_aslib
 from keyhole.data.conversions import (
     Conversions,
     cdnow,
-    conversions,
     load_cdnow,
     read_conversions_csv,
 )
@@ -13,7 +12,7 @@ from keyhole.data.deliveries import deliveries, load_deliveries
 from keyhole.data.flights import flights, load_flights
 from keyhole.data.forests import Forests, forests, load_forests, measure_forests
 from keyhole.data.labels import Labels, load_labels, read_labels_csv
-from keyhole.data.measured import Measured, measured, read_measured_csv
+from keyhole.data.measured import Measured, read_measured_csv
 from keyhole.data.patrols import Events, load_patrols, patrols, read_patrols_csv
 from keyhole.data.reporting import reporting_delay
 from keyhole.data.times import Times, deadlines_kept
@@ -30,7 +29,6 @@ __all__ = [
     "Worker",
     "aslib",
     "cdnow",
-    "conversions",
     "crowd",
     "deadlines_kept",
     "deliveries",
@@ -44,7 +42,6 @@ __all__ = [
     "load_labels",
     "load_patrols",
     "measure_forests",
-    "measured",
     "patrols",
     "read_conversions_csv",
     "read_labels_csv",

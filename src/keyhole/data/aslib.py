@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.core.memory import FloatArray
-from keyhole.resource import Power, Problem, Replay
+from keyhole.data.measured import Measured
+from keyhole.resource import Power, Problem
 from keyhole.resource.functions import KnownFunction
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Limits as parts of the cut-off, unless told otherwise."""
 _RUNS: Final = "algorithm_runs.arff"
 _DESCRIPTION: Final = "description.txt"
-_NEVER: Final = 2.0  # what a run that was not done consumes, in cut-offs: more than any limit
 _TIMES: Final = ("runtime", "time")
 _STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
 
@@ -109,15 +109,15 @@ class Scenario:
         TypeError, ValueError
             If a value is not allowed.
         """
-        used = np.where(np.isfinite(self.seconds), self.seconds / self.cutoff, _NEVER)
-        done = np.isfinite(self.seconds).astype(np.float64)
-        arms = [Replay(done[:, k], used[:, k]) for k in range(len(self.solvers))]
         if np.max(limits) > 1:
             raise ValueError(f"limits must be at most 1, the cut-off, got {np.max(limits):g}")
-        return Problem(
-            arms, limits, Power(slope=1.0) if cost is None else cost,
-            Power(slope=1.0) if penalty is None else penalty,
-        )  # fmt: skip
+        done, used = np.isfinite(self.seconds).astype(np.float64), self.seconds / self.cutoff
+        runs = Measured(self.name, self.solvers, tuple(done.T), tuple(used.T))
+        return runs.problem(
+            limits,
+            cost=Power(slope=1.0) if cost is None else cost,
+            penalty=Power(slope=1.0) if penalty is None else penalty,
+        )
 
     def yardsticks(
         self,

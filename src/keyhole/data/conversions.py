@@ -252,38 +252,6 @@ def read_conversions_csv(path: str | PathLike[str], *, unit: float | str = "day"
     return Conversions(Path(path).stem, tuple(found), delays, source=str(path))
 
 
-def conversions(
-    log: Conversions, *, within: int | None = None, feedback: str = "anonymous"
-) -> Problem:
-    """Make a problem of a log: see `Conversions.problem`.
-
-    Parameters
-    ----------
-    log : Conversions
-        Such as `read_conversions_csv` returns.
-    within : int, optional
-        Rounds after which a conversion does not count; by default the longest delay there is.
-    feedback : {"anonymous", "named"}, default "anonymous"
-        Whether only the number of conversions is seen, or also whose they are.
-
-    Returns
-    -------
-    keyhole.delayed.Problem
-        The problem.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    Examples
-    --------
-    >>> conversions(Conversions("adverts", ("red",), ([0, 3, np.inf, 5],))).means
-    array([0.75])
-    """
-    return log.problem(within, feedback=feedback)
-
-
 def _length(unit: float | str) -> float:
     """Return the length of a round, in seconds for dates."""
     if isinstance(unit, str):

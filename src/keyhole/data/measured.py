@@ -44,6 +44,19 @@ class Measured:
     rewards: tuple[FloatArray, ...]
     consumptions: tuple[FloatArray, ...]
 
+    def __post_init__(self) -> None:
+        """Check that there is a list of each kind for every arm, and an entry of each a run."""
+        for name, lists in (("rewards", self.rewards), ("consumptions", self.consumptions)):
+            if len(lists) != len(self.arms):
+                raise ValueError(
+                    f"{name} must have one list for each arm, {len(self.arms)}; got {len(lists)}"
+                )
+        for arm, (earned, used) in enumerate(zip(self.rewards, self.consumptions, strict=True)):
+            if len(earned) != len(used):
+                raise ValueError(
+                    f"consumptions[{arm}] must have {len(earned)} entries, got {len(used)}"
+                )
+
     def __repr__(self) -> str:
         """Return the name, and how many runs each arm has."""
         sizes = (
@@ -168,33 +181,6 @@ def read_measured_csv(path: str | PathLike[str]) -> Measured:
         tuple(values[:, 0] for values in runs),
         tuple(values[:, 1] for values in runs),
     )
-
-
-def measured(
-    runs: Measured, *, limits: ArrayLike, cost: KnownFunction, penalty: KnownFunction
-) -> Problem:
-    """Make a problem of measured runs: see `Measured.problem`.
-
-    Parameters
-    ----------
-    runs : Measured
-        Such as `read_measured_csv` returns.
-    limits : sequence of float
-        Rising, above 0, in the unit of the consumptions.
-    cost, penalty : Function or callable
-        What consumption costs, and what exceeding a limit costs; see `keyhole.resource.Problem`.
-
-    Returns
-    -------
-    keyhole.resource.Problem
-        The problem.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-    """
-    return runs.problem(limits, cost=cost, penalty=penalty)
 
 
 def _number(name: str, text: str) -> float:

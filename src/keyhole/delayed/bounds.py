@@ -1,8 +1,9 @@
 """How regret grows by Pike-Burke et al. (2018), and what can be said with constants.
 
-The theorems bound the regret up to constants that the paper does not give: those functions whose
-names end in ``_order`` return the sum inside the O(...), with factors of 1, and are good for
-comparing problems and horizons, not for comparing with a regret. `pulls_bound` and `stretch_bound`
+The theorems bound the regret up to constants. Their formulas could not be read in the text at hand,
+and stand here as they are recalled: those functions whose names end in ``_order`` return the sum
+inside the O(...), with factors of 1, and are good for comparing problems and horizons, not for
+comparing with a regret. `pulls_bound` and `stretch_bound`
 have their constants, those of the phase lengths. All logarithms are natural. The lower bound is
 that of the classical bandit: see `keyhole.stochastic.bounds`.
 """
@@ -49,7 +50,7 @@ def odaaf_order(means: ArrayLike, horizon: int, expected_delay: float) -> float:
 
     References
     ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4.1, Theorem 2.
+    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4.1, equation (5).
 
     Examples
     --------
@@ -193,8 +194,8 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
 
     An arm with the gap :math:`\Delta_j` is given up by the end of phase
     :math:`m_j = \min\{ m : 2^{-m} < \Delta_j / 2 \}`, after :math:`n_{m_j}` pulls; the phase
-    lengths have their constants. In phase m an estimate fails with a chance of at most 3 in
-    :math:`T 4^{-m}` for ODAAF, and 12 in it for ODAAF-B.
+    lengths have their constants. An estimate fails if it is off by more than half the tolerance;
+    the lemmas bound the chance of that by a constant over :math:`T 4^{-m}` in phase m.
 
     Parameters
     ----------
@@ -217,7 +218,8 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
 
     References
     ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), sections 3 and 4, Lemmas 1 and 2.
+    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4, Lemmas 4.1 and 4.2, and
+    the sketch of proof of Theorem 4.1; phase lengths from appendices B to E.
 
     Examples
     --------
@@ -257,7 +259,8 @@ def stretch_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
 
     References
     ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), sections 3 and 4, Lemmas 1 and 2.
+    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4, Lemmas 4.1 and 4.2, and
+    the sketch of proof of Theorem 4.1; phase lengths from appendices B to E.
 
     Examples
     --------

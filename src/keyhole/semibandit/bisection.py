@@ -15,7 +15,7 @@ from keyhole.semibandit.funding import (
     shuffle,
 )
 from keyhole.semibandit.knapsack_search import SLACK
-from keyhole.semibandit.setting import Policy
+from keyhole.semibandit.setting import Policy, whole_part
 
 _NEVER: Final = 1.0  # the estimate of an arm that even all of a resource below 1 is too little for
 
@@ -91,7 +91,9 @@ class BisectionPolicy(Policy):
             if s.settled[arm] == 0 and s.funded[arm] == 1:
                 learn(p, s, arm, losses[arm])
 
-    def recommend(p, s: State, estimates: FloatArray, searched: IntArray) -> None:
+    def recommend(  # type: ignore[override]
+        p, s: State, estimates: FloatArray, searched: IntArray
+    ) -> None:
         """Report the estimates; where there is none yet, the upper bounds."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
@@ -100,7 +102,7 @@ class BisectionPolicy(Policy):
 
 def first_trial(p: BisectionPolicy, arm: int) -> float:
     """Return what to try first: the resource in two sizes of parts, none as large as 1."""
-    halves = math.floor(p.resource)
+    halves = whole_part(p.resource)
     if arm < halves:
         return 0.5
     part = float((p.resource - 0.5 * halves) / (p.arms - halves))
@@ -137,7 +139,7 @@ def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -
     if loss > 0.0:
         s.low[arm] = s.amounts[arm]
         # No allocation exceeds a resource below 1: an arm that it may not be enough for at all.
-        if s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
+        if p.resource < 1.0 and s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
             settle(s, arm, _NEVER)
             return
     else:

@@ -17,6 +17,7 @@ from keyhole.core.validate import Range, integer, number
 from keyhole.semibandit.equivalence import candidate_thresholds, funded_arms
 from keyhole.semibandit.knapsack_search import SLACK
 from keyhole.semibandit.problem import Problem
+from keyhole.semibandit.setting import whole_part
 
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
 _MOST_ARMS: Final = 16  # all sets of arms are gone through
@@ -267,7 +268,7 @@ def csbdt_bound(
     terms = 8.0 * left_alone[worse].sum(axis=1) * math.log(rounds) / margins
     sums = sum(terms[left_alone[worse][:, arm]].max(initial=0.0) for arm in range(problem.arms))
     search = csbdt_search_bound(
-        problem.arms, problem.resource, 1.0 / rounds, epsilon, min(problem.gamma, 1 - SLACK)
+        problem.arms, problem.resource, 1.0 / rounds, epsilon, problem.gamma
     )
     spread = 0.0
     if fewest:
@@ -297,7 +298,7 @@ def _allocations(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
 
 
 def _plays(resource: float) -> float:
-    return max(1.0, math.floor(number("resource", resource, Range(gt=0))))
+    return max(1.0, whole_part(number("resource", resource, Range(gt=0))))
 
 
 def _rate(epsilon: float) -> float:

@@ -28,7 +28,6 @@ class Losses(World):
     )
 
     arms = whole()
-    resource = real()
     means = per("arms")
     """Mean losses."""
     thresholds = per("arms")

@@ -1,14 +1,12 @@
 """Thresholds that lead to the same allocations as the true ones: what a search may settle for."""
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.core.memory import FloatArray
 from keyhole.core.validate import Range, integer, number, vector
 from keyhole.semibandit.knapsack import solve_knapsack
-from keyhole.semibandit.knapsack_search import SLACK
+from keyhole.semibandit.setting import whole_part
 
 _UNIT = Range(ge=0, le=1)
 _THRESHOLD = Range(gt=0, le=1)
@@ -53,7 +51,7 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
     array([0.4       , 0.5       , 0.66666667, 1.        ])
     """
     most, available = integer("arms", arms, Range(ge=1)), number("resource", resource, _RESOURCE)
-    fewest = min(most, max(1, math.floor(available + SLACK)))
+    fewest = min(most, max(1, whole_part(available)))
     return np.minimum(1.0, available / np.arange(most, fewest - 1, -1))
 
 
@@ -123,7 +121,7 @@ def funded_arms(threshold: float, arms: int, resource: float) -> int:
     """
     least = number("threshold", threshold, _THRESHOLD)
     available = number("resource", resource, _RESOURCE)
-    count = math.floor(available / least + 1e-9)
+    count = whole_part(available / least)
     if count == 0:
         raise ValueError(f"threshold must be at most the resource, {available:g}; got {least:g}")
     return min(count, integer("arms", arms, Range(ge=1)))

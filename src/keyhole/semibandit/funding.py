@@ -81,12 +81,6 @@ def count_losses(p: Policy, s: Funding, losses: FloatArray) -> None:
             s.clears[arm] += 1.0 - losses[arm]
 
 
-def report(estimates: FloatArray, amounts: FloatArray, arms: int) -> None:
-    """Report what the arms take."""
-    for arm in range(arms):
-        estimates[arm] = amounts[arm]
-
-
 def shuffle(order: IntArray, count: int, rng: Stream) -> None:
     """Put the first entries into a random order, each equally likely."""
     for k in range(count - 1, 0, -1):

@@ -18,7 +18,7 @@ from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
 _UNIT: Final = Range(ge=0, le=1)
 _THRESHOLD: Final = Range(gt=0, le=1)
 _RESOURCE: Final = Range(gt=0, le=2**24)
-ORDERS: Final = ("drawn", "recorded")
+_ORDERS: Final = ("drawn", "recorded")
 
 
 class Problem:
@@ -44,6 +44,13 @@ class Problem:
     resource : float
         Q: how much there is to allocate in a round, above 0.
 
+    Attributes
+    ----------
+    optimal : ndarray of bool, shape (arms,)
+        Which arms the best allocation gives enough.
+    least_loss : float
+        The expected loss of a round under the best allocation.
+
     Raises
     ------
     TypeError, ValueError
@@ -67,7 +74,9 @@ class Problem:
         self.rounds: int | None = None
         self._world: type[World] = Losses
         self._days: dict[str, Any] = {}
-        self._solve()
+        self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
+        left = np.where(self.optimal, 0.0, self.mean_losses)
+        self.least_loss = float(sum_up(left, self.arms))
 
     @classmethod
     def replay(
@@ -114,19 +123,13 @@ class Problem:
         )
         problem = cls(days.mean(axis=0), thresholds, resource)
         problem._days = {"length": len(days), "recorded": days}
-        if choice("order", order, ORDERS) == "recorded":
+        if choice("order", order, _ORDERS) == "recorded":
             problem.rounds = len(days)
             problem._days["best"] = problem.optimal
             problem._world = DaysInOrder
         else:
             problem._world = Days
         return problem
-
-    def _solve(self) -> None:
-        self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
-        """Which arms the best allocation gives enough, shape (arms,)."""
-        self.least_loss = float(sum_up(np.where(self.optimal, 0.0, self.mean_losses), self.arms))
-        """The expected loss of a round under the best allocation."""
 
     def __repr__(self) -> str:
         """Return mean losses, thresholds and resource, shortened."""
@@ -168,8 +171,9 @@ class Problem:
 
     @property
     def residual(self) -> float:
-        """What the best allocation leaves over, r."""
-        return max(0.0, self.resource - float(self.thresholds[self.optimal].sum()))
+        """What the best allocation leaves over, r; 0 where it is no more than rounding."""
+        left = self.resource - float(self.thresholds[self.optimal].sum())
+        return left if left > ENOUGH else 0.0
 
     @property
     def gamma(self) -> float:
@@ -222,7 +226,6 @@ class Problem:
         """Return what the world reads; no policy sees it."""
         return {
             "arms": self.arms,
-            "resource": self.resource,
             "means": self.mean_losses,
             "thresholds": self.thresholds,
             "least": self.least_loss,

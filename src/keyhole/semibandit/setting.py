@@ -1,11 +1,12 @@
 """The vocabulary of censored semi-bandits, and what the policies of this room have in common."""
 
-from typing import ClassVar, Final
+import math
+from typing import ClassVar, Final, Protocol
 
 from numpy.typing import ArrayLike
 
 from keyhole.core.learner import learner_for
-from keyhole.core.memory import Field, FloatArray
+from keyhole.core.memory import Field, FloatArray, IntArray
 from keyhole.core.policy import Policy as CorePolicy
 from keyhole.core.policy import known
 from keyhole.core.setting import Fact, Setting
@@ -54,18 +55,31 @@ allocation never exceeds the resource.
 """
 
 
+class _Giving(Protocol):
+    amounts: FloatArray
+
+
 class Policy(CorePolicy):
     """Base of the policies of this room.
 
     Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name
     ``allocation`` and ``losses``. `recommend` fills ``estimates``, the thresholds as far as they
     are known, and ``searched[0]``, for how many rounds they have been searched for.
+
+    A policy that does not search, and whose state keeps `amounts`, what each arm is given when it
+    is given anything, need not write `recommend`: it reports these.
     """
 
     setting = SETTING
     learner_class = Learner
     arms: ClassVar[int] = known()
     resource: ClassVar[float] = known()
+
+    def recommend(p, s: _Giving, estimates: FloatArray, searched: IntArray) -> None:
+        """Report what the arms are given, and no search."""
+        for arm in range(p.arms):
+            estimates[arm] = s.amounts[arm]
+        searched[0] = 0
 
     def learner(
         self,
@@ -111,6 +125,11 @@ class Policy(CorePolicy):
         facts = {"arms": arms, "resource": resource, "thresholds": thresholds}
         learner: Learner = learner_for(self, facts, seed=seed)
         return learner
+
+
+def whole_part(resource: float) -> int:
+    """Return how many whole units there are; a sum just below a whole number counts as it."""
+    return math.floor(resource + ENOUGH)
 
 
 def keep_within(allocation: FloatArray, arms: int, resource: float) -> None:

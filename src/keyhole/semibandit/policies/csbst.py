@@ -12,8 +12,7 @@ from keyhole.semibandit.funding import (
     hand_out,
     shuffle,
 )
-from keyhole.semibandit.knapsack_search import SLACK
-from keyhole.semibandit.setting import Policy
+from keyhole.semibandit.setting import Policy, whole_part
 
 
 class CSBST(Policy):
@@ -58,7 +57,8 @@ class CSBST(Policy):
     Departures from the paper: none. Readings: W is rounded up; candidates are in rising order and
     counted from 1; of the arms only those under test count; when the search ends the threshold is
     the upper end of what is left, not the candidate tried last; the second phase begins with
-    uniform priors; Q/M is rounded down after adding 1e-10, since 7/0.7, say, may come out below 10.
+    uniform priors; where Q is no whole number the last candidate is 1 all the same, tried on
+    :math:`\lfloor Q \rfloor` arms.
     The programs behind the paper's figures take :math:`W = \lceil \ln(K/\delta) / (Q \ln(1/(1 -
     \epsilon))) \rceil`, to be given as `loss_free_rounds`, and random subsets. With a resource for
     all arms or a single arm there is nothing to search for.
@@ -133,7 +133,9 @@ class CSBST(Policy):
         s.clear_rounds[0] = 0
         try_candidate(p, s, rng)
 
-    def recommend(p, s: State, estimates: FloatArray, searched: IntArray) -> None:
+    def recommend(  # type: ignore[override]
+        p, s: State, estimates: FloatArray, searched: IntArray
+    ) -> None:
         """Report the lowest candidate known to be enough."""
         for arm in range(p.arms):
             estimates[arm] = candidate(p, s.high[0])
@@ -142,7 +144,7 @@ class CSBST(Policy):
 
 def candidates(p: Policy) -> int:
     """Return how many candidates there are."""
-    return int(p.arms - min(p.arms, max(1, math.floor(p.resource + SLACK))) + 1)
+    return int(p.arms - min(p.arms, max(1, whole_part(p.resource))) + 1)
 
 
 def candidate(p: Policy, index: int) -> float:
@@ -152,7 +154,7 @@ def candidate(p: Policy, index: int) -> float:
 
 def rounds_needed(delta: float, epsilon: float, resource: float, count: int) -> int:
     """Return W."""
-    most = max(1.0, math.floor(resource))
+    most = max(1, whole_part(resource))
     exact = math.log(math.log2(count) / delta) / (-most * math.log1p(-epsilon))
     return max(1, math.ceil(exact))
 

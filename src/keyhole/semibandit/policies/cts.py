@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray
+from keyhole.core.memory import FloatArray
 from keyhole.core.policy import known, parameter
 from keyhole.core.streams import Stream
 from keyhole.semibandit.funding import (
@@ -12,7 +12,6 @@ from keyhole.semibandit.funding import (
     fund_best,
     hand_out,
     posterior_sample,
-    report,
 )
 from keyhole.semibandit.setting import Policy
 
@@ -87,8 +86,3 @@ class CTS(Policy):
     def update(p, s: State, losses: FloatArray) -> None:
         """Count the losses."""
         count_losses(p, s, losses)
-
-    def recommend(p, s: State, estimates: FloatArray, searched: IntArray) -> None:
-        """Report the thresholds."""
-        report(estimates, s.amounts, p.arms)
-        searched[0] = 0

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.core.memory import FloatArray, IntArray
+from keyhole.core.memory import FloatArray
 from keyhole.core.policy import parameter
 from keyhole.core.streams import Stream
 from keyhole.core.validate import Range, integer
-from keyhole.semibandit.funding import Funding, count_losses, fund_top, hand_out, report
+from keyhole.semibandit.funding import Funding, count_losses, fund_top, hand_out
 from keyhole.semibandit.setting import Policy
 
 
@@ -97,8 +97,3 @@ class MPTS(Policy):
     def update(p, s: State, losses: FloatArray) -> None:
         """Count the losses."""
         count_losses(p, s, losses)
-
-    def recommend(p, s: State, estimates: FloatArray, searched: IntArray) -> None:
-        """Report what a funded arm gets."""
-        report(estimates, s.amounts, p.arms)
-        searched[0] = 0
