@@ -1,6 +1,7 @@
 """One way to refuse bad input: name the field, say what is allowed, show what came."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -136,6 +137,29 @@ def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
     if len(values) == 0:
         raise ValueError(f"{name} must have at least one entry, got none")
     return np.array([number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
+
+
+def distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return words as a tuple of at least one, in which none stands twice.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one stands twice.
+
+    Examples
+    --------
+    >>> distinct("arms", ["a", "b", "a"])
+    Traceback (most recent call last):
+    ValueError: arms must differ, got 'a' twice
+    """
+    words = tuple(values)
+    if not words:
+        raise ValueError(f"{name} must have at least one entry, got none")
+    word, times = Counter(words).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{name} must differ, got {word!r} twice")
+    return words
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.core.memory import FloatArray
 from keyhole.data.measured import Measured
+from keyhole.data.rows import read_text
 from keyhole.resource import Power, Problem
 from keyhole.resource.functions import KnownFunction
 
@@ -249,7 +250,7 @@ def _scenario(
 def _described(path: Path) -> dict[str, str]:
     """Return the entries of a description that stand on one line."""
     pattern = re.compile(r"^([a-z_]+)\s*:\s*(.*?)\s*$")
-    matches = (pattern.match(line) for line in _lines(path))
+    matches = (pattern.match(line) for line in read_text(path).splitlines())
     return {one.group(1): one.group(2).strip("'\"") for one in matches if one}
 
 
@@ -267,7 +268,7 @@ def _number(path: Path, name: str, entries: Mapping[str, str]) -> float:
 
 def _arff(path: Path) -> Iterator[tuple[str, str, str, float, str]]:
     """Yield instance, repetition, solver, seconds and status of each run."""
-    lines = _lines(path)
+    lines = read_text(path).splitlines()
     words = [line.split(maxsplit=2) for line in lines]
     at = next((i for i, word in enumerate(words) if word and word[0].lower() == "@data"), None)
     if at is None:
@@ -330,12 +331,3 @@ def _parquet(path: Path) -> tuple[Iterator[tuple[str, str, str, float, str]], fl
         for i, r, a, t, s in zip(*columns, strict=True)
     )
     return rows, float(cutoffs[0])
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: the text must be UTF-8") from None

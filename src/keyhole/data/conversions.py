@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, choice, integer, number
+from keyhole.core.validate import Range, choice, distinct, integer, number
 from keyhole.data.rows import read_rows
 from keyhole.data.times import shipped
 from keyhole.delayed import Empirical, Problem
@@ -61,9 +61,7 @@ class Conversions:
 
     def __post_init__(self) -> None:
         """Check the values, and take copies of the arrays."""
-        object.__setattr__(self, "arms", tuple(self.arms))
-        if not self.arms or len(set(self.arms)) < len(self.arms):
-            raise ValueError(f"arms must be at least one, and differ, got {list(self.arms)}")
+        object.__setattr__(self, "arms", distinct("arms", self.arms))
         if len(self.delays) != len(self.arms):
             raise ValueError(
                 f"delays must have one list for each arm, {len(self.arms)}; got {len(self.delays)}"

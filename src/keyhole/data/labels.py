@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -13,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.core.validate import choice
+from keyhole.core.validate import choice, distinct
+from keyhole.data.rows import read_text
 
 NAMES: Final = (
     "bluebirds",
@@ -80,7 +80,7 @@ class Labels:
 
     def __post_init__(self) -> None:
         """Check the values, and take copies of the arrays."""
-        _check_items(self.items)
+        distinct("items", self.items)
         for name, dtype in (("ones", np.int64), ("counts", np.int64), ("gold", np.int8)):
             object.__setattr__(self, name, self._column(name, dtype))
         _check("counts", self.counts, self.counts >= 1, "be at least 1")
@@ -298,17 +298,7 @@ def _columns(header: list[str]) -> list[str]:
 
 def _text(path: str | PathLike[str]) -> str:
     """Return what the file says."""
-    try:
-        data = Path(path).read_bytes()
-        text = data.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError as error:
-        line = len((data[: error.start] + b".").splitlines())
-        byte = data[error.start]
-        raise ValueError(
-            f"{path}, line {line}: the text must be UTF-8, got byte {byte:#x}"
-        ) from None
+    text = read_text(path)
     if not text.strip():
         raise ValueError(f"{path}: the file must start with a header, got an empty file")
     return text
@@ -319,15 +309,6 @@ def _check(name: str, values: NDArray[Any], good: NDArray[np.bool_], allowed: st
     if not good.all():
         at = int(good.argmin())
         raise ValueError(f"{name}[{at}] must {allowed}, got {values[at]}")
-
-
-def _check_items(items: tuple[str, ...]) -> None:
-    """Refuse no items, and the same item twice."""
-    if not items:
-        raise ValueError("items must have at least one entry, got none")
-    if len(set(items)) < len(items):
-        twice, _ = Counter(items).most_common(1)[0]
-        raise ValueError(f"items must differ, got {twice!r} twice")
 
 
 def _number(count: int, noun: str) -> str:

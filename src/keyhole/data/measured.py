@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.core.memory import FloatArray
+from keyhole.core.validate import distinct
 from keyhole.data.rows import read_rows
 from keyhole.resource import Problem, Replay
 from keyhole.resource.functions import KnownFunction
@@ -46,6 +47,7 @@ class Measured:
 
     def __post_init__(self) -> None:
         """Check that there is a list of each kind for every arm, and an entry of each a run."""
+        object.__setattr__(self, "arms", distinct("arms", self.arms))
         for name, lists in (("rewards", self.rewards), ("consumptions", self.consumptions)):
             if len(lists) != len(self.arms):
                 raise ValueError(

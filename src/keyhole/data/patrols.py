@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.core.validate import choice
+from keyhole.core.validate import choice, distinct
 from keyhole.data.rows import read_rows
 from keyhole.data.times import shipped
 from keyhole.semibandit import Problem
@@ -59,6 +59,7 @@ class Events:
 
     def __post_init__(self) -> None:
         """Check the values, and take a copy of the array."""
+        object.__setattr__(self, "places", distinct("places", self.places))
         counts = np.array(self.counts)
         if counts.dtype.kind not in "iu":
             raise TypeError(f"counts must hold whole numbers, got {counts.dtype}")
@@ -67,8 +68,6 @@ class Events:
                 f"counts must have a row for each day and {len(self.places)} columns, "
                 f"got the shape {counts.shape}"
             )
-        if len(set(self.places)) < len(self.places):
-            raise ValueError(f"places must differ, got {', '.join(self.places)}")
         if (counts < 0).any():
             raise ValueError(f"counts must be at least 0, got {counts.min()}")
         counts = counts.astype(np.int64)

@@ -7,6 +7,39 @@ from os import PathLike
 from pathlib import Path
 
 
+def read_text(path: str | PathLike[str]) -> str:
+    """Return what a file says.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8.
+
+    Returns
+    -------
+    str
+        Its text.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is not UTF-8; the message names the line and the byte.
+    """
+    try:
+        data = Path(path).read_bytes()
+        return data.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: there is no such file") from None
+    except UnicodeDecodeError as error:
+        line = len((data[: error.start] + b".").splitlines())
+        byte = data[error.start]
+        raise ValueError(
+            f"{path}, line {line}: the text must be UTF-8, got byte {byte:#x}"
+        ) from None
+
+
 def read_rows(path: str | PathLike[str], columns: Sequence[str], add: Callable[..., None]) -> None:
     r"""Read a CSV file whose first row names the columns.
 
@@ -38,12 +71,7 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str], add: Callable[.
     cat 3
     dog 5
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: the text must be UTF-8") from None
+    text = read_text(path)
     rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
     found = 0
     try:

@@ -1,7 +1,6 @@
 """Recorded times, arm by arm: made into a threshold bandit by a list of deadlines."""
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.validate import ANY, vector
+from keyhole.core.validate import ANY, distinct, vector
 from keyhole.threshold import Problem
 
 
@@ -58,12 +57,7 @@ class Times:
 
     def __post_init__(self) -> None:
         """Check the values, and take copies of the arrays."""
-        object.__setattr__(self, "arms", tuple(self.arms))
-        if not self.arms:
-            raise ValueError("arms must have at least one entry, got none")
-        arm, times = Counter(self.arms).most_common(1)[0]
-        if times > 1:
-            raise ValueError(f"arms must differ, got {arm!r} twice")
+        object.__setattr__(self, "arms", distinct("arms", self.arms))
         if len(self.minutes) != len(self.arms):
             raise ValueError(
                 f"minutes must have one list for each arm, {len(self.arms)}; "
