@@ -37,5 +37,7 @@ def test_a_file_that_is_no_text_is_refused(file):
     with pytest.raises(FileNotFoundError, match=r"samples.csv: there is no such file"):
         read_samples_csv(file)
     file.write_bytes(b"arm,reward\n\xff,1\n")
-    with pytest.raises(ValueError, match=r"samples.csv, line 2: the text must be UTF-8, got byte 0xff"):
+    with pytest.raises(
+        ValueError, match=r"samples.csv, line 2: the text must be UTF-8, got byte 0xff"
+    ):
         read_samples_csv(file)
