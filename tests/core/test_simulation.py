@@ -57,7 +57,7 @@ def test_seeds_change_everything():
 def test_lanes_change_nothing(monkeypatch, tmp_path):
     expected = play()
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))  # other machine code, another cache
-    monkeypatch.setattr("keyhole.core.cache._compiled", {})
+    monkeypatch.setattr("keyhole.core.cache._alive", {})
     monkeypatch.setattr(engine, "LANES", 3)
     assert same(expected, play())
 

@@ -1,32 +1,44 @@
-"""Machine code kept between processes, addressed by what it was compiled from.
-
-All use of Numba's private interfaces for caching stands in this file.
-"""
+"""Machine code kept between processes, addressed by what it was compiled from."""
 
 import contextlib
 import hashlib
 import os
-import pickle
 import platform
 import re
+import stat
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+import warnings
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import numba
 import numpy as np
+from numba import njit
 from numba.core import config
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaError
 
-from keyhole.core.jit import KERNEL_OPTIONS, compiled, names_ending_in
+from keyhole.core.jit import USES_PARTS, options, parts
 from keyhole.core.link import Kernel
+from keyhole.core.validate import Range, integer
 
-_VARIABLE: Final = "KEYHOLE_CACHE_DIR"
+_FOLDER: Final = "KEYHOLE_CACHE_DIR"
+_SIZE: Final = "KEYHOLE_CACHE_MB"
+_DEFAULT_SIZE: Final = 500  # some 4,000 pairs of policy and world
+_ENDING: Final = ".code"
+_DIGEST: Final = 32
+
+# Functions that nobody holds any more are let go, but for the ones used last.
+_alive: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
+_recent: dict[str, Kernel] = {}
+_RECENT: Final = 32
+_lock = threading.RLock()
+
+_SAY_AFTER_SECONDS: Final = 1.0
 
 
 def cache_folder() -> Path:
@@ -43,15 +55,71 @@ def cache_folder() -> Path:
     >>> cache_folder().is_absolute()
     True
     """
-    if chosen := os.environ.get(_VARIABLE):
+    if chosen := os.environ.get(_FOLDER):
         return Path(chosen).absolute()
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Caches"
     else:
-        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        if not base.is_absolute():  # as the standard of these folders has it
+            base = Path.home() / ".cache"
     return base / "keyhole"
+
+
+def cache_limit() -> int:
+    """Return how many bytes the folder of compiled code may hold.
+
+    Returns
+    -------
+    int
+        `$KEYHOLE_CACHE_MB` megabytes, by default 500.
+
+    Raises
+    ------
+    ValueError
+        If the variable is no whole number from 1.
+    """
+    given = os.environ.get(_SIZE) or str(_DEFAULT_SIZE)
+    if not given.isascii() or not given.isdigit():
+        raise ValueError(f"{_SIZE} must be a whole number of megabytes, got {given!r}")
+    return integer(_SIZE, int(given), Range(ge=1)) * 10**6
+
+
+def cached_files() -> list[tuple[Path, os.stat_result]]:
+    """Return the files of compiled code, those used last at the end.
+
+    Returns
+    -------
+    list of (Path, stat_result)
+        None if the folder cannot be read.
+    """
+    found = []
+    with contextlib.suppress(OSError):
+        for path in cache_folder().glob(f"*{_ENDING}"):
+            with contextlib.suppress(OSError):  # another process may remove it
+                found.append((path, path.stat()))
+    return sorted(found, key=lambda item: (item[1].st_mtime_ns, item[0].name))
+
+
+def clear_cache() -> int:
+    """Remove all compiled code.
+
+    Returns
+    -------
+    int
+        How many files were removed.
+
+    Raises
+    ------
+    OSError
+        If one cannot be removed.
+    """
+    files = cached_files()
+    for path, _ in files:
+        path.unlink(missing_ok=True)
+    return len(files)
 
 
 @cache
@@ -74,77 +142,85 @@ def core_digest() -> str:
     return digest.hexdigest()
 
 
-class _ContentCache(_Cache):
-    """One file a compiled function, named by a digest of everything that went into it."""
-
-    def __init__(self, digest: str) -> None:
-        self._digest = digest
-        self._enabled = True
-
-    @property
-    def cache_path(self) -> str:
-        return str(cache_folder())
-
-    def enable(self) -> None:
-        self._enabled = True
-
-    def disable(self) -> None:
-        self._enabled = False
-
-    def flush(self) -> None:
-        """Do nothing: entries never go stale, since their name is their content."""
-
-    def _path(self, signature: object, codegen: Any) -> Path:
-        # Several Python versions and processors may share the folder.
-        words = (
-            core_digest(),
-            self._digest,
-            str(signature),
-            codegen.magic_tuple(),
-            numba.__version__,
-            np.__version__,
-            sys.implementation.cache_tag,
-            platform.machine(),
-            repr(config.OPT),  # type: ignore[attr-defined]
-        )
-        name = hashlib.sha256(repr(words).encode()).hexdigest()
-        return cache_folder() / f"{name}.bin"
-
-    # A cache may lose, but never fail: whatever goes wrong below (an unwritable folder, a file
-    # cut short, an interface of Numba that has moved), the function is compiled instead.
-
-    def load_overload(self, sig: object, target_context: Any) -> CompileResult | None:
-        with contextlib.suppress(Exception):
-            target_context.refresh()
-            data = self._path(sig, target_context.codegen()).read_bytes()
-            digest, payload = data[:32], data[32:]
-            if hashlib.sha256(payload).digest() == digest:
-                found: CompileResult = CompileResult._rebuild(  # type: ignore[no-untyped-call]
-                    target_context, *pickle.loads(payload)
-                )
-                return found
-        return None
-
-    def save_overload(self, sig: object, data: CompileResult) -> None:
-        with contextlib.suppress(Exception):
-            payload = pickle.dumps(data._reduce())  # type: ignore[no-untyped-call]
-            path = self._path(sig, data.codegen)
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(path, hashlib.sha256(payload).digest() + payload)
+def _path(digest: str) -> Path:
+    # Several Python versions and processors may share the folder.
+    words = (
+        core_digest(),
+        digest,
+        parts.processor(),
+        numba.__version__,
+        np.__version__,
+        sys.implementation.cache_tag,
+        platform.machine(),
+        repr((config.OPT, config.BOUNDSCHECK)),  # type: ignore[attr-defined]
+        sorted(options().items()),
+    )
+    return cache_folder() / f"{hashlib.sha256(repr(words).encode()).hexdigest()}{_ENDING}"
 
 
-def _write(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(name, path)
-    except OSError:
-        os.unlink(name)
-        raise
+def _trusted(found: os.stat_result) -> bool:
+    """Tell whether a file or folder is the user's own, and nobody else may write to it."""
+    if sys.platform == "win32":
+        return True
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-_compiled: dict[str, Kernel] = {}
+@cache
+def _usable(folder: Path) -> bool:
+    """Tell whether a folder may hold code that this process runs; warn if not."""
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _trusted(folder.stat()):
+            warnings.warn(
+                f"{folder} is not used for compiled code: it must belong to you, and nobody else "
+                f"may write to it; set {_FOLDER} to such a folder",
+                stacklevel=2,
+            )
+            return False
+    return True
+
+
+# A cache may lose, but never fail: whatever goes wrong below (an unwritable folder, a file cut
+# short), the function is compiled instead.
+
+
+def _load(path: Path) -> Kernel | None:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
+        with path.open("rb") as file:
+            if not _trusted(os.fstat(file.fileno())):
+                return None
+            data = file.read()
+        if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
+            return None
+        loaded: Kernel = parts.load(parts.MachineCode.from_bytes(data[_DIGEST:]))
+        with contextlib.suppress(OSError):
+            os.utime(path)  # what is used stays
+        return loaded
+    return None
+
+
+def _save(path: Path, payload: bytes) -> None:
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(payload).digest() + payload)
+            os.replace(name, path)
+        except OSError:
+            os.unlink(name)
+            raise
+        _shrink()
+
+
+def _shrink() -> None:
+    """Remove what was not used for longest, until the rest fits."""
+    files = cached_files()
+    over = sum(found.st_size for _, found in files) - cache_limit()
+    for path, found in files:
+        if over <= 0:
+            return
+        path.unlink(missing_ok=True)
+        over -= found.st_size
 
 
 def _reason(error: NumbaError) -> str:
@@ -162,38 +238,80 @@ def _reason(error: NumbaError) -> str:
     return text
 
 
-def compile_cached(owner: str, digest: str, build: Callable[[], Kernel], signature: Any) -> Kernel:
+@contextlib.contextmanager
+def _said(owner: str) -> Iterator[None]:
+    """Say on standard error what is being compiled, if that takes long."""
+    kept = "and kept for later runs" if USES_PARTS else "in every process"
+
+    def say() -> None:
+        print(f"keyhole: compiling {owner} (once, {kept})", file=sys.stderr)  # noqa: T201
+
+    timer = threading.Timer(_SAY_AFTER_SECONDS, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _compile(owner: str, path: Path | None, build: Callable[[], Any], signature: Any) -> Kernel:
+    chosen = options() | {"nogil": True}
+    try:
+        with _said(owner):
+            if not USES_PARTS:
+                dispatcher = njit(**chosen)(build())
+                dispatcher.compile(signature)
+                (result,) = dispatcher.overloads.values()
+                usual: Kernel = result.entry_point
+                return usual
+            machine = parts.compile_entry(build(), signature, chosen)
+    except NumbaError as error:
+        raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
+    if path is not None:
+        _save(path, machine.to_bytes())
+    loaded: Kernel = parts.load(machine)
+    return loaded
+
+
+def compile_cached(owner: str, digest: str, build: Callable[[], Any], signature: Any) -> Kernel:
     """Return the machine code filed under a digest, compiling it if nobody has yet.
 
     Parameters
     ----------
     owner : str
-        Whose code it is, for the error message.
+        Whose code it is, for messages.
     digest : str
         Stands for everything that goes into the function: equal digest, equal code.
     build : callable
-        Makes the function (not yet compiled); called only when this process has not used it.
+        Makes the function (not yet compiled); called only when the code is not on file.
     signature : numba signature
-        Its argument types.
+        Its argument types, and what it returns.
 
     Returns
     -------
     callable
-        The compiled function; it runs without the interpreter's lock.
+        The compiled function; it runs without the interpreter's lock, and does not check the
+        types of its arguments. The code is let go when nobody holds it any more (the ones used
+        last are held here).
 
     Raises
     ------
     TypeError
         If it cannot be compiled.
     """
-    if digest not in _compiled:
-        with names_ending_in(f"_{core_digest()[:8]}{digest[:24]}"):
-            dispatcher = compiled(build(), KERNEL_OPTIONS | {"nogil": True})
-        dispatcher._cache = _ContentCache(digest)
-        try:
-            dispatcher.compile(signature)
-        except NumbaError as error:
-            raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
-        dispatcher.disable_compile()
-        _compiled[digest] = dispatcher
-    return _compiled[digest]
+    name = f"{digest} {options()} {signature}"
+    with _lock:
+        function = _alive.get(name)
+        if function is None:
+            folder = cache_folder()
+            path = _path(name) if USES_PARTS and _usable(folder) else None
+            function = (_load(path) if path is not None else None) or _compile(
+                owner, path, build, signature
+            )
+            _alive[name] = function
+        _recent.pop(name, None)
+        _recent[name] = function
+        while len(_recent) > _RECENT:
+            del _recent[next(iter(_recent))]
+        return function

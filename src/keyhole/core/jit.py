@@ -1,45 +1,64 @@
 """How kernels are compiled, said once."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
+import numba
 from numba import njit
+
+try:
+    from keyhole.core import parts as parts
+except (ImportError, AttributeError):  # Numba's insides have moved
+    parts = None  # type: ignore[assignment]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # error_model="numpy": a division needs no check for zero, which halves the time of a round
 # (measured: 16.2 -> 8.9 ns, LSA, K = 10). _nrt=False: no reference counts, so nothing can be
 # allocated and no atomic operation is spent on views (59 -> 15 ns a round, LSA, K = 10).
-KERNEL_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "_nrt": False}
+_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "_nrt": False}
 
+_TESTED_BELOW: Final = (0, 69)  # Numba's insides may move with every release
+_PLAIN: Final = "KEYHOLE_PLAIN_NUMBA"
 
-# Machine code from several processes is loaded into one, and the linker takes functions of equal
-# name for equal. The names of all functions that go into a piece of code therefore end in its
-# digest, while it is built.
-_suffix: ContextVar[str] = ContextVar("suffix", default="")
+USES_PARTS: Final = (
+    parts is not None
+    and not os.environ.get(_PLAIN)
+    and tuple(map(int, numba.__version__.split(".")[:2])) < _TESTED_BELOW
+)
+"""Whether `keyhole.core.parts` compiles. Else Numba does, as usual: slower, the same results, and
+nothing is kept between processes. The environment variable KEYHOLE_PLAIN_NUMBA=1 asks for that."""
+
+_checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 
 @contextmanager
-def names_ending_in(suffix: str) -> Iterator[None]:
-    """Let the names of all functions compiled inside end in `suffix`.
+def bounds_checked(wanted: bool = True) -> Iterator[None]:
+    """Compile everything inside with a check of every index, which costs speed.
 
     Parameters
     ----------
-    suffix : str
-        Unique to the piece of code that is being built.
+    wanted : bool, default True
+        Whether to.
 
     Yields
     ------
     None
     """
-    token = _suffix.set(suffix)
+    token = _checked.set(wanted)
     try:
         yield
     finally:
-        _suffix.reset(token)
+        _checked.reset(token)
+
+
+def options() -> dict[str, Any]:
+    """Return the options of `numba.njit` that hold where this is called."""
+    return _OPTIONS | {"boundscheck": True} if _checked.get() else dict(_OPTIONS)
 
 
 def kernel(function: F) -> F:
@@ -63,10 +82,6 @@ def kernel(function: F) -> F:
     >>> half(3.0)
     1.5
     """
-    return cast(F, compiled(function, KERNEL_OPTIONS))
-
-
-def compiled(function: FunctionType | F, options: dict[str, Any]) -> Any:
-    """Return a function compiled with some options of `numba.njit`, under a name of its own."""
-    function.__qualname__ += _suffix.get()
-    return njit(**options)(function)
+    if USES_PARTS:
+        return cast(F, parts.Part(cast(FunctionType, function), options()))
+    return cast(F, njit(**options())(function))

@@ -17,7 +17,7 @@ from numba.core import types as numba_types
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
-from keyhole.core.jit import KERNEL_OPTIONS, compiled
+from keyhole.core.jit import kernel
 
 Kernel = Callable[..., Any]
 
@@ -160,7 +160,7 @@ class _Fingerprint:
                 self.value(f"{use}.{name}", getattr(module, name), code)
 
 
-def link(function: Kernel, **options: Any) -> Kernel:
+def link(function: Kernel) -> Kernel:
     """Return a compiled copy of a function that uses its helpers as they are now.
 
     Plain Python helpers are compiled on the way: a user need not decorate them. Compiled
@@ -170,8 +170,6 @@ def link(function: Kernel, **options: Any) -> Kernel:
     ----------
     function : callable
         A Python function or a compiled one.
-    **options
-        Further options of `numba.njit`.
 
     Returns
     -------
@@ -187,10 +185,10 @@ def link(function: Kernel, **options: Any) -> Kernel:
     >>> link(kernel)(1)
     4
     """
-    return _link(source_of(function), KERNEL_OPTIONS | options, {})
+    return _link(source_of(function), {})
 
 
-def _link(plain: FunctionType, options: dict[str, Any], done: dict[int, Kernel]) -> Kernel:
+def _link(plain: FunctionType, done: dict[int, Kernel]) -> Kernel:
     if id(plain) in done:
         return done[id(plain)]
     scope: dict[str, Any] = {"__builtins__": builtins, "__name__": plain.__module__ or ""}
@@ -198,19 +196,19 @@ def _link(plain: FunctionType, options: dict[str, Any], done: dict[int, Kernel])
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
-    linked: Kernel = compiled(copy, options)
+    linked: Kernel = kernel(copy)
     done[id(plain)] = linked
     for name in names_used(plain.__code__):
         if name in plain.__globals__:
-            scope[name] = _relinked(plain.__globals__[name], options, done)
+            scope[name] = _relinked(plain.__globals__[name], done)
     for new, old in zip(cells, plain.__closure__ or (), strict=True):
-        new.cell_contents = _relinked(old.cell_contents, options, done)
+        new.cell_contents = _relinked(old.cell_contents, done)
     return linked
 
 
-def _relinked(value: Any, options: dict[str, Any], done: dict[int, Kernel]) -> Any:
+def _relinked(value: Any, done: dict[int, Kernel]) -> Any:
     if isinstance(value, Dispatcher) and (value.py_func.__module__ or "").startswith("keyhole."):
         return value
     if isinstance(value, Dispatcher | FunctionType):
-        return _link(source_of(value), options, done)
+        return _link(source_of(value), done)
     return value

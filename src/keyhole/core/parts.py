@@ -1,0 +1,301 @@
+"""From functions to machine code: helpers as parts, all parts in one entry, optimised once.
+
+Numba makes of every function a library of its own: linked with all that it calls, optimised in
+full, emitted as machine code, wrapped twice, and kept for ever. Of some 45 functions in a pair of
+policy and world, Python calls one. Here helpers are typed and lowered only (*parts*), and linked
+flat into the one function that is called (*the entry*). The entry's machine code belongs to its
+caller: when the last reference goes, so does the code.
+
+What Keyhole needs of the insides of Numba's compiler stands in this file. Where they have moved,
+`jit` does without it: slower, nothing kept between processes, and the same results.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+# (Numba gives no types for its insides.)
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from dataclasses import asdict, dataclass
+from types import FunctionType
+from typing import Any, Final
+
+from llvmlite import binding
+from numba import _dynfunc, njit  # type: ignore[attr-defined]
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import register_pass
+from numba.core.environment import lookup_environment
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.typed_passes import NativeLowering
+
+
+class PartLibrary(JITCodeLibrary):
+    """Code that waits to be linked: neither optimised nor emitted."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def finalize(self) -> None:
+        """Make the code ready to be linked, under names that several may bring."""
+        self._raise_if_finalized()
+        self._finalized = True
+        self._finalize_dynamic_globals()
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == binding.Linkage.external:
+                function.linkage = "linkonce_odr"
+
+    def needed(self) -> list[Any]:
+        """Return all libraries that this one uses, each once."""
+        seen: dict[Any, None] = {}
+        ahead = list(self._linking_libraries)
+        while ahead:
+            library = ahead.pop()
+            if library not in seen:
+                seen[library] = None
+                if isinstance(library, PartLibrary):
+                    library._ensure_finalized()
+                    ahead.extend(library._linking_libraries)
+        return list(seen)
+
+    def whole(self) -> Any:
+        """Return a module of this code and all that it uses."""
+        module = self._final_module.clone()
+        for library in self.needed():
+            alone = isinstance(library, PartLibrary)
+            other = library._final_module if alone else library._get_module_for_linking()
+            module.link_in(other, preserve=True)
+        return module
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code with all it uses, for a library that does not know of parts."""
+        self._ensure_finalized()
+        if self._shared_module is None:
+            self._shared_module = self.whole()
+        return self._shared_module
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PartLowering(NativeLowering):
+    """Lower a function for use by others alone: no wrappers, no machine code of its own."""
+
+    _name = "keyhole_part_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower the function that the compiler is at."""
+        _lower(super(), state, wrapped=False)
+        # Stands for the function inside the compiler; its address is 0: it must not be called.
+        lowered = state.cr
+        module = lowered.fndesc.lookup_module()
+        token = _dynfunc.make_function(module, "part", "", 0, lowered.env, (state.library,))
+        state.targetctx.insert_user_function(token, lowered.fndesc, [state.library])
+        state.cr = lowered._replace(cfunc=token)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class EntryLowering(NativeLowering):
+    """Lower the function that Python calls, with the wrapper that takes Python's arguments."""
+
+    _name = "keyhole_entry_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower the function that the compiler is at."""
+        _lower(super(), state, wrapped=True)
+        return True
+
+
+def _lower(step: Any, state: Any, *, wrapped: bool) -> None:
+    state.flags.no_cpython_wrapper = not wrapped
+    state.flags.no_cfunc_wrapper = state.flags.no_compile = True
+    state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+    step.run_pass(state)
+
+
+class PartCompiler(CompilerBase):
+    """Numba's pipeline with another last step."""
+
+    lowering: type[NativeLowering] = PartLowering
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the one pipeline."""
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.passes = [
+            (self.lowering if step is NativeLowering else step, text)
+            for step, text in manager.passes
+        ]
+        manager.finalize()
+        return [manager]
+
+
+class EntryCompiler(PartCompiler):
+    """The same for the function that Python calls."""
+
+    lowering = EntryLowering
+
+
+class Part(CPUDispatcher):
+    """A function for use by others; called from Python, it is compiled by Numba as usual.
+
+    Parameters
+    ----------
+    function : function
+        Plain Python.
+    options : dict
+        Of `numba.njit`.
+    compiler : type, optional
+        The pipeline.
+    """
+
+    def __init__(
+        self,
+        function: FunctionType,
+        options: dict[str, Any],
+        compiler: type[PartCompiler] = PartCompiler,
+    ) -> None:
+        super().__init__(function, {}, {**options, "nopython": True}, compiler)
+        self._options = options
+        self._usual: Any = None
+
+    def add_overload(self, cres: Any) -> None:
+        """Make the compiled function known to callers that are compiled, not to Python."""
+        self.overloads[tuple(cres.signature.args)] = cres
+
+    def _compile_for_args(self, *args: Any, **kwargs: Any) -> Any:
+        if self._usual is None:
+            self._usual = njit(**self._options)(self.py_func)
+        return self._usual
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """What an entry is compiled to.
+
+    Parameters
+    ----------
+    wrapper : str
+        Name of the function that Python calls.
+    environments : list of str
+        Names of the variables that point to Numba's environments.
+    outside : list of str
+        Names of the functions and variables that must be found in the process.
+    code : bytes
+        An object file.
+    """
+
+    wrapper: str
+    environments: list[str]
+    outside: list[str]
+    code: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the code as it is kept in a file."""
+        names = {name: value for name, value in asdict(self).items() if name != "code"}
+        head = json.dumps(names).encode()
+        return len(head).to_bytes(_HEAD, "little") + head + self.code
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> MachineCode:
+        """Return the code that `to_bytes` wrote."""
+        end = _HEAD + int.from_bytes(data[:_HEAD], "little")
+        return cls(**json.loads(data[_HEAD:end]), code=data[end:])
+
+
+_HEAD: Final = 4
+
+
+def compile_entry(function: FunctionType, signature: Any, options: dict[str, Any]) -> MachineCode:
+    """Compile a function and all that it uses, for one signature.
+
+    Parameters
+    ----------
+    function : function
+        Plain Python that calls parts.
+    signature : numba signature
+        Its argument types, and what it returns.
+    options : dict
+        Of `numba.njit`.
+
+    Returns
+    -------
+    MachineCode
+        To be loaded with `load`.
+
+    Raises
+    ------
+    NumbaError
+        If it cannot be compiled.
+    """
+    dispatcher = Part(function, options, EntryCompiler)
+    dispatcher.compile(signature)
+    result: Any = next(iter(dispatcher.overloads.values()))
+    with global_compiler_lock:
+        result.library._ensure_finalized()
+        module = result.library.whole()
+        wrapper = result.fndesc.llvm_cpython_wrapper_name
+        module.get_function(wrapper).linkage = "external"  # all else may be inlined and dropped
+        generator = result.library.codegen
+        # Numba runs a cheaper pass before this one, to prune reference counts. There are none.
+        manager, builder = generator._module_pass_manager()
+        manager.run(module, builder)
+        module.verify()
+        code = generator._tm.emit_object(module)
+    known = [item.name for item in module.global_variables]
+    environments = {name: lookup_environment(name) for name in known}
+    found = [name for name, value in environments.items() if value is not None]
+    if any(environments[name].consts for name in found):
+        raise TypeError("a kernel cannot use objects of Python")  # they are not in the machine code
+    outside = [
+        item.name
+        for items in (module.functions, module.global_variables)
+        for item in items
+        if item.is_declaration and not item.name.startswith("llvm.")
+    ]
+    return MachineCode(wrapper, found, outside, code)
+
+
+def processor() -> str:
+    """Return what machine code depends on: the kind of processor, and what it can do."""
+    return repr(cpu_target.target_context.codegen().magic_tuple())
+
+
+def load(machine: MachineCode) -> Any:
+    """Return the function that some machine code holds.
+
+    Parameters
+    ----------
+    machine : MachineCode
+        Compiled for this processor, Python and Numba.
+
+    Returns
+    -------
+    callable
+        The function. Its arguments are not checked: for internal callers. The machine code is let
+        go with the last reference to it.
+
+    Raises
+    ------
+    ImportError
+        If something that the code needs is not in this process.
+    """
+    # Brings what compiled code calls into the process.
+    _ = cpu_target.target_context
+    missing = [name for name in machine.outside if binding.address_of_symbol(name) is None]
+    if missing:  # the linker would end the process
+        raise ImportError(f"compiled code needs {', '.join(missing)}")
+    target = binding.Target.from_triple(binding.get_process_triple())
+    engine = binding.create_mcjit_compiler(
+        binding.parse_assembly(""), target.create_target_machine(jit=True)
+    )
+    engine.add_object_file(binding.ObjectFileRef.from_data(machine.code))
+    engine.finalize_object()
+    environment = _dynfunc.Environment(globals())
+    for name in machine.environments:
+        variable = ctypes.c_void_p.from_address(engine.get_global_value_address(name))
+        variable.value = id(environment)
+    address = engine.get_function_address(machine.wrapper)
+    held = (engine, environment)
+    return _dynfunc.make_function(sys.modules[__name__], "entry", "", address, environment, held)
