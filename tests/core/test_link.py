@@ -78,3 +78,36 @@ def test_a_linked_kernel_uses_its_helpers_as_they_are_now():
 def test_plain_helpers_need_no_decorator():
     f = function("def g(x): return h(x) + 1\ndef h(x): return 2 * x\ndef f(x): return g(x)")
     assert link(f)(3) == 7
+
+
+def test_attributes_are_not_taken_for_globals_of_the_same_name():
+    source = "def f(p, s): return s.arms + p.threshold"
+    alone = fingerprint(function(source))
+    assert fingerprint(function(source, arms=["red", "blue"], threshold=[0.1, 0.5])) == alone
+    assert fingerprint(function(source, arms=3, threshold=0.5)) == alone
+
+
+def test_only_what_is_used_of_a_module_counts():
+    module = types.ModuleType("mine")
+    module.scale, module.threshold = 2.0, [0.1, 0.5]
+    f = function("def f(p): return mine.scale * p.threshold", mine=module)
+    first = fingerprint(f)
+    module.threshold = "anything"
+    assert fingerprint(f) == first
+    module.scale = 3.0
+    assert fingerprint(f) != first
+
+
+def test_a_module_within_a_module_is_followed():
+    outer, inner = types.ModuleType("outer"), types.ModuleType("inner")
+    outer.inner, inner.scale = inner, 1
+    f = function("def f(x): return outer.inner.scale * x", outer=outer)
+    first = fingerprint(f)
+    inner.scale = 2
+    assert fingerprint(f) != first
+
+
+def test_a_module_as_a_value_is_refused():
+    f = function("def f(x):\n m = mine\n return m.scale", mine=types.ModuleType("mine"))
+    with pytest.raises(TypeError, match="'mine', a module, as a value"):
+        fingerprint(f)

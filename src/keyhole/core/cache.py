@@ -22,7 +22,7 @@ from numba import njit
 from numba.core import config
 from numba.core.errors import NumbaError
 
-from keyhole.core.jit import USES_PARTS, options, parts
+from keyhole.core.jit import USES_PARTS, is_bounds_checked, options, parts
 from keyhole.core.link import Kernel
 from keyhole.core.validate import Range, integer
 
@@ -241,10 +241,11 @@ def _reason(error: NumbaError) -> str:
 @contextlib.contextmanager
 def _said(owner: str) -> Iterator[None]:
     """Say on standard error what is being compiled, if that takes long."""
+    how = " with every index checked" if is_bounds_checked() else ""
     kept = "and kept for later runs" if USES_PARTS else "in every process"
 
     def say() -> None:
-        print(f"keyhole: compiling {owner} (once, {kept})", file=sys.stderr)  # noqa: T201
+        print(f"keyhole: compiling {owner}{how} (once, {kept})", file=sys.stderr)  # noqa: T201
 
     timer = threading.Timer(_SAY_AFTER_SECONDS, say)
     timer.daemon = True

@@ -92,7 +92,7 @@ def scratch(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64
     plan : ndarray of int64
         See `memory_plan`.
     metrics : int
-        How many.
+        How many numbers the world writes at a checkpoint, whether they are kept or not.
 
     Returns
     -------
@@ -241,12 +241,12 @@ def _measure(
         p: Any, e: Any, cells: Any, words: Any, at: Any, shapes: Any,
         t: int, lanes: int, place: Any, out: Any,
     ) -> None:  # fmt: skip
-        metrics = borrow_float(cells, at[_METRICS], (out.shape[1],))
+        metrics = borrow_float(cells, at[_METRICS], (len(cells) - at[_METRICS],))
         for lane in range(lanes):
             s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
             report = recommend(p, s, t, p_rng, cells, at[_REPORT], shapes[0])
             score(e, w, t, w_rng, report, metrics)
-            for m in range(len(metrics)):
+            for m in range(out.shape[1]):
                 out[place[0], m, place[1] + lane] = metrics[m]
 
     return measure

@@ -56,9 +56,14 @@ def bounds_checked(wanted: bool = True) -> Iterator[None]:
         _checked.reset(token)
 
 
+def is_bounds_checked() -> bool:
+    """Tell whether `bounds_checked` holds where this is called."""
+    return _checked.get()
+
+
 def options() -> dict[str, Any]:
     """Return the options of `numba.njit` that hold where this is called."""
-    return _OPTIONS | {"boundscheck": True} if _checked.get() else dict(_OPTIONS)
+    return _OPTIONS | {"boundscheck": True} if is_bounds_checked() else dict(_OPTIONS)
 
 
 def kernel(function: F) -> F:

@@ -7,8 +7,11 @@ is compiled afresh whenever the fingerprint is new.
 """
 
 import builtins
+import dis
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -17,7 +20,7 @@ from numba.core import types as numba_types
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
-from keyhole.core.jit import kernel
+from keyhole.core.jit import is_bounds_checked, kernel
 
 Kernel = Callable[..., Any]
 
@@ -37,22 +40,55 @@ def source_of(function: Kernel) -> FunctionType:
     return plain
 
 
-def names_used(code: CodeType) -> list[str]:
-    """Return the names of globals and attributes that some code refers to, in a fixed order."""
-    names = set(code.co_names)
+Chain = tuple[str, ...]
+
+_LOADS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
+_ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+@lru_cache(maxsize=4096)
+def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
+    """Return the variables from outside that some code reads, and what it reads of each.
+
+    Parameters
+    ----------
+    code : code
+        Of a function; that of functions inside it counts too.
+
+    Returns
+    -------
+    dict of str to tuple
+        For each name, in a fixed order, the chains of attributes that follow it: ``a.b.c + a``
+        gives ``{"a": ((), ("b", "c"))}``.
+
+    Examples
+    --------
+    >>> import math
+    >>> def area(p, radius):
+    ...     return p.scale * math.pi * radius**2
+    >>> references(area.__code__)
+    {'math': (('pi',),)}
+    """
+    found: dict[str, set[Chain]] = {}
+    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+    for i, (what, name) in enumerate(steps):
+        if what in _LOADS:
+            chain = takewhile(lambda step: step[0] in _ATTRIBUTES, steps[i + 1 :])
+            found.setdefault(name, set()).add(tuple(attribute for _, attribute in chain))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            names.update(names_used(constant))
-    return sorted(names)
+            for name, chains in references(constant).items():
+                found.setdefault(name, set()).update(chains)
+    return {name: tuple(sorted(found[name])) for name in sorted(found)}
 
 
 def free_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield the globals and closure variables that a function uses, with their values."""
-    for name in names_used(function.__code__):
-        if name in function.__globals__:
+    inner = function.__code__.co_freevars
+    for name in references(function.__code__):
+        if name in function.__globals__ and name not in inner:
             yield name, function.__globals__[name]
-    cells = function.__closure__ or ()
-    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+    for name, cell in zip(inner, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents
 
 
@@ -112,7 +148,8 @@ class _Fingerprint:
         self.put(function.__defaults__ or ())
         for name, value in free_variables(function):
             self.put(name)
-            self.value(f"{function.__qualname__} uses {name!r}", value, function.__code__)
+            chains = references(function.__code__).get(name, ())
+            self.value(f"{function.__qualname__} uses {name!r}", value, chains)
 
     def code(self, code: CodeType) -> None:
         self.put(code.co_code, code.co_names, code.co_varnames, code.co_freevars)
@@ -124,19 +161,19 @@ class _Fingerprint:
             else:
                 self.put(constant)
 
-    def value(self, use: str, value: Any, code: CodeType) -> None:
+    def value(self, use: str, value: Any, chains: Iterable[Chain]) -> None:
         if isinstance(value, Dispatcher | FunctionType):
             self.function(source_of(value))
         elif isinstance(value, _Intrinsic):
             self.function(value._defn)
         elif isinstance(value, ModuleType):
-            self.module(use, value, code)
+            self.module(use, value, chains)
         elif isinstance(value, np.ndarray):
             self.put(value.dtype.str, value.shape, value.tobytes())
         elif isinstance(value, tuple):
             self.put(type(value).__qualname__, len(value))
             for item in value:
-                self.value(use, item, code)
+                self.value(use, item, ())
         elif isinstance(value, type):
             self.put(value.__module__, value.__qualname__, getattr(value, "_fields", ()))
         elif value is None or isinstance(value, _PLAIN):
@@ -149,15 +186,16 @@ class _Fingerprint:
                 "tuples, arrays, functions and modules"
             )
 
-    def module(self, use: str, module: ModuleType, code: CodeType) -> None:
+    def module(self, use: str, module: ModuleType, chains: Iterable[Chain]) -> None:
         self.put(module.__name__)
-        if module.__name__.split(".")[0] in _FIXED_MODULES or id(module) in self.seen:
+        if module.__name__.split(".")[0] in _FIXED_MODULES:
             return
-        self.seen[id(module)] = module
-        for name in names_used(code):
-            if hasattr(module, name):
-                self.put(name)
-                self.value(f"{use}.{name}", getattr(module, name), code)
+        for chain in chains:
+            if not chain:
+                raise TypeError(f"{use}, a module, as a value: a kernel may use what stands in it")
+            self.put(chain[0])
+            if hasattr(module, chain[0]):
+                self.value(f"{use}.{chain[0]}", getattr(module, chain[0]), (chain[1:],))
 
 
 def link(function: Kernel) -> Kernel:
@@ -198,7 +236,7 @@ def _link(plain: FunctionType, done: dict[int, Kernel]) -> Kernel:
     copy.__module__ = plain.__module__
     linked: Kernel = kernel(copy)
     done[id(plain)] = linked
-    for name in names_used(plain.__code__):
+    for name in references(plain.__code__):
         if name in plain.__globals__:
             scope[name] = _relinked(plain.__globals__[name], done)
     for new, old in zip(cells, plain.__closure__ or (), strict=True):
@@ -207,7 +245,8 @@ def _link(plain: FunctionType, done: dict[int, Kernel]) -> Kernel:
 
 
 def _relinked(value: Any, done: dict[int, Kernel]) -> Any:
-    if isinstance(value, Dispatcher) and (value.py_func.__module__ or "").startswith("keyhole."):
+    own = isinstance(value, Dispatcher) and (value.py_func.__module__ or "").startswith("keyhole.")
+    if own and not is_bounds_checked():
         return value
     if isinstance(value, Dispatcher | FunctionType):
         return _link(source_of(value), done)

@@ -13,7 +13,7 @@ from keyhole.core.learner import Learner
 from keyhole.core.link import Kernel
 from keyhole.core.memory import Field, Layout, allot, borrow_float
 from keyhole.core.streams import WORLD, stream_key
-from keyhole.core.world import Problem, truth_of
+from keyhole.core.world import Problem, metrics_of, truth_of
 
 _INIT, _OBSERVE, _RESPOND, _SCORE = range(4)
 
@@ -63,7 +63,7 @@ class Referee:
     ) -> None:
         side = world_component(problem.world)
         truth = truth_of(problem, horizon)
-        self.metrics = problem.world.metrics
+        self.metrics = metrics_of(problem, details=True)
         self.rounds = 0
         self._cells, self._plan, parts = allot(
             _layouts(side, len(self.metrics)), side.dims, side.sizes(truth)
@@ -73,7 +73,7 @@ class Referee:
         for name, view in inputs.items():
             view[...] = truth[name]
         self._rng = np.array([seed, replication], np.uint64)  # until the first call: see `_build`
-        self._step = _compiled_step(side, len(self.metrics))
+        self._step = _compiled_step(side)
         self._run(_INIT)
 
     def _run(self, what: int) -> None:
@@ -110,7 +110,7 @@ class Referee:
         self.tell(learner)
 
     def score(self, report: Mapping[str, Any]) -> dict[str, float]:
-        """Return the metrics as of now, given what a learner recommends."""
+        """Return all metrics as of now, details too, given what a learner recommends."""
         for name, view in self._report.items():
             view[...] = report[name]
         self._run(_SCORE)
@@ -122,12 +122,12 @@ def _layouts(side: Component, metrics: int) -> tuple[Layout, ...]:
     return (side.inputs, side.state, *side.channels.layouts, numbers)
 
 
-def _compiled_step(side: Component, metrics: int) -> Kernel:
-    digest = digest_of("referee", side.digest, metrics)
-    return compile_cached(side.owner.__name__, digest, lambda: _build(side, metrics), SIGNATURE)
+def _compiled_step(side: Component) -> Kernel:
+    digest = digest_of("referee", side.digest)
+    return compile_cached(side.owner.__name__, digest, lambda: _build(side), SIGNATURE)
 
 
-def _build(side: Component, count: int) -> Kernel:
+def _build(side: Component) -> Kernel:
     kernels, channels = side.kernels(), side.channels
     init, score = kernels["init"], kernels["score"]
     observe = channels.context.producer(kernels["observe"], "e, s, t, rng")
@@ -153,7 +153,8 @@ def _build(side: Component, count: int) -> Kernel:
             answer = respond(e, s, t, rng, context, decision, cells, plan[4], dims)
             write_feedback(cells, plan[4], dims, answer)
         else:
-            metrics = borrow_float(cells, plan[6], (count,))
+            # They lie last, but for the one cell that every buffer has more.
+            metrics = borrow_float(cells, plan[6], (len(cells) - plan[6] - 1,))
             score(e, s, t, rng, read_report(cells, plan[5], dims), metrics)
 
     return step

@@ -21,13 +21,14 @@ from keyhole.core.engine import (
     memory_plan,
     scratch,
 )
+from keyhole.core.jit import bounds_checked
 from keyhole.core.kernels import Component, policy_component, world_component
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.policy import Policy
 from keyhole.core.progress import Report, bar
 from keyhole.core.validate import Range, integer
-from keyhole.core.world import Problem, truth_of
+from keyhole.core.world import Problem, metrics_of, truth_of
 
 # Pieces of work a thread gets for one policy: enough that threads finish together.
 _PIECES_PER_THREAD: Final = 8
@@ -45,6 +46,8 @@ def simulate(
     checkpoints: Iterable[int] | None = None,
     threads: int | None = None,
     progress: bool = False,
+    details: bool = False,
+    checked: bool = False,
 ) -> Curves:
     """Play policies against a problem, many times, and measure how they do.
 
@@ -73,6 +76,12 @@ def simulate(
         At least 1; by default one for each processor.
     progress : bool, default False
         Whether to show progress on standard error.
+    details : bool, default False
+        Whether to keep all that the world measures: rewards, observations, pulls by arm
+        (``pulls[0]``, ...) and the like; see `keyhole catalog`.
+    checked : bool, default False
+        Whether to check every index that a kernel uses: several times slower, the same results.
+        Without, a kernel that reads or writes beyond an array goes on with whatever lies there.
 
     Returns
     -------
@@ -84,6 +93,8 @@ def simulate(
     TypeError, ValueError
         If an argument is not allowed, a policy is of another setting than the problem, or a
         policy takes a decision that the setting does not allow.
+    IndexError
+        If `checked`, and a kernel reads or writes beyond an array.
 
     Examples
     --------
@@ -99,7 +110,15 @@ def simulate(
     >>> gap.difference < 0
     True
     """
-    plan = Plan.make(problem, policies, horizon=horizon, checkpoints=checkpoints, seed=seed)
+    plan = Plan.make(
+        problem,
+        policies,
+        horizon=horizon,
+        checkpoints=checkpoints,
+        seed=seed,
+        details=details,
+        checked=checked,
+    )
     replications = integer("replications", replications, Range(ge=1))
     with bar(progress) as report:
         values = {
@@ -151,6 +170,8 @@ class Plan:
     horizon: int
     checkpoints: tuple[int, ...]
     seed: int
+    details: bool = False
+    checked: bool = False
 
     @classmethod
     def make(
@@ -161,6 +182,8 @@ class Plan:
         horizon: int,
         checkpoints: Iterable[int] | None,
         seed: int,
+        details: bool = False,
+        checked: bool = False,
     ) -> "Plan":
         """Check the arguments of `simulate`, before anything is compiled or run."""
         plan = cls(
@@ -169,6 +192,8 @@ class Plan:
             integer("horizon", horizon, Range(ge=1)),
             check_checkpoints(checkpoints, horizon),
             integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
+            details,
+            checked,
         )
         plan._check_length()
         plan._check_budgets()
@@ -203,7 +228,7 @@ class Plan:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of the metrics."""
-        return self.problem.world.metrics
+        return metrics_of(self.problem, details=self.details)
 
     def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
@@ -283,8 +308,10 @@ class Player:
         truth = truth_of(problem, horizon)
         p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
         self.policy = policy
+        self.measured = len(metrics_of(problem, details=True))
         self.checkpoints = np.array(checkpoints, np.int64)
-        self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
+        with bounds_checked(plan.checked):
+            self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
         self.input = (
             p_side.inputs.pack(known, p_sizes),
             _vector(p_side, p_sizes),
@@ -297,8 +324,13 @@ class Player:
     def play(self, first: int, last: int, out: FloatArray, control: IntArray) -> None:
         """Play replications `first` to `last` (excluded) into `out`."""
         part = np.empty((*out.shape[:2], last - first))
-        memory = scratch(self.input[4], out.shape[1])
-        self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
+        memory = scratch(self.input[4], self.measured)
+        try:
+            self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
+        except IndexError as error:
+            raise IndexError(
+                f"a kernel of {self.policy} or of its world reads or writes beyond an array"
+            ) from error
         if control[REFUSED_ROUND] > 0:
             where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
             raise ValueError(self.policy.refusal(where))

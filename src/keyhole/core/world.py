@@ -16,14 +16,17 @@ class World:
 
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` writes
-    one number for each of `metrics` at a checkpoint. A metric that grows round by round is summed
-    in the state by `respond`. Only `respond`'s return value reaches a policy.
+    one number for each metric at a checkpoint: first `metrics`, then `details`, which are kept on
+    request alone, then for each of `by_arm` one number an arm. A metric that grows round by round
+    is summed in the state by `respond`. Only `respond`'s return value reaches a policy.
 
     A world that declares ``horizon = whole()`` is told how many rounds the run has.
     """
 
     setting: ClassVar[Setting]
     metrics: ClassVar[tuple[str, ...]]
+    details: ClassVar[tuple[str, ...]] = ()
+    by_arm: ClassVar[tuple[str, ...]] = ()
     helpers: ClassVar[tuple[str, ...]] = ()
 
     class State:
@@ -50,6 +53,30 @@ class Problem(Protocol):
 
     def fact(self, name: str) -> Any:
         """Return a fact of the setting (all but the horizon)."""
+
+
+def metrics_of(problem: Problem, *, details: bool) -> tuple[str, ...]:
+    """Return the names of what is measured in a problem, in the order in which `score` writes.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    details : bool
+        Whether to go beyond the world's `metrics`. What is taken for each arm is called
+        ``pulls[0]``, ``pulls[1]``, ...
+
+    Returns
+    -------
+    tuple of str
+        The names.
+    """
+    world = problem.world
+    if not details:
+        return world.metrics
+    arms = range(int(problem.fact("arms"))) if world.by_arm else ()
+    each = tuple(f"{name}[{arm}]" for name in world.by_arm for arm in arms)
+    return (*world.metrics, *world.details, *each)
 
 
 def declared(cls: type) -> dict[str, Field]:

@@ -83,6 +83,8 @@ class Spec(BaseModel):
         At least 1.
     checkpoints : list of int, or Spacing
         By default the horizon alone.
+    details : bool
+        Whether to keep all that the world measures; see `keyhole.simulate`.
     figure : Axes
         The table ``[figure]``.
     problem : dict
@@ -117,6 +119,7 @@ class Spec(BaseModel):
     replications: Count
     horizon: Count
     checkpoints: Spacing | list[Annotated[int, Field(strict=True)]] | None = None
+    details: Annotated[bool, Field(strict=True)] = False
     figure: Axes = Axes()
     problem: dict[str, Any]
     policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
@@ -172,7 +175,7 @@ class Spec(BaseModel):
 
     def table(self) -> dict[str, Any]:
         """Return the spec as a dict, from which `from_table` makes an equal one."""
-        idle = {name for name in ("title", "notes") if not getattr(self, name)}
+        idle = {name for name in ("title", "notes", "details") if not getattr(self, name)}
         if self.figure == Axes():
             idle.add("figure")
         return self.model_dump(mode="json", exclude_none=True, exclude=idle)
@@ -201,6 +204,7 @@ class Spec(BaseModel):
             horizon=self.horizon,
             checkpoints=checkpoints,
             seed=self.seed,
+            details=self.details,
         )
 
     def _policies(self, problem: Problem) -> dict[str, Policy]:

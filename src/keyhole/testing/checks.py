@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.core.jit import bounds_checked
 from keyhole.core.learner import Learner, learner_for
 from keyhole.core.policy import Policy
 from keyhole.core.referee import Referee
@@ -45,16 +46,23 @@ class Trial:
     seed: int = 0
 
     def learner(self, replication: int = 0) -> Any:
-        """Return a learner that knows what the simulation would tell the policy."""
+        """Return a learner that knows what the simulation would tell the policy.
+
+        Every index that it uses is checked.
+        """
         plan = Plan.make(
             self.problem, [self.policy], horizon=self.horizon, checkpoints=None, seed=self.seed
         )
         facts = plan.facts(self.policy, self.horizon)
-        return learner_for(self.policy, facts, seed=self.seed, replication=replication)
+        with bounds_checked():
+            return learner_for(self.policy, facts, seed=self.seed, replication=replication)
 
     def referee(self, replication: int = 0) -> Referee:
         """Return the world that a learner meets in a replication."""
-        return Referee(self.problem, seed=self.seed, replication=replication, horizon=self.horizon)
+        with bounds_checked():
+            return Referee(
+                self.problem, seed=self.seed, replication=replication, horizon=self.horizon
+            )
 
     def simulated(self, *others: Policy, threads: int = 1) -> NDArray[np.float64]:
         """Return all metrics at the horizon, by replication, as the engine finds them."""
@@ -65,6 +73,7 @@ class Trial:
             replications=_REPLICATIONS,
             seed=self.seed,
             threads=threads,
+            details=True,
         )
         return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])
 
@@ -83,7 +92,8 @@ def _saved_and_loaded(learner: Learner) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "learner.json"
         learner.save(path)
-        return Learner.load(path, policies=[type(learner.policy)])
+        with bounds_checked():
+            return Learner.load(path, policies=[type(learner.policy)])
 
 
 def _toml(value: Any) -> str:
@@ -108,6 +118,21 @@ def parameters_round_trip(trial: Trial) -> None:
         except AttributeError:
             continue
         raise AssertionError(f"{policy}: the parameter {name} can be overwritten")
+
+
+def stays_within_its_arrays(trial: Trial) -> None:
+    """Check that no kernel reads or writes beyond an array.
+
+    This comes before the engine plays the policy unchecked.
+    """
+    learner, referee = trial.learner(), trial.referee()
+    try:
+        for _ in trial.rounds(learner, referee):
+            referee.score(learner._recommend())
+    except IndexError as error:
+        raise AssertionError(
+            f"{trial.policy}: a kernel reads or writes beyond an array in round {learner.rounds}"
+        ) from error
 
 
 def engine_is_deterministic(trial: Trial) -> None:
@@ -182,6 +207,7 @@ Check = Callable[[Trial], None]
 
 CHECKS: Final[tuple[Check, ...]] = (
     parameters_round_trip,
+    stays_within_its_arrays,
     engine_is_deterministic,
     engine_and_learner_agree,
     saving_changes_nothing,
