@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from keyhole.core.curves import Curves, Paired
+from keyhole.core.curves import Curves
+from keyhole.core.estimate import Paired
 from keyhole.core.learner import Learner
 from keyhole.core.policy import parameter
 from keyhole.core.simulation import simulate

@@ -23,14 +23,17 @@ def flat(keys, tolerance, **more):
 def test_a_chain_holds_where_every_step_rises():
     found = across("abc").verdict(results({"a": 1.0, "b": 1.1, "c": 1.2}))
     assert found.status == "holds"
-    assert found.claim == "A, B, C: so it is"
-    assert "at the end: A 1 ± 0.011, B 1.1 ± 0.011, C 1.2 ± 0.011; 2 of 2 steps" in found.detail
+    assert found.claim == "A, B, C, us: so it is"
+    assert (
+        "at the end: A 1.000 ± 0.011, B 1.100 ± 0.011, C 1.200 ± 0.011; 2 of 2 steps"
+        in found.detail
+    )
 
 
 def test_a_chain_does_not_hold_where_a_step_falls():
     status, detail = across("abc").judge(results({"a": 1.0, "b": 1.2, "c": 1.1}))
     assert status == "does not hold"
-    assert "1 of 2 steps significant. Not so: B minus C: 0.1 [" in detail
+    assert "1 of 2 steps significant. Not so: B minus C: 0.1000 [" in detail
 
 
 def test_a_chain_is_undecided_where_a_step_may_be_none():
@@ -60,7 +63,7 @@ def test_cells_may_be_policies_of_one_problem_at_a_round():
     early = Across.model_validate(table | {"round": 10})
     assert early.concerns == ("p",)
     assert early.judge(found)[0] == "holds"
-    assert "at T = 10: u 1 ± 0.011, v 2" in early.judge(found)[1]
+    assert "at T = 10: u 1.000 ± 0.011, v 2" in early.judge(found)[1]
     assert Across.model_validate(table).judge(found)[0] == "does not hold"
 
 
@@ -68,7 +71,7 @@ def test_cells_that_differ_in_both_are_called_by_both():
     cells = [{"problem": "a", "policy": "u"}, {"problem": "b", "policy": "v"}]
     claim = Across.model_validate({"kind": "across", "cells": cells} | WORDS)
     found = {"a": result({"u": [1, 1]}, title="A"), "b": result({"v": [2, 2]}, title="B")}
-    assert "u on A 1 ± 0.011, v on B 2" in claim.judge(found)[1]
+    assert "u on A 1.000 ± 0.011, v on B 2" in claim.judge(found)[1]
 
 
 def test_cells_are_paired_over_problems():
@@ -83,7 +86,7 @@ def test_cells_are_paired_over_problems():
 def test_of_many_problems_the_verdict_names_first_last_and_number():
     keys = "abcdef"
     levels = {key: 1.0 + i for i, key in enumerate(keys)}
-    assert across(keys).verdict(results(levels)).claim == "A, ..., F (6 problems): so it is"
+    assert across(keys).verdict(results(levels)).claim == "A, ..., F (6 problems), us: so it is"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def steps(monkeypatch):
     monkeypatch.setitem(
         BOUNDS,
         "thresholding.steps",
-        lambda problem, round, horizon: problem.arms / (10 if round == horizon else 1),
+        lambda problem, policy, round, horizon: problem.arms / (10 if round == horizon else 1),
     )
 
 
@@ -50,11 +50,11 @@ def test_the_nearest_round_is_shown(steps):
     found = result({"us": [5, 0.9]}, checkpoints=ROUNDS)
     detail = judge(bounded("below-bound"), found)[1]
     assert "2 rounds compared" in detail
-    assert "at T = 40,000: 0.9 [0.8891, 0.9109], the bound is 1" in detail
+    assert "at T = 40,000: 0.900 [0.889, 0.911], the bound is 1.000" in detail
 
 
 def test_theorem_1_is_that_of_the_room():
-    value = BOUNDS["thresholding.theorem_1"](TEN_ARMS, 40_000, 100_000)
+    value = BOUNDS["thresholding.theorem_1"](TEN_ARMS, None, 40_000, 100_000)
     assert value == lsa_regret_bound(TEN_ARMS.gaps, 40_000)
 
 

@@ -24,7 +24,7 @@ def test_an_ordering_holds_where_all_others_are_worse_everywhere():
     found = ordering().verdict({"made-up": result({"us": [1, 1], "a": [2, 2], "b": [3, 3]})})
     assert found.status == "holds"
     assert "significantly better in 4 of 4 pairs" in found.detail
-    assert found.claim == "Made up: so it is"
+    assert found.claim == "Made up, us: so it is"
     assert found.source == "ours: nowhere."
 
 
@@ -55,6 +55,32 @@ def test_an_ordering_over_rounds_needs_all_others_at_once():
 def test_an_ordering_looks_only_at_its_rounds():
     found = result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]})
     assert judge(ordering(rounds=[10]), found)[0] == "holds"
+
+
+def test_a_policy_that_does_the_same_is_not_better():
+    found = result({"us": [1, 1], "a": [1, 1], "b": [3, 3]})
+    found.curves.values("a", "aggregate_regret")[:] = found.curves.values("us", "aggregate_regret")
+    status, detail = judge(ordering(), found)
+    assert status == "does not hold"
+    assert "us minus a at T = 10: 0, equal in every run" in detail
+    # As long as nothing has gone wrong in either, something may.
+    for policy in ("us", "a"):
+        found.curves.values(policy, "aggregate_regret")[:] = 0.0
+    assert judge(ordering(), found)[0] == "undecided"
+
+
+def test_higher_may_be_better():
+    found = result({"us": [3, 3], "a": [2, 2], "b": [1, 2.9]})
+    assert judge(ordering(), found)[0] == "does not hold"
+    status, detail = judge(ordering(best="highest"), found)
+    assert status == "holds"
+    assert "highest mean of all at 2 of 2 T. The least clear: us minus b at T = 20" in detail
+
+
+def test_one_comparison_that_holds_shows_its_numbers():
+    found = result({"us": [1, 1], "a": [2, 2], "b": [3, 3]})
+    claim = Ordering(kind="ordering", policy="us", others=["a"], rounds=[20], **COMMON)
+    assert judge(claim, found)[1].startswith("us minus a at T = 20: -1.0000 [-1.00")
 
 
 def test_many_equal_policies_do_not_make_an_ordering_fail():
@@ -112,12 +138,23 @@ def test_a_reversal_is_undecided_where_the_best_are_close():
 )
 def test_a_level_is_met_within_its_standard_errors(off, std_errors, status):
     found = result({"us": [1, 2]})
-    mean, error = found.at("us", "aggregate_regret", 20)
-    level = math.log(mean / found.arms) + off * error / mean
+    number = found.estimate("us", "aggregate_regret", 20)
+    level = math.log(number.value / found.arms) + off * number.error / number.value
     claim = Level(
         kind="level", policy="us", rounds=[20], levels=[level], std_errors=std_errors, **COMMON
     )
     assert judge(claim, found)[0] == status
+
+
+def test_the_error_of_a_level_counts_too():
+    found = result({"us": [1, 2]})
+    error = found.estimate("us", "aggregate_regret", 20).error
+    table = {"kind": "level", "policy": "us", "rounds": [20], "of": "mean", "std_errors": 4}
+    table |= COMMON | {"levels": [2 + 5 * error]}
+    assert judge(Level(**table), found)[0] == "does not hold"
+    assert judge(Level(**table, level_errors=error), found)[0] == "holds"
+    with pytest.raises(ValidationError, match="level_errors must have one number for each round"):
+        Level(**table, level_errors=[error, error])
 
 
 def test_a_level_of_nothing_is_undecided():
@@ -137,6 +174,12 @@ def test_the_lowest_curve_ends_between_two_marks(low, high, status):
     verdict, detail = judge(claim, found)
     assert verdict == status
     assert "the lowest, us, ends at -2.30" in detail
+
+
+def test_the_end_may_be_that_of_a_policy():
+    claim = AxisEnd(kind="axis-end", low=-2, high=-1, policy="a", **COMMON)
+    status, detail = judge(claim, result({"us": [1, 1], "a": [2, 2]}))
+    assert (status, detail[:15]) == ("holds", "a ends at -1.61")
 
 
 def test_an_end_within_noise_of_a_mark_is_undecided():

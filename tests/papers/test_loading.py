@@ -110,7 +110,7 @@ def test_a_claim_about_what_is_not_there_is_refused(tmp_path, lines, message):
 
 
 def test_a_bound_of_another_room_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setitem(BOUNDS, "elsewhere.theorem_1", lambda problem, round, horizon: 1.0)
+    monkeypatch.setitem(BOUNDS, "elsewhere.theorem_1", lambda problem, policy, round, horizon: 1.0)
     lines = 'kind = "below-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "elsewhere.theorem_1"'
     with pytest.raises(ValueError, match="bound must be one of the setting 'thresholding', as"):
         load(tmp_path, TINY + CLAIM + lines)

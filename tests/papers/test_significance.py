@@ -39,7 +39,7 @@ def test_a_comparison_says_who_is_better():
 def test_a_comparison_reads_as_who_when_and_how_much():
     curves = result({"a": [1.0, 2.0], "b": [1.5, 2.0]}).curves
     (cell,) = comparisons(curves, "aggregate_regret", [("a", "b", 10)])
-    assert str(cell).startswith("a minus b at T = 10: -0.5 [-0.5")
+    assert str(cell).startswith("a minus b at T = 10: -0.5000 [-0.50")
 
 
 def test_without_adjustment_p_values_are_those_of_the_curves():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from keyhole.core.estimate import Estimate, Paired, compare, mean_of, share_of
 from keyhole.core.memory import FloatArray
 from keyhole.core.validate import choice
 
@@ -18,65 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from keyhole.core.plot import Scale
-
-_LEVEL: Final = 0.95
-
-
-@dataclass(frozen=True)
-class Paired:
-    """The mean difference of two policies over common random numbers.
-
-    Attributes
-    ----------
-    difference : float
-        Mean of `a` minus mean of `b`; in the metric's unit.
-    low, high : float
-        Its 95 % confidence interval (Student's t over replications); infinite when there is but
-        one replication.
-    p_value : float
-        Of the two-sided paired t-test that the means are equal.
-    replications : int
-        How many pairs.
-    """
-
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    replications: int
-
-
-def compare(a: FloatArray, b: FloatArray) -> Paired:
-    """Compare two samples, pair by pair.
-
-    Parameters
-    ----------
-    a, b : ndarray of float64, shape (replications,)
-        The samples.
-
-    Returns
-    -------
-    Paired
-        Mean difference, interval and p-value.
-
-    Examples
-    --------
-    >>> compare(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0])).difference
-    1.3333333333333333
-    """
-    from scipy.special import stdtr, stdtrit
-
-    gap = a - b
-    n = len(gap)
-    mean = float(gap.mean())
-    if n == 1:
-        return Paired(mean, -math.inf, math.inf, 1.0, n)
-    error = float(gap.std(ddof=1)) / math.sqrt(n)
-    if error == 0.0:
-        return Paired(mean, mean, mean, 1.0 if mean == 0.0 else 0.0, n)
-    reach = float(stdtrit(n - 1, (1 + _LEVEL) / 2)) * error
-    p_value = 2.0 * float(stdtr(n - 1, -abs(mean) / error))
-    return Paired(mean, mean - reach, mean + reach, p_value, n)
 
 
 class Curves:
@@ -109,6 +50,7 @@ class Curves:
         self.metrics = tuple(metrics)
         self.labels = tuple(values)
         self._values = dict(values)
+        self._shares: dict[str, bool] = {}
 
     @property
     def replications(self) -> int:
@@ -151,11 +93,28 @@ class Curves:
         return np.asarray(self.values(policy, metric).mean(axis=1))
 
     def std_error(self, policy: str, metric: str) -> FloatArray:
-        """Return the standard error of `mean`, shape (checkpoints,); 0 for one replication."""
+        """Return the standard error of `mean`, shape (checkpoints,); infinite for one run."""
         values = self.values(policy, metric)
         if values.shape[1] == 1:
-            return np.zeros(len(values))
+            return np.full(len(values), np.inf)
         return np.asarray(values.std(axis=1, ddof=1) / math.sqrt(values.shape[1]))
+
+    def estimates(self, policy: str, metric: str) -> list[Estimate]:
+        """Return a metric's mean with its 95 % interval, checkpoint by checkpoint.
+
+        The interval is exact for a metric that is 0 or 1 in every replication of every policy, and
+        Student's t for any other.
+        """
+        estimate = share_of if self._is_share(metric) else mean_of
+        return [estimate(row) for row in self.values(policy, metric)]
+
+    def _is_share(self, metric: str) -> bool:
+        """Return whether a metric says yes or no, and has said both."""
+        column = self.metrics.index(metric)
+        if metric not in self._shares:
+            found = [np.unique(values[:, column, :]) for values in self._values.values()]
+            self._shares[metric] = np.array_equal(np.unique(np.concatenate(found)), [0.0, 1.0])
+        return self._shares[metric]
 
     def paired(self, a: str, b: str, *, metric: str, round: int) -> Paired:
         """Compare two policies at a checkpoint, replication by replication.

@@ -9,8 +9,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from keyhole.core.curves import Curves
+from keyhole.core.estimate import Estimate
 from keyhole.core.plot import finish, look, name_of
-from keyhole.papers.claims import Estimate, ratio_of
+from keyhole.papers.claims import ratio_of
 
 _MARKS_A_CURVE: Final = 10
 

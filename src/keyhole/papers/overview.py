@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.core.curves import Curves
-from keyhole.papers.claims import Estimate, mean_of
+from keyhole.core.estimate import Estimate
 
 
 class Overview(BaseModel):
@@ -62,4 +62,4 @@ class Overview(BaseModel):
 
     def _mean(self, curves: Curves, label: str, metric: str) -> Estimate:
         c = -1 if self.round is None else curves.checkpoints.index(self.round)
-        return mean_of(curves.values(label, metric)[c])
+        return curves.estimates(label, metric)[c]

@@ -123,10 +123,7 @@ def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:
     )
     write_figure(figure, folder, name)
     first = next(iter(points.values()))
-    rows = [
-        [label, *(f"{number(mean.value)} ± {mean.reach:.2g}" for _, mean in line)]
-        for label, line in points.items()
-    ]
+    rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
     head = ["policy", *(f"{overview.x_label} = {x:g}" for x, _ in first)]
     note = f"Mean {name_of(metric)} ± half of the 95 % interval."
     return (

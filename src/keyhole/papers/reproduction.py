@@ -189,15 +189,12 @@ def _play(
 
 
 def _judged(entry: Entry, scale: str, runs: Mapping[str, Run]) -> Part:
-    results = {
-        key: Result(
-            entry.problems[key].title,
-            entry.spec(key, scale).plan.problem,
-            arms_of(run) or 1,
-            run.curves,
+    results = {}
+    for key, done in runs.items():
+        plan = entry.spec(key, scale).plan
+        results[key] = Result(
+            entry.problems[key].title, plan.problem, arms_of(done) or 1, done.curves, plan.policies
         )
-        for key, run in runs.items()
-    }
     verdicts = tuple(claim.verdict(results) for claim in entry.claims)
     return Part(entry, scale, dict(runs), verdicts)
 

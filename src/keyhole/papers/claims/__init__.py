@@ -2,16 +2,20 @@
 
 from keyhole.papers.claims.across import Across, Flat
 from keyhole.papers.claims.base import Claim, Finding, Origin, Result, Single
-from keyhole.papers.claims.bounds import BOUNDS, AboveBound, BelowBound, Bound
+from keyhole.papers.claims.bounds import AboveBound, BelowBound
 from keyhole.papers.claims.cells import Cell
-from keyhole.papers.claims.estimate import Estimate, inside, mean_of, ratio_of
+from keyhole.papers.claims.estimate import inside, ratio_of
+from keyhole.papers.claims.increments import Increment, Slope
 from keyhole.papers.claims.kinds import KINDS, AnyClaim
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
-from keyhole.papers.claims.ranges import Between, Counts, Growth, Ratio, exact_interval
+from keyhole.papers.claims.power import Power
+from keyhole.papers.claims.ranges import Between, Counts, Growth, Ratio
 from keyhole.papers.claims.reading import read_claims
+from keyhole.papers.claims.registry import BOUNDS, Bound
 from keyhole.papers.claims.shape import Linear
 from keyhole.papers.claims.significance import LEVEL, Comparison, comparisons, holm
 from keyhole.papers.claims.size import AxisEnd, Exactly, Level, Spread
+from keyhole.papers.claims.variation import Deviations, Identical
 
 __all__ = [
     "BOUNDS",
@@ -28,26 +32,28 @@ __all__ = [
     "Claim",
     "Comparison",
     "Counts",
-    "Estimate",
+    "Deviations",
     "Exactly",
     "Finding",
     "Flat",
     "Growth",
+    "Identical",
+    "Increment",
     "Level",
     "Linear",
     "NotBetter",
     "Ordering",
     "Origin",
+    "Power",
     "Ratio",
     "Result",
     "Reversal",
     "Single",
+    "Slope",
     "Spread",
     "comparisons",
-    "exact_interval",
     "holm",
     "inside",
-    "mean_of",
     "ratio_of",
     "read_claims",
 ]

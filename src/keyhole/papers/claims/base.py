@@ -1,14 +1,17 @@
 """What a claim is, and what a verdict on it rests on."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.core.curves import Curves
+from keyhole.core.estimate import Estimate
 from keyhole.core.memory import FloatArray
+from keyhole.core.policy import Policy
 from keyhole.core.simulation import Plan
 from keyhole.core.world import Problem
 from keyhole.experiment.report import Status, Verdict
@@ -22,9 +25,6 @@ Finding = tuple[Status, str]
 
 Rounds = Annotated[list[int], Field(min_length=1)]
 """Checkpoints."""
-
-TWO_SIDED_95: Final = 1.959963984540054
-"""Standard errors in half of a 95 % interval."""
 
 _LISTED: Final = 4
 
@@ -43,12 +43,15 @@ class Result:
         Its number of arms.
     curves : Curves
         The measurements; the last checkpoint is the horizon.
+    policies : mapping of str to Policy
+        Those that played, by label, for bounds that depend on their parameters.
     """
 
     title: str
     problem: Problem
     arms: int
     curves: Curves
+    policies: Mapping[str, Policy] = field(default_factory=dict)
 
     def values(self, policy: str, metric: str, round: int | None = None) -> FloatArray:
         """Return a metric in every replication at a checkpoint, by default the last."""
@@ -57,13 +60,11 @@ class Result:
         values: FloatArray = self.curves.values(policy, metric)[c]
         return values
 
-    def at(self, policy: str, metric: str, round: int) -> tuple[float, float]:
-        """Return a metric's mean and its standard error at a checkpoint."""
-        c = self.curves.checkpoints.index(round)
-        return (
-            float(self.curves.mean(policy, metric)[c]),
-            float(self.curves.std_error(policy, metric)[c]),
-        )
+    def estimate(self, policy: str, metric: str, round: int | None = None) -> Estimate:
+        """Return a metric's mean with its interval at a checkpoint, by default the last."""
+        checkpoints = self.curves.checkpoints
+        c = len(checkpoints) - 1 if round is None else checkpoints.index(round)
+        return self.curves.estimates(policy, metric)[c]
 
 
 class Claim(BaseModel, ABC):
@@ -101,6 +102,12 @@ class Claim(BaseModel, ABC):
     def concerns(self) -> tuple[str, ...]:
         """The keys of the problems it is about."""
 
+    @property
+    def subject(self) -> str:
+        """The label of the policy that it is about, if it is about one."""
+        policy = getattr(self, "policy", None)
+        return policy if isinstance(policy, str) else ""
+
     @abstractmethod
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem."""
@@ -117,8 +124,10 @@ class Claim(BaseModel, ABC):
         source = f"{self.origin}: {self.source}"
         if self.reading:
             source += f" Read as: {self.reading}"
-        titles = _listed([results[key].title for key in self.concerns])
-        return Verdict(f"{titles}: {self.text}", source, status, detail)
+        head = _listed([results[key].title for key in self.concerns])
+        if self.subject and not _says(self.text, self.subject):
+            head += f", {self.subject}"
+        return Verdict(f"{head}: {self.text}", source, status, detail)
 
 
 class Single(Claim):
@@ -156,6 +165,11 @@ def decide(*, supported: bool, contradicted: bool) -> Status:
 def when(round: int | None) -> str:
     """Return a checkpoint as the numbers behind a verdict name it."""
     return "at the end" if round is None else f"at T = {round:,}"
+
+
+def _says(text: str, label: str) -> bool:
+    """Return whether a text names a policy: as a whole, not as the beginning of another name."""
+    return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
 
 
 def _listed(titles: Sequence[str]) -> str:

@@ -1,102 +1,92 @@
-"""Claims that a metric stays on one side of a bound, and the bounds there are."""
+"""Claims that a metric stays on one side of a bound."""
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
+from keyhole.core.estimate import Estimate, written
 from keyhole.core.simulation import Plan
 from keyhole.core.validate import choice
-from keyhole.papers.claims.base import Finding, Result, Rounds, Single, when
-from keyhole.papers.claims.estimate import Estimate, inside, mean_of
-from keyhole.semibandit.bounds import csbst_bound
-from keyhole.stochastic.bounds import theorem_1
-from keyhole.threshold.bounds import (
-    adversarial_lower_bound,
-    dkwucb_bound,
-    kmucb_bound,
-    optim_bound,
-)
-from keyhole.thresholding.bounds import lsa_regret_bound
-
-Bound = Callable[[Any, int, int], float]
-"""The value of a bound, given a problem of its room, a round, and the horizon."""
-
-BOUNDS: Final[dict[str, Bound]] = {
-    # Of LSA with its default alpha, 1.35.
-    "thresholding.theorem_1": lambda problem, round, horizon: lsa_regret_bound(problem.gaps, round),
-    # Of HoeffdingUCB; as those below without its constant, and with the horizon that its confidence
-    # depends on.
-    "stochastic.theorem_1": lambda problem, round, horizon: theorem_1(problem.means, horizon),
-    # Of CSBST with its default epsilon, 0.1, and delta = 1 / T.
-    "semibandit.theorem_1": lambda problem, round, horizon: csbst_bound(problem, horizon, 0.1),
-    "threshold.theorem_2": lambda problem, round, horizon: dkwucb_bound(problem, horizon),
-    "threshold.theorem_3": lambda problem, round, horizon: adversarial_lower_bound(
-        problem, horizon
-    ),
-    "threshold.theorem_4": lambda problem, round, horizon: optim_bound(problem, horizon),
-    "threshold.theorem_5": lambda problem, round, horizon: kmucb_bound(problem, horizon),
-}
-"""Every bound, by the name of its room and its own."""
+from keyhole.papers.claims.base import Finding, Result, Rounds, when
+from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.registry import BOUNDS
+from keyhole.papers.claims.witness import OfOne
 
 
 def _known(name: str) -> str:
     return choice("bound", name, BOUNDS)
 
 
-class Bounded(Single):
+BoundName = Annotated[str, AfterValidator(_known)]
+"""A name in `BOUNDS`."""
+
+
+def check_bound(name: str, claim: OfOne, plan: Plan, rounds: Sequence[int]) -> None:
+    """Refuse a bound of another room, or one that says nothing at some round."""
+    room, setting = name.partition(".")[0], plan.problem.setting.name
+    if room != setting:
+        raise ValueError(
+            f"bound must be one of the setting {setting!r}, as {claim.problem!r} is, got {name!r}"
+        )
+    for t in rounds:
+        try:
+            value = BOUNDS[name](plan.problem, plan.policies[claim.policy], t, plan.horizon)
+        except ValueError as error:
+            raise ValueError(f"bound {name!r} {when(t)}: {error}") from error
+        if not math.isfinite(value):
+            raise ValueError(f"bound {name!r} must be finite {when(t)}, got {value}")
+
+
+def bound_of(name: str, claim: OfOne, result: Result, round: int) -> float:
+    """Return a bound, of the policy of which a claim is made, at a checkpoint."""
+    horizon = result.curves.checkpoints[-1]
+    return BOUNDS[name](result.problem, result.policies.get(claim.policy), round, horizon)
+
+
+class Bounded(OfOne):
     """The mean of a metric of a policy stays on one side of a bound.
 
     The claim holds if at every round the 95 % interval lies on the right side, and does not hold
     if at some round the mean is significantly on the other (adjusted by Holm over the rounds).
+    The witness is held to the bound of the policy.
 
     Attributes
     ----------
-    policy : str
-        Its label.
     bound : str
         A name in `BOUNDS`.
     rounds : list of int, optional
         At which checkpoints; by default at all.
     """
 
-    policy: str
-    bound: Annotated[str, AfterValidator(_known)]
+    bound: BoundName
     rounds: Rounds | None = None
+
+    @property
+    def needs_witness(self) -> bool:
+        """Always: a bound may be so wide that nothing breaks it."""
+        return True
 
     def check(self, plan: Plan) -> None:
         """Refuse a bound of another room, or one that says nothing at some round."""
-        room, setting = self.bound.partition(".")[0], plan.problem.setting.name
-        if room != setting:
-            raise ValueError(
-                f"bound must be one of the setting {setting!r}, as {self.problem!r} is, "
-                f"got {self.bound!r}"
-            )
-        for t in self.rounds or plan.checkpoints:
-            try:
-                value = BOUNDS[self.bound](plan.problem, t, plan.horizon)
-            except ValueError as error:
-                raise ValueError(f"bound {self.bound!r} {when(t)}: {error}") from error
-            if not math.isfinite(value):
-                raise ValueError(f"bound {self.bound!r} must be finite {when(t)}, got {value}")
+        check_bound(self.bound, self, plan, self.rounds or plan.checkpoints)
 
-    def judge_one(self, result: Result) -> Finding:
+    def judge_one(self, result: Result, policy: str) -> Finding:
         """Compare the mean with the bound, round by round."""
-        checkpoints = result.curves.checkpoints
-        rounds = self.rounds or checkpoints
+        rounds = self.rounds or result.curves.checkpoints
         found, distances = [], []
         for t in rounds:
-            number = mean_of(result.values(self.policy, self.metric, t))
-            value = BOUNDS[self.bound](result.problem, t, checkpoints[-1])
+            number = result.estimate(policy, self.metric, t)
+            value = bound_of(self.bound, self, result, t)
             low, high = self._side(value)
             found.append((number, low, high))
             distances.append((_room(number, low, high), t, number, value))
         _, t, number, value = min(distances, key=lambda distance: distance[0])
         return inside(found), (
             f"{len(found)} rounds compared; nearest to the bound (in standard errors) "
-            f"{when(t)}: {number}, the bound is {value:.4g}"
+            f"{when(t)}: {number}, the bound is {written(value, abs(value) / 100)}"
         )
 
     @abstractmethod

@@ -46,6 +46,12 @@ class OverCells(Claim):
     problem: str | None = None
     policy: str | None = None
 
+    @property
+    def subject(self) -> str:
+        """The label of the policy that all cells have, if it is one."""
+        found = {cell.policy for cell in _cells(self)}
+        return found.pop() if len(found) == 1 else ""
+
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, table: Any) -> Any:
@@ -70,6 +76,12 @@ def names(cells: Sequence[Cell], results: Mapping[str, Result]) -> list[str]:
 def problems_of(cells: Sequence[Cell]) -> tuple[str, ...]:
     """Return the problems of cells, each once, in their order."""
     return tuple(dict.fromkeys(cell.problem for cell in cells))
+
+
+def _cells(model: BaseModel) -> list[Cell]:
+    values = [getattr(model, name) for name in type(model).model_fields]
+    listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return [one for one in listed if isinstance(one, Cell)]
 
 
 def _completed(value: Any, common: Mapping[str, Any]) -> Any:

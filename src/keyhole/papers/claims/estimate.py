@@ -1,94 +1,14 @@
-"""Numbers with their uncertainty, and whether they lie where a claim says."""
+"""Ratios of means, and whether numbers lie where a claim says."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
 
+import numpy as np
+
+from keyhole.core.estimate import Estimate, mean_of
 from keyhole.core.memory import FloatArray
 from keyhole.experiment.report import Status
 from keyhole.papers.claims.base import decide
 from keyhole.papers.claims.significance import LEVEL, holm
-
-_UPPER: Final = 0.975
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number estimated from replications.
-
-    Attributes
-    ----------
-    value : float
-        The estimate.
-    error : float
-        Its standard error.
-    replications : int
-        From how many; one alone says nothing of the error, and the interval is infinite.
-    """
-
-    value: float
-    error: float
-    replications: int
-
-    @property
-    def reach(self) -> float:
-        """Half of the 95 % interval (Student's t)."""
-        from scipy.special import stdtrit
-
-        if self.replications == 1:
-            return math.inf
-        return float(stdtrit(self.replications - 1, _UPPER)) * self.error
-
-    @property
-    def low(self) -> float:
-        """Lower end of the 95 % interval."""
-        return self.value - self.reach
-
-    @property
-    def high(self) -> float:
-        """Upper end of the 95 % interval."""
-        return self.value + self.reach
-
-    def p_value(self, low: float, high: float) -> float:
-        """Return the two-sided p-value against the nearest number of a range; 1 inside of it."""
-        from scipy.special import stdtr
-
-        distance = max(low - self.value, self.value - high)
-        if self.replications == 1 or not distance > 0.0:
-            return 1.0
-        if self.error == 0.0:
-            return 0.0
-        return 2.0 * float(stdtr(self.replications - 1, -distance / self.error))
-
-    def __str__(self) -> str:
-        """Return the estimate with its interval."""
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
-
-
-def mean_of(values: FloatArray) -> Estimate:
-    """Estimate a mean from its replications.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (replications,)
-        The replications.
-
-    Returns
-    -------
-    Estimate
-        The mean.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(mean_of(np.array([1.0, 2.0, 3.0])))
-    2 [-0.4841, 4.484]
-    """
-    n = len(values)
-    if values.min() == values.max():  # exactly so: a sum would round
-        return Estimate(float(values[0]), 0.0, n)
-    return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n), n)
 
 
 def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
@@ -110,16 +30,17 @@ def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> print(ratio_of(np.array([4.0, 4.0, 4.1]), np.array([1.9, 2.0, 2.1])))
-    2.017 [1.825, 2.208]
+    >>> print(ratio_of(np.array([3.0, 4.0, 5.0]), np.array([1.9, 2.0, 2.1])))
+    2.00 [1.01, 2.99]
     """
     denominator = mean_of(below)
     if denominator.low <= 0.0 <= denominator.high:
         return None
-    ratio = float(above.mean()) / denominator.value
-    error = mean_of(above - ratio * below).error / abs(denominator.value)
-    return Estimate(ratio, error, len(above))
+    ratio = mean_of(above).value / denominator.value
+    off = above - ratio * below
+    # Equal ratios in every replication leave rounding alone.
+    off = np.where(np.abs(off) <= 1e-12 * np.abs(above), 0.0, off)
+    return Estimate(ratio, mean_of(off).error / abs(denominator.value), len(above))
 
 
 def inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:

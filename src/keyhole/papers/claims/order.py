@@ -10,16 +10,20 @@ from keyhole.papers.claims.base import Finding, Result, Single, decide
 from keyhole.papers.claims.significance import Comparison, comparisons
 
 _SHOWN: Final = 3
+Best = Literal["lowest", "highest"]
+"""Which mean is the best one."""
+
 _UNITS: Final = {"pairs": "pairs of method and T", "rounds": "T, against all others at once"}
 
 
 class Ordering(Single):
-    """A policy is significantly better than others.
+    """A policy is significantly better than others: lower, or higher where that is `best`.
 
     Counted are (other policy, checkpoint) pairs, or checkpoints, at which it must be better than
     all others. The claim holds if at least the share `at_least` of them is significantly better,
-    and does not hold if so many are significantly worse that the open ones, however they turn
-    out, cannot make up that share. All comparisons are adjusted together (Holm).
+    and does not hold if so many are lost that the open ones, however they turn out, cannot make up
+    that share. Lost is what is significantly worse, and what is equal in every run, though not 0.
+    All comparisons are adjusted together (Holm).
     """
 
     kind: Literal["ordering"]
@@ -28,25 +32,29 @@ class Ordering(Single):
     rounds: list[int] | None = None
     over: Literal["pairs", "rounds"] = "pairs"
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
+    best: Best = "lowest"
 
     def judge_one(self, result: Result) -> Finding:
         """Count where the policy is better, and where worse."""
         rounds = self.rounds or result.curves.checkpoints
         pairs = [(self.policy, other, t) for t in rounds for other in self.others]
-        cells = comparisons(result.curves, self.metric, pairs)
+        highest = self.best == "highest"
+        cells = comparisons(result.curves, self.metric, pairs, highest=highest)
         if self.over == "pairs":
             units = [[cell] for cell in cells]
         else:
             units = [[cell for cell in cells if cell.round == t] for t in rounds]
         better = sum(all(cell.better for cell in unit) for unit in units)
-        worse = sum(any(cell.worse for cell in unit) for unit in units)
+        lost = sum(any(cell.lost for cell in unit) for unit in units)
         needed = math.ceil(self.at_least * len(units) - 1e-9)
-        status = decide(supported=better >= needed, contradicted=len(units) - worse < needed)
-        lowest = sum(all(c.gap.difference < 0 for c in cells if c.round == t) for t in rounds)
+        status = decide(supported=better >= needed, contradicted=len(units) - lost < needed)
+        if len(cells) == 1:
+            return status, str(cells[0])
+        ahead = sum(all(c.lead > 0 for c in cells if c.round == t) for t in rounds)
         return status, (
             f"significantly better in {better} of {len(units)} {_UNITS[self.over]} "
-            f"({needed} needed), worse in {worse}, open in {len(units) - better - worse}; "
-            f"lowest mean of all at {lowest} of {len(rounds)} T{_named(cells)}"
+            f"({needed} needed), worse or equal in {lost}, open in {len(units) - better - lost}; "
+            f"{self.best} mean of all at {ahead} of {len(rounds)} T. {_named(cells)}"
         )
 
 
@@ -62,11 +70,13 @@ class NotBetter(Single):
     others: list[str]
     rounds: list[int]
     runs: int
+    best: Best = "lowest"
 
     def judge_one(self, result: Result) -> Finding:
         """Look for a significant difference."""
         pairs = [(self.policy, other, t) for t in self.rounds for other in self.others]
-        cells = comparisons(result.curves, self.metric, pairs, adjust=False)
+        highest = self.best == "highest"
+        cells = comparisons(result.curves, self.metric, pairs, adjust=False, highest=highest)
         found = any(cell.better for cell in cells)
         runs = result.curves.replications
         detail = "; ".join(map(str, cells)) + f"; in {runs:,} runs"
@@ -87,6 +97,7 @@ class Reversal(Single):
     policies: list[str]
     early: int
     late: int
+    best: Best = "lowest"
 
     def judge_one(self, result: Result) -> Finding:
         """Compare all pairs at both checkpoints."""
@@ -96,6 +107,7 @@ class Reversal(Single):
             result.curves,
             self.metric,
             [(a, b, t) for t in (self.early, self.late) for a, b in pairs],
+            highest=self.best == "highest",
         )
         both = list(zip(cells[: len(pairs)], cells[len(pairs) :], strict=True))
         turned = [
@@ -106,9 +118,9 @@ class Reversal(Single):
         wins = [cell.policy for cell in cells if cell.better]
         wins += [cell.other for cell in cells if cell.worse]
         same = any(wins.count(policy) == 2 * (count - 1) for policy in self.policies)
-        early, late = self._lowest(result, self.early), self._lowest(result, self.late)
+        early, late = self._first(result, self.early), self._first(result, self.late)
         detail = (
-            f"lowest at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
+            f"{self.best} at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
             f"{len(turned)} of {len(pairs)} pairs significantly change order"
         )
         if turned:
@@ -116,20 +128,23 @@ class Reversal(Single):
             detail += f", such as {sharpest[0]}, {sharpest[1]}"
         return decide(supported=bool(turned), contradicted=same), detail
 
-    def _lowest(self, result: Result, round: int) -> str:
-        return min(self.policies, key=lambda policy: result.at(policy, self.metric, round)[0])
+    def _first(self, result: Result, round: int) -> str:
+        choose = min if self.best == "lowest" else max
+        return choose(
+            self.policies, key=lambda policy: result.estimate(policy, self.metric, round).value
+        )
 
 
 def _named(cells: Sequence[Comparison]) -> str:
-    """Return the comparisons that stand most against the policy, if any does."""
+    """Return the comparisons that stand most against the policy, or the least clear of all."""
     against = sorted((cell for cell in cells if not cell.better), key=_doubt)
     if not against:
-        return ""
+        return f"The least clear: {max(cells, key=lambda cell: cell.p_value)}"
     more = f" and {len(against) - _SHOWN} more" if len(against) > _SHOWN else ""
-    return ". Not better: " + "; ".join(map(str, against[:_SHOWN])) + more
+    return "Not better: " + "; ".join(map(str, against[:_SHOWN])) + more
 
 
 def _doubt(cell: Comparison) -> tuple[bool, bool, float]:
-    """Sort comparisons: worse first, then open ones, the least favourable first."""
-    unfavourable = cell.gap.difference > 0
-    return not cell.worse, not unfavourable, cell.p_value if unfavourable else -cell.p_value
+    """Sort comparisons: lost first, then open ones, the least favourable first."""
+    unfavourable = cell.lead < 0
+    return not cell.lost, not unfavourable, cell.p_value if unfavourable else -cell.p_value

@@ -6,15 +6,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from keyhole.papers.claims.base import Finding, Result, Rounds, Single, decide, when
+from keyhole.core.estimate import Estimate, mean_of, share_of
+from keyhole.papers.claims.base import Finding, Result, Rounds, decide, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
-from keyhole.papers.claims.estimate import Estimate, inside, mean_of, ratio_of
+from keyhole.papers.claims.estimate import inside, ratio_of
+from keyhole.papers.claims.witness import OfOne
 
 End = float | list[float] | None
 _Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Between(Single):
+class Between(OfOne):
     """The mean of a metric of a policy lies between two numbers.
 
     The claim holds if the 95 % interval lies between them at every round, and does not hold if
@@ -22,8 +24,6 @@ class Between(Single):
 
     Attributes
     ----------
-    policy : str
-        Its label.
     rounds : list of int, optional
         At which checkpoints; by default the last.
     low, high : float or list of float, optional
@@ -31,7 +31,6 @@ class Between(Single):
     """
 
     kind: Literal["between"]
-    policy: str
     rounds: Rounds | None = None
     low: End = None
     high: End = None
@@ -41,10 +40,10 @@ class Between(Single):
         check_ends(self.low, self.high, self.rounds)
         return self
 
-    def judge_one(self, result: Result) -> Finding:
+    def judge_one(self, result: Result, policy: str) -> Finding:
         """Compare the interval with the range, round by round."""
         rounds: Sequence[int | None] = self.rounds or [None]
-        found = [mean_of(result.values(self.policy, self.metric, t)) for t in rounds]
+        found = [result.estimate(policy, self.metric, t) for t in rounds]
         return _judged(found, rounds, self.low, self.high)
 
 
@@ -96,7 +95,7 @@ class Ratio(OverCells):
         return status, f"{above} / {below} {detail}"
 
 
-class Growth(Single):
+class Growth(OfOne):
     """The mean of a metric at a late round is at least, or at most, so many times an early one's.
 
     The interval comes from the delta method on paired replications; status as of `Between`. Where
@@ -104,8 +103,6 @@ class Growth(Single):
 
     Attributes
     ----------
-    policy : str
-        Its label.
     early, late : int
         Two checkpoints.
     at_least, at_most : float, optional
@@ -113,7 +110,6 @@ class Growth(Single):
     """
 
     kind: Literal["growth"]
-    policy: str
     early: int
     late: int
     at_least: float | None = None
@@ -126,18 +122,18 @@ class Growth(Single):
         check_pair("at_least", self.at_least, "at_most", self.at_most)
         return self
 
-    def judge_one(self, result: Result) -> Finding:
+    def judge_one(self, result: Result, policy: str) -> Finding:
         """Compare the interval of the ratio with the factors."""
-        late, early = (result.values(self.policy, self.metric, t) for t in (self.late, self.early))
+        late, early = (result.values(policy, self.metric, t) for t in (self.late, self.early))
         found = ratio_of(late, early)
         if found is None:
             return "undecided", f"the mean may be 0 {when(self.early)}"
-        detail = f"{late.mean():.4g} {when(self.late)}, {early.mean():.4g} {when(self.early)}"
-        low, high = _or_infinite(self.at_least, self.at_most)
-        return inside([(found, low, high)]), f"{detail}; ratio {found}{_range(low, high)}"
+        detail = f"{mean_of(late)} {when(self.late)}, {mean_of(early)} {when(self.early)}"
+        low, high = or_infinite(self.at_least, self.at_most)
+        return inside([(found, low, high)]), f"{detail}; ratio {found}{claimed(low, high)}"
 
 
-class Counts(Single):
+class Counts(OfOne):
     """The share of replications in which a metric lies in a range is at least, or at most, p.
 
     The claim holds if the exact 95 % interval of the share (Clopper and Pearson, 1934) lies on
@@ -146,8 +142,6 @@ class Counts(Single):
 
     Attributes
     ----------
-    policy : str
-        Its label.
     round : int, optional
         At which checkpoint; by default the last.
     low, high : float, optional
@@ -157,7 +151,6 @@ class Counts(Single):
     """
 
     kind: Literal["counts"]
-    policy: str
     round: int | None = None
     low: float | None = None
     high: float | None = None
@@ -170,46 +163,25 @@ class Counts(Single):
         check_pair("at_least", self.at_least, "at_most", self.at_most)
         return self
 
-    def judge_one(self, result: Result) -> Finding:
+    @property
+    def needs_witness(self) -> bool:
+        """Whether the range is open on one side: then doing nothing may keep a metric in it."""
+        return self.low is None or self.high is None
+
+    def judge_one(self, result: Result, policy: str) -> Finding:
         """Count, and compare the interval of the share with p."""
-        values = result.values(self.policy, self.metric, self.round)
-        low, high = _or_infinite(self.low, self.high)
-        count, runs = int(((low <= values) & (values <= high)).sum()), len(values)
-        from_, to = exact_interval(count, runs)
-        least, most = _or_infinite(self.at_least, self.at_most)
+        values = result.values(policy, self.metric, self.round)
+        low, high = or_infinite(self.low, self.high)
+        share = share_of(((low <= values) & (values <= high)).astype(float))
+        least, most = or_infinite(self.at_least, self.at_most)
         status = decide(
-            supported=least <= from_ and to <= most, contradicted=to < least or most < from_
+            supported=least <= share.low and share.high <= most,
+            contradicted=share.high < least or most < share.low,
         )
         return status, (
-            f"in {count:,} of {runs:,} replications {when(self.round)}: "
-            f"{count / runs:.4f} [{from_:.4f}, {to:.4f}]{_range(least, most)}"
+            f"in {share.count:,} of {share.replications:,} replications {when(self.round)}: "
+            f"{share}{claimed(least, most)}"
         )
-
-
-def exact_interval(count: int, runs: int) -> tuple[float, float]:
-    """Return the 95 % interval of Clopper and Pearson (1934) for a binomial share.
-
-    Parameters
-    ----------
-    count, runs : int
-        How often it was so, and of how many times.
-
-    Returns
-    -------
-    tuple of float
-        Its ends.
-
-    Examples
-    --------
-    >>> low, high = exact_interval(10, 10)
-    >>> round(low, 4), high
-    (0.6915, 1.0)
-    """
-    from scipy.special import betaincinv
-
-    low = 0.0 if count == 0 else float(betaincinv(count, runs - count + 1, 0.025))
-    high = 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 0.975))
-    return low, high
 
 
 def check_ends(low: End, high: End, rounds: Sequence[int] | None) -> None:
@@ -234,12 +206,12 @@ def _judged(
     found: Sequence[Estimate], rounds: Sequence[int | None], low: End, high: End
 ) -> Finding:
     ends = [
-        _or_infinite(one, other)
+        or_infinite(one, other)
         for one, other in zip(_each(low, len(found)), _each(high, len(found)), strict=True)
     ]
     ranged = [(number, *end) for number, end in zip(found, ends, strict=True)]
     detail = "; ".join(
-        f"{when(t)}: {number}{_range(*end)}"
+        f"{when(t)}: {number}{claimed(*end)}"
         for t, number, end in zip(rounds, found, ends, strict=True)
     )
     return inside(ranged), detail
@@ -249,11 +221,12 @@ def _each(end: End, count: int) -> Sequence[float | None]:
     return end if isinstance(end, list) else [end] * count
 
 
-def _or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
+def or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
+    """Return the ends of a range; one that is not given is infinite."""
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-def _range(low: float, high: float) -> str:
+def claimed(low: float, high: float) -> str:
     """Return a range as what is claimed."""
     if math.isinf(high):
         return f" (claimed: at least {low:g})"

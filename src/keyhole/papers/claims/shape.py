@@ -7,16 +7,17 @@ from typing import Annotated, Final, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from keyhole.core.curves import compare
+from keyhole.core.estimate import Estimate, compare, mean_of, p_text
 from keyhole.core.memory import FloatArray
-from keyhole.papers.claims.base import Claim, Finding, Result, decide, when
-from keyhole.papers.claims.estimate import Estimate, mean_of
+from keyhole.papers.claims.base import Finding, Result, decide, when
 from keyhole.papers.claims.significance import LEVEL, holm
+from keyhole.papers.claims.witness import Witnessed
 
 _FEWEST: Final = 3  # any two means lie on a line
+_ROUNDING: Final = 1e-12
 
 
-class Linear(Claim):
+class Linear(Witnessed):
     """Over several problems, the mean of a metric is a straight line in a number x.
 
     The line is the weighted least-squares fit to the means (weights 1 / standard error squared;
@@ -29,8 +30,6 @@ class Linear(Claim):
 
     Attributes
     ----------
-    policy : str
-        Its label.
     x : dict of str to float
         The number of each problem, by key; at least three that differ.
     r_squared : float
@@ -42,7 +41,6 @@ class Linear(Claim):
     """
 
     kind: Literal["linear"]
-    policy: str
     x: dict[str, float]
     r_squared: Annotated[float, Field(gt=0, lt=1)]
     slope: Literal["rising", "falling"] = "rising"
@@ -59,11 +57,9 @@ class Linear(Claim):
         """The problems that have an x."""
         return tuple(self.x)
 
-    def judge(self, results: Mapping[str, Result]) -> Finding:
+    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
         """Fit the line, and see how far the means are from it."""
-        values = np.array(
-            [results[key].values(self.policy, self.metric, self.round) for key in self.x]
-        )
+        values = np.array([results[key].values(policy, self.metric, self.round) for key in self.x])
         line = fit(np.array(list(self.x.values())), values)
         detail = f"{when(self.round)}: slope {line.slope}, intercept {line.intercept}"
         if line.r_squared is None:
@@ -81,7 +77,7 @@ class Linear(Claim):
             f"{detail}; R squared {line.r_squared.value:.5f} "
             f"[{line.r_squared.low:.5f}, {min(1.0, line.r_squared.high):.5f}] "
             f"(claimed: at least {self.r_squared:g}); most clearly off the line: "
-            f"{results[furthest].title} (p {min(line.off_line):.1g})"
+            f"{results[furthest].title} ({p_text(min(line.off_line))})"
         )
 
 
@@ -126,20 +122,20 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     Examples
     --------
     >>> line = fit(np.array([0.0, 1.0, 2.0]), np.array([[1.0, 3.0], [3.0, 5.0], [5.0, 7.0]]))
-    >>> line.slope.value, line.intercept.value
-    (2.0, 2.0)
+    >>> print(line.slope, line.intercept, sep="; ")
+    2 [2, 2]; 2 [-11, 15]
     """
     errors = np.array([mean_of(row).error for row in values])
-    equal = not (errors > 0).all()
+    equal = not ((errors > 0) & np.isfinite(errors)).all()
     weights = np.ones(len(x)) if equal else errors**-2.0
     weights = weights / weights.sum()
-    center = x - weights @ x
-    spread = float(weights @ center**2)
+    middle = (weights * x).sum()
+    center = x - middle
+    spread = (weights * center**2).sum()
     # Slope and intercept are linear in the means, so each replication has its own.
-    slopes = (weights * center) @ values / spread
-    intercepts = weights @ values - (weights @ x) * slopes
-    residuals = values - intercepts - np.outer(x, slopes)
-    gaps = [compare(row, np.zeros_like(row)) for row in residuals]
+    slopes = ((weights * center)[:, None] * values).sum(axis=0) / spread
+    intercepts = (weights[:, None] * values).sum(axis=0) - middle * slopes
+    gaps = [compare(row, intercepts + place * slopes) for place, row in zip(x, values, strict=True)]
     return Line(
         mean_of(slopes),
         mean_of(intercepts),
@@ -170,8 +166,10 @@ def _r_squared(x: FloatArray, means: FloatArray, weights: FloatArray) -> FloatAr
     It is not finite where the means do not vary.
     """
     share = weights / weights.sum(axis=0)
-    off_x = x.reshape(-1, *[1] * (means.ndim - 1)) - x @ share
+    places = x.reshape(-1, *[1] * (means.ndim - 1))
+    off_x = places - (share * places).sum(axis=0)
     off_y = means - (share * means).sum(axis=0)
+    off_y = np.where(np.abs(off_y) <= _ROUNDING * np.abs(means), 0.0, off_y)
     slope = (share * off_x * off_y).sum(axis=0) / (share * off_x**2).sum(axis=0)
     left = (share * (off_y - slope * off_x) ** 2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.core.curves import Curves, Paired
+from keyhole.core.curves import Curves
+from keyhole.core.estimate import Paired
 from keyhole.core.memory import FloatArray
 
 LEVEL: Final = 0.05
@@ -15,7 +16,7 @@ LEVEL: Final = 0.05
 
 @dataclass(frozen=True)
 class Comparison:
-    """One policy against another at one checkpoint, of a metric where lower is better.
+    """One policy against another at one checkpoint.
 
     Attributes
     ----------
@@ -27,6 +28,10 @@ class Comparison:
         Mean of `policy` minus mean of `other`, over common random numbers.
     p_value : float
         Two-sided, adjusted for the comparisons made together.
+    highest : bool, default False
+        Whether higher is better.
+    same : bool, default False
+        Whether both had the same value, other than 0, in every replication.
     """
 
     policy: str
@@ -34,24 +39,32 @@ class Comparison:
     round: int
     gap: Paired
     p_value: float
+    highest: bool = False
+    same: bool = False
+
+    @property
+    def lead(self) -> float:
+        """By how much `policy` is better; negative if it is worse."""
+        return self.gap.difference if self.highest else -self.gap.difference
 
     @property
     def better(self) -> bool:
-        """Whether `policy` is significantly lower."""
-        return self.p_value < LEVEL and self.gap.difference < 0
+        """Whether `policy` is significantly better."""
+        return self.p_value < LEVEL and self.lead > 0
 
     @property
     def worse(self) -> bool:
-        """Whether `policy` is significantly higher."""
-        return self.p_value < LEVEL and self.gap.difference > 0
+        """Whether `policy` is significantly worse."""
+        return self.p_value < LEVEL and self.lead < 0
+
+    @property
+    def lost(self) -> bool:
+        """Whether it will not be better in more replications: it is worse, or does the same."""
+        return self.worse or self.same
 
     def __str__(self) -> str:
-        """Return who, when, and the difference with its own 95 % interval."""
-        gap = self.gap
-        return (
-            f"{self.policy} minus {self.other} at T = {self.round:,}: "
-            f"{gap.difference:.3g} [{gap.low:.3g}, {gap.high:.3g}]"
-        )
+        """Return who, when, and the difference with its own 95 % interval and p-value."""
+        return f"{self.policy} minus {self.other} at T = {self.round:,}: {self.gap}"
 
 
 def holm(p_values: Sequence[float]) -> FloatArray:
@@ -85,7 +98,12 @@ def holm(p_values: Sequence[float]) -> FloatArray:
 
 
 def comparisons(
-    curves: Curves, metric: str, pairs: Sequence[tuple[str, str, int]], *, adjust: bool = True
+    curves: Curves,
+    metric: str,
+    pairs: Sequence[tuple[str, str, int]],
+    *,
+    adjust: bool = True,
+    highest: bool = False,
 ) -> list[Comparison]:
     """Compare policies pair by pair, and adjust for how many pairs there are.
 
@@ -99,6 +117,8 @@ def comparisons(
         What to compare.
     adjust : bool, default True
         Whether to adjust the p-values.
+    highest : bool, default False
+        Whether higher is better.
 
     Returns
     -------
@@ -109,6 +129,12 @@ def comparisons(
     raw = [gap.p_value for gap in gaps]
     p_values = holm(raw) if adjust else raw
     return [
-        Comparison(a, b, t, gap, float(p))
+        Comparison(a, b, t, gap, float(p), highest, gap.equal and _happened(curves, a, metric, t))
         for (a, b, t), gap, p in zip(pairs, gaps, p_values, strict=True)
     ]
+
+
+def _happened(curves: Curves, policy: str, metric: str, round: int) -> bool:
+    """Return whether a metric was ever other than 0: nothing may yet become something."""
+    values = curves.values(policy, metric)[curves.checkpoints.index(round)]
+    return bool(values.any())

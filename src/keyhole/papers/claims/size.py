@@ -1,58 +1,107 @@
 """Claims about how large something is."""
 
 import math
-from typing import Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from keyhole.papers.claims.base import TWO_SIDED_95, Finding, Result, Single, decide
+from keyhole.core.estimate import Estimate, mean_of
+from keyhole.papers.claims.base import Finding, Result, Single, decide
+from keyhole.papers.claims.witness import OfOne
+
+_Error = Annotated[float, Field(ge=0)]
 
 
-class Level(Single):
-    """ln(metric / arms) of a policy lies within some standard errors of given levels."""
+class Level(OfOne):
+    """A mean, or ln(mean / arms), lies within some standard errors of given levels.
+
+    The standard error is that of the difference: of what was measured, and of the levels.
+
+    Attributes
+    ----------
+    rounds : list of int
+        Checkpoints.
+    levels : list of float
+        At each.
+    std_errors : float
+        How many.
+    level_errors : float or list of float, default 0
+        Standard errors of the levels, of all or of each, in their unit.
+    of : {"ln(mean / arms)", "mean"}, default "ln(mean / arms)"
+        What the levels are levels of.
+    """
 
     kind: Literal["level"]
-    policy: str
     rounds: list[int]
     levels: list[float]
     std_errors: float
+    level_errors: _Error | list[_Error] = 0.0
+    of: Literal["ln(mean / arms)", "mean"] = "ln(mean / arms)"
 
-    def judge_one(self, result: Result) -> Finding:
+    @model_validator(mode="after")
+    def _one_each(self) -> Self:
+        for name in ("levels", "level_errors"):
+            given = getattr(self, name)
+            if isinstance(given, list) and len(given) != len(self.rounds):
+                raise ValueError(
+                    f"{name} must have one number for each round, {len(self.rounds)}, got {given}"
+                )
+        return self
+
+    def judge_one(self, result: Result, policy: str) -> Finding:
         """Compare level by level."""
+        count = len(self.rounds)
+        errors = self.level_errors if isinstance(self.level_errors, list) else [self.level_errors]
+        errors = errors * (count // len(errors))
         found, furthest = [], 0.0
-        for t, level in zip(self.rounds, self.levels, strict=True):
-            mean, error = result.at(self.policy, self.metric, t)
-            if mean == 0.0 or error == 0.0:
-                return "undecided", f"the same in every replication at T = {t:,}: {mean:g}"
-            value = math.log(mean / result.arms)
-            distance = abs(value - level) * mean / error
+        for t, level, error in zip(self.rounds, self.levels, errors, strict=True):
+            number = mean_of(result.values(policy, self.metric, t))
+            if self.of != "mean":
+                if number.value <= 0.0:
+                    return "undecided", f"the mean at T = {t:,} has no logarithm: {number}"
+                number = _log(number, result.arms)
+            noise = math.hypot(number.error, error)
+            if noise == 0.0 or math.isinf(noise):
+                return "undecided", f"without a standard error at T = {t:,}: {number}"
+            distance = abs(number.value - level) / noise
             furthest = max(furthest, distance)
-            found.append(f"T = {t:,}: {value:.3f}, {distance:.1f} s.e. from {level:.3f}")
+            found.append(f"T = {t:,}: {number}, {distance:.1f} s.e. from {level:.4g}")
         within = furthest <= self.std_errors
         return decide(supported=within, contradicted=not within), "; ".join(found)
 
 
 class AxisEnd(Single):
-    """ln(metric / arms) of the lowest curve at the horizon lies between two numbers."""
+    """ln(metric / arms) of a policy, or of the lowest curve, ends between two numbers.
+
+    Attributes
+    ----------
+    low, high : float
+        The numbers.
+    policy : str, optional
+        Its label; by default that with the lowest mean.
+    """
 
     kind: Literal["axis-end"]
     low: float
     high: float
+    policy: str | None = None
 
     def judge_one(self, result: Result) -> Finding:
-        """Find the lowest curve, and where its interval lies."""
-        curves = result.curves
-        ends = {p: result.at(p, self.metric, curves.checkpoints[-1]) for p in curves.labels}
-        lowest = min(ends, key=lambda policy: ends[policy][0])
-        mean, error = ends[lowest]
+        """Find the curve, and where its interval lies."""
+        ends = {p: mean_of(result.values(p, self.metric)) for p in result.curves.labels}
+        lowest = min(ends, key=lambda policy: ends[policy].value)
+        number = ends[self.policy or lowest]
         low, value, high = (
-            _log((mean + sign * TWO_SIDED_95 * error) / result.arms) for sign in (-1, 0, 1)
+            math.log(end / result.arms) if end > 0.0 else -math.inf
+            for end in (number.low, number.value, number.high)
         )
         status = decide(
             supported=self.low < low and high < self.high,
             contradicted=high < self.low or low > self.high,
         )
-        return status, f"the lowest, {lowest}, ends at {value:.2f} [{low:.2f}, {high:.2f}]"
+        who = self.policy or f"the lowest, {lowest},"
+        return status, f"{who} ends at {value:.2f} [{low:.2f}, {high:.2f}]"
 
 
 class Spread(Single):
@@ -79,7 +128,7 @@ class Spread(Single):
                 return "undecided", f"{bottom} was never wrong at the horizon"
             spreads.append(math.log(means[top] / means[bottom]))
             influence += sign * (values[top] / means[top] - values[bottom] / means[bottom])
-        reach = TWO_SIDED_95 * float(influence.std(ddof=1)) / math.sqrt(len(influence))
+        reach = mean_of(influence).reach
         wide, narrow = spreads
         gap = wide - narrow
         return decide(supported=gap - reach > 0, contradicted=gap + reach < 0), (
@@ -106,5 +155,6 @@ class Exactly(Single):
         return "holds", f"so in all of {count:,} replications"
 
 
-def _log(value: float) -> float:
-    return math.log(value) if value > 0 else -math.inf
+def _log(number: Estimate, arms: int) -> Estimate:
+    """Return ln(mean / arms), by the delta method."""
+    return Estimate(math.log(number.value / arms), number.error / number.value, number.replications)

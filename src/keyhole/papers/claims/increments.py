@@ -1,0 +1,115 @@
+"""Claims about what a metric gains between two checkpoints."""
+
+import math
+from abc import abstractmethod
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from keyhole.core.estimate import mean_of
+from keyhole.core.simulation import Plan
+from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
+from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
+from keyhole.papers.claims.witness import OfOne
+
+
+class Gain(OfOne):
+    """What the mean of a metric gains from one checkpoint to another, per unit of something.
+
+    What it had gained before, in a search, say, cannot hide how it grows now. The claim holds if
+    the 95 % interval lies in the range, and does not hold if it lies outside.
+
+    Attributes
+    ----------
+    early, late : int
+        Two checkpoints.
+    low, high : float, optional
+        Of the gain; at least one is given.
+    bound : str, optional
+        A name in `BOUNDS`: low and high are then multiples of what that bound gains.
+    """
+
+    early: int
+    late: int
+    low: float | None = None
+    high: float | None = None
+    bound: BoundName | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.late <= self.early:
+            raise ValueError(f"late must come after early, got {self.late} after {self.early}")
+        check_pair("low", self.low, "high", self.high)
+        return self
+
+    def check(self, plan: Plan) -> None:
+        """Refuse a bound of another room, or one that does not rise between the checkpoints."""
+        if self.bound is None:
+            return
+        check_bound(self.bound, self, plan, (self.early, self.late))
+
+    def judge_one(self, result: Result, policy: str) -> Finding:
+        """Compare the interval of the gain with the range."""
+        late, early = (result.values(policy, self.metric, t) for t in (self.late, self.early))
+        found = mean_of((late - early) / self._units())
+        low, high = or_infinite(self.low, self.high)
+        said = claimed(low, high)
+        if self.bound is not None:
+            rise = bound_of(self.bound, self, result, self.late)
+            rise = (rise - bound_of(self.bound, self, result, self.early)) / self._units()
+            if not rise > 0.0:
+                return "undecided", f"the bound gains nothing: {rise:g}"
+            said = f" (that of the bound is {rise:.4g}; claimed: {_times(low, high)})"
+            low, high = low * rise, high * rise
+        words = f"{self._words()} from T = {self.early:,} to {self.late:,}"
+        return inside([(found, low, high)]), f"{words}: {found}{said}"
+
+    @abstractmethod
+    def _units(self) -> float:
+        """Return how many units lie between the checkpoints."""
+
+    @abstractmethod
+    def _words(self) -> str:
+        """Return what is measured."""
+
+
+class Increment(Gain):
+    """The gain itself, or by the round; see `Gain`.
+
+    Attributes
+    ----------
+    each_round : bool, default False
+        Whether to divide it by the number of rounds: the slope of a straight line.
+    """
+
+    kind: Literal["increment"]
+    each_round: bool = False
+
+    def _units(self) -> float:
+        return float(self.late - self.early) if self.each_round else 1.0
+
+    def _words(self) -> str:
+        return "gain a round" if self.each_round else "gain"
+
+
+class Slope(Gain):
+    r"""The gain for each unit of ln T, to hold against the constant of a logarithmic bound.
+
+    .. math:: \frac{R(b) - R(a)}{\ln b - \ln a}
+
+    See `Gain`.
+    """
+
+    kind: Literal["slope"]
+
+    def _units(self) -> float:
+        return math.log(self.late / self.early)
+
+    def _words(self) -> str:
+        return "slope in ln T"
+
+
+def _times(low: float, high: float) -> str:
+    return claimed(low, high).removeprefix(" (claimed: ").removesuffix(")") + " times"

@@ -1,0 +1,41 @@
+"""The bounds that claims may name: one line each, by room."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from keyhole.semibandit.bounds import csbst_bound, lower_bound
+from keyhole.stochastic.bounds import lai_robbins_constant, theorem_1
+from keyhole.threshold.bounds import (
+    adversarial_lower_bound,
+    dkwucb_bound,
+    kmucb_bound,
+    optim_bound,
+)
+from keyhole.thresholding.bounds import lsa_regret_bound
+
+Bound = Callable[[Any, Any, int, int], float]
+"""The value of a bound, given a problem of its room, the policy, a round, and the horizon."""
+
+BOUNDS: Final[dict[str, Bound]] = {
+    # Of LSA with its default alpha, 1.35.
+    "thresholding.theorem_1": lambda problem, policy, t, horizon: lsa_regret_bound(problem.gaps, t),
+    # Lai and Robbins (1985), in the limit.
+    "stochastic.lower": lambda problem, policy, t, horizon: (
+        lai_robbins_constant(problem.means) * math.log(t)
+    ),
+    # Of HoeffdingUCB; as those of `threshold` without its constant, and with the horizon that its
+    # confidence depends on.
+    "stochastic.theorem_1": lambda problem, policy, t, horizon: theorem_1(problem.means, horizon),
+    # Equation (3), in the limit.
+    "semibandit.lower": lambda problem, policy, t, horizon: lower_bound(problem, t),
+    # Of CSBST with its default epsilon, 0.1, and delta = 1 / T.
+    "semibandit.theorem_1": lambda problem, policy, t, horizon: csbst_bound(problem, horizon, 0.1),
+    "threshold.theorem_2": lambda problem, policy, t, horizon: dkwucb_bound(problem, horizon),
+    "threshold.theorem_3": lambda problem, policy, t, horizon: adversarial_lower_bound(
+        problem, horizon
+    ),
+    "threshold.theorem_4": lambda problem, policy, t, horizon: optim_bound(problem, horizon),
+    "threshold.theorem_5": lambda problem, policy, t, horizon: kmucb_bound(problem, horizon),
+}
+"""Every bound, by the name of its room and its own."""

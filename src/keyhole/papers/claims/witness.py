@@ -1,0 +1,88 @@
+"""Claims that a bad policy must break, or they say nothing."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Self
+
+from pydantic import model_validator
+
+from keyhole.papers.claims.base import Claim, Finding, Result
+
+
+class Witnessed(Claim):
+    """A statement about one policy, with another of which it must not hold.
+
+    A bound that every policy keeps is no evidence for the one that it is claimed of. So the claim
+    holds only if, by the same numbers, it does not hold of the witness; where the witness keeps it
+    too, or the results cannot tell, it is undecided.
+
+    Attributes
+    ----------
+    policy : str
+        Its label.
+    witness : str, optional
+        The label of a bad policy that plays the same problems.
+    no_witness : str, optional
+        Why there is none, where a kind needs one.
+    """
+
+    policy: str
+    witness: str | None = None
+    no_witness: str = ""
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Self:
+        if self.witness is not None and self.no_witness:
+            raise ValueError("witness must be left out where no_witness says why there is none")
+        if self.witness == self.policy:
+            raise ValueError(f"witness must be another policy than {self.policy!r}")
+        return self
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Judge the policy, and then the witness by the same numbers."""
+        status, detail = self.judge_policy(results, self.policy)
+        if self.no_witness:
+            return status, f"{detail}. No policy is shown to break it: {self.no_witness}"
+        if self.witness is None:
+            return status, detail
+        broken, how = self.judge_policy(results, self.witness)
+        if broken == "does not hold":
+            return status, f"{detail}. {self.witness} breaks it: {how}"
+        if status == "holds":
+            status = "undecided"
+        kept = "keeps it too" if broken == "holds" else "may keep it too"
+        return status, f"{detail}. But {self.witness}, which should break it, {kept}: {how}"
+
+    @property
+    def needs_witness(self) -> bool:
+        """Whether a file must give a witness, or say why there is none."""
+        return False
+
+    @abstractmethod
+    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
+        """Return the status and the numbers behind it, were it claimed of this policy."""
+
+
+class OfOne(Witnessed):
+    """A statement about one policy on one problem.
+
+    Attributes
+    ----------
+    problem : str
+        The key of the problem.
+    """
+
+    problem: str
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The one problem."""
+        return (self.problem,)
+
+    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
+        """Judge by the one result that matters."""
+        return self.judge_one(results[self.problem], policy)
+
+    @abstractmethod
+    def judge_one(self, result: Result, policy: str) -> Finding:
+        """Return the status and the numbers behind it."""

@@ -1,0 +1,94 @@
+import math
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from keyhole.papers.claims import Power
+from tests.papers.made_up import WORDS, judge, result, results
+
+ROUNDS = (1_000, 4_000, 64_000)
+
+
+def power(**more):
+    table = {"kind": "power", "policy": "us", "problem": "made-up", "rounds": list(ROUNDS)}
+    return Power.model_validate(WORDS | table | more)
+
+
+def curve(f, **more):
+    return result({"us": [f(t) for t in ROUNDS]}, checkpoints=ROUNDS, **more)
+
+
+GROWTHS = {
+    0.0: lambda t: 300 + 20 * math.log(t),
+    0.25: lambda t: 300 + 9 * t**0.25,
+    0.5: lambda t: 300 + t**0.5,
+    1.0: lambda t: 300 + 0.01 * t,
+}
+
+
+@pytest.mark.parametrize("exponent", GROWTHS)
+def test_the_exponent_is_that_of_the_growth_whatever_came_before(exponent):
+    found = curve(GROWTHS[exponent])
+    assert judge(power(at_least=exponent - 0.1, at_most=exponent + 0.1), found)[0] == "holds"
+    assert judge(power(at_most=exponent - 0.1), found)[0] == "does not hold"
+    assert judge(power(at_least=exponent + 0.1), found)[0] == "does not hold"
+    assert judge(power(at_most=exponent), found)[0] == "undecided"
+    assert f"exponent {exponent:.2f} [" in judge(power(at_most=2), found)[1]
+
+
+def test_ln_squared_is_told_from_ln():
+    found = curve(lambda t: 300 + 5 * math.log(t) ** 2)
+    assert judge(power(at_most=0.05), found)[0] == "does not hold"
+    assert judge(power(at_most=0.25), found)[0] == "holds"
+
+
+def test_what_may_not_rise_has_no_exponent():
+    assert judge(power(at_most=1), curve(lambda t: 300.0))[0] == "undecided"
+    assert judge(power(at_most=1), curve(lambda t: 900 - t**0.5))[0] == "undecided"
+    assert judge(power(at_most=1), curve(GROWTHS[0.5], runs=1))[0] == "undecided"
+
+
+def test_a_linear_witness_breaks_a_root():
+    found = result(
+        {"us": [GROWTHS[0.5](t) for t in ROUNDS], "bad": [0.1 * t for t in ROUNDS]},
+        checkpoints=ROUNDS,
+    )
+    assert judge(power(at_most=0.6, witness="bad"), found)[0] == "holds"
+    assert judge(power(at_most=1.1, witness="bad"), found)[0] == "undecided"
+
+
+def test_the_order_may_be_in_a_number_of_the_problem():
+    arms = {"a": 2.0, "b": 8.0, "c": 32.0}
+    found = results({key: 5 + 3 * k for key, k in arms.items()})
+    claim = power(problem=None, rounds=None, x=arms, at_most=1.1, at_least=0.9)
+    assert claim.concerns == ("a", "b", "c")
+    assert claim.judge(found)[0] == "holds"
+
+
+def test_the_interval_covers_the_exponent():
+    # 1,000 experiments of 30 paired replications: 5 standard errors.
+    rng, covered, experiments = np.random.default_rng(5), 0, 1000
+    claim = power(at_most=0.5)
+    for _ in range(experiments):
+        found = curve(GROWTHS[0.5], runs=30)
+        noise = rng.normal(size=(3, 30)).cumsum(axis=0)
+        values = found.curves.values("us", "aggregate_regret")
+        values[:] = np.array([GROWTHS[0.5](t) for t in ROUNDS])[:, None] + noise
+        covered += judge(claim, found)[0] == "undecided"
+    assert abs(covered / experiments - 0.95) < 5 * math.sqrt(0.95 * 0.05 / experiments)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({}, "at_least or at_most must be given"),
+        ({"at_most": 1, "rounds": [1, 2]}, "at least 3 items"),
+        ({"at_most": 1, "rounds": [1, 2, 2]}, "must be above 0 and differ"),
+        ({"at_most": 1, "x": {"a": 1, "b": 2, "c": 3}}, "either problem and rounds"),
+        ({"at_most": 9}, "less than or equal to 8"),
+    ],
+)
+def test_powers_that_cannot_be_are_refused(table, message):
+    with pytest.raises(ValidationError, match=message):
+        power(**table)

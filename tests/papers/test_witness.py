@@ -1,0 +1,70 @@
+import pytest
+from pydantic import ValidationError
+
+from keyhole.papers.claims import BOUNDS, BelowBound, Between, Counts
+from tests.papers.made_up import COMMON, judge, result
+
+
+@pytest.fixture
+def bound(monkeypatch):
+    """Register a bound of 10, for policies that are known."""
+    monkeypatch.setitem(BOUNDS, "thresholding.ten", lambda problem, policy, round, horizon: 10.0)
+
+
+def below(**more):
+    table = {"bound": "thresholding.ten", "witness": "bad"} | more
+    return BelowBound(kind="below-bound", policy="us", **COMMON, **table)
+
+
+@pytest.mark.parametrize(
+    ("ours", "bad", "status", "words"),
+    [
+        (2, 12, "holds", "bad breaks it"),
+        (2, 9, "undecided", "But bad, which should break it, keeps it too"),
+        (2, 10, "undecided", "But bad, which should break it, may keep it too"),
+        (11, 12, "does not hold", "bad breaks it"),
+        (11, 9, "does not hold", "keeps it too"),
+    ],
+)
+def test_a_bound_that_a_bad_policy_keeps_says_nothing(bound, ours, bad, status, words):
+    found, detail = judge(below(), result({"us": [1, ours], "bad": [1, bad]}))
+    assert found == status
+    assert words in detail
+
+
+def test_a_reason_for_no_witness_is_shown(bound):
+    claim = below(witness=None, no_witness="a lower bound.")
+    status, detail = judge(claim, result({"us": [1, 2]}))
+    assert status == "holds"
+    assert detail.endswith("No policy is shown to break it: a lower bound.")
+
+
+def test_ranges_may_have_a_witness():
+    found = result({"us": [1, 2], "bad": [1, 3]})
+    claim = Between(kind="between", policy="us", high=2.5, witness="bad", **COMMON)
+    assert judge(claim, found)[0] == "holds"
+    claim = Counts(kind="counts", policy="us", high=9, at_least=0.9, witness="bad", **COMMON)
+    assert judge(claim, found)[0] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"witness": "us"}, "witness must be another policy than 'us'"),
+        ({"no_witness": "none."}, "witness must be left out where no_witness"),
+    ],
+)
+def test_witnesses_that_are_none_are_refused(bound, table, message):
+    with pytest.raises(ValidationError, match=message):
+        below(**table)
+
+
+def test_a_verdict_names_the_policy_that_its_text_leaves_out(bound):
+    found = {"made-up": result({"us": [1, 2], "us-2": [1, 2], "bad": [1, 12]})}
+    assert below().verdict(found).claim == "Made up, us: so it is"
+    named = COMMON | {"text": "us-2, not us, is below"}
+    claim = Between(kind="between", policy="us", high=9, **named)
+    assert claim.verdict(found).claim == "Made up: us-2, not us, is below"
+    named = COMMON | {"text": "us-2 is below"}
+    claim = Between(kind="between", policy="us", high=9, **named)
+    assert claim.verdict(found).claim == "Made up, us: us-2 is below"
