@@ -1,6 +1,17 @@
 """How the documentation is built."""
 
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version as installed_version
+from typing import Any
+
+from docutils import nodes
+from math_core import LatexError, LatexToMathML
+from pybtex.database import Entry
+from pybtex.plugin import register_plugin
+from pybtex.style.formatting.unsrt import Style
+from pybtex.style.labels import BaseLabelStyle
+from sphinx.application import Sphinx
+from sphinx.util.logging import getLogger
 
 project = "Keyhole"
 author = "The Keyhole developers"
@@ -11,13 +22,14 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
     "sphinxcontrib.bibtex",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "named"
+bibtex_reference_style = "author_year"
 numpydoc_show_class_members = False
 numpydoc_validation_checks = set()
 autodoc_member_order = "bysource"
@@ -25,3 +37,45 @@ autodoc_typehints = "none"
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "Keyhole"
+html_math_renderer = "mathml"
+
+_MATHML = LatexToMathML()
+
+
+def _formula(translator: Any, node: nodes.Element) -> None:
+    """Write a formula as MathML, which browsers show without a script or a network."""
+    shown = isinstance(node, nodes.math_block)
+    try:
+        mathml = _MATHML.convert_with_local_state(node.astext(), displaystyle=shown)
+    except LatexError as error:
+        getLogger(__name__).warning("a formula is not TeX: %s", error, location=node)
+        mathml = f"<code>{translator.encode(node.astext())}</code>"
+    translator.body.append(f'<div class="math">{mathml}</div>' if shown else mathml)
+    raise nodes.SkipNode
+
+
+class AuthorYear(BaseLabelStyle):
+    """Labels such as "Tao et al. 2019", accents and all."""
+
+    def format_labels(self, sorted_entries: Iterable[Entry]) -> Iterator[str]:
+        for entry in sorted_entries:
+            names = [
+                "".join(str(part) for part in person.rich_last_names)
+                for person in entry.persons["author"]
+            ]
+            named = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+            yield f"{named} {entry.fields['year']}"
+
+
+class Named(Style):
+    """The plain style, with those labels."""
+
+    default_label_style = AuthorYear
+
+
+register_plugin("pybtex.style.formatting", "named", Named)
+
+
+def setup(app: Sphinx) -> None:
+    """Register how formulas are written."""
+    app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))

@@ -43,7 +43,7 @@ class Problem:
 
     The reward of a pull in round t arrives at the end of round t + delay, after the horizon never.
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
-    :math:`\\sum_t \\mu^* - \\mu_{I_t}` of the rewards that are generated, whether or not they
+    :math:`\sum_t \mu^* - \mu_{I_t}` of the rewards that are generated, whether or not they
     arrive in time; and of policies that play in phases ``phase``, the number of the phase, and
     ``eliminated_at``, the round in which an arm was first given up, or the horizon and one.
 

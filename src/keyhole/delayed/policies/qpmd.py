@@ -21,7 +21,7 @@ class QPMD(WithBase, Policy):
     pulled, and what arrives is put into the queues. With UCB1 as the base that is, on the clock n
     of the rewards it has been given,
 
-    .. math:: \\arg\\max_i \\; \\hat\\mu_i + \\sqrt{2 \\ln n / n_i}
+    .. math:: \arg\max_i \; \hat\mu_i + \sqrt{2 \ln n / n_i}
 
     Parameters
     ----------
