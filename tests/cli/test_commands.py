@@ -11,7 +11,7 @@ import pytest
 from keyhole import load_run
 from keyhole.core.plot import name_of
 from keyhole.experiment.problems import SOURCES
-from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of
+from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of, words_of
 from keyhole.papers import FILES, Entry
 from tests.cli.conftest import TEXT
 
@@ -98,7 +98,7 @@ def test_the_catalog_names_sources_with_their_entries_and_metrics(keyhole, setti
         for entry, what in how.entries.items():
             assert f"\n        {entry} ({what.kind}): {what.doc}\n" in out
     for metric in metrics_of(setting):
-        assert f"\n    {metric}: {name_of(metric)}\n" in out
+        assert f"\n    {metric}: {name_of(metric, words_of(setting))}\n" in out
 
 
 def test_version(keyhole):

@@ -30,6 +30,20 @@ def test_paired_is_the_paired_t_test(curves):
     assert found.replications == 50
 
 
+def test_a_declared_share_has_the_exact_interval():
+    values = {"A": np.array([[[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]])}
+    curves = Curves([10], ["wrong", "regret", "errors[7]"], values, shares=["wrong", "errors"])
+    assert curves.estimates("A", "wrong")[0].high == pytest.approx(1 - 0.025**0.25)
+    assert curves.estimates("A", "regret")[0].high == 0.0
+    assert curves.estimates("A", "errors[7]")[0].count == 1
+
+
+def test_one_replication_has_an_infinite_error():
+    curves = Curves([10], ["regret"], {"A": np.array([[[3.0]]])})
+    assert curves.std_error("A", "regret").tolist() == [np.inf]
+    assert curves.estimates("A", "regret")[0].low == -np.inf
+
+
 def test_the_table_has_a_row_for_each_policy_metric_and_checkpoint(curves):
     frame = curves.to_pandas()
     assert list(frame.columns) == ["policy", "round", "metric", "mean", "std_error", "replications"]

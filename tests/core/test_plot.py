@@ -40,8 +40,8 @@ def test_the_band_is_the_95_percent_interval():
     curves = Curves([10], ["regret"], {"A": np.array([[[1.0, 2.0, 3.0, 6.0]]])})
     axes = drawn(curves)
     low, high = axes.collections[0].get_paths()[0].get_extents().get_points()[:, 1]
-    error = np.std([1, 2, 3, 6], ddof=1) / 2
-    assert (low, high) == pytest.approx((3 - 1.96 * error, 3 + 1.96 * error), rel=1e-4)
+    error = np.std([1, 2, 3, 6], ddof=1) / 2  # and Student's t of three degrees of freedom
+    assert (low, high) == pytest.approx((3 - 3.18245 * error, 3 + 3.18245 * error), rel=1e-5)
 
 
 def test_axes_may_be_logarithmic():

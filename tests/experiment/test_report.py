@@ -1,12 +1,22 @@
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import keyhole.experiment
 from keyhole import Curves
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.plots import figure_of, picture
-from keyhole.experiment.report import Verdict, metric_figure, spec_section, write_report
+from keyhole.experiment.report import (
+    Verdict,
+    claims_section,
+    metric_figure,
+    spec_section,
+    write_report,
+)
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @pytest.fixture
@@ -17,11 +27,76 @@ def report(finished):
 
 def test_a_report_shows_the_numbers(report, finished):
     curves = load_run(finished)
-    mean = curves.mean("ours", "aggregate_regret")[-1]
-    assert f"{mean:.4g} ±" in report
-    assert f"ln {np.log(mean / 3):.3f}" in report
+    mean = curves.estimates("ours", "aggregate_regret")[-1]
+    assert mean.plus_minus().replace(" ", NO_BREAK) in report
+    assert f"ln{NO_BREAK}{np.log(mean.value / 3):.1f}" in report
     gap = curves.paired("Uniform()", "ours", metric="aggregate_regret", round=60)
-    assert f"{gap.difference:.4g}" in report
+    assert str(gap).replace(" ", NO_BREAK) in report
+
+
+def test_a_report_says_first_what_became_of_its_claims(report):
+    summary = report.index("0 hold, 0 undecided, 1 do not hold")
+    assert report.index("<h1>") < summary < report.index("<nav") < report.index("<h2")
+
+
+def test_the_contents_lead_to_every_heading(report):
+    anchors = re.findall(r'<h[23] id="(s\d+)">', report)
+    assert anchors == re.findall(r'<li><a href="#(s\d+)">', report)
+    assert len(anchors) >= 5
+    assert report.count("<ul>") == report.count("</ul>")
+
+
+def test_tables_can_be_read_out(report):
+    tables = re.findall(r"<table.*?</table>", report, re.DOTALL)
+    for one in tables:
+        for part in ("<caption>", "<thead>", "<tbody>", 'scope="col"', 'scope="row'):
+            assert part in one
+    assert re.findall(r"<h(\d)", report)[:2] == ["1", "2"]
+
+
+def contrast(one, other):
+    """Return the contrast of two colours by the rule of WCAG 2."""
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("verdict", ["holds", "does-not-hold", "undecided"])
+def test_verdicts_can_be_read_by_day_and_by_night(verdict):
+    style = (Path(keyhole.experiment.__file__).parent / "report.css").read_text()
+    (rule,) = re.findall(rf"\.{verdict} {{ color: light-dark\((#\w+), (#\w+)\)", style)
+    assert contrast(rule[0], "#ffffff") >= 4.5
+    assert contrast(rule[1], "#2b2a33") >= 4.5  # the lightest of browsers' dark pages
+
+
+def test_one_claim_about_several_problems_stands_once():
+    verdicts = [Verdict("So it is", "here", "holds", "1", about=f"P{i}") for i in range(3)]
+    text = claims_section([*verdicts, Verdict("Or not", "here", "undecided", "2", about="P9")])
+    assert text.count("So it is") == 1
+    assert text.count("<tbody>") == 2
+    assert [f"<td>P{i}</td>" in text for i in (0, 1, 2, 9)] == [True] * 4
+    assert "3 hold, 1 undecided, 0 do not hold" in text
+
+
+def test_a_dollar_begins_no_formula_and_a_name_may_begin_anyhow():
+    values = {"$\\frac$": np.ones((1, 1, 3)), "_hidden": np.zeros((1, 1, 3))}
+    curves = Curves([10], ["regret"], values)
+    figure = figure_of(curves, "regret", title="costs $5 to $\\notacommand{1}$")
+    assert picture(figure, "png")
+    texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert texts == ["$\\frac$", "_hidden"]
+
+
+def test_one_replication_has_a_table_and_a_figure(text, tmp_path):
+    page = in_a_report(text.replace("replications = 40", "replications = 1"), tmp_path / "run")
+    assert f"±{NO_BREAK}n/a" in page
+    assert "One replication, which has no interval." in page
+    assert not re.search(r"\b(nan|inf)\b", re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))
 
 
 def test_a_report_shows_claims_spec_and_provenance(report):

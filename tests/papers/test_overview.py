@@ -35,13 +35,13 @@ def test_an_overview_takes_its_policies_and_its_round():
 
 def test_an_overview_has_a_line_a_policy_with_its_own_look(curves):
     points = Overview(title="O", x_label="x", x={"a": 1.0, "b": 2.0}).estimates(curves, METRIC)
-    figure = overview_figure(points, ["them", "us"], title="O", x_label="resource Q", metric=METRIC)
+    figure = overview_figure(points, ["them", "us"], title="O", x_label="resource Q", name="regret")
     (axes,) = figure.axes
     line = axes.lines[0]
     assert line.get_color() == look(1)["color"]
     assert line.get_xydata() == pytest.approx(np.array([[1.0, 1.0], [2.0, 2.0]]))
     assert axes.get_xlabel() == "resource Q"
-    assert axes.get_ylabel() == "mean number of wrong labels"
+    assert axes.get_ylabel() == "regret"
     bars = axes.collections[0].get_segments()
     reach = points["us"][0][1].reach
     assert bars[0][:, 1] == pytest.approx([1.0 - reach, 1.0 + reach])
@@ -73,7 +73,7 @@ def test_one_replication_is_drawn_without_bars():
     points = Overview(title="O", x_label="x", x={"p": 0.0, "q": 1.0}).estimates(
         {"p": found, "q": found}, METRIC
     )
-    figure = overview_figure(points, ["u"], title="O", x_label="x", metric=METRIC)
+    figure = overview_figure(points, ["u"], title="O", x_label="x", name="regret")
     figure.canvas.draw()
     assert figure.axes[0].get_ylim()[1] < 100
 

@@ -46,8 +46,8 @@ def test_figures_lie_beside_the_report_for_the_metrics_there_are(done):
 
 def test_the_report_shows_overviews_and_ratios(done):
     text = done.report.read_text()
-    assert "<h2>Wrong labels against the number of arms</h2>" in text
-    assert "<th>arms = 2</th><th>arms = 3</th>" in text
+    assert ">Wrong labels against the number of arms</h2>" in text
+    assert '<th scope="col">arms = 2</th><th scope="col">arms = 3</th>' in text
     assert "Hard: mean number of wrong labels relative to Uniform" in text
     assert "delta method" in text
 

@@ -140,8 +140,7 @@ def _print_means(curves: "Curves") -> None:
     for metric in curves.metrics:
         typer.echo(f"{metric} after {curves.checkpoints[-1]:,} rounds")
         for label in curves.labels:
-            mean, error = curves.mean(label, metric)[-1], curves.std_error(label, metric)[-1]
-            typer.echo(f"  {label:{width}}  {mean:.4g} ± {1.96 * error:.2g}")
+            typer.echo(f"  {label:{width}}  {curves.estimates(label, metric)[-1].plus_minus()}")
 
 
 def _print_verdicts(result: "Reproduction") -> None:

@@ -10,7 +10,7 @@ from keyhole.core.plot import name_of
 from keyhole.core.policy import Policy
 from keyhole.core.validate import choice
 from keyhole.experiment.problems import SOURCES
-from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of
+from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of, words_of
 
 
 def show(setting: str | None) -> None:
@@ -37,7 +37,7 @@ def show(setting: str | None) -> None:
                 paragraph(f"{entry} ({what.kind}): {what.doc}", 8)
         heading("metrics", 2)
         for metric in metrics_of(name):
-            paragraph(f"{metric}: {name_of(metric)}", 4)
+            paragraph(f"{metric}: {name_of(metric, words_of(name))}", 4)
         for policy in policies_of(name).values():
             _policy(policy)
 

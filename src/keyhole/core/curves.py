@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +31,10 @@ class Curves:
         Their names.
     values : mapping of str to ndarray, shape (checkpoints, metrics, replications)
         By policy label.
+    words : mapping of str to str, optional
+        What a metric is called in figures, where its setting has a word of its own.
+    shares : collection of str, optional
+        The metrics that are 0 or 1 in every replication.
 
     Examples
     --------
@@ -45,12 +49,15 @@ class Curves:
         checkpoints: Sequence[int],
         metrics: Sequence[str],
         values: Mapping[str, FloatArray],
+        words: Mapping[str, str] | None = None,
+        shares: Collection[str] = (),
     ) -> None:
         self.checkpoints = tuple(int(c) for c in checkpoints)
         self.metrics = tuple(metrics)
         self.labels = tuple(values)
+        self.words = dict(words or {})
+        self.shares = frozenset(shares)
         self._values = dict(values)
-        self._shares: dict[str, bool] = {}
 
     @property
     def replications(self) -> int:
@@ -102,19 +109,11 @@ class Curves:
     def estimates(self, policy: str, metric: str) -> list[Estimate]:
         """Return a metric's mean with its 95 % interval, checkpoint by checkpoint.
 
-        The interval is exact for a metric that is 0 or 1 in every replication of every policy, and
-        Student's t for any other.
+        The interval is Student's t; of a metric that is 0 or 1, it is the exact one of a share.
         """
-        estimate = share_of if self._is_share(metric) else mean_of
+        # A metric taken for each arm is called by its name and the arm's number: "errors[0]".
+        estimate = share_of if metric.partition("[")[0] in self.shares else mean_of
         return [estimate(row) for row in self.values(policy, metric)]
-
-    def _is_share(self, metric: str) -> bool:
-        """Return whether a metric says yes or no, and has said both."""
-        column = self.metrics.index(metric)
-        if metric not in self._shares:
-            found = [np.unique(values[:, column, :]) for values in self._values.values()]
-            self._shares[metric] = np.array_equal(np.unique(np.concatenate(found)), [0.0, 1.0])
-        return self._shares[metric]
 
     def paired(self, a: str, b: str, *, metric: str, round: int) -> Paired:
         """Compare two policies at a checkpoint, replication by replication.

@@ -87,6 +87,8 @@ class Estimate:
         """Return the estimate with its interval, in as many digits as that is good for."""
         if not math.isfinite(self.reach):
             return f"{written(self.value)} (one replication: no interval)"
+        if self.reach == 0.0:
+            return f"{written(self.value)} in every run"
         one, low, high = (written(x, self.reach) for x in (self.value, self.low, self.high))
         return f"{one} [{low}, {high}]"
 

@@ -6,7 +6,9 @@ from typing import Any, Final, Literal
 import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.container import Container
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from keyhole.core.curves import Curves
@@ -22,11 +24,10 @@ _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4
 _STYLES: Final = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _MARKS_A_CURVE: Final = 10
-_TWO_SIDED_95: Final = 1.959963984540054
 
 LABELS: Final = {
     "aggregate_regret": "mean number of wrong labels",
-    "simple_regret": "chance of any wrong label",
+    "simple_regret": "simple regret",
     "gold_agreement": "share of gold labels met",
     "regret": "cumulative regret",
     "best_share": "share of rounds with a best arm",
@@ -43,12 +44,13 @@ LABELS: Final = {
     "eliminated_at": "round in which an arm was first given up",
     "lemma_4_misses": "share of estimates off by more than Lemma 4 allows",
 }
-"""What metrics are called in figures and reports, with the unit where there is one."""
+"""What metrics are called in figures and reports, with the unit where there is one. A world whose
+setting has a word of its own declares it (`keyhole.core.world.World.words`)."""
 
 
-def name_of(metric: str) -> str:
-    """Return what a metric is called in figures and reports."""
-    return LABELS.get(metric, metric.replace("_", " "))
+def name_of(metric: str, words: Mapping[str, str] | None = None) -> str:
+    """Return what a metric is called in figures and reports, given its setting's own words."""
+    return (words or {}).get(metric) or LABELS.get(metric, metric.replace("_", " "))
 
 
 def look(number: int) -> dict[str, Any]:
@@ -63,9 +65,16 @@ def look(number: int) -> dict[str, Any]:
 
 
 def interval(curves: Curves, label: str, metric: str) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean, lower and upper end of the 95 % interval, by checkpoint."""
-    mean, reach = curves.mean(label, metric), _TWO_SIDED_95 * curves.std_error(label, metric)
-    return mean, mean - reach, mean + reach
+    """Return mean, lower and upper end of the 95 % interval, by checkpoint.
+
+    The ends are NaN, and nothing is drawn, where there is but one replication.
+    """
+    found = curves.estimates(label, metric)
+    mean, low, high = (
+        np.array([getattr(number, end) for number in found]) for end in ("value", "low", "high")
+    )
+    known = np.isfinite(low)
+    return mean, np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
 def without_logarithm(curves: Curves, metric: str) -> dict[str, int]:
@@ -119,6 +128,7 @@ def plot_curves(
     logarithm = log_per is not None or y == "log"
     floor = _floor(curves, metric) if logarithm else -np.inf
     rounds = np.array(curves.checkpoints)
+    drawn: dict[str, tuple[Artist | Container, float]] = {}
     for number, label in enumerate(curves.labels):
         lines = interval(curves, label, metric)
         drawable = np.isfinite(lines[0])
@@ -129,13 +139,14 @@ def plot_curves(
         if log_per is not None:
             mean, low, high = (np.log(one / log_per) for one in (mean, low, high))
         style = look(number)
-        axes.plot(rounds, mean, label=label, markevery=_marked(number, drawable), **style)
+        (line,) = axes.plot(rounds, mean, markevery=_marked(number, drawable), **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
-    name = name_of(metric)
+        drawn[label] = line, float(curves.mean(label, metric)[-1])
+    name = name_of(metric, curves.words)
     axes.set_ylabel(name if log_per is None else f"ln({name} / arms)")
     axes.set_xlabel("round")
     _set_scales(axes, x, y)
-    finish(axes, {label: float(curves.mean(label, metric)[-1]) for label in curves.labels})
+    finish(axes, drawn)
     if logarithm:
         axes.set_ylim(bottom=floor if log_per is None else np.log(floor / log_per))
     return axes
@@ -167,18 +178,32 @@ def _set_scales(axes: Axes, x: Scale, y: Scale) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def finish(axes: Axes, final: Mapping[str, float]) -> None:
-    """Add the grid, and name the curves in the order in which they end, the highest first."""
+def entitle(axes: Axes, title: str) -> None:
+    """Set a title as it is written: a dollar sign begins no formula."""
+    axes.set_title(title, fontsize=10, parse_math=False)
+
+
+def finish(axes: Axes, drawn: Mapping[str, tuple[Artist | Container, float]]) -> None:
+    """Add the grid, and name the curves in the order in which they end, the highest first.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        What they were drawn on.
+    drawn : mapping of str to (Artist, float)
+        By label: the curve, and where it ends.
+    """
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    handles, labels = axes.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda i: -final[labels[i]])
-    axes.legend(
-        [handles[i] for i in order],
-        [labels[i] for i in order],
+    order = sorted(drawn, key=lambda label: -drawn[label][1])
+    legend = axes.legend(
+        [drawn[label][0] for label in order],
+        order,
         frameon=False,
         fontsize=8,
         handlelength=3.2,
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
     )
+    for text in legend.get_texts():  # written as they are, like titles
+        text.set_parse_math(False)

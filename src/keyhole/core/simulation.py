@@ -125,7 +125,8 @@ def simulate(
             label: plan.play(label, range(replications), threads=threads, report=report)
             for label in plan.policies
         }
-    return Curves(plan.checkpoints, plan.metrics, values)
+    world = plan.problem.world
+    return Curves(plan.checkpoints, plan.metrics, values, world.words, world.shares)
 
 
 def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:

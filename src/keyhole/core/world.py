@@ -1,5 +1,6 @@
 """The world's side of the contract: what comes back, and what it was worth."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from keyhole.core.memory import Field
@@ -18,7 +19,9 @@ class World:
     ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` writes
     one number for each metric at a checkpoint: first `metrics`, then `details`, which are kept on
     request alone, then for each of `by_arm` one number an arm. A metric that grows round by round
-    is summed in the state by `respond`. Only `respond`'s return value reaches a policy.
+    is summed in the state by `respond`. Only `respond`'s return value reaches a policy. `words`
+    says what a metric is called in figures where that differs from setting to setting, `shares`
+    which metrics are 0 or 1, so that their mean is a share of the replications.
 
     A world that declares ``horizon = whole()`` is told how many rounds the run has.
     """
@@ -27,6 +30,8 @@ class World:
     metrics: ClassVar[tuple[str, ...]]
     details: ClassVar[tuple[str, ...]] = ()
     by_arm: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[Mapping[str, str]] = {}
+    shares: ClassVar[tuple[str, ...]] = ()
     helpers: ClassVar[tuple[str, ...]] = ()
 
     class State:

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from keyhole.core.curves import Curves
-from keyhole.core.plot import Scale, plot_curves, without_logarithm
+from keyhole.core.plot import Scale, entitle, plot_curves, without_logarithm
 from keyhole.core.saving import write_atomically
 
 # Nothing of the moment goes into a figure, so that equal results make equal files.
@@ -54,9 +54,10 @@ def figure_of(
     figure = Figure(figsize=(8.2, 4.8), layout="constrained")
     FigureCanvasAgg(figure)
     axes = plot_curves(curves, metric, figure.subplots(), log_per=arms, x=x, y=y)
-    axes.set_title(title, fontsize=10)
+    entitle(axes, title)
     text = caption(curves, metric, logarithm=arms is not None or y == "log")
-    figure.supxlabel(textwrap.fill(text, _CAPTION_COLUMNS), fontsize=7.5, color="#444444")
+    text = textwrap.fill(text, _CAPTION_COLUMNS)
+    figure.supxlabel(text, fontsize=7.5, color="#444444", parse_math=False)
     return figure
 
 
@@ -77,8 +78,9 @@ def caption(curves: Curves, metric: str, *, logarithm: bool) -> str:
     str
         Some sentences.
     """
-    number = f"{curves.replications:,} replication{'s' if curves.replications > 1 else ''}"
-    text = f"Mean over {number}, with its 95 % interval."
+    text = f"Mean over {curves.replications:,} replications, with its 95 % interval."
+    if curves.replications == 1:
+        text = "One replication, which has no interval."
     missing = without_logarithm(curves, metric) if logarithm else {}
     if missing:
         listed = ", ".join(f"{label} ({count})" for label, count in missing.items())

@@ -4,23 +4,25 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from keyhole.core.curves import Curves
+from keyhole.core.estimate import Estimate, written
 from keyhole.core.plot import name_of
 from keyhole.core.saving import write_atomically
-from keyhole.experiment.plots import caption, figure_of, picture, write_figure
+from keyhole.experiment.html import heading, inline, page, table, unbroken
+from keyhole.experiment.plots import caption, figure_of, write_figure
 from keyhole.experiment.store import Run, open_run
 
 Status = Literal["holds", "does not hold", "undecided"]
 _NOT_LISTED: Final = ("policy", "title", "notes")
 _SHOWN_CHECKPOINTS: Final = 10
 _SHOWN_ENTRIES: Final = 12
-_STYLE: Final = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Verdict:
 
     Attributes
     ----------
-    claim : str
+    text : str
         What is claimed.
     source : str
         By whom, and where.
@@ -37,33 +39,20 @@ class Verdict:
         What the results say.
     detail : str
         The numbers behind it.
+    about : str
+        Of which problems and policy.
     """
 
-    claim: str
+    text: str
     source: str
     status: Status
     detail: str
+    about: str = ""
 
-
-def number(value: float) -> str:
-    """Return a number as reports show it: four significant digits."""
-    return f"{value:.4g}" if math.isfinite(value) else "-"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return an HTML table; all cells are escaped."""
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return f'<div class="wide"><table><tr>{top}</tr>{body}</table></div>'
-
-
-def inline(figure: Figure, description: str) -> str:
-    """Return a figure as inline SVG."""
-    svg = picture(figure, "svg").decode()
-    svg = svg[svg.index("<svg") :]
-    return f'<figure role="img" aria-label="{escape(description)}">{svg}</figure>'
+    @property
+    def claim(self) -> str:
+        """What is claimed, and of what."""
+        return f"{self.about}: {self.text}" if self.about else self.text
 
 
 def shown(curves: Curves) -> list[int]:
@@ -78,18 +67,30 @@ def values_section(curves: Curves, metric: str, arms: int | None) -> str:
     places = shown(curves)
     rows = []
     for label in curves.labels:
-        mean, error = curves.mean(label, metric), curves.std_error(label, metric)
-        cells = []
-        for c in places:
-            cell = f"{number(mean[c])} ± {1.96 * error[c]:.2g}"
-            if arms is not None and mean[c] > 0:
-                cell += f"\nln {math.log(mean[c] / arms):.3f}"
-            cells.append(cell)
+        found = curves.estimates(label, metric)
+        cells = [unbroken(found[c].plus_minus()) for c in places]
+        if arms is not None:
+            logs = [unbroken(_logarithm(found[c], arms)) for c in places]
+            cells = [f"{cell}\n{log}".strip() for cell, log in zip(cells, logs, strict=True)]
         rows.append([label, *cells])
     head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in places)]
-    note = "Mean ± half of the 95 % interval"
+    note = "Mean ± half of the 95 % interval; of a share, the whole interval"
     note += "; below it ln(mean / number of arms)." if arms is not None else "."
-    return f"<p>{note}</p>{table(head, rows)}"
+    return table(note, head, rows)
+
+
+def _logarithm(number: Estimate, arms: int) -> str:
+    """Return ln(mean / arms) with its interval, where a mean has one."""
+    if number.value <= 0.0:
+        return ""
+    low, value, high = (
+        math.log(end / arms) if end > 0.0 else -math.inf
+        for end in (number.low, number.value, number.high)
+    )
+    if not math.isfinite(high):
+        return f"ln {value:.3f}"
+    reach = (high - value) if math.isinf(low) else (high - low) / 2
+    return f"ln {written(value, reach)} [{written(low, reach)}, {written(high, reach)}]"
 
 
 def paired_section(curves: Curves, metric: str) -> str:
@@ -98,33 +99,49 @@ def paired_section(curves: Curves, metric: str) -> str:
     rows = []
     for label in curves.labels[1:]:
         gap = curves.paired(label, first, metric=metric, round=last)
-        rows.append(
-            [
-                f"{label} minus {first}",
-                number(gap.difference),
-                f"[{number(gap.low)}, {number(gap.high)}]",
-                f"{gap.p_value:.2g}",
-            ]
-        )
+        rows.append([f"{label} minus {first}", unbroken(str(gap))])
     if not rows:
         return ""
-    head = ["difference", "mean", "95 % interval", "p (two-sided)"]
-    title = f"<h3>Paired over common random numbers, round {last:,}</h3>"
-    return title + table(head, rows)
+    title = f"Paired over common random numbers, round {last:,}"
+    head = ["difference", "mean [95 % interval], p of the two-sided t-test"]
+    return table(title, head, rows)
+
+
+def counts_line(verdicts: Sequence[Verdict]) -> str:
+    """Return how many claims hold, are undecided, and do not hold."""
+    words = {"holds": "hold", "undecided": "undecided", "does not hold": "do not hold"}
+    counts = {status: sum(v.status == status for v in verdicts) for status in get_args(Status)}
+    return ", ".join(f"{counts[status]} {word}" for status, word in words.items())
+
+
+def summary_section(verdicts: Sequence[Verdict]) -> str:
+    """Return the line on top of a report: what became of the claims, if there are any."""
+    if not verdicts:
+        return ""
+    return f'<p class="summary"><a href="#claims">Claims</a>: {counts_line(verdicts)}.</p>'
 
 
 def claims_section(verdicts: Sequence[Verdict]) -> str:
-    """Return the claims, each with its verdict."""
+    """Return the claims, each with its verdict; one made of several problems stands once."""
     if not verdicts:
         return ""
-    rows = "".join(
-        f'<tr><td class="verdict {escape(v.status.replace(" ", "-"))}">{escape(v.status)}</td>'
-        f"<td>{escape(v.claim)}<br><small>{escape(v.source)}</small></td>"
-        f"<td>{escape(v.detail)}</td></tr>"
-        for v in verdicts
+    body = ""
+    for (text, source), group in groupby(verdicts, key=lambda v: (v.text, v.source)):
+        rows = "".join(
+            f'<tr><td class="verdict {v.status.replace(" ", "-")}">{v.status}</td>'
+            f"<td>{escape(v.about)}</td><td>{escape(v.detail)}</td></tr>"
+            for v in group
+        )
+        body += (
+            f'<tbody><tr><th colspan="3" scope="rowgroup">{escape(text)}<br>'
+            f"<small>{escape(source)}</small></th></tr>{rows}</tbody>"
+        )
+    head = "".join(f'<th scope="col">{cell}</th>' for cell in ("verdict", "of", "what was found"))
+    return (
+        f'{heading(2, "Claims")}<div class="wide"><table id="claims" class="claims">'
+        f"<caption>{counts_line(verdicts)}</caption>"
+        f"<thead><tr>{head}</tr></thead>{body}</table></div>"
     )
-    head = "<tr><th>verdict</th><th>claim</th><th>what was found</th></tr>"
-    return f'<h2>Claims</h2><div class="wide"><table class="claims">{head}{rows}</table></div>'
 
 
 def metric_figure(run: Run, metric: str, *, title: str | None = None) -> Figure:
@@ -141,7 +158,7 @@ def run_section(run: Run, metrics: Sequence[str] | None = None) -> str:
         drawn = _drawn(run, metric)
         said = caption(curves, metric, logarithm="arms" in drawn or drawn["y"] == "log")
         parts += [
-            f"<h3>{escape(name_of(metric))}</h3>",
+            heading(3, name_of(metric, curves.words)),
             inline(metric_figure(run, metric), f"{_metric_title(run, metric)}. {said}"),
             values_section(curves, metric, drawn.get("arms")),
             paired_section(curves, metric),
@@ -150,7 +167,8 @@ def run_section(run: Run, metrics: Sequence[str] | None = None) -> str:
 
 
 def _metric_title(run: Run, metric: str) -> str:
-    return f"{run.spec.get('title') or run.spec['name']}: {name_of(metric)}"
+    name = name_of(metric, run.curves.words)
+    return f"{run.spec.get('title') or run.spec['name']}: {name}"
 
 
 def _drawn(run: Run, metric: str) -> dict[str, Any]:
@@ -185,17 +203,7 @@ def provenance_section(runs: Sequence[Run]) -> str:
             ]
         )
     head = ["run", "seed", "replications", "versions", "when", "command"]
-    return f"<h2>Provenance</h2>{table(head, rows)}"
-
-
-def page(title: str, body: str) -> str:
-    """Return a whole page."""
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
-        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>\n"
-    )
+    return heading(2, "Provenance") + table("What was run, and how to run it again", head, rows)
 
 
 def arms_of(run: Run) -> int | None:
@@ -235,12 +243,12 @@ def write_report(
     body = (
         notes_section(run.spec.get("notes", ""))
         + claims_section(verdicts)
-        + "<h2>Results</h2>"
+        + heading(2, "Results")
         + run_section(run)
     )
     body += spec_section(run.spec) + provenance_section([run])
     path = run.folder / "report.html"
-    write_atomically(path, page(name, body).encode())
+    write_atomically(path, page(name, body, summary=summary_section(verdicts)).encode())
     return path
 
 
@@ -248,7 +256,7 @@ def spec_section(spec: dict[str, Any]) -> str:
     """Return the spec as a table."""
     rows = [[name, _text(value)] for name, value in spec.items() if name not in _NOT_LISTED]
     rows += [[f"policy {i + 1}", _text(entry)] for i, entry in enumerate(spec["policy"])]
-    return f"<h2>Spec</h2>{table(['entry', 'value'], rows)}"
+    return heading(2, "Spec") + table("The experiment, as it was given", ["entry", "value"], rows)
 
 
 def _text(value: Any) -> str:

@@ -59,10 +59,41 @@ def metrics_of(setting: str) -> list[str]:
     list of str
         Their names.
     """
-    worlds = [w for w in _below(World) if w.__module__.startswith(f"{ROOMS[setting].__name__}.")]
-    lists = [world.metrics for world in worlds if hasattr(world, "metrics")]
+    lists = [world.metrics for world in _worlds(setting) if hasattr(world, "metrics")]
     names = dict.fromkeys(name for metrics in lists for name in metrics)
     return sorted(names, key=lambda name: not all(name in metrics for metrics in lists))
+
+
+def words_of(setting: str) -> dict[str, str]:
+    """Return what a room calls its metrics, where it has a word of its own.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the room.
+
+    Returns
+    -------
+    dict of str to str
+        By metric.
+    """
+    return {name: word for world in _worlds(setting) for name, word in world.words.items()}
+
+
+def shares_of(setting: str) -> set[str]:
+    """Return the metrics of a room that are 0 or 1.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the room.
+
+    Returns
+    -------
+    set of str
+        Their names.
+    """
+    return {name for world in _worlds(setting) for name in world.shares}
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
@@ -167,6 +198,11 @@ def _reason(error: BaseException, path: Path) -> str:
         message, line = error.msg, error.lineno
     text = f"{type(error).__name__}: {' '.join(message.split())}"
     return text if line is None else f"{text} (line {line})"
+
+
+def _worlds(setting: str) -> list[type[World]]:
+    prefix = f"{ROOMS[setting].__name__}."
+    return [world for world in _below(World) if world.__module__.startswith(prefix)]
 
 
 def _below(cls: type[World]) -> Iterator[type[World]]:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from keyhole.core.curves import Curves
 from keyhole.core.memory import FloatArray
 from keyhole.core.saving import write_atomically
+from keyhole.experiment.rooms import shares_of, words_of
 
 FORMAT: Final = "keyhole-run"
 VERSION: Final = 1
@@ -185,7 +186,10 @@ def open_run(path: str | Path) -> Run:
         label: array_of(table.filter(pa.array(names == label)), metrics, len(checkpoints))
         for label in labels
     }
-    return Run(folder, spec, provenance, Curves(checkpoints.tolist(), metrics, values))
+    setting = spec["problem"]["setting"]
+    words, shares = words_of(setting), shares_of(setting)
+    curves = Curves(checkpoints.tolist(), metrics, values, words, shares)
+    return Run(folder, spec, provenance, curves)
 
 
 def checksum(data: bytes) -> str:

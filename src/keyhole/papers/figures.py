@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.container import Container
 from matplotlib.figure import Figure
 
 from keyhole.core.curves import Curves
 from keyhole.core.estimate import Estimate
-from keyhole.core.plot import finish, look, name_of
+from keyhole.core.plot import entitle, finish, look, name_of
 from keyhole.papers.claims import ratio_of
 
 _MARKS_A_CURVE: Final = 10
@@ -20,7 +22,7 @@ Points = Mapping[str, Sequence[tuple[float, Estimate]]]
 
 
 def overview_figure(
-    points: Points, labels: Sequence[str], *, title: str, x_label: str, metric: str
+    points: Points, labels: Sequence[str], *, title: str, x_label: str, name: str
 ) -> Figure:
     """Return the figure of a mean against a number that differs between problems.
 
@@ -34,8 +36,8 @@ def overview_figure(
         The title.
     x_label : str
         What the number is.
-    metric : str
-        Of which metric the means are.
+    name : str
+        What the metric is called whose means they are.
 
     Returns
     -------
@@ -43,18 +45,27 @@ def overview_figure(
         A line for each policy; the bars are 95 % intervals.
     """
     figure, axes = _blank(title)
+    drawn: dict[str, tuple[Artist | Container, float]] = {}
     for label, line in points.items():
         style = look(list(labels).index(label))
         xs = [x for x, _ in line]
         means = [number.value for _, number in line]
         # One replication alone has an infinite interval: nothing to draw.
-        bars = [number.reach if np.isfinite(number.reach) else np.nan for _, number in line]
-        axes.errorbar(xs, means, yerr=bars, label=label, capsize=3, elinewidth=1.0, **style)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(name_of(metric))
+        bars = [
+            [number.value - number.low, number.high - number.value]
+            if np.isfinite(number.reach)
+            else [np.nan, np.nan]
+            for _, number in line
+        ]
+        curve = axes.errorbar(
+            xs, means, yerr=np.transpose(bars), capsize=3, elinewidth=1.0, **style
+        )
+        drawn[label] = curve, line[-1][1].value
+    axes.set_xlabel(x_label, parse_math=False)
+    axes.set_ylabel(name)
     runs = next(iter(points.values()))[0][1].replications
     _caption(figure, f"Mean over {runs:,} replications, with its 95 % interval.")
-    finish(axes, {label: line[-1][1].value for label, line in points.items()})
+    finish(axes, drawn)
     return figure
 
 
@@ -106,7 +117,8 @@ def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
         A line for each other policy, with its 95 % interval; a thin line at 1.
     """
     figure, axes = _blank(title)
-    rounds, final = curves.checkpoints, {}
+    rounds = curves.checkpoints
+    drawn: dict[str, tuple[Artist | Container, float]] = {}
     every = max(1, len(rounds) // _MARKS_A_CURVE)
     for label, line in ratios(curves, metric, to).items():
         style = look(curves.labels.index(label))
@@ -116,19 +128,19 @@ def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
             [getattr(known[t], end) if t in known else np.nan for t in rounds]
             for end in ("value", "low", "high")
         )
-        axes.plot(rounds, value, label=label, markevery=every, **style)
+        (curve,) = axes.plot(rounds, value, markevery=every, **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
-        final[label] = line[-1][1].value if line else -np.inf
+        drawn[label] = curve, line[-1][1].value if line else -np.inf
     axes.axhline(1.0, color="0.4", linewidth=0.8)
     axes.set_xlabel("round")
-    axes.set_ylabel(f"{name_of(metric)} / that of {to}")
+    axes.set_ylabel(f"{name_of(metric, curves.words)} / that of {to}", parse_math=False)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     _caption(
         figure,
         f"Ratio of the means over {curves.replications:,} replications, with its 95 % interval "
         "(delta method, paired);\nleft out where the mean in the denominator may be 0.",
     )
-    finish(axes, final)
+    finish(axes, drawn)
     return figure
 
 
@@ -136,9 +148,9 @@ def _blank(title: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(8.2, 4.8), layout="constrained")
     FigureCanvasAgg(figure)
     axes: Axes = figure.subplots()
-    axes.set_title(title, fontsize=10)
+    entitle(axes, title)
     return figure, axes
 
 
 def _caption(figure: Figure, text: str) -> None:
-    figure.supxlabel(text, fontsize=7.5, color="#444444")
+    figure.supxlabel(text, fontsize=7.5, color="#444444", parse_math=False)

@@ -9,17 +9,15 @@ from keyhole.core.curves import Curves
 from keyhole.core.plot import name_of
 from keyhole.core.saving import write_atomically
 from keyhole.experiment import Run
+from keyhole.experiment.html import heading, inline, page, paragraph, table, unbroken
 from keyhole.experiment.plots import write_figure
 from keyhole.experiment.report import (
     Verdict,
     claims_section,
-    inline,
     metric_figure,
-    number,
-    page,
     provenance_section,
     run_section,
-    table,
+    summary_section,
 )
 from keyhole.papers.claims import LEVEL, comparisons
 from keyhole.papers.entry import Entry
@@ -75,7 +73,7 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     """
     verdicts = [verdict for part in parts for verdict in part.verdicts]
     body = "".join(_about(part, alone=len(parts) == 1) for part in parts)
-    body += claims_section(verdicts) + (f"<p>{_RULES}</p>" if verdicts else "")
+    body += claims_section(verdicts) + (paragraph(_RULES) if verdicts else "")
     overviews = [(part, overview) for part in parts for overview in part.entry.overviews]
     for i, (part, overview) in enumerate(overviews):
         body += _overview(part, overview, folder, f"overview-{i + 1}")
@@ -87,7 +85,7 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
             body += _relative(part.entry, key, run, folder)
     body += provenance_section([run for part in parts for run in part.runs.values()])
     path = folder / "report.html"
-    write_atomically(path, page(title, body).encode())
+    write_atomically(path, page(title, body, summary=summary_section(verdicts)).encode())
     return path
 
 
@@ -98,13 +96,13 @@ def metrics_of(entry: Entry, run: Run) -> list[str]:
 
 def _about(part: Part, *, alone: bool) -> str:
     entry = part.entry
-    head = "" if alone else f"<h3>{escape(entry.title)}</h3>"
+    head = "" if alone else heading(2, entry.title)
     return f"{head}<p>{escape(entry.about)}<br><small>{escape(entry.source)}</small></p>"
 
 
 def _problem(entry: Entry, key: str, run: Run) -> str:
     instance = entry.problems[key]
-    head = f"<h2>{escape(instance.title)}</h2><p>{escape(instance.note)}</p>"
+    head = heading(2, instance.title) + (paragraph(instance.note) if instance.note else "")
     tests = _tests(run.curves, entry.metrics[0]) if entry.tests else ""
     return head + tests + run_section(run, metrics_of(entry, run))
 
@@ -113,23 +111,22 @@ def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:
     """Return the figure over several problems with its table; write the figure as files too."""
     metric = overview.metric or part.entry.metrics[0]
     curves = {key: run.curves for key, run in part.runs.items()}
+    first_run = next(iter(curves.values()))
+    called = name_of(metric, first_run.words)
     points = overview.estimates(curves, metric)
     figure = overview_figure(
         points,
-        curves[next(iter(curves))].labels,
+        first_run.labels,
         title=overview.title,
         x_label=overview.x_label,
-        metric=metric,
+        name=called,
     )
     write_figure(figure, folder, name)
     first = next(iter(points.values()))
     rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
     head = ["policy", *(f"{overview.x_label} = {x:g}" for x, _ in first)]
-    note = f"Mean {name_of(metric)} ± half of the 95 % interval."
-    return (
-        f"<h2>{escape(overview.title)}</h2>{inline(figure, overview.title)}"
-        f"<p>{escape(note)}</p>{table(head, rows)}"
-    )
+    note = f"Mean {called} ± half of the 95 % interval."
+    return heading(2, overview.title) + inline(figure, overview.title) + table(note, head, rows)
 
 
 def _relative(entry: Entry, key: str, run: Run, folder: Path) -> str:
@@ -138,10 +135,11 @@ def _relative(entry: Entry, key: str, run: Run, folder: Path) -> str:
         return ""
     body = ""
     for metric in metrics_of(entry, run):
-        title = f"{entry.problems[key].title}: {name_of(metric)} relative to {entry.ratio_to}"
+        called = name_of(metric, run.curves.words)
+        title = f"{entry.problems[key].title}: {called} relative to {entry.ratio_to}"
         figure = ratio_figure(run.curves, metric, entry.ratio_to, title=title)
         write_figure(figure, folder, f"{key}-{metric}-ratio")
-        body += f"<h3>{escape(title)}</h3>{inline(figure, title)}"
+        body += heading(3, title) + inline(figure, title)
     return body
 
 
@@ -155,16 +153,11 @@ def _tests(curves: Curves, metric: str) -> str:
         row = [other]
         for _ in curves.checkpoints:
             cell = next(cells)
-            mark = " *" if cell.p_value < LEVEL else ""
-            gap = cell.gap
-            row.append(
-                f"{number(gap.difference)}{mark}\n[{number(gap.low)}, {number(gap.high)}]\n"
-                f"p {gap.p_value:.1g}"
-            )
+            row.append(unbroken(f"{cell.gap}{' *' if cell.p_value < LEVEL else ''}"))
         rows.append(row)
     head = [f"{first} minus", *(f"T = {t:,}" for t in curves.checkpoints)]
     note = (
         "Mean difference, its 95 % interval and the p-value of the two-tailed paired t-test; "
         "* marks those that stay significant at 5 % after adjusting for all in the table (Holm)."
     )
-    return f"<h3>Paired t-tests</h3><p>{note}</p>{table(head, rows)}"
+    return heading(3, "Paired t-tests") + table(note, head, rows)

@@ -1,5 +1,6 @@
 """What the arms of a thresholding bandit answer, by the law of their rewards."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Final, Protocol
 
 from keyhole.core.link import Kernel
@@ -33,6 +34,8 @@ class Arms(World):
 
     setting = SETTING
     metrics: ClassVar[tuple[str, ...]] = ("aggregate_regret", "simple_regret")
+    words: ClassVar[Mapping[str, str]] = {"simple_regret": "chance of any wrong label"}
+    shares: ClassVar[tuple[str, ...]] = ("simple_regret",)
     helpers = ("draw",)
 
     arms = whole()

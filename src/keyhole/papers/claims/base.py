@@ -127,7 +127,7 @@ class Claim(BaseModel, ABC):
         head = _listed([results[key].title for key in self.concerns])
         if self.subject and not _says(self.text, self.subject):
             head += f", {self.subject}"
-        return Verdict(f"{head}: {self.text}", source, status, detail)
+        return Verdict(self.text, source, status, detail, head)
 
 
 class Single(Claim):

@@ -123,7 +123,7 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     --------
     >>> line = fit(np.array([0.0, 1.0, 2.0]), np.array([[1.0, 3.0], [3.0, 5.0], [5.0, 7.0]]))
     >>> print(line.slope, line.intercept, sep="; ")
-    2 [2, 2]; 2 [-11, 15]
+    2 in every run; 2 [-11, 15]
     """
     errors = np.array([mean_of(row).error for row in values])
     equal = not ((errors > 0) & np.isfinite(errors)).all()
