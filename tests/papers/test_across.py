@@ -23,7 +23,7 @@ def flat(keys, tolerance, **more):
 def test_a_chain_holds_where_every_step_rises():
     found = across("abc").verdict(results({"a": 1.0, "b": 1.1, "c": 1.2}))
     assert found.status == "holds"
-    assert found.claim == "A, B, C, us: so it is"
+    assert found.claim == "us on A, B, C: so it is"
     assert (
         "at the end: A 1.000 ± 0.011, B 1.100 ± 0.011, C 1.200 ± 0.011; 2 of 2 steps"
         in found.detail
@@ -86,7 +86,7 @@ def test_cells_are_paired_over_problems():
 def test_of_many_problems_the_verdict_names_first_last_and_number():
     keys = "abcdef"
     levels = {key: 1.0 + i for i, key in enumerate(keys)}
-    assert across(keys).verdict(results(levels)).claim == "A, ..., F (6 problems), us: so it is"
+    assert across(keys).verdict(results(levels)).claim == "us on A, ..., F (6 problems): so it is"
 
 
 @pytest.mark.parametrize(

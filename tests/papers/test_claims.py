@@ -24,7 +24,7 @@ def test_an_ordering_holds_where_all_others_are_worse_everywhere():
     found = ordering().verdict({"made-up": result({"us": [1, 1], "a": [2, 2], "b": [3, 3]})})
     assert found.status == "holds"
     assert "significantly better in 4 of 4 pairs" in found.detail
-    assert found.claim == "Made up, us: so it is"
+    assert found.claim == "us on Made up: so it is"
     assert found.source == "ours: nowhere."
 
 

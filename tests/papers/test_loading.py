@@ -109,6 +109,19 @@ def test_a_claim_about_what_is_not_there_is_refused(tmp_path, lines, message):
         load(tmp_path, TINY + CLAIM + lines)
 
 
+def test_an_entry_records_what_it_names(tiny, monkeypatch):
+    monkeypatch.setattr("keyhole.papers.entry.details_of", lambda setting: {"pulls", "reward"})
+    assert tiny.named == ["aggregate_regret", "gold_agreement"]
+    assert not tiny.spec("easy", "quick").details
+    for name in ("reward", "pulls[1]"):
+        assert tiny.model_copy(update={"named": [name]}).spec("easy", "quick").details
+
+
+def test_the_metrics_of_claims_and_overviews_are_named(tmp_path):
+    more = CLAIM + 'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nmetric = "simple_regret"'
+    assert "simple_regret" in load(tmp_path, TINY + more).named
+
+
 def test_a_bound_of_another_room_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(BOUNDS, "elsewhere.theorem_1", lambda problem, policy, round, horizon: 1.0)
     lines = 'kind = "below-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "elsewhere.theorem_1"'

@@ -105,7 +105,7 @@ def test_a_ratio_may_be_of_two_problems():
     claim = Ratio.model_validate({"kind": "ratio", "policy": "us", "low": 1.9} | cells | WORDS)
     verdict = claim.verdict(results({"a": 1.0, "b": 2.0}))
     assert verdict.status == "holds"
-    assert verdict.claim == "B, A, us: so it is"
+    assert verdict.claim == "us on B, A: so it is"
     assert verdict.detail.startswith("B / A at the end: 2.000 [")
 
 

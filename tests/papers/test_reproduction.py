@@ -19,7 +19,7 @@ def test_a_reproduction_judges_every_claim(done):
     assert [(v.claim, v.status) for v in done.verdicts] == [
         ("Easy: No label is ever wrong.", "holds"),
         ("Hard: No label is ever wrong.", "does not hold"),
-        ("Easy, Hard: An arm near the threshold makes the problem hard.", "holds"),
+        ("Uniform on Easy, Hard: An arm near the threshold makes the problem hard.", "holds"),
     ]
 
 

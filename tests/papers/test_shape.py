@@ -22,7 +22,7 @@ def curve(f):
 def test_means_on_a_line_are_linear():
     verdict = linear().verdict(curve(lambda x: 5 + 0.3 * x))
     assert verdict.status == "holds"
-    assert verdict.claim == "A, B, C, D, us: so it is"
+    assert verdict.claim == "us on A, B, C, D: so it is"
     assert "slope 0.30000 [0.29" in verdict.detail
     assert "intercept 5.000 [4.9" in verdict.detail
     assert "R squared 1.00000" in verdict.detail

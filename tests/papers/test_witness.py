@@ -61,10 +61,10 @@ def test_witnesses_that_are_none_are_refused(bound, table, message):
 
 def test_a_verdict_names_the_policy_that_its_text_leaves_out(bound):
     found = {"made-up": result({"us": [1, 2], "us-2": [1, 2], "bad": [1, 12]})}
-    assert below().verdict(found).claim == "Made up, us: so it is"
+    assert below().verdict(found).claim == "us on Made up: so it is"
     named = COMMON | {"text": "us-2, not us, is below"}
     claim = Between(kind="between", policy="us", high=9, **named)
     assert claim.verdict(found).claim == "Made up: us-2, not us, is below"
     named = COMMON | {"text": "us-2 is below"}
     claim = Between(kind="between", policy="us", high=9, **named)
-    assert claim.verdict(found).claim == "Made up, us: us-2 is below"
+    assert claim.verdict(found).claim == "us on Made up: us-2 is below"

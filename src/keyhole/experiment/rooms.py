@@ -64,6 +64,22 @@ def metrics_of(setting: str) -> list[str]:
     return sorted(names, key=lambda name: not all(name in metrics for metrics in lists))
 
 
+def details_of(setting: str) -> set[str]:
+    """Return the metrics of a room that are kept on request alone.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the room.
+
+    Returns
+    -------
+    set of str
+        Their names; of those taken for each arm, without its number.
+    """
+    return {name for world in _worlds(setting) for name in (*world.details, *world.by_arm)}
+
+
 def words_of(setting: str) -> dict[str, str]:
     """Return what a room calls its metrics, where it has a word of its own.
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from keyhole.core.simulation import Plan
 from keyhole.core.validate import choice
 from keyhole.experiment import Spec
+from keyhole.experiment.rooms import ROOMS, details_of
 from keyhole.papers.checks import PlansOf, check_names, complaint
 from keyhole.papers.claims import AnyClaim, read_claims
 from keyhole.papers.overview import Overview
@@ -128,6 +129,8 @@ class Entry(BaseModel):
         Figures over several problems.
     claims : list of Claim
         What is claimed.
+    named : list of str
+        All metrics that the file names; where some are kept on request alone, they are.
 
     Examples
     --------
@@ -152,6 +155,7 @@ class Entry(BaseModel):
     policies: list[dict[str, Any]]
     overviews: Annotated[list[Overview], Field(default_factory=list)]
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
+    named: Annotated[list[str], Field(default_factory=list)]
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -188,6 +192,8 @@ class Entry(BaseModel):
             table["problems"] = _picked("use.problems", problems, use.get("problems"))
             labelled = _picked("use.policies", _by_label(policies), use.get("policies"))
             table["policies"] = list(labelled.values())
+            shown = {"metric": table.get("metrics", [])}
+            table["named"] = _metrics_in([shown, table.get("overviews", []), claims])
             return cls.model_validate({"name": name} | table)._claiming(claims)
         except ValidationError as error:
             raise ValueError(f"{file}: {complaint(error)}") from None
@@ -251,10 +257,18 @@ class Entry(BaseModel):
                 "replications": size.replications,
                 "horizon": instance.horizon,
                 "checkpoints": instance.checkpoints or {"count": size.checkpoints},
+                "details": self._details(instance),
                 "problem": instance.problem,
                 "policy": self._policies_of(problem),
             }
         )
+
+    def _details(self, instance: Instance) -> bool:
+        """Return whether a metric is named that is kept on request alone."""
+        setting = instance.problem.get("setting")
+        if setting not in ROOMS:
+            return False  # which is refused by its own words
+        return not details_of(setting).isdisjoint(name.partition("[")[0] for name in self.named)
 
     def _policies_of(self, problem: str) -> list[dict[str, Any]]:
         """Return the policies that play a problem."""
@@ -264,6 +278,18 @@ class Entry(BaseModel):
             choice(f"problems.{problem}.parameters", label, picked)
             picked[label] = picked[label] | own
         return list(picked.values())
+
+
+def _metrics_in(value: Any) -> list[str]:
+    """Return what tables of a file have under `metric` and `metrics`, at any depth."""
+    if isinstance(value, list):
+        return [name for one in value for name in _metrics_in(one)]
+    if not isinstance(value, dict):
+        return []
+    found = [value[key] for key in ("metric", "metrics") if key in value]
+    names = [name for one in found for name in (one if isinstance(one, list) else [one])]
+    inner = [one for key, one in value.items() if key not in ("metric", "metrics")]
+    return [name for name in names if isinstance(name, str)] + _metrics_in(inner)
 
 
 def _picked(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:

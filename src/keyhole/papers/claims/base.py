@@ -126,7 +126,7 @@ class Claim(BaseModel, ABC):
             source += f" Read as: {self.reading}"
         head = _listed([results[key].title for key in self.concerns])
         if self.subject and not _says(self.text, self.subject):
-            head += f", {self.subject}"
+            head = f"{self.subject} on {head}"
         return Verdict(self.text, source, status, detail, head)
 
 
