@@ -40,8 +40,8 @@ class Curves:
     --------
     >>> values = {"A": np.array([[[0.0, 1.0, 2.0, 1.0]]])}
     >>> curves = Curves([100], ["regret"], values)
-    >>> curves.mean("A", "regret"), curves.std_error("A", "regret")
-    (array([1.]), array([0.40824829]))
+    >>> print(curves.estimates("A", "regret")[0])
+    1.0 [-0.3, 2.3]
     """
 
     def __init__(

@@ -22,8 +22,8 @@ def scaled_gain(worth: float, largest_penalty: float) -> float:
 
     Examples
     --------
-    >>> scaled_gain(0.4, 0.2)
-    0.5000000000000001
+    >>> round(scaled_gain(0.4, 0.2), 3)
+    0.5
     """
     return (worth + largest_penalty) / (1.0 + largest_penalty)
 

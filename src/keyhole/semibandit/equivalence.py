@@ -85,8 +85,8 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
 
     Examples
     --------
-    >>> equivalent_threshold(0.55, arms=20, resource=7)  # 12 arms either way
-    0.5833333333333334
+    >>> round(equivalent_threshold(0.55, arms=20, resource=7), 4)  # 12 arms either way
+    0.5833
     """
     least = number("threshold", threshold, _THRESHOLD)
     return min(1.0, number("resource", resource, _RESOURCE) / funded_arms(least, arms, resource))
