@@ -1,13 +1,19 @@
+import copy
+import hashlib
 import json
 import math
 import os
+import pickle
 import stat
+import threading
 
 import numpy as np
 import pytest
 
 import keyhole
 from keyhole import Learner
+from keyhole.delayed import QPMD
+from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import LSA, IndexPolicy
 
 
@@ -36,7 +42,7 @@ def test_tell_must_follow_ask(learner):
     assert before != repr(learner)
 
 
-@pytest.mark.parametrize("reward", [-0.1, 1.5, math.nan, math.inf, "1", None, True])
+@pytest.mark.parametrize("reward", [-0.1, 1.5, math.nan, math.inf, "1", None, 10**400])
 def test_a_reward_that_is_not_allowed_changes_nothing(learner, reward):
     arm, before = learner.ask(), repr(learner)
     with pytest.raises((TypeError, ValueError), match="reward must"):
@@ -83,6 +89,69 @@ def test_a_loaded_learner_goes_on_as_the_saved_one(learner, tmp_path, asked):
     assert again.recommend().tolist() == learner.recommend().tolist()
 
 
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_a_copy_goes_on_as_the_original_and_alone(learner, copied, asked):
+    straight = Learner._restore(Learner.__new__(type(learner)), learner.policy, learner._saved())
+    if asked:
+        learner.ask()
+        straight.ask()
+    again = copied(learner)
+    assert type(again) is type(learner)
+    for _ in range(30):  # the original's further life is its own
+        learner.ask()
+        learner.tell(1.0)
+    for reward in (0.3, 0.9, 0.1, 0.7, 0.7):
+        assert again.ask() == straight.ask()
+        straight.tell(reward)
+        again.tell(reward)
+    assert again.rounds == straight.rounds
+    assert repr(again) == repr(straight)
+
+
+def test_a_copy_knows_the_base_of_its_policy_and_is_not_cautioned_again():
+    learner = QPMD().learner(arms=2, horizon=50, feedback="named")
+    learner.ask()
+    again = pickle.loads(pickle.dumps(learner))
+    assert again.policy == learner.policy
+    learner.tell([])
+    again.tell([])
+    assert again.ask() == learner.ask()
+
+
+def test_threads_that_share_a_learner_lose_no_count():
+    learner = LSA().learner(arms=3, threshold=0.5)
+    told = [0] * 4
+
+    def work(i):
+        for _ in range(5000):
+            learner.ask()
+            try:
+                learner.tell(1.0)
+            except RuntimeError:  # another thread has told this decision
+                continue
+            told[i] += 1
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(len(told))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert learner.rounds - learner._pending == sum(told) == learner.state["pulls"].sum()
+
+
+@pytest.mark.parametrize("yes", [True, np.True_])
+def test_whether_something_happened_is_a_reward(learner, yes):
+    other = copy.copy(learner)
+    learner.ask()
+    learner.tell(yes)
+    other.ask()
+    other.tell(1.0)
+    assert repr(learner) == repr(other)
+
+
 def test_a_file_cut_short_anywhere_is_refused(learner, tmp_path):
     path = tmp_path / "it.json"
     learner.save(path)
@@ -112,6 +181,90 @@ def test_altered_foreign_and_newer_files_are_refused(learner, tmp_path, change, 
     learner.save(tmp_path / "it.json")
     edited(tmp_path / "it.json", change)
     with pytest.raises(ValueError, match=message):
+        Learner.load(tmp_path / "it.json")
+
+
+def forged(path, change):
+    """Edit the content of a file and make its checksum right again."""
+    document = json.loads(path.read_text())
+    change(document["content"])
+    text = json.dumps(document["content"], sort_keys=True, separators=(",", ":"))
+    document["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps(document))
+
+
+FORGERIES = {
+    "an arm that there is not": (
+        lambda c: c["arrays"]["decision"]["arm"].update(values=[50]),
+        "the decision that waits for feedback is none that LSA",
+    ),
+    "an arm far away": (
+        lambda c: c["arrays"]["decision"]["arm"].update(values=[2**31]),
+        "the decision that waits for feedback is none that LSA",
+    ),
+    "a decision before the first round": (lambda c: c.update(rounds=0), "the decision that waits"),
+    "rounds below 0": (lambda c: c.update(rounds=-1), r"rounds must lie in \[0, 2\*\*53\], got -1"),
+    "rounds beyond measure": (lambda c: c.update(rounds=10**400), "rounds must lie in"),
+    "no rounds": (lambda c: c.pop("rounds"), "is damaged: KeyError: 'rounds'"),
+    "pending 1": (lambda c: c.update(pending=1), "pending must be true or false, got 1"),
+    "one word": (lambda c: c.update(stream=[1]), r"stream must be two whole numbers .* got \[1\]"),
+    "a long word": (lambda c: c.update(stream=[1, 2**64]), "stream must be two whole numbers"),
+    "a list for arrays": (lambda c: c.update(arrays=[]), "is damaged: "),
+    "facts that are none": (lambda c: c.update(facts=3), "is damaged: "),
+    "more arms": (lambda c: c["facts"].update(arms=2**24 - 1), "its state has other arrays"),
+    "an unknown parameter": (lambda c: c["parameters"].update(beta=1), "parameter of LSA"),
+    "another shape": (
+        lambda c: c["arrays"]["state"]["pulls"].update(shape=[1, 3]),
+        "its state has other arrays",
+    ),
+    "a shape of no array": (
+        lambda c: c["arrays"]["state"]["pulls"].update(shape=[-3, -1]),
+        "a shape must be whole numbers from 0",
+    ),
+    "a count too large": (
+        lambda c: c["arrays"]["decision"]["arm"].update(values=[10**30]),
+        r"a count must lie in \[-2\*\*63, 2\*\*63\)",
+    ),
+    "a value that is none": (
+        lambda c: c["arrays"]["state"]["pulls"].update(values=[1, "2", 3]),
+        "a value must be a number, got '2'",
+    ),
+    "a program": (lambda c: c.update(module="keyhole.__main__"), "is not known here"),
+    "another module": (lambda c: c.update(module="antigravity"), "is not known here"),
+    "no class": (lambda c: c.update(policy="pytest", module=__name__), "is not known here"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), FORGERIES.values(), ids=FORGERIES)
+def test_a_forged_file_is_refused_before_anything_is_compiled_or_run(
+    learner, tmp_path, change, message, capsys
+):
+    learner.ask()
+    learner.save(tmp_path / "it.json")
+    forged(tmp_path / "it.json", change)
+    with pytest.raises(ValueError, match=message):
+        Learner.load(tmp_path / "it.json")
+    assert capsys.readouterr().out == ""
+
+
+def test_a_forged_threshold_or_round_is_refused(tmp_path):
+    path = tmp_path / "it.json"
+    learner = KaplanMeierUCB().learner(arms=2, levels=3, feedback="censored", horizon=100)
+    learner.ask(threshold=2)
+    learner.save(path)
+    forged(path, lambda c: c["arrays"]["context"]["threshold"].update(values=[4]))
+    with pytest.raises(ValueError, match=r"threshold must lie in \[1, 3\], got 4"):
+        Learner.load(path)
+    late = QPMD().learner(arms=2, horizon=50, feedback="named")
+    late.save(path)
+    forged(path, lambda c: c.update(rounds=51))
+    with pytest.raises(ValueError, match="rounds must be at most the horizon, got 51"):
+        Learner.load(path)
+
+
+def test_nested_too_deeply_is_no_saved_learner(tmp_path):
+    (tmp_path / "it.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="is not a saved learner"):
         Learner.load(tmp_path / "it.json")
 
 
@@ -169,7 +322,9 @@ def test_a_state_of_another_form_is_refused(tmp_path):
             extra = keyhole.core.memory.per("arms")
 
     Other.__name__ = "Mine"
-    with pytest.raises(ValueError, match="the saved state does not fit Mine as it is now"):
+    with pytest.raises(
+        ValueError, match="does not fit Mine as it is now: its state has other arrays"
+    ):
         Learner.load(tmp_path / "it.json", policies=[Other])
 
 
