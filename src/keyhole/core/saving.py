@@ -14,6 +14,7 @@ import math
 import os
 import re
 import sys
+import time
 import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -35,6 +36,8 @@ _VERSION: Final = 1
 _ROUNDS: Final = Range(ge=0, le=2**53)  # until then a float counts exactly
 _NO_NUMBERS: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
 _OF_A_ROOM: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
+_DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
+_DRAFT_SECONDS: Final = 60.0
 _NOWHERE: Final = ModuleType("nowhere")
 
 DAMAGE: Final = (
@@ -114,7 +117,7 @@ def write_state(path: Path, saved: SavedState) -> None:
         "format": _FORMAT,
         "version": _VERSION,
         "keyhole": version("keyhole"),
-        "checksum": _checksum(content),
+        "checksum": content_checksum(content),
         "content": content,
     }
     write_atomically(path, json.dumps(document, allow_nan=False).encode())
@@ -144,7 +147,7 @@ def read_state(path: Path) -> SavedState:
         )
     try:
         content = document["content"]
-        if document["checksum"] != _checksum(content):
+        if document["checksum"] != content_checksum(content):
             raise ValueError("its checksum does not match")
         return _from_content(content)
     except DAMAGE as error:
@@ -189,6 +192,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     OSError
         If it cannot be written; a file that was there before is still there.
     """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} must be a file, got a folder")
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with draft.open("xb") as file:
@@ -201,7 +206,22 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
-def _checksum(content: Mapping[str, Any]) -> str:
+def remove_drafts(folder: Path) -> None:
+    """Remove what killed processes left of files that `write_atomically` had begun.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to look. A draft of the last minute may be somebody's at work, and stays.
+    """
+    for path in folder.glob(".*"):
+        with suppress(OSError):
+            if _DRAFT.fullmatch(path.name) and time.time() - path.stat().st_mtime > _DRAFT_SECONDS:
+                path.unlink()
+
+
+def content_checksum(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a table as JSON with sorted keys and no spaces."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
