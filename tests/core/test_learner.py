@@ -94,7 +94,9 @@ def test_a_loaded_learner_goes_on_as_the_saved_one(learner, tmp_path, asked):
     "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
 def test_a_copy_goes_on_as_the_original_and_alone(learner, copied, asked):
-    straight = Learner._restore(Learner.__new__(type(learner)), learner.policy, learner._saved())
+    straight = Learner._restore(
+        Learner.__new__(type(learner)), learner.policy, learner._saved(), loaded=False
+    )
     if asked:
         learner.ask()
         straight.ask()

@@ -194,7 +194,8 @@ def copies_go_on_alone(trial: Trial) -> None:
         for t in range(trial.horizon):
             referee.ask(learner)
             if t in moments:
-                original, learner = learner, copied(learner)
+                with bounds_checked():
+                    original, learner = learner, copied(learner)
                 original._tell()  # of some other round: it is on its own from here
             again.append(_decision(learner))
             referee.tell(learner)
