@@ -274,6 +274,14 @@ def test_a_users_own_policy_and_labels_stand_beside_the_spec(tmp_path, text):
         Spec.from_file(tmp_path / "spec.toml")
 
 
+def test_a_table_within_itself_is_refused(text):
+    table = Spec.from_text(text).table()
+    table["problem"]["means"] = endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="lists or tables must not be nested so deeply"):
+        Spec.from_table(table)
+
+
 ODD = st.one_of(
     st.none(),
     st.booleans(),

@@ -81,13 +81,21 @@ class SavedState:
             f"Learner.load(path, policies=[{self.policy}])"
         )
 
-    def check_form(self, layouts: Mapping[str, Layout], sizes: Mapping[str, int]) -> None:
-        """Refuse arrays that are not of the form that layouts say."""
-        for group, layout in layouts.items():
-            form = {name: (f.dtype, f.extent(sizes)) for name, f in layout.fields.items()}
-            saved = self.arrays.get(group, {})
-            if {name: (str(a.dtype), a.shape) for name, a in saved.items()} != form:
-                raise ValueError(f"its {group} has other arrays")
+    def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
+        """Refuse arrays that are not of the form that a layout says."""
+        self._compare(group, {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items()})
+
+    def fill(self, arrays: Arrays) -> None:
+        """Copy the saved arrays into those of a learner, which must have the same form."""
+        for group, views in arrays.items():
+            self._compare(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
+            for name, view in views.items():
+                view[...] = self.arrays[group][name]
+
+    def _compare(self, group: str, form: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+        saved = self.arrays.get(group, {})
+        if {name: (str(a.dtype), a.shape) for name, a in saved.items()} != form:
+            raise ValueError(f"its {group} has other arrays")
 
 
 def write_state(path: Path, saved: SavedState) -> None:

@@ -187,6 +187,8 @@ class Spec(BaseModel):
             spec = cls(**given, folder=folder)
         except TypeError as error:
             raise ValueError(str(error)) from None
+        except RecursionError:
+            raise ValueError("lists or tables must not be nested so deeply") from None
         except ValidationError as error:
             raise ValueError(_first(error)) from None
         _ = spec.plan  # everything else is checked where it is made
