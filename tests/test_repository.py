@@ -61,7 +61,9 @@ def test_the_policy_in_contributing_runs_as_written(tmp_path):
     assert re.fullmatch(r"Narrowest\(width=0\.7\): \d\.\d+ wrong labels, \d+ ns a round", theirs)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", *ROOT.glob("docs/**/*.md")]
+)
 def test_links_between_pages_lead_somewhere(page):
     page = ROOT / page
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):

@@ -1,11 +1,16 @@
 """Each bad input ends with 2 and one line that says what is wrong; nothing is left behind."""
 
+import json
 import resource
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from keyhole.core.saving import content_checksum
+from keyhole.experiment import Spec
+from keyhole.experiment import run as run_spec
 from tests.cli.conftest import TEXT
 
 CHANGES = {
@@ -31,7 +36,35 @@ CHANGES = {
     "unknown source": ("means = [0.2, 0.45, 0.7]", 'crowd = "duks"', "problem.crowd must be one"),
     "axis": ("[problem]", '[figure]\nx = "ln"\n[problem]', "figure.x must be 'linear' or 'log'"),
     "malformed TOML": ("seed = 4", "seed = = 4", "not valid TOML"),
+    "nested TOML": ("seed = 4", f"seed = {'[' * 5000}", "nested too deeply"),
+    "a number beyond all floats": ("threshold = 0.5", f"threshold = 1{'0' * 400}", "of 401 digits"),
+    "too many checkpoints": ("[20, 60]", "{count = 10000000000}", "checkpoints.count must be less"),
+    "a title that rings": ("[problem]", 'title = "a\\u0007"\n[problem]', "got 'a\\x07'"),
+    "a label that is none": (
+        'label = "ours"',
+        "label = 1",
+        "policy[0].label must be a text, got 1",
+    ),
 }
+
+RECORDS = {
+    "no digest": lambda record: record.pop("digest"),
+    "no versions": lambda record: record.pop("versions"),
+    "no seed": lambda record: record.pop("seed"),
+    "a list for a command": lambda record: record.update(command=[]),
+    "not finished": lambda record: record.update(finished=None),
+    "finished as a number": lambda record: record.update(finished=1),
+    "no checksums": lambda record: record.pop("checksums"),
+    "another version": lambda record: record.update(version=[9]),
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Return the folder of a finished run; not to be changed."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    run_spec(Spec.from_text(TEXT), folder)
+    return folder
 
 
 def refused(code, out, err, *words):
@@ -85,6 +118,38 @@ def test_altered_results_are_refused_by_every_command(keyhole, spec, tmp_path, n
     path.write_bytes(path.read_bytes()[:-1])
     refused(*keyhole("report", out), f"{name} is not as the run left it")
     refused(*keyhole("run", spec, "--out", out), f"{name} is not as the run left it")
+
+
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("change", RECORDS.values(), ids=RECORDS)
+def test_a_broken_record_is_one_line(keyhole, finished, tmp_path, change, right):
+    out = tmp_path / "out"
+    shutil.copytree(finished, out)
+    record = json.loads((out / "run.json").read_text())
+    sum_found = record.pop("checksum")
+    change(record)
+    record["checksum"] = content_checksum(record) if right else sum_found
+    (out / "run.json").write_text(json.dumps(record))
+    refused(*keyhole("report", out), str(out))
+
+
+@pytest.mark.parametrize("name", ["run.json", "spec.json"])
+@pytest.mark.parametrize("text", ["", "{}", "[]", "{", "[" * 100_000, "\x00"])
+def test_a_broken_file_is_one_line(keyhole, finished, tmp_path, name, text):
+    out = tmp_path / "out"
+    shutil.copytree(finished, out)
+    (out / name).write_text(text)
+    refused(*keyhole("report", out), str(out))
+
+
+def test_a_name_that_a_terminal_would_obey_is_written_out(keyhole, tmp_path):
+    refused(*keyhole("report", tmp_path / "a\x1b[2Jb"), "a\\x1b[2Jb")
+
+
+def test_nobody_who_reads_on_is_no_error():
+    line = f"{sys.executable} -m keyhole catalog | head -1"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True)
+    assert done.stderr == ""
 
 
 def test_threads_below_1_are_refused(keyhole, spec, tmp_path):

@@ -143,7 +143,7 @@ def test_interrupted_it_ends_within_a_second_with_130_and_goes_on_later(spec, tm
         text=True,
     )
     for _ in range(600):
-        if any(out.glob("blocks/*.parquet")):
+        if any(out.glob("blocks/*.block")):
             break
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
@@ -153,7 +153,48 @@ def test_interrupted_it_ends_within_a_second_with_130_and_goes_on_later(spec, tm
     assert (process.returncode, printed) == (130, "")
     assert "Traceback" not in err
     assert err.splitlines()[-1].startswith("keyhole: interrupted")
-    assert any(out.glob("blocks/*.parquet"))
+    assert any(out.glob("blocks/*.block"))
+
+
+STUCK = """
+from keyhole.thresholding import IndexPolicy
+class Stuck(IndexPolicy):
+    def index(p, pulls, total):
+        n = 0.0
+        while n < 1.0 or pulls > 1.0:
+            n += 1.0
+        return n
+"""
+
+
+def test_interrupted_it_ends_with_130_although_a_kernel_never_returns(spec, tmp_path, keyhole):
+    (tmp_path / "stuck.py").write_text(STUCK)
+    text = TEXT.replace('name = "LSA"', 'name = "stuck.py:Stuck"')
+    # Three rounds pull each of three arms once: it is compiled, and does return.
+    spec.write_text(text.replace("60", "3").replace("20, ", ""))
+    assert keyhole("run", spec, "--out", tmp_path / "short")[0] == 0
+    spec.write_text(text)
+    out = tmp_path / "out"
+    with subprocess.Popen(
+        [sys.executable, "-m", "keyhole", "run", spec, "--out", out],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        for _ in range(600):
+            if (out / "blocks").is_dir():
+                break
+            time.sleep(0.1)
+        time.sleep(2.0)
+        process.send_signal(signal.SIGINT)
+        try:
+            printed, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert (process.returncode, printed) == (130, "")
+    assert err.splitlines()[-1].startswith("keyhole: interrupted")
+    assert "keyhole: warning: a kernel of" in err
+    assert "Traceback" not in err
 
 
 def test_help_comes_fast():

@@ -1,13 +1,17 @@
+import copy
 import json
 import math
 import os
+import pickle
 import stat
+import threading
 
 import numpy as np
 import pytest
 
 import keyhole
 from keyhole import Learner
+from keyhole.delayed import QPMD
 from keyhole.thresholding import LSA, IndexPolicy
 
 
@@ -36,7 +40,7 @@ def test_tell_must_follow_ask(learner):
     assert before != repr(learner)
 
 
-@pytest.mark.parametrize("reward", [-0.1, 1.5, math.nan, math.inf, "1", None, True])
+@pytest.mark.parametrize("reward", [-0.1, 1.5, math.nan, math.inf, "1", None, 10**400])
 def test_a_reward_that_is_not_allowed_changes_nothing(learner, reward):
     arm, before = learner.ask(), repr(learner)
     with pytest.raises((TypeError, ValueError), match="reward must"):
@@ -81,6 +85,71 @@ def test_a_loaded_learner_goes_on_as_the_saved_one(learner, tmp_path, asked):
         learner.tell(reward)
         again.tell(reward)
     assert again.recommend().tolist() == learner.recommend().tolist()
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_a_copy_goes_on_as_the_original_and_alone(learner, copied, asked):
+    straight = Learner._restore(
+        Learner.__new__(type(learner)), learner.policy, learner._saved(), loaded=False
+    )
+    if asked:
+        learner.ask()
+        straight.ask()
+    again = copied(learner)
+    assert type(again) is type(learner)
+    for _ in range(30):  # the original's further life is its own
+        learner.ask()
+        learner.tell(1.0)
+    for reward in (0.3, 0.9, 0.1, 0.7, 0.7):
+        assert again.ask() == straight.ask()
+        straight.tell(reward)
+        again.tell(reward)
+    assert again.rounds == straight.rounds
+    assert repr(again) == repr(straight)
+
+
+def test_a_copy_knows_the_base_of_its_policy_and_is_not_cautioned_again():
+    learner = QPMD().learner(arms=2, horizon=50, feedback="named")
+    learner.ask()
+    again = pickle.loads(pickle.dumps(learner))
+    assert again.policy == learner.policy
+    learner.tell([])
+    again.tell([])
+    assert again.ask() == learner.ask()
+
+
+def test_threads_that_share_a_learner_lose_no_count():
+    learner = LSA().learner(arms=3, threshold=0.5)
+    told = [0] * 4
+
+    def work(i):
+        for _ in range(5000):
+            learner.ask()
+            try:
+                learner.tell(1.0)
+            except RuntimeError:  # another thread has told this decision
+                continue
+            told[i] += 1
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(len(told))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert learner.rounds - learner._pending == sum(told) == learner.state["pulls"].sum()
+
+
+@pytest.mark.parametrize("yes", [True, np.True_])
+def test_whether_something_happened_is_a_reward(learner, yes):
+    other = copy.copy(learner)
+    learner.ask()
+    learner.tell(yes)
+    other.ask()
+    other.tell(1.0)
+    assert repr(learner) == repr(other)
 
 
 def test_a_file_cut_short_anywhere_is_refused(learner, tmp_path):
@@ -169,7 +238,9 @@ def test_a_state_of_another_form_is_refused(tmp_path):
             extra = keyhole.core.memory.per("arms")
 
     Other.__name__ = "Mine"
-    with pytest.raises(ValueError, match="the saved state does not fit Mine as it is now"):
+    with pytest.raises(
+        ValueError, match="does not fit Mine as it is now: its state has other arrays"
+    ):
         Learner.load(tmp_path / "it.json", policies=[Other])
 
 

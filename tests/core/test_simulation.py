@@ -65,9 +65,9 @@ def test_lanes_change_nothing(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"horizon": 0}, "horizon must be at least 1, got 0"),
+        ({"horizon": 0}, r"horizon must lie in \[1, 2\*\*53\], got 0"),
         ({"horizon": 10.0}, "horizon must be a whole number, got 10.0"),
-        ({"replications": 0}, "replications must be at least 1, got 0"),
+        ({"replications": 0}, r"replications must lie in \[1, 2\*\*53\], got 0"),
         ({"threads": 0}, "threads must be at least 1, got 0"),
         ({"threads": -2}, "threads must be at least 1, got -2"),
         ({"seed": -1}, "seed must lie in"),
@@ -225,6 +225,70 @@ def test_ctrl_c_stops_within_a_second():
     # One second for the loop to stop; the rest for the interpreter to end on a busy machine.
     assert time.monotonic() - pressed < 3.0
     assert "KeyboardInterrupt" in errors
+
+
+LOOPING = """
+from keyhole import simulate
+from keyhole.thresholding import IndexPolicy, Problem
+
+class Stuck(IndexPolicy):
+    def index(p, pulls, total):
+        n = 0.0
+        while n < 1.0 or pulls > 1.0:
+            n += 1.0
+        return n
+
+problem = Problem(means=[0.2, 0.7], threshold=0.5)
+simulate(problem, [Stuck()], horizon=2, replications=1)
+print("ready", flush=True)
+simulate(problem, [Stuck()], horizon=50, replications=8)
+"""
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_ends_a_process_whose_kernel_never_returns(presses):
+    with subprocess.Popen(
+        [sys.executable, "-c", LOOPING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        for _ in range(presses):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        try:
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGINT
+    assert "a kernel of Stuck() does not return: its thread is left behind" in errors
+    assert errors.splitlines()[-1] == "KeyboardInterrupt"
+
+
+@pytest.mark.parametrize("threads", [10**6, 2**62])
+def test_any_number_of_threads_may_be_asked_for(threads):
+    assert same(play(), play(threads=threads))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"horizon": 2**63}, r"horizon must lie in \[1, 2\*\*53\], got 9223372036854775808"),
+        ({"replications": 2**63}, r"replications must lie in \[1, 2\*\*53\], got"),
+        ({"replications": 2**53}, "replications = .* must fit into memory: "),
+        ({"seed": 10**400}, r"seed must lie in \[0, 2\*\*63\), got a whole number of 401 digits"),
+        ({"policies": {1: LSA()}}, "the label of a policy must be a text, got 1"),
+        ({"policies": {None: LSA()}}, "the label of a policy must be a text, got None"),
+        ({"policies": {"": LSA()}}, "the label of a policy must not be empty"),
+        ({"policies": {"a\x1b[2J": LSA()}}, "the label of a policy must have no control char"),
+    ],
+)
+def test_input_beyond_all_measure_is_named(change, message):
+    policies = change.pop("policies", [LSA()])
+    with pytest.raises((TypeError, ValueError), match=message):
+        simulate(PROBLEM, policies, **({"horizon": 100, "replications": 5} | change))
 
 
 def test_simulations_in_several_threads_do_not_disturb_each_other():

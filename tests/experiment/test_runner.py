@@ -1,19 +1,25 @@
+import dataclasses
 import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import keyhole.experiment.runner
 from keyhole import simulate
 from keyhole.experiment import Spec, load_run, run
+from keyhole.experiment.blocks import Block
+from keyhole.experiment.holding import held
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.spec import Spacing
+from keyhole.experiment.store import write_provenance
 from keyhole.thresholding import Problem
 from keyhole.thresholding.environment import BernoulliArms
 
@@ -149,13 +155,119 @@ def test_the_digest_covers_what_code_makes_of_a_spec(text, monkeypatch, owner, n
     assert run_digest(Spec.from_text(text)) != before
 
 
+def test_what_differs_is_said(finished, text):
+    for change, names in (("seed = 5", "seed"), ("horizon = 70", "horizon")):
+        entry = change.partition(" = ")[0]
+        spec = Spec.from_text(text.replace(f"{entry} = ", f"{change}\n#", 1))
+        with pytest.raises(ValueError, match=rf"of another spec \(not the same {names}\)"):
+            run(spec, finished)
+
+
+def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
+    monkeypatch.setattr(keyhole.experiment.runner, "core_digest", lambda: "0")
+    with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):
+        run(Spec.from_text(text), finished)
+
+
+@pytest.fixture
+def block(tmp_path):
+    """Return a block and the path of its file."""
+    values = np.random.default_rng(1).random((2, 3, 5))
+    it = Block("run", "label", 8, values.shape)
+    it.write(tmp_path / "it.block", values)
+    assert (it.read(tmp_path / "it.block") == values).all()
+    return it, tmp_path / "it.block"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"run": "another run"},
+        {"label": "another policy"},
+        {"first": 0},
+        {"shape": (3, 2, 5)},
+        {"shape": (2, 3, 4)},
+        {"shape": (2, 3, 6)},
+    ],
+    ids=str,
+)
+def test_the_block_of_something_else_is_not_taken(block, other):
+    it, path = block
+    assert dataclasses.replace(it, **other).read(path) is None
+
+
+def test_no_bit_of_a_block_can_flip_unseen(block):
+    it, path = block
+    data = path.read_bytes()
+    for place in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[place // 8] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        assert it.read(path) is None
+    for damaged in (b"", data[:-1], data + b"x", b"\n", b"{}\n", data[200:]):
+        path.write_bytes(damaged)
+        assert it.read(path) is None
+
+
+def test_a_folder_in_the_place_of_a_block_is_named(block):
+    it, path = block
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ValueError, match=r"it.block must be a file, got a folder; remove it"):
+        it.read(path)
+
+
+def test_blocks_of_another_policy_are_played_again(
+    finished, text, tmp_path, small_blocks, monkeypatch
+):
+    """Exchanged blocks have the right form, and valid checksums; they were taken once."""
+    real = keyhole.experiment.runner._finish
+    monkeypatch.setattr(keyhole.experiment.runner, "_finish", None)
+    with pytest.raises(TypeError):
+        run(Spec.from_text(text), tmp_path / "run")
+    monkeypatch.setattr(keyhole.experiment.runner, "_finish", real)
+    blocks = sorted((tmp_path / "run" / "blocks").iterdir())
+    names = [path.name for path in blocks]
+    assert names == [f"{i:02d}-{first:08d}.block" for i in (0, 1) for first in range(0, 40, 8)]
+    shutil.copy(blocks[1], blocks[6])
+    shutil.copy(blocks[0], blocks[3])
+    run(Spec.from_text(text), tmp_path / "run")
+    assert content(tmp_path / "run") == content(finished)
+
+
+def test_a_folder_in_which_another_process_is_at_work_is_left_alone(text, tmp_path):
+    (tmp_path / "run").mkdir()
+    with (
+        held(tmp_path / "run"),
+        pytest.raises(ValueError, match=r"another process is at work in .*run; wait for it"),
+    ):
+        run(Spec.from_text(text), tmp_path / "run")
+    assert list((tmp_path / "run").iterdir()) == []
+    run(Spec.from_text(text), tmp_path / "run")
+
+
+def test_drafts_that_killed_processes_left_go_away(finished, text, tmp_path):
+    folder = tmp_path / "run"
+    run(Spec.from_text(text), folder)
+    old, new = f".figure.svg.{'0a' * 16}", f".report.html.{'1b' * 16}"
+    for name in (old, new, ".mine"):
+        (folder / name).write_text("<svg")
+    for name in (old, ".mine"):
+        os.utime(folder / name, (0, 0))
+    run(Spec.from_text(text), folder)
+    left = {path.name for path in folder.iterdir() if path.name.startswith(".")}
+    assert left == {new, ".mine"}  # one may be somebody's at work, one is no draft
+
+
 def test_a_foreign_folder_is_left_alone(text, tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(ValueError, match="is not a run folder"):
         run(Spec.from_text(text), tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
-    with pytest.raises(ValueError, match="out must be a folder, got the file"):
-        run(Spec.from_text(text), tmp_path / "thesis.txt")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("thesis.txt", "dangling"):
+        with pytest.raises(ValueError, match="out must be a folder, got the file"):
+            run(Spec.from_text(text), tmp_path / name)
 
 
 SCRIPT = """
@@ -227,8 +339,9 @@ def test_a_run_killed_while_its_folder_was_begun_goes_on(finished, text, tmp_pat
     run(Spec.from_text(text), folder)
     for path in (folder / "spec.json", folder / "values.parquet"):
         path.unlink()
-    record = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps(record | {"finished": None}))
+    record = json.loads((folder / "run.json").read_text()) | {"finished": None}
+    record.pop("checksum")
+    write_provenance(folder, record)
     run(Spec.from_text(text), folder)
     assert content(folder) == content(finished)
     assert load_run(folder).labels == load_run(finished).labels

@@ -1,11 +1,16 @@
 import json
+import random
 import shutil
+from contextlib import suppress
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import keyhole
+from keyhole.core.saving import content_checksum
 from keyhole.experiment import Spec, load_run, open_run, run
+from keyhole.experiment.store import checksum
 
 
 def test_a_run_folder_holds_what_it_should(finished):
@@ -54,7 +59,10 @@ def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match="not a run folder that this version can read"):
         load_run(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps({"format": "keyhole-run", "version": 1}))
-    with pytest.raises(ValueError, match="holds a run that is not finished"):
+    with pytest.raises(ValueError, match=r"run.json is damaged: it has no name as it should be"):
+        load_run(tmp_path)
+    (tmp_path / "run.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="is not a run folder"):
         load_run(tmp_path)
 
 
@@ -95,9 +103,115 @@ def test_results_that_another_run_left_are_refused(copied, text, tmp_path):
         load_run(copied)
 
 
+def forged(folder, **change):
+    """Edit run.json and make its checksum right again."""
+    record = json.loads((folder / "run.json").read_text()) | change
+    record = {name: value for name, value in record.items() if value is not ...}
+    record.pop("checksum")
+    record["checksum"] = content_checksum(record)
+    (folder / "run.json").write_text(json.dumps(record))
+
+
+def of_version_1(folder):
+    """Make a run what an earlier version of Keyhole left."""
+    record = json.loads((folder / "run.json").read_text())
+    del record["checksum"], record["checksums"]["spec.json"]
+    (folder / "run.json").write_text(json.dumps(record | {"version": 1}))
+
+
+def test_runs_of_the_version_before_can_be_read(copied):
+    before = load_run(copied)
+    of_version_1(copied)
+    again = load_run(copied)
+    for label in before.labels:
+        assert (again.values(label, "simple_regret") == before.values(label, "simple_regret")).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["name", "digest", "seed", "command", "versions", "python", "system", "started"]
+)
+@pytest.mark.parametrize("value", [..., None, [1]])
+def test_a_record_that_lacks_something_is_refused(copied, name, value):
+    forged(copied, **{name: value})
+    with pytest.raises(ValueError, match=rf"run.json is damaged: it has no {name} as it should be"):
+        load_run(copied)
+
+
+def test_an_edited_record_is_refused(copied):
+    text = (copied / "run.json").read_text()
+    (copied / "run.json").write_text(text.replace('"seed": 4', '"seed": 5'))
+    with pytest.raises(ValueError, match=r"run.json is damaged: its checksum does not match"):
+        load_run(copied)
+
+
+def test_an_edited_spec_is_refused_until_the_run_is_run_again(copied, text):
+    spec = (copied / "spec.json").read_text()
+    (copied / "spec.json").write_text(spec.replace("0.45", "0.46"))
+    with pytest.raises(ValueError, match=r"spec.json is not as the run left it"):
+        load_run(copied)
+    run(Spec.from_text(text), copied)
+    assert (copied / "spec.json").read_text() == spec
+
+
+@pytest.mark.parametrize(
+    "spec", ["{}", "[]", "3", '{"name": 3}', "[" * 100_000, '{"figure": "wide"}', "\x00"]
+)
+@pytest.mark.parametrize("old", [False, True])
+def test_a_spec_that_is_none_is_refused_although_its_checksum_is_right(copied, spec, old):
+    (copied / "spec.json").write_text(spec)
+    sums = json.loads((copied / "run.json").read_text())["checksums"]
+    forged(copied, checksums=sums | {"spec.json": checksum(spec.encode())})
+    if old:
+        of_version_1(copied)
+    with pytest.raises(ValueError, match=r"copied(/spec.json is not a spec| cannot be read)"):
+        load_run(copied)
+
+
+TABLES = {
+    "no column": pa.table({}),
+    "no rounds": pa.table({"policy": ["a"]}),
+    "too few rows": pa.table(
+        {"policy": ["a"] * 3, "round": [1, 2, 2], "r": [0, 0, 0], "m": [1] * 3}
+    ),
+    "texts": pa.table({"policy": ["a"], "round": ["1"], "replication": [0], "m": ["x"]}),
+    "lists": pa.table({"policy": ["a"], "round": [1], "replication": [0], "m": [[1.0]]}),
+    "nothing": pa.table({"policy": ["a"], "round": [1], "replication": [0], "m": [None]}),
+    "NaN": pa.table({"policy": ["a"], "round": [1], "replication": [0], "m": [float("nan")]}),
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_a_table_of_another_form_is_refused_although_its_checksum_is_right(copied, table):
+    pq.write_table(table, copied / "values.parquet")
+    sums = json.loads((copied / "run.json").read_text())["checksums"]
+    found = checksum((copied / "values.parquet").read_bytes())
+    forged(copied, checksums=sums | {"values.parquet": found})
+    with pytest.raises(ValueError, match="copied cannot be read"):
+        load_run(copied)
+
+
+def test_any_bit_that_flips_in_a_run_folder_is_noticed_or_does_no_harm(copied):
+    draw = random.Random(5)
+    before = load_run(copied)
+    files = [copied / name for name in ("run.json", "spec.json", "values.parquet")]
+    for _ in range(150):
+        path = draw.choice(files)
+        data = path.read_bytes()
+        place = draw.randrange(len(data))
+        path.write_bytes(
+            data[:place] + bytes([data[place] ^ 1 << draw.randrange(8)]) + data[place + 1 :]
+        )
+        with suppress(ValueError):
+            found = load_run(copied)
+            assert found.labels == before.labels
+            for label in found.labels:
+                for metric in found.metrics:
+                    assert (found.values(label, metric) == before.values(label, metric)).all()
+        path.write_bytes(data)
+
+
 def test_missing_results_and_missing_checksums_are_refused(copied):
-    record = json.loads((copied / "run.json").read_text())
-    (copied / "run.json").write_text(json.dumps(record | {"checksums": {}}))
+    forged(copied, checksums={})
     with pytest.raises(ValueError, match=r"values.parquet is not as the run left it"):
         load_run(copied)
     (copied / "values.parquet").unlink()
@@ -107,12 +221,11 @@ def test_missing_results_and_missing_checksums_are_refused(copied):
 
 def test_a_spec_that_cannot_be_read_is_refused(copied):
     (copied / "spec.json").write_text("{")
-    with pytest.raises(ValueError, match="copied cannot be read"):
+    with pytest.raises(ValueError, match=r"spec.json is not as the run left it"):
         load_run(copied)
 
 
 def test_a_run_that_was_cut_off_before_its_end_is_not_finished(copied):
-    record = json.loads((copied / "run.json").read_text())
-    (copied / "run.json").write_text(json.dumps(record | {"finished": None}))
+    forged(copied, finished=None)
     with pytest.raises(ValueError, match="holds a run that is not finished"):
         load_run(copied)

@@ -116,6 +116,27 @@ def test_a_newer_marker_is_refused(done, load):
 
 
 @pytest.mark.parametrize(
+    "wrong",
+    [
+        {"title": 3},
+        {"parts": 3},
+        {"parts": [3]},
+        {"parts": [{}]},
+        {"parts": [{"entry": "no such", "scale": "quick", "problems": ["one"]}]},
+        {"parts": [{"entry": "tiny", "scale": "huge", "problems": ["one"]}]},
+        {"parts": [{"entry": "tiny", "scale": "quick", "problems": ["no such"]}]},
+        {"parts": [{"entry": "tiny", "scale": "quick", "problems": []}]},
+    ],
+    ids=str,
+)
+def test_a_damaged_marker_is_refused(done, load, wrong):
+    marker = done.report.parent / "reproduction.json"
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | wrong))
+    with pytest.raises(ValueError, match=r"reproduction.json is damaged: "):
+        report_again(done.report.parent)
+
+
+@pytest.mark.parametrize(
     ("wrong", "message"),
     [({"scale": "huge"}, "scale must be one of quick, paper"), ({"threads": 0}, "threads must be")],
 )

@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 a claim does not hold, 2 bad input (one line on standard e
 interrupted. Results go to standard output, progress to standard error.
 """
 
+import os
 import sys
 import warnings
 from importlib.metadata import version
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from keyhole.cli.text import heading, paragraph
+from keyhole.cli.text import heading, on_a_line, paragraph
 
 if TYPE_CHECKING:
     from keyhole.core.curves import Curves
@@ -174,7 +175,11 @@ def _code() -> int | None:
         code = app(standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except (TypeError, ValueError, OSError) as error:
+    except BrokenPipeError:
+        code = _unheard()
+    except MemoryError as error:
+        code = _refused(str(error) or "there is not enough memory")
+    except (TypeError, ValueError, OSError, ArithmeticError, RecursionError) as error:
         code = _refused(str(error))
     except Exception as error:
         # What was mistyped: Typer's errors have no public base, but they can all be shown.
@@ -186,9 +191,16 @@ def _code() -> int | None:
 
 def _warned(message: Warning | str) -> None:
     """Show a warning on one line, without the place in the code."""
-    print(f"keyhole: warning: {' '.join(str(message).split())}", file=sys.stderr)  # noqa: T201
+    print(f"keyhole: warning: {on_a_line(str(message))}", file=sys.stderr)  # noqa: T201
+
+
+def _unheard() -> int:
+    """End in silence where nobody reads on, as after ``| head``."""
+    # What is left in the buffer would be written, in vain, when the process ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _refused(message: str) -> int:
-    print(f"keyhole: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    print(f"keyhole: {on_a_line(message)}", file=sys.stderr)  # noqa: T201
     return BAD_INPUT

@@ -10,6 +10,12 @@ import typer
 _MOST_COLUMNS: Final = 100
 
 
+def on_a_line(text: str) -> str:
+    """Return a text on one line; what a terminal would obey is written out."""
+    words = " ".join(text.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+
+
 def heading(text: str, indent: int = 0) -> None:
     """Print a heading; bold on a terminal."""
     typer.echo(f"{' ' * indent}{typer.style(text, bold=True)}")

@@ -12,21 +12,38 @@ import importlib
 import json
 import math
 import os
+import re
 import sys
+import time
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.core.memory import Layout
 from keyhole.core.policy import Policy
+from keyhole.core.validate import Range, choice, integer, line, number, shown
 
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
+_ROUNDS: Final = Range(ge=0, le=2**53)  # until then a float counts exactly
+_NO_NUMBERS: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
+_OF_A_ROOM: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
+_DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
+_DRAFT_SECONDS: Final = 60.0
+_NOWHERE: Final = ModuleType("nowhere")
+
+DAMAGE: Final = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+)  # fmt: skip
+"""What reading a damaged file can stumble over."""
 
 Arrays = Mapping[str, Mapping[str, NDArray[Any]]]
 
@@ -45,14 +62,18 @@ class SavedState:
     arrays: Arrays
 
     def find_policy(self, candidates: Iterable[type[Policy]]) -> type[Policy]:
-        """Return the policy's class: from the candidates, Keyhole, or a module in use."""
+        """Return the policy's class: from the candidates, a room's policies, or a module in use.
+
+        A file is nobody's word: of Keyhole only the modules that hold a room's policies are
+        imported, of others only those are looked at that the caller has imported already.
+        """
         for candidate in candidates:
             if candidate.__name__ == self.policy:
                 return candidate
-        if self.module.split(".")[0] == "keyhole":
-            importlib.import_module(self.module)
-        # Never imported on a file's word: only what the caller has imported already is looked at.
-        found = getattr(sys.modules.get(self.module), self.policy, None)
+        if _OF_A_ROOM.fullmatch(self.module):
+            with suppress(ImportError):
+                importlib.import_module(self.module)
+        found = vars(sys.modules.get(self.module, _NOWHERE)).get(self.policy)
         if isinstance(found, type) and issubclass(found, Policy):
             return found
         raise ValueError(
@@ -60,17 +81,21 @@ class SavedState:
             f"Learner.load(path, policies=[{self.policy}])"
         )
 
-    def restore(self, path: Path, arrays: Arrays) -> None:
+    def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
+        """Refuse arrays that are not of the form that a layout says."""
+        self._compare(group, {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items()})
+
+    def fill(self, arrays: Arrays) -> None:
         """Copy the saved arrays into those of a learner, which must have the same form."""
         for group, views in arrays.items():
-            saved = self.arrays.get(group, {})
-            form = {name: (a.dtype, a.shape) for name, a in views.items()}
-            if {name: (a.dtype, a.shape) for name, a in saved.items()} != form:
-                raise ValueError(
-                    f"{path}: the saved {group} does not fit {self.policy} as it is now"
-                )
+            self._compare(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
             for name, view in views.items():
-                view[...] = saved[name]
+                view[...] = self.arrays[group][name]
+
+    def _compare(self, group: str, form: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+        saved = self.arrays.get(group, {})
+        if {name: (str(a.dtype), a.shape) for name, a in saved.items()} != form:
+            raise ValueError(f"its {group} has other arrays")
 
 
 def write_state(path: Path, saved: SavedState) -> None:
@@ -100,7 +125,7 @@ def write_state(path: Path, saved: SavedState) -> None:
         "format": _FORMAT,
         "version": _VERSION,
         "keyhole": version("keyhole"),
-        "checksum": _checksum(content),
+        "checksum": content_checksum(content),
         "content": content,
     }
     write_atomically(path, json.dumps(document, allow_nan=False).encode())
@@ -118,27 +143,41 @@ def read_state(path: Path) -> SavedState:
     """
     try:
         document = json.loads(path.read_bytes())
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a saved learner, or was cut short") from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise ValueError(f"{path} is not a saved learner")
     if document.get("version") != _VERSION:
         raise ValueError(
-            f"{path} has version {document.get('version')} of the format (written by keyhole "
-            f"{document.get('keyhole')}); this is keyhole {version('keyhole')}, which reads "
-            f"version {_VERSION}"
+            f"{path} has version {shown(document.get('version'))} of the format (written by "
+            f"keyhole {document.get('keyhole')}); this is keyhole {version('keyhole')}, which "
+            f"reads version {_VERSION}"
         )
-    content = document.get("content")
-    if not isinstance(content, dict) or document.get("checksum") != _checksum(content):
-        raise ValueError(f"{path} is damaged: its checksum does not match")
+    try:
+        content = document["content"]
+        if document["checksum"] != content_checksum(content):
+            raise ValueError("its checksum does not match")
+        return _from_content(content)
+    except DAMAGE as error:
+        reason = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path} is damaged: {reason}") from error
+
+
+def _from_content(content: Mapping[str, Any]) -> SavedState:
+    """Return the saved learner that a file's content describes; refuse what is none."""
+    words = list(content["stream"])
+    if len(words) != 2 or any(type(word) is not int or not 0 <= word < 2**64 for word in words):
+        raise ValueError(f"stream must be two whole numbers below 2**64, got {shown(words)}")
+    if not isinstance(content["pending"], bool):
+        raise TypeError(f"pending must be true or false, got {shown(content['pending'])}")
     return SavedState(
-        policy=content["policy"],
-        module=content["module"],
-        parameters=content["parameters"],
-        facts=content["facts"],
-        rounds=content["rounds"],
+        policy=line("policy", content["policy"]),
+        module=line("module", content["module"]),
+        parameters=dict(content["parameters"]),
+        facts=dict(content["facts"]),
+        rounds=integer("rounds", content["rounds"], _ROUNDS),
         pending=content["pending"],
-        stream=np.array(content["stream"], np.uint64),
+        stream=np.array(words, np.uint64),
         arrays={
             group: {name: _from_json(array) for name, array in arrays.items()}
             for group, arrays in content["arrays"].items()
@@ -161,6 +200,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     OSError
         If it cannot be written; a file that was there before is still there.
     """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} must be a file, got a folder")
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with draft.open("xb") as file:
@@ -173,7 +214,22 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
-def _checksum(content: Mapping[str, Any]) -> str:
+def remove_drafts(folder: Path) -> None:
+    """Remove what killed processes left of files that `write_atomically` had begun.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to look. A draft of the last minute may be somebody's at work, and stays.
+    """
+    for path in folder.glob(".*"):
+        with suppress(OSError):
+            if _DRAFT.fullmatch(path.name) and time.time() - path.stat().st_mtime > _DRAFT_SECONDS:
+                path.unlink()
+
+
+def content_checksum(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a table as JSON with sorted keys and no spaces."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -184,6 +240,15 @@ def _to_json(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def _from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
-    kind = float if saved["dtype"] == "float64" else int
-    values = [kind(v) for v in saved["values"]]  # float("-inf") reads what str(-inf) wrote
-    return np.array(values, saved["dtype"]).reshape(saved["shape"])
+    values, shape = saved["values"], tuple(saved["shape"])
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise ValueError(f"a shape must be whole numbers from 0, got {shown(shape)}")
+    if math.prod(shape) != len(values):
+        raise ValueError(f"an array of shape {shown(shape)} cannot have {len(values)} values")
+    if choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
+        return np.array([integer("a count", v) for v in values], np.int64).reshape(shape)
+    return np.array([_real(v) for v in values], np.float64).reshape(shape)
+
+
+def _real(value: Any) -> float:
+    return float(value) if value in _NO_NUMBERS else number("a value", value)

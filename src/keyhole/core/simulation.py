@@ -3,13 +3,14 @@
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 
+from keyhole.core.crew import Crew
 from keyhole.core.curves import Curves
 from keyhole.core.engine import (
     LANES,
@@ -27,13 +28,17 @@ from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.policy import Policy
 from keyhole.core.progress import Report, bar
-from keyhole.core.validate import Range, integer
+from keyhole.core.validate import Range, integer, line, room_in_memory, shown
 from keyhole.core.world import Problem, metrics_of, truth_of
 
 # Pieces of work a thread gets for one policy: enough that threads finish together.
 _PIECES_PER_THREAD: Final = 8
 _POLL_SECONDS: Final = 0.1
+# What a round may take after Ctrl-C; a kernel that takes longer may never end.
+_GRACE_SECONDS: Final = 2.0
 _MAX_SEED: Final = 2**63
+# Until here a float counts exactly, and pulls are counted in floats.
+_COUNT: Final = Range(ge=1, le=2**53)
 
 
 def simulate(
@@ -63,9 +68,9 @@ def simulate(
         The policies by label; without labels they are called by their parameters,
         ``LSA(alpha=1.35)``.
     horizon : int
-        Rounds in a replication, at least 1.
+        Rounds in a replication, from 1 to 2**53.
     replications : int
-        Independent repetitions, at least 1.
+        Independent repetitions, from 1 to 2**53.
     seed : int, default 0
         From 0, below 2**63.
     checkpoints : iterable of int, optional
@@ -91,10 +96,14 @@ def simulate(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not allowed, a policy is of another setting than the problem, or a
-        policy takes a decision that the setting does not allow.
+        If an argument is not allowed, a policy is of another setting than the problem, a policy
+        takes a decision that the setting does not allow, or what there is to remember does not
+        fit into memory.
     IndexError
         If `checked`, and a kernel reads or writes beyond an array.
+    KeyboardInterrupt
+        On Ctrl-C. A kernel that is in a loop without end cannot be stopped: after two seconds, or
+        the next Ctrl-C, it is left behind, with a warning, and ends with the process.
 
     Examples
     --------
@@ -119,7 +128,7 @@ def simulate(
         details=details,
         checked=checked,
     )
-    replications = integer("replications", replications, Range(ge=1))
+    replications = integer("replications", replications, _COUNT)
     with bar(progress) as report:
         values = {
             label: plan.play(label, range(replications), threads=threads, report=report)
@@ -141,14 +150,15 @@ def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Pol
     if not result:
         raise ValueError("policies must have at least one entry, got none")
     for label, policy in result.items():
+        line("the label of a policy", label)
         if not isinstance(policy, Policy):
-            raise TypeError(f"policies[{label!r}] must be a policy, got {policy!r}")
+            raise TypeError(f"policies[{label!r}] must be a policy, got {shown(policy)}")
     return result
 
 
 def check_checkpoints(checkpoints: Iterable[int] | None, horizon: int) -> tuple[int, ...]:
     """Return checked checkpoints; the horizon alone where none are given."""
-    horizon = integer("horizon", horizon, Range(ge=1))
+    horizon = integer("horizon", horizon, _COUNT)
     if checkpoints is None:
         return (horizon,)
     rounds = tuple(
@@ -190,7 +200,7 @@ class Plan:
         plan = cls(
             problem,
             labelled(policies),
-            integer("horizon", horizon, Range(ge=1)),
+            integer("horizon", horizon, _COUNT),
             check_checkpoints(checkpoints, horizon),
             integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
             details,
@@ -280,9 +290,11 @@ class Plan:
         players = [
             Player(self, policy, horizon, checkpoints) for horizon, checkpoints in self.runs(policy)
         ]
-        out = [
-            np.empty((len(p.checkpoints), len(self.metrics), len(replications))) for p in players
-        ]
+        with room_in_memory(f"replications = {len(replications)}"):
+            out = [
+                np.empty((len(p.checkpoints), len(self.metrics), len(replications)))
+                for p in players
+            ]
         pieces = _pieces(replications, threads)
         work = [
             (player, piece, values)
@@ -322,10 +334,12 @@ class Player:
             np.uint64(plan.seed),
         )
 
-    def play(self, first: int, last: int, out: FloatArray, control: IntArray) -> None:
-        """Play replications `first` to `last` (excluded) into `out`."""
-        part = np.empty((*out.shape[:2], last - first))
-        memory = scratch(self.input[4], self.measured)
+    def play(self, piece: range, out: FloatArray, control: IntArray) -> None:
+        """Play some replications into `out`."""
+        with room_in_memory(f"the state of {self.policy}"):
+            part = np.empty(out.shape)
+            memory = scratch(self.input[4], self.measured)
+        first, last = piece.start, piece.stop
         try:
             self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
         except IndexError as error:
@@ -358,21 +372,28 @@ def _in_threads(
 ) -> None:
     """Play all pieces; on Ctrl-C or an error, stop those that run and raise."""
     controls = [np.zeros(4, np.int64) for _ in work]
+    tasks = [
+        partial(
+            player.play, piece, values[:, :, piece.start - origin : piece.stop - origin], control
+        )
+        for (player, piece, values), control in zip(work, controls, strict=True)
+    ]
+    crew = Crew(tasks, threads)
     # The main thread only waits: it stays free to take Ctrl-C while compiled code runs.
-    with ThreadPoolExecutor(threads) as pool:
-        pending: set[Future[None]] = set()
-        for (player, piece, values), control in zip(work, controls, strict=True):
-            part = values[:, :, piece.start - origin : piece.stop - origin]
-            pending.add(pool.submit(player.play, piece.start, piece.stop, part, control))
-        try:
-            while pending:
-                done, pending = wait(pending, _POLL_SECONDS, FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                if report is not None:
-                    report(label, int(sum(c[ROUNDS_DONE] for c in controls)), total)
-        except BaseException:
-            for control in controls:
-                control[STOP] = 1
-            pool.shutdown(cancel_futures=True)
-            raise
+    try:
+        while not crew.done(_POLL_SECONDS):
+            if report is not None:
+                report(label, int(sum(c[ROUNDS_DONE] for c in controls)), total)
+    except BaseException:
+        for control in controls:
+            control[STOP] = 1
+        if not crew.dismiss(_GRACE_SECONDS):
+            warnings.warn(
+                f"a kernel of {label} does not return: its thread is left behind, and ends with "
+                "the process",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+        raise
+    if report is not None:
+        report(label, total, total)

@@ -1,14 +1,24 @@
 """One way to refuse bad input: name the field, say what is allowed, show what came."""
 
 import math
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+_INT64: Final = 2**63
+_SHOWN_CHARACTERS: Final = 200
+_SHOWN_BITS: Final = 256
+_FROM_THIS_POWER: Final = 2**20
+# Unicode's categories of control characters, halves of characters, and line and paragraph ends.
+_NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
+_NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
 
 
 @dataclass(frozen=True)
@@ -34,36 +44,116 @@ class Range:
     gt: float | None = None
     le: float | None = None
     lt: float | None = None
+    _ends: tuple[float, float] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Work out the ends once: a learner asks for them in every round."""
+        low = max((end for end in (self.ge, self.gt) if end is not None), default=-math.inf)
+        high = min((end for end in (self.le, self.lt) if end is not None), default=math.inf)
+        object.__setattr__(self, "_ends", (low, high))
 
     def __contains__(self, value: float) -> bool:
         """Return whether a value is allowed."""
-        low = -math.inf if self.ge is None else self.ge
-        high = math.inf if self.le is None else self.le
-        return (
-            low <= value <= high
-            and (self.gt is None or value > self.gt)
-            and (self.lt is None or value < self.lt)
-        )
+        low, high = self._ends
+        return low <= value <= high and value != self.gt and value != self.lt
 
     def __str__(self) -> str:
         """Return what is allowed, to follow "must"."""
         low, high = (self.ge, self.gt), (self.le, self.lt)
         if low != (None, None) and high != (None, None):
-            left = f"[{self.ge:g}" if self.ge is not None else f"({self.gt:g}"
-            right = f"{self.le:g}]" if self.le is not None else f"{self.lt:g})"
+            left = f"[{_end(self.ge)}" if self.ge is not None else f"({_end(self.gt)}"
+            right = f"{_end(self.le)}]" if self.le is not None else f"{_end(self.lt)})"
             return f"lie in {left}, {right}"
         if self.ge is not None:
-            return f"be at least {self.ge:g}"
+            return f"be at least {_end(self.ge)}"
         if self.gt is not None:
-            return f"be above {self.gt:g}"
+            return f"be above {_end(self.gt)}"
         if self.le is not None:
-            return f"be at most {self.le:g}"
+            return f"be at most {_end(self.le)}"
         if self.lt is not None:
-            return f"be below {self.lt:g}"
+            return f"be below {_end(self.lt)}"
         return "be a finite number"
 
 
+def _end(value: float | None) -> str:
+    """Return an end of a range; a large power of two as such."""
+    if isinstance(value, int) and value >= _FROM_THIS_POWER and value & (value - 1) == 0:
+        return f"2**{value.bit_length() - 1}"
+    return f"{value:g}"
+
+
 ANY: Final = Range()
+_UNIT: Final = Range(ge=0, le=1)
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error message shows it: on one line, and not for pages.
+
+    Parameters
+    ----------
+    value : Any
+        What was given.
+
+    Returns
+    -------
+    str
+        Its `repr`, cut where it is long.
+
+    Examples
+    --------
+    >>> shown("yes"), shown(10**400)
+    ("'yes'", 'a whole number of 401 digits')
+    """
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+        # Python refuses to print the longest ones.
+        return f"a whole number of {int(value.bit_length() * math.log10(2)) + 1} digits"
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def line(name: str, value: Any) -> str:
+    r"""Return `value` if it is a text that can stand on one line of a figure or a terminal.
+
+    Raises
+    ------
+    TypeError
+        If it is not a text.
+    ValueError
+        If it is empty, or has control characters or line ends.
+
+    Examples
+    --------
+    >>> line("title", "two\nlines")
+    Traceback (most recent call last):
+    ValueError: title must have no control characters or line ends, got 'two\nlines'
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, got {shown(value)}")
+    if not value:
+        raise ValueError(f"{name} must not be empty, got ''")
+    if any(unicodedata.category(c) in _NOT_ON_A_LINE or c in _NOT_CHARACTERS for c in value):
+        raise ValueError(f"{name} must have no control characters or line ends, got {shown(value)}")
+    return value
+
+
+@contextmanager
+def room_in_memory(what: str) -> Iterator[None]:
+    """Refuse what takes more memory than there is.
+
+    Parameters
+    ----------
+    what : str
+        The field that is to blame, with its value.
+
+    Raises
+    ------
+    ValueError
+        If memory runs out inside.
+    """
+    try:
+        yield
+    except (MemoryError, OverflowError) as error:
+        raise ValueError(f"{what} must fit into memory: {error or 'there is too little'}") from None
 
 
 def number(name: str, value: Any, allowed: Range = ANY) -> float:
@@ -84,13 +174,42 @@ def number(name: str, value: Any, allowed: Range = ANY) -> float:
     Traceback (most recent call last):
     ValueError: alpha must be above 0, got -1
     """
-    if type(value) is not float and (  # the common case first: a learner is told one a round
-        isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number)
-    ):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not math.isfinite(value) or float(value) not in allowed:
-        raise ValueError(f"{name} must {allowed}, got {value}")
-    return float(value)
+    # The common case first: a learner is told one in every round.
+    if type(value) is float and math.isfinite(value) and value in allowed:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be a number, got {shown(value)}")
+    try:
+        found = float(value)
+    except OverflowError:  # a whole number beyond all floats
+        found = math.inf if value > 0 else -math.inf
+    if found not in allowed or not math.isfinite(found):
+        wanted = ANY if found in allowed else allowed
+        got = shown(value) if isinstance(value, int) else f"{value}"
+        raise ValueError(f"{name} must {wanted}, got {got}")
+    return found
+
+
+def unit(name: str, value: Any) -> float:
+    """Return `value`, a number in [0, 1], or True or False for 1 or 0, as a float.
+
+    Whether something happened is the commonest of rewards.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> unit("reward", True), unit("reward", 0.25)
+    (1.0, 0.25)
+    """
+    if type(value) is float and 0.0 <= value <= 1.0:  # the common case first, as in `number`
+        return value
+    if isinstance(value, bool | np.bool_):
+        return float(value)
+    return number(name, value, _UNIT)
 
 
 def integer(name: str, value: Any, allowed: Range = ANY) -> int:
@@ -101,7 +220,7 @@ def integer(name: str, value: Any, allowed: Range = ANY) -> int:
     TypeError
         If it is not an integer.
     ValueError
-        If it is not in the allowed range.
+        If it is not in the allowed range, or takes more than 64 bits.
 
     Examples
     --------
@@ -110,10 +229,13 @@ def integer(name: str, value: Any, allowed: Range = ANY) -> int:
     ValueError: replications must be at least 1, got 0
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be a whole number, got {value!r}")
-    if int(value) not in allowed:
-        raise ValueError(f"{name} must {allowed}, got {value}")
-    return int(value)
+        raise TypeError(f"{name} must be a whole number, got {shown(value)}")
+    found = int(value)
+    if found not in allowed:
+        raise ValueError(f"{name} must {allowed}, got {shown(found)}")
+    if not -_INT64 <= found < _INT64:  # what compiled code counts with
+        raise ValueError(f"{name} must lie in [-2**63, 2**63), got {shown(found)}")
+    return found
 
 
 def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
@@ -133,7 +255,7 @@ def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
     ValueError: means[1] must lie in [0, 1], got 1.5
     """
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
-        raise TypeError(f"{name} must be a list of numbers, got {values!r}")
+        raise TypeError(f"{name} must be a list of numbers, got {shown(values)}")
     if len(values) == 0:
         raise ValueError(f"{name} must have at least one entry, got none")
     return np.array([number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
@@ -177,8 +299,9 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     ValueError: policy must be one of LSA, APT; got 'LSB' (did you mean 'LSA'?)
     """
     words = list(allowed)
-    if value in words:
-        return str(value)
-    close = get_close_matches(str(value), words, 1)
+    if isinstance(value, str) and value in words:
+        return value
+    typed = value[:_SHOWN_CHARACTERS] if isinstance(value, str) else shown(value)
+    close = get_close_matches(typed, words, 1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise ValueError(f"{name} must be one of {', '.join(words)}; got {value!r}{hint}")
+    raise ValueError(f"{name} must be one of {', '.join(words)}; got {shown(value)}{hint}")

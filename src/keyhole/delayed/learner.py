@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.validate import Range, integer, number
+from keyhole.core.validate import Range, integer, number, unit
 
 FEEDBACK: Final = ("anonymous", "named")
 """What is seen of what arrives, in the order of the fact `named`: its sum, or each reward."""
-
-_UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner(CoreLearner):
@@ -45,20 +43,24 @@ class Learner(CoreLearner):
         RuntimeError
             If the horizon has been reached.
         """
-        if self.rounds == self.facts["horizon"] and not self._pending:
-            raise RuntimeError(f"the horizon of {self.rounds} rounds has been reached")
-        self._ask()
-        arm: int = self._decision["arm"].item()
-        return arm
+        self._enter()
+        try:
+            if self.rounds == self.facts["horizon"] and not self._pending:
+                raise RuntimeError(f"the horizon of {self.rounds} rounds has been reached")
+            self._ask()
+            arm: int = self._decision["arm"].item()
+            return arm
+        finally:
+            self._leave()
 
     def tell(self, arrived: float | Sequence[tuple[int, float]]) -> None:
         """Report what has arrived by the end of the round of the last pull.
 
         Parameters
         ----------
-        arrived : float or sequence of (int, float)
+        arrived : float or sequence of (int, float or bool)
             Anonymous feedback: the sum of the rewards. Named: pairs of an arm and a reward in
-            [0, 1], in any order, an empty list for none.
+            [0, 1] (True is 1, False is 0), in any order, an empty list for none.
 
         Raises
         ------
@@ -68,14 +70,18 @@ class Learner(CoreLearner):
             If what is told is not allowed, or more than the pulls so far can have earned. Nothing
             changes then; tell again.
         """
-        self._expect_feedback()
-        if self.facts["named"]:
-            self._write_pairs(arrived)
-        else:
-            total = number("arrived", arrived, Range(ge=0, le=self._most()))
-            self._feedback["total"][()] = total
-            self._feedback["count"][()] = 0
-        self._tell()
+        self._enter()
+        try:
+            self._expect_feedback()
+            if self.facts["named"]:
+                self._write_pairs(arrived)
+            else:
+                total = number("arrived", arrived, Range(ge=0, le=self._most()))
+                self._feedback["total"][()] = total
+                self._feedback["count"][()] = 0
+            self._tell()
+        finally:
+            self._leave()
 
     def _most(self) -> int:
         """Return how many rewards can arrive in this round: those of the pulls in flight."""
@@ -104,8 +110,12 @@ class Learner(CoreLearner):
             raise TypeError(f"{name} must be a pair (arm, reward), got {pair!r}") from None
         return (
             integer(f"{name}[0]", arm, Range(ge=0, le=self.facts["arms"] - 1)),
-            number(f"{name}[1]", reward, _UNIT),
+            unit(f"{name}[1]", reward),
         )
+
+    def _check_restored(self) -> None:
+        if self.rounds > self.facts["horizon"]:
+            raise ValueError(f"rounds must be at most the horizon, got {self.rounds}")
 
     def _known(self) -> list[str]:
         known = dict(zip(self.facts, super()._known(), strict=True))

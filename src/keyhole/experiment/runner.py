@@ -21,22 +21,24 @@ from keyhole.core.link import fingerprint
 from keyhole.core.memory import FloatArray
 from keyhole.core.policy import Policy
 from keyhole.core.progress import Report, bar
-from keyhole.core.saving import write_atomically
+from keyhole.core.saving import remove_drafts, write_atomically
 from keyhole.core.simulation import Plan
 from keyhole.core.validate import Range, integer
+from keyhole.experiment.blocks import Block
+from keyhole.experiment.holding import held
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.store import (
     FORMAT,
     RESULTS,
+    SPEC,
     VERSION,
     Run,
     as_json,
     checksum,
     open_run,
-    read_block,
     read_provenance,
     values_table,
-    write_json,
+    write_provenance,
     write_table,
 )
 
@@ -58,7 +60,8 @@ def run(
     """Play a spec into a folder, or finish what an earlier call began there.
 
     What is guaranteed: however often the run is killed and started again, and whatever `threads`
-    is, the Parquet files end with the same content; every file is complete or absent.
+    is, the Parquet files end with the same content; every file is complete or absent. Blocks that
+    an earlier call left are taken only as they were written, bit by bit.
 
     Parameters
     ----------
@@ -81,7 +84,8 @@ def run(
     Raises
     ------
     ValueError
-        If the folder holds something else, or a run of another spec or other code.
+        If the folder holds something else, or a run of another spec or other code, or another
+        process is at work in it.
     OSError
         If a file cannot be written; what was finished is kept.
     """
@@ -89,18 +93,23 @@ def run(
         integer("threads", threads, Range(ge=1))
     folder, plan = Path(out), spec.plan
     digest = run_digest(spec)
-    provenance = _begin(folder, spec, digest, command)
-    if provenance["finished"] is None:
-        with bar(progress) as report:
-            values = {
-                label: _play(folder, plan, i, label, spec.replications, threads, report)
-                for i, label in enumerate(plan.policies)
-            }
-        _finish(folder, plan, values)
-        checksums = {name: checksum((folder / name).read_bytes()) for name in RESULTS}
-        write_json(folder / "run.json", provenance | {"finished": _now(), "checksums": checksums})
-        shutil.rmtree(folder / "blocks", ignore_errors=True)
-    return open_run(folder)
+    if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
+        raise ValueError(f"out must be a folder, got the file {folder}")
+    folder.mkdir(parents=True, exist_ok=True)
+    with held(folder):
+        provenance = _begin(folder, spec, digest, command)
+        if provenance.get("finished") is None:
+            with bar(progress) as report:
+                values = {
+                    label: _play(folder, plan, digest, i, spec.replications, threads, report)
+                    for i, label in enumerate(plan.policies)
+                }
+            _finish(folder, plan, values)
+            checksums = {name: checksum((folder / name).read_bytes()) for name in RESULTS}
+            provenance["checksums"] |= checksums
+            write_provenance(folder, provenance | {"finished": _now()})
+            shutil.rmtree(folder / "blocks", ignore_errors=True)
+        return open_run(folder)
 
 
 def run_digest(spec: Spec) -> str:
@@ -148,20 +157,45 @@ def _printed(values: Mapping[str, Any]) -> list[list[str]]:
 
 def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any]:
     """Return the provenance of the run in the folder, begun now or earlier."""
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"out must be a folder, got the file {folder}")
     # Hidden files are drafts that a killed process left.
-    if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
+    found = None
+    if any(not path.name.startswith(".") for path in folder.iterdir()):
         found = read_provenance(folder)
         if found["digest"] != digest:
-            raise ValueError(
-                f"{folder} holds a run of another spec, or of another version of the code; "
-                "choose another folder"
-            )
-        _write_spec(folder, spec)  # its title may be new, or it was never written
-        return found
-    folder.mkdir(parents=True, exist_ok=True)
-    provenance = {
+            raise ValueError(f"{folder} holds a run {_other(folder, spec)}; choose another folder")
+    for place in (folder, folder / "blocks"):
+        remove_drafts(place)
+    texts = {SPEC: as_json(spec.table()), "spec.toml": spec.to_toml()}
+    checksums = {SPEC: checksum(texts[SPEC].encode())}
+    # First what makes the folder a run's: killed after this line, the run can go on.
+    if found is None:
+        found = _provenance(spec, digest, command) | {"checksums": checksums}
+        write_provenance(folder, found)
+    elif found["checksums"].get(SPEC) != checksums[SPEC]:  # its title is new
+        found["checksums"] |= checksums
+        write_provenance(folder, found)
+    for name, text in texts.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != text.encode():
+            write_atomically(path, text.encode())
+    return found
+
+
+def _other(folder: Path, spec: Spec) -> str:
+    """Say in what a run differs from one of a spec."""
+    try:
+        there = dict(json.loads((folder / SPEC).read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return "of another spec, or of another version of the code"
+    here = spec.table()
+    names = [n for n in {**here, **there} if n not in _SHOWN and here.get(n) != there.get(n)]
+    if names:
+        return f"of another spec (not the same {', '.join(names)})"
+    return "of other data, or of another version of the code"
+
+
+def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
+    return {
         "format": FORMAT,
         "version": VERSION,
         "name": spec.name,
@@ -175,44 +209,32 @@ def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any
         "started": _now(),
         "finished": None,
     }
-    # First what makes the folder a run's: killed after this line, the run can go on.
-    write_json(folder / "run.json", provenance)
-    _write_spec(folder, spec)
-    return provenance
-
-
-def _write_spec(folder: Path, spec: Spec) -> None:
-    """Write the spec in both forms, where it does not stand there already."""
-    for name, text in (("spec.json", as_json(spec.table())), ("spec.toml", spec.to_toml())):
-        path = folder / name
-        if not path.is_file() or path.read_bytes() != text.encode():
-            write_atomically(path, text.encode())
 
 
 def _play(
     folder: Path,
     plan: Plan,
+    digest: str,
     number: int,
-    label: str,
     replications: int,
     threads: int | None,
     report: Report | None,
 ) -> FloatArray:
     """Return one policy's values, playing the blocks that are not in the folder yet."""
-    blocks = folder / "blocks"
+    blocks, label = folder / "blocks", list(plan.policies)[number]
     blocks.mkdir(exist_ok=True)
     rounds = plan.rounds(plan.policies[label])
     parts = []
     for part in _blocks(replications, rounds):
-        path = blocks / f"{number:02d}-{part.start:08d}.parquet"
-        values = read_block(path, plan.metrics, len(plan.checkpoints), len(part))
+        path = blocks / f"{number:02d}-{part.start:08d}.block"
+        shape = (len(plan.checkpoints), len(plan.metrics), len(part))
+        block = Block(digest, label, part.start, shape)
+        values = block.read(path)
         if values is None:
             values = plan.play(
                 label, part, threads=threads, report=_shifted(report, part, replications, rounds)
             )
-            write_table(
-                path, values_table(plan.metrics, plan.checkpoints, values, part.start, label)
-            )
+            block.write(path, values)
         parts.append(values)
     return np.concatenate(parts, axis=2)
 

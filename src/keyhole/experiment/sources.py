@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from keyhole.core.validate import room_in_memory
 from keyhole.core.world import Problem
 from keyhole.experiment.entries import unknown
 
@@ -110,7 +111,8 @@ class Source:
         }
         first = _read(self.read, name, given[name], folder)
         try:
-            return self.make(first, **arguments)
+            with room_in_memory(name):
+                return self.make(first, **arguments)
         except (TypeError, ValueError) as error:
             raise ValueError(f"problem.{self._in_words_of(name, str(error))}") from error
 

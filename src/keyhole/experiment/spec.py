@@ -9,16 +9,33 @@ from typing import Annotated, Any, Final, Literal, Self
 
 import numpy as np
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from keyhole.core.policy import Policy
 from keyhole.core.simulation import Plan
+from keyhole.core.validate import line, shown
 from keyhole.core.world import Problem
 from keyhole.experiment.entries import plain, unknown
 from keyhole.experiment.problems import make_problem
 from keyhole.experiment.rooms import make_policy
 
-Count = Annotated[int, Field(ge=1, strict=True)]
+Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
+"""Until there a float counts exactly."""
+
+_MOST_CHECKPOINTS: Final = 100_000
+
+
+def _on_a_line(text: str) -> str:
+    """Return a text that can stand in a figure and on a terminal; empty ones are for others."""
+    if text:
+        line("", text)
+    return text
+
+
+def _in_paragraphs(text: str) -> str:
+    """Return a text that may have line ends and tabs, but no other control characters."""
+    _on_a_line(re.sub(r"[\n\r\t]", " ", text))
+    return text
 
 
 class Spacing(BaseModel):
@@ -27,13 +44,13 @@ class Spacing(BaseModel):
     Attributes
     ----------
     count : int
-        How many, at least 1; fewer remain where rounding makes some equal.
+        How many, from 1 to 100,000; fewer remain where rounding makes some equal.
     spacing : {"linear", "log"}
         Evenly in rounds, or in their logarithm; the last is the horizon.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    count: Count
+    count: Annotated[int, Field(ge=1, le=_MOST_CHECKPOINTS, strict=True)]
     spacing: Literal["linear", "log"] = "linear"
 
     def rounds(self, first: int, horizon: int) -> list[int]:
@@ -72,7 +89,7 @@ class Spec(BaseModel):
     Attributes
     ----------
     name : str
-        A short name.
+        A short name, on one line, without control characters, as the title.
     title : str
         A line for figures and reports; by default the name.
     notes : str
@@ -80,7 +97,7 @@ class Spec(BaseModel):
     seed : int
         From 0, below 2**63.
     replications, horizon : int
-        At least 1.
+        From 1 to 2**53.
     checkpoints : list of int, or Spacing
         By default the horizon alone.
     details : bool
@@ -112,9 +129,9 @@ class Spec(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    name: Annotated[str, Field(min_length=1)]
-    title: str = ""
-    notes: str = ""
+    name: Annotated[str, Field(min_length=1), AfterValidator(_on_a_line)]
+    title: Annotated[str, AfterValidator(_on_a_line)] = ""
+    notes: Annotated[str, AfterValidator(_in_paragraphs)] = ""
     seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)] = 0
     replications: Count
     horizon: Count
@@ -155,6 +172,8 @@ class Spec(BaseModel):
             return cls.from_table(tomllib.loads(text), folder=folder)
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"not valid TOML: {error}") from error
+        except RecursionError:
+            raise ValueError("not valid TOML: lists or tables are nested too deeply") from None
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
@@ -168,6 +187,8 @@ class Spec(BaseModel):
             spec = cls(**given, folder=folder)
         except TypeError as error:
             raise ValueError(str(error)) from None
+        except RecursionError:
+            raise ValueError("lists or tables must not be nested so deeply") from None
         except ValidationError as error:
             raise ValueError(_first(error)) from None
         _ = spec.plan  # everything else is checked where it is made
@@ -216,8 +237,11 @@ class Spec(BaseModel):
                 policy = make_policy(table, problem.setting.name, self.folder)
             except (TypeError, ValueError, FileNotFoundError) as error:
                 raise ValueError(f"policy[{i}].{error}") from error
-            label = repr(policy) if label is None else label
-            if not isinstance(label, str) or not label or label in policies:
+            try:
+                label = repr(policy) if label is None else line("label", label)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"policy[{i}].{error}") from error
+            if label in policies:
                 raise ValueError(f"policy[{i}].label must be a text of its own, got {label!r}")
             policies[label] = policy
         return policies
@@ -239,6 +263,7 @@ def _first(error: ValidationError) -> str:
     if problem["type"] == "model_type":
         what = _TABLES.get(path, "be a table")
     else:
-        what = re.sub(r"^(Value error, |\w+ should )", "", problem["msg"])
+        what = re.sub(r"^(Value error, +must |\w+ should )", "", problem["msg"])
+        what = what.partition(", got ")[0]
         what = what.replace("a valid dictionary", "a table").replace("a valid string", "a text")
-    return f"{path} must {what}, got {problem['input']!r}"
+    return f"{path} must {what.strip()}, got {shown(problem['input'])}"

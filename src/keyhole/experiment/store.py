@@ -1,8 +1,8 @@
 """The run folder: what it holds, written so that it is complete or absent.
 
-A run folder has ``run.json`` (what was run, by what, and the checksums of the results),
-``spec.json`` and ``spec.toml`` (the spec, twice), ``blocks/`` (the replications played so far,
-while the run goes on), ``values.parquet`` (every metric in every replication),
+A run folder has ``run.json`` (what was run, by what, and the checksums of spec, results and
+itself), ``spec.json`` and ``spec.toml`` (the spec, twice), ``blocks/`` (the replications played so
+far, while the run goes on), ``values.parquet`` (every metric in every replication),
 ``curves.parquet`` (means and standard errors), the figures and ``report.html``.
 """
 
@@ -16,15 +16,31 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import ValidationError
 
 from keyhole.core.curves import Curves
 from keyhole.core.memory import FloatArray
-from keyhole.core.saving import write_atomically
+from keyhole.core.saving import content_checksum, write_atomically
+from keyhole.core.validate import shown
 from keyhole.experiment.rooms import shares_of, words_of
+from keyhole.experiment.spec import Spec
 
 FORMAT: Final = "keyhole-run"
-VERSION: Final = 1
+VERSION: Final = 2
 RESULTS: Final = ("values.parquet", "curves.parquet")
+SPEC: Final = "spec.json"
+_PROVENANCE: Final = "run.json"
+_ENTRIES: Final[dict[str, type]] = {
+    "name": str,
+    "digest": str,
+    "seed": int,
+    "command": str,
+    "versions": dict,
+    "python": str,
+    "system": str,
+    "started": str,
+    "checksums": dict,
+}
 
 
 @dataclass(frozen=True)
@@ -54,31 +70,42 @@ def as_json(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file in one step."""
-    write_atomically(path, as_json(content).encode())
+def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write ``run.json``, with its checksum, in one step."""
+    text = as_json({**content, "checksum": content_checksum(content)})
+    write_atomically(folder / _PROVENANCE, text.encode())
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
     """Return what ``run.json`` says.
+
+    Runs of version 1, whose ``run.json`` has no checksum, can still be read.
 
     Raises
     ------
     FileNotFoundError
         If there is no such folder.
     ValueError
-        If the folder is not a run of Keyhole's, or a newer one than this version can read.
+        If the folder is not a run of Keyhole's, or a newer one than this version can read, or if
+        ``run.json`` has been altered since.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     try:
-        content = json.loads((folder / "run.json").read_bytes())
+        content = json.loads((folder / _PROVENANCE).read_bytes())
         found = content["format"], content["version"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
-    if found != (FORMAT, VERSION):
-        raise ValueError(f"{folder} is not a run folder that this version can read: {found}")
+    if found not in [(FORMAT, 1), (FORMAT, VERSION)]:
+        raise ValueError(f"{folder} is not a run folder that this version can read: {shown(found)}")
     result: dict[str, Any] = content
+    checksum_found = result.pop("checksum", None)
+    if checksum_found != (content_checksum(result) if found[1] > 1 else None):
+        raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
+    result.setdefault("checksums", {})  # which a run of version 1 had at its end only
+    for name, kind in _ENTRIES.items():
+        if not isinstance(result.get(name), kind):
+            raise ValueError(f"{folder / _PROVENANCE} is damaged: it has no {name} as it should be")
     return result
 
 
@@ -135,18 +162,6 @@ def array_of(table: pa.Table, metrics: tuple[str, ...], checkpoints: int) -> Flo
     return np.stack(columns, axis=1)
 
 
-def read_block(
-    path: Path, metrics: tuple[str, ...], checkpoints: int, count: int
-) -> FloatArray | None:
-    """Return the values of a finished block, or None if there is none that is whole."""
-    try:
-        table = pq.read_table(path)
-        values = array_of(table, metrics, checkpoints)
-    except (OSError, ValueError, KeyError, pa.ArrowInvalid):
-        return None
-    return values if values.shape == (checkpoints, len(metrics), count) else None
-
-
 def open_run(path: str | Path) -> Run:
     """Read a finished run.
 
@@ -170,14 +185,24 @@ def open_run(path: str | Path) -> Run:
     """
     folder = Path(path)
     provenance = read_provenance(folder)
-    if not provenance.get("finished"):
+    if not isinstance(provenance.get("finished"), str):
         raise ValueError(f"{folder} holds a run that is not finished: run its spec again")
     values_file, _ = (_unaltered(folder, name, provenance) for name in RESULTS)
+    if provenance["version"] > 1:
+        _unaltered(folder, SPEC, provenance)
     try:
-        spec = json.loads((folder / "spec.json").read_bytes())
-        table = pq.read_table(pa.BufferReader(values_file))
-    except (OSError, ValueError, pa.ArrowInvalid) as error:
+        spec = json.loads((folder / SPEC).read_bytes())
+        Spec.model_validate(spec)
+        curves = _curves(pq.read_table(pa.BufferReader(values_file)), spec["problem"]["setting"])
+    except (ValidationError, RecursionError) as error:
+        raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
+    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error
+    return Run(folder, spec, provenance, curves)
+
+
+def _curves(table: pa.Table, setting: str) -> Curves:
+    """Return the curves whose values a table of `values_table` holds."""
     metrics = tuple(table.column_names[3:])
     labels = list(dict.fromkeys(table.column("policy").to_pylist()))
     names = np.asarray(table.column("policy").to_numpy(zero_copy_only=False))
@@ -186,10 +211,9 @@ def open_run(path: str | Path) -> Run:
         label: array_of(table.filter(pa.array(names == label)), metrics, len(checkpoints))
         for label in labels
     }
-    setting = spec["problem"]["setting"]
-    words, shares = words_of(setting), shares_of(setting)
-    curves = Curves(checkpoints.tolist(), metrics, values, words, shares)
-    return Run(folder, spec, provenance, curves)
+    if not all(np.isfinite(array).all() for array in values.values()):
+        raise ValueError("a metric is not a finite number")
+    return Curves(checkpoints.tolist(), metrics, values, words_of(setting), shares_of(setting))
 
 
 def checksum(data: bytes) -> str:
@@ -204,7 +228,7 @@ def _unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> bytes:
         data = (folder / name).read_bytes()
     except OSError as error:
         raise ValueError(f"{folder / name} cannot be read ({error.strerror}); {again}") from None
-    if checksum(data) != provenance.get("checksums", {}).get(name):
+    if checksum(data) != provenance["checksums"].get(name):
         raise ValueError(
             f"{folder / name} is not as the run left it: its checksum differs from the one in "
             f"run.json; {again}"

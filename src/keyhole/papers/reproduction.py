@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.core.saving import write_atomically
-from keyhole.core.validate import Range, choice, integer
+from keyhole.core.saving import remove_drafts, write_atomically
+from keyhole.core.validate import Range, choice, distinct, integer, line
 from keyhole.experiment import Run, Spec, open_run, run
 from keyhole.experiment.report import Verdict, arms_of
 from keyhole.experiment.runner import run_digest
@@ -220,9 +220,10 @@ def _begin(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
     # Hidden files are drafts that a killed process left.
     if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
         found = _read_marker(folder)
+        remove_drafts(folder)
         if found == marker:
             return
-        if not (renew and found["command"] == marker["command"]):
+        if not (renew and found.get("command") == marker["command"]):
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / MARKER, (json.dumps(marker, indent=2) + "\n").encode())
@@ -234,12 +235,20 @@ def _read_marker(folder: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads((folder / MARKER).read_bytes())
         form, version = found["format"], int(found["version"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError):
         form, version = "", 0
     if form != _FORMAT:
         raise ValueError(f"{folder} holds something else than a reproduction")
     if version > _VERSION:
         raise ValueError(f"{folder} was written by a newer version of Keyhole")
+    try:
+        line("title", found["title"])
+        for part in found["parts"]:
+            known = Entry.load(part["entry"]).problems
+            choice("scale", part["scale"], SCALES)
+            distinct("problems", [choice("problem", name, known) for name in part["problems"]])
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder / MARKER} is damaged: {error}") from error
     return found
 
 

@@ -1,13 +1,9 @@
 """A policy at work: ask for an arm and a limit, tell what came back."""
 
-from typing import Final
-
 import numpy as np
 
 from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.validate import Range, number
-
-_UNIT: Final = Range(ge=0, le=1)
+from keyhole.core.validate import Range, number, unit
 
 
 class Learner(CoreLearner):
@@ -40,8 +36,12 @@ class Learner(CoreLearner):
         limit : float
             When to give up. Asking again before `tell` gives the same pair.
         """
-        self._ask()
-        return self._decision["arm"].item(), self._decision["limit"].item()
+        self._enter()
+        try:
+            self._ask()
+            return self._decision["arm"].item(), self._decision["limit"].item()
+        finally:
+            self._leave()
 
     def tell(
         self,
@@ -54,8 +54,8 @@ class Learner(CoreLearner):
 
         Parameters
         ----------
-        reward : float, optional
-            In [0, 1].
+        reward : float or bool, optional
+            In [0, 1]; True is 1, False is 0.
         consumption : float, optional
             What the run consumed: at least 0, at most the limit.
         exceeded : bool, default False
@@ -69,18 +69,19 @@ class Learner(CoreLearner):
             If a value is not allowed, or there is too little or too much of them. Nothing
             changes then; tell again.
         """
-        self._expect_feedback()
         if not isinstance(exceeded, bool | np.bool_):
             raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
-        if exceeded:
-            if reward is not None or consumption is not None:
-                raise TypeError("reward and consumption must be left out for a run that exceeded")
-            values = (0.0, 0.0)
-        else:
-            values = self._within_limit(reward, consumption)
-        self._feedback["reward"][()], self._feedback["consumption"][()] = values
-        self._feedback["exceeded"][()] = int(exceeded)
-        self._tell()
+        if exceeded and not (reward is None and consumption is None):
+            raise TypeError("reward and consumption must be left out for a run that exceeded")
+        self._enter()
+        try:
+            self._expect_feedback()
+            values = (0.0, 0.0) if exceeded else self._within_limit(reward, consumption)
+            self._feedback["reward"][()], self._feedback["consumption"][()] = values
+            self._feedback["exceeded"][()] = int(exceeded)
+            self._tell()
+        finally:
+            self._leave()
 
     def _within_limit(self, reward: float | None, consumption: float | None) -> tuple[float, float]:
         if reward is None or consumption is None:
@@ -88,7 +89,7 @@ class Learner(CoreLearner):
                 "tell needs reward and consumption, or exceeded=True for a run above its limit"
             )
         limit = self._decision["limit"].item()
-        earned = number("reward", reward, _UNIT)
+        earned = unit("reward", reward)
         used = number("consumption", consumption, Range(ge=0))
         if used > limit:
             raise ValueError(

@@ -38,15 +38,19 @@ class Learner(CoreLearner):
             At least 0 and at most 1 each, added up from the first on at most the resource. Asking
             again before `tell` gives the same allocation.
         """
-        self._ask()
-        return self._decision["allocation"].copy()
+        self._enter()
+        try:
+            self._ask()
+            return self._decision["allocation"].copy()
+        finally:
+            self._leave()
 
     def tell(self, losses: ArrayLike, *, round: int | None = None) -> None:
         """Report what was seen after the last allocation.
 
         Parameters
         ----------
-        losses : sequence of 0 or 1, shape (arms,)
+        losses : sequence of 0 or 1, or of bool, shape (arms,)
             Whether a loss was seen at each arm. Where enough was given there is none to be seen;
             which allocations are enough is not known, so that a loss may be told of any arm.
         round : int, optional
@@ -59,11 +63,16 @@ class Learner(CoreLearner):
         TypeError, ValueError
             If what is told is not allowed, or of another round. Nothing changes then; tell again.
         """
-        self._expect_feedback()
-        if round is not None and integer("round", round) != self.rounds:
-            raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
-        self._feedback["losses"][:] = zeros_and_ones("losses", losses, self.facts["arms"])
-        self._tell()
+        seen = zeros_and_ones("losses", losses, self.facts["arms"])
+        self._enter()
+        try:
+            self._expect_feedback()
+            if round is not None and integer("round", round) != self.rounds:
+                raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
+            self._feedback["losses"][:] = seen
+            self._tell()
+        finally:
+            self._leave()
 
     def recommend(self) -> FloatArray:
         """Return the thresholds as estimated so far.
@@ -131,6 +140,10 @@ class Learner(CoreLearner):
 
 def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
     """Return zeros and ones as a vector; refuse anything else."""
+    if isinstance(values, np.ndarray) and values.dtype == np.bool_:
+        values = values.astype(np.float64)
+    elif isinstance(values, list | tuple):
+        values = [float(v) if isinstance(v, bool | np.bool_) else v for v in values]
     found = vector(name, values, Range(ge=0, le=1))
     if len(found) != entries:
         raise ValueError(f"{name} must have {entries} entries, one for each arm; got {len(found)}")

@@ -1,11 +1,7 @@
 """A policy of the classical bandit at work: ask for an arm, tell its reward."""
 
-from typing import Final
-
 from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.validate import Range, number
-
-_UNIT: Final = Range(ge=0, le=1)
+from keyhole.core.validate import unit
 
 
 class Learner(CoreLearner):
@@ -34,17 +30,21 @@ class Learner(CoreLearner):
         int
             From 0. Asking again before `tell` gives the same arm.
         """
-        self._ask()
-        arm: int = self._decision["arm"].item()
-        return arm
+        self._enter()
+        try:
+            self._ask()
+            arm: int = self._decision["arm"].item()
+            return arm
+        finally:
+            self._leave()
 
     def tell(self, reward: float) -> None:
         """Report the reward of the arm last asked for.
 
         Parameters
         ----------
-        reward : float
-            In [0, 1].
+        reward : float or bool
+            In [0, 1]; True is 1, False is 0.
 
         Raises
         ------
@@ -53,9 +53,13 @@ class Learner(CoreLearner):
         TypeError, ValueError
             If the reward is not allowed. Nothing changes then; tell again.
         """
-        self._expect_feedback()
-        self._feedback["reward"][()] = number("reward", reward, _UNIT)
-        self._tell()
+        self._enter()
+        try:
+            self._expect_feedback()
+            self._feedback["reward"][()] = unit("reward", reward)
+            self._tell()
+        finally:
+            self._leave()
 
     def recommend(self) -> int:
         """Return the arm that looks best.

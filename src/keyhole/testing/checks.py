@@ -1,5 +1,6 @@
 """Checks that a policy keeps the contract; each can be run alone."""
 
+import copy
 import json
 import tempfile
 import tomllib
@@ -182,6 +183,25 @@ def saving_changes_nothing(trial: Trial) -> None:
     assert again == straight, f"{trial.policy}: saving and loading changed its decisions"
 
 
+def copies_go_on_alone(trial: Trial) -> None:
+    """Check that a copy of a learner decides as the learner would, whatever becomes of that."""
+    straight = list(trial.rounds(trial.learner(), trial.referee()))
+    draw = np.random.default_rng(trial.seed)
+    for copied in (copy.copy, copy.deepcopy):
+        learner, referee = trial.learner(), trial.referee()
+        moments = set(draw.choice(trial.horizon, 2).tolist())
+        again = []
+        for t in range(trial.horizon):
+            referee.ask(learner)
+            if t in moments:
+                with bounds_checked():
+                    original, learner = learner, copied(learner)
+                original._tell()  # of some other round: it is on its own from here
+            again.append(_decision(learner))
+            referee.tell(learner)
+        assert again == straight, f"{trial.policy}: {copied.__name__} changed its decisions"
+
+
 def state_stays_a_number(trial: Trial) -> None:
     """Check that nothing the policy remembers or recommends becomes NaN."""
     learner, referee = trial.learner(), trial.referee()
@@ -211,6 +231,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     engine_is_deterministic,
     engine_and_learner_agree,
     saving_changes_nothing,
+    copies_go_on_alone,
     state_stays_a_number,
     works_for_any_number_of_arms,
 )

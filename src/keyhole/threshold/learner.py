@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import numpy as np
+
 from keyhole.core.learner import Learner as CoreLearner
 from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.validate import Range, integer
@@ -55,15 +57,20 @@ class Learner(CoreLearner):
             then; ask again.
         """
         level = integer("threshold", threshold, Range(ge=1, le=self.facts["levels"]))
-        if self._pending and level != self._context["threshold"].item():
-            raise RuntimeError(
-                f"tell must come first: the decision at threshold "
-                f"{self._context['threshold'].item()} is waiting for its feedback"
-            )
-        self._context["threshold"][()] = level
-        self._ask()
-        arm: int = self._decision["arm"].item()
-        return arm
+        self._enter()
+        try:
+            shown = self._context["threshold"]
+            if self._pending and level != shown.item():
+                raise RuntimeError(
+                    f"tell must come first: the decision at threshold {shown.item()} is waiting "
+                    f"for its feedback"
+                )
+            shown[()] = level
+            self._ask()
+            arm: int = self._decision["arm"].item()
+            return arm
+        finally:
+            self._leave()
 
     def tell(self, value: int | None = None, *, censored: bool = False) -> None:
         """Report what was seen of the sample of the arm last asked for.
@@ -83,15 +90,19 @@ class Learner(CoreLearner):
         TypeError, ValueError
             If what is told could not have been seen. Nothing changes then; tell again.
         """
-        self._expect_feedback()
-        self._feedback["value"][()] = self._seen(value, censored)
-        self._tell()
+        self._enter()
+        try:
+            self._expect_feedback()
+            self._feedback["value"][()] = self._seen(value, censored)
+            self._tell()
+        finally:
+            self._leave()
 
     def _seen(self, value: int | None, censored: bool) -> int:
         threshold: int = self._context["threshold"].item()
-        if not isinstance(censored, bool):
+        if not isinstance(censored, bool | np.bool_):
             raise TypeError(f"censored must be True or False, got {censored!r}")
-        if (value is None) != censored:
+        if (value is None) != bool(censored):
             raise TypeError(
                 f"exactly one of value and censored=True must be told, got value {value!r} and "
                 f"censored {censored}"
@@ -109,6 +120,14 @@ class Learner(CoreLearner):
                 f"is censored; got {level} (tell censored=True)"
             )
         return level
+
+    def _check_restored(self) -> None:
+        least = 1 if self.rounds else 0  # 0 before the first round
+        integer(
+            "threshold",
+            self._context["threshold"].item(),
+            Range(ge=least, le=self.facts["levels"]),
+        )
 
     def _known(self) -> list[str]:
         known = dict(zip(self.facts, super()._known(), strict=True))
