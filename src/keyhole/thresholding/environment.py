@@ -5,7 +5,7 @@ from typing import ClassVar, Final, Protocol
 
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
-from keyhole.core.streams import Stream, seek
+from keyhole.core.streams import Stream, seek, uniform
 from keyhole.core.world import World
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.thresholding.setting import SETTING
@@ -13,6 +13,11 @@ from keyhole.thresholding.setting import SETTING
 
 class _Pulls(Protocol):
     pulls: IntArray
+
+
+class _Stacks(Protocol):
+    pulls: IntArray
+    stack: IntArray
 
 
 def count_wrong(side: FloatArray, labels: FloatArray, metrics: FloatArray) -> None:
@@ -75,8 +80,43 @@ class ReplayArms(Replay, Arms):
     """Recorded rewards."""
 
 
-class GoldArms(ReplayArms):
-    """Replayed rewards, with gold labels (from experts, say) to compare with."""
+class ReplayOnceArms(Replay, Arms):
+    """Recorded rewards, each given back once: drawn without replacement.
+
+    An arm whose rewards are used up answers with their mean: nothing new, and nothing that moves
+    an estimate away from what all of them say.
+    """
+
+    means = per("arms")
+
+    class State:
+        """How often each arm has been pulled, and in which order its samples come."""
+
+        pulls = counts("arms")
+        stack = counts("length")
+        """Positions of the samples; those of an arm's pulls so far are in their final order."""
+
+    def init(e, s: _Stacks) -> None:
+        """Leave all samples in the order in which they were recorded."""
+        for i in range(e.length):
+            s.stack[i] = i
+
+    def respond(e, s: _Stacks, rng: Stream, arm: int) -> float:  # type: ignore[override]
+        """Return one of the arm's rewards that are left, each equally likely."""
+        pull = s.pulls[arm]
+        s.pulls[arm] = pull + 1
+        left = int(e.sizes[arm]) - pull
+        if left <= 0:
+            return float(e.means[arm])
+        seek(rng, arm, pull)
+        top = e.starts[arm] + pull
+        chosen = top + int(uniform(rng) * left)
+        s.stack[top], s.stack[chosen] = s.stack[chosen], s.stack[top]
+        return float(e.samples[s.stack[top]])
+
+
+class Gold(Arms):
+    """Gold labels (from experts, say) to compare with; a part of a world, as a law is."""
 
     metrics = (*Arms.metrics, "gold_agreement")
 
@@ -94,6 +134,14 @@ class GoldArms(ReplayArms):
         metrics[2] = met / gold
 
 
+class GoldReplayArms(Gold, ReplayArms):
+    """Recorded rewards, with gold labels."""
+
+
+class GoldReplayOnceArms(Gold, ReplayOnceArms):
+    """Recorded rewards, each given back once, with gold labels."""
+
+
 WORLDS: Final[dict[type, type[Arms]]] = {
     Bernoulli: BernoulliArms,
     Beta: BetaArms,
@@ -101,3 +149,9 @@ WORLDS: Final[dict[type, type[Arms]]] = {
     Replay: ReplayArms,
 }
 """The world for each law of rewards."""
+
+GOLD: Final[dict[type[Arms], type[Arms]]] = {
+    ReplayArms: GoldReplayArms,
+    ReplayOnceArms: GoldReplayOnceArms,
+}
+"""The same worlds with gold labels."""
