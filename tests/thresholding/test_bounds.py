@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.optimize import minimize
 
 from keyhole import simulate
@@ -52,16 +53,39 @@ def test_the_optimal_allocation_meets_its_conditions(gaps, budget, c):
         assert (gain <= gain[used].max() + 1e-6).all()
 
 
-def test_whole_pulls_do_not_do_better():
-    gaps, budget = [0.2, 0.35, 0.5], 14
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    gaps=st.lists(st.floats(0.05, 1.0), min_size=1, max_size=3),
+    budget=st.integers(0, 14),
+    c=st.floats(0.1, 10),
+)
+def test_the_integer_program_finds_the_best_whole_pulls(gaps, budget, c):
     best = min(
-        sum(math.exp(-2 * n * g * g) for n, g in zip(pulls, gaps, strict=True))
-        for pulls in itertools.product(range(budget + 1), repeat=3)
+        sum(math.exp(-c * n * g * g) for n, g in zip(pulls, gaps, strict=True))
+        for pulls in itertools.product(range(budget + 1), repeat=len(gaps))
         if sum(pulls) == budget
     )
-    # Equation (8): the relaxation is below, and above with K fewer pulls.
-    assert bounds.optimal_value(gaps, budget) <= best
-    assert best <= bounds.optimal_value(gaps, budget - 3)
+    assert bounds.integer_allocation(gaps, budget, c=c).sum() == budget
+    assert bounds.integer_value(gaps, budget, c=c) == pytest.approx(best, rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(gaps=gap_lists, budget=st.integers(0, 100_000), c=st.floats(0.1, 10))
+def test_the_relaxation_encloses_the_integer_program(gaps, budget, c):
+    # Equation (8). Values below 1e-9 of an arm are rounding.
+    whole = bounds.integer_value(gaps, budget, c=c)
+    assert bounds.integer_allocation(gaps, budget, c=c).sum() == budget
+    assert bounds.optimal_value(gaps, budget, c=c) <= whole * (1 + 1e-9)
+    if budget >= len(gaps):
+        assert whole <= bounds.optimal_value(gaps, budget - len(gaps), c=c) * (1 + 1e-9)
+
+
+def test_no_pull_of_the_integer_program_is_better_spent_elsewhere():
+    gaps = np.array([0.013, 0.2, 0.2, 0.41, 0.87])
+    pulls = bounds.integer_allocation(gaps, 50_000)
+    gain = np.log(-np.expm1(-2 * gaps**2)) - 2 * gaps**2 * pulls
+    last = gain + 2 * gaps**2
+    assert gain.max() <= last[pulls > 0].min() + 1e-9
 
 
 def test_an_arm_on_the_threshold_gets_nothing():
@@ -111,6 +135,99 @@ def test_lambda_solves_the_programme_that_the_paper_says(alpha):
     assert shares == pytest.approx(expected, rel=1e-8)
 
 
+def upsilon(alpha):
+    """Return the factor of Theorem 1."""
+    root = 2 ** (1 / (8 * alpha))
+    return 9.3 * root / (root - 1) * math.exp((2.1 * alpha - math.log(alpha) - 0.5) / (4 * alpha))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1.35, 8.0])
+def test_theorem_1_follows_from_lemmas_3_and_4(alpha):
+    gaps = [0.05, 0.1, 0.3, 0.45]
+    budget = 50 * 4 * max(40 / alpha + 1, 40)
+    level = bounds.exploration_level(gaps, budget, alpha=alpha)
+    pulls = bounds.exploration_budget(gaps, budget, alpha=alpha)
+    assert max(gaps) > math.exp(-level)
+    # E bound(k) where the chance to be k short or more is that of Lemma 3; up to 0.1 alpha, as 0.1.
+    ks = 0.1 * alpha + np.linspace(0, alpha, 201)
+    values = [bounds.explored_regret_bound(gaps, budget, k, alpha=alpha) for k in ks]
+    chances = [bounds.exploration_failure(k, alpha=alpha) for k in ks]
+    mean = values[0] + np.sum(np.diff(values) * chances[:-1])
+    hard = sum(
+        upsilon(alpha) * math.exp(-n * g * g / 10)
+        for g, n in zip(gaps, pulls, strict=True)
+        if g <= math.exp(-level)
+    )
+    assert mean + hard <= bounds.lsa_regret_bound(gaps, budget, alpha=alpha)
+    assert bounds.lsa_regret_bound(gaps, budget, alpha=alpha) == pytest.approx(
+        upsilon(alpha) * sum(math.exp(-n * g * g / 10) for g, n in zip(gaps, pulls, strict=True))
+    )
+
+
+def lowest_index(arms, means, rounds, alpha, rng, choose):
+    """Return the highest level that the indices of all arms have exceeded together."""
+    pulls, totals, best = [0] * arms, [0.0] * arms, -math.inf
+    for t in range(rounds):
+        arm = t if t < arms else choose(pulls, totals)
+        pulls[arm] += 1
+        totals[arm] += rng.random() < means[arm]
+        if t >= arms - 1:
+            best = max(best, min(index(n, s, alpha) for n, s in zip(pulls, totals, strict=True)))
+    return best
+
+
+def index(n, s, alpha):
+    return alpha * (s - n / 2) ** 2 / n + 0.5 * math.log(n)
+
+
+def test_lsa_explores_as_lemma_3_says():
+    means, alpha, rounds, k = [0.4, 0.9], 1.35, 800, 0.1
+    level = bounds.exploration_level([0.1, 0.4], rounds, alpha=alpha)
+
+    def lsa(pulls, totals):
+        return min((0, 1), key=lambda arm: index(pulls[arm], totals[arm], alpha))
+
+    rng = np.random.default_rng(0)
+    short = [lowest_index(2, means, rounds, alpha, rng, lsa) <= level - k for _ in range(60)]
+    # Never, where 0.05 is allowed; a policy that stays with one arm is always short.
+    assert np.mean(short) <= bounds.exploration_failure(k, alpha=alpha)
+    stays = lowest_index(2, means, rounds, alpha, rng, lambda pulls, totals: 0)
+    assert stays <= level - k
+
+
+def test_remark_2_follows():
+    # LSA(1/20) <= Upsilon e^(1/10) P_16(gaps, T / 128160): the form of the lower bound.
+    gaps = np.array([0.01, 0.1, 0.25, 0.4])
+    for spare in (1.5, 40, 3000):
+        budget = 801 * 4 * spare
+        bound = bounds.lsa_regret_bound(gaps, budget, alpha=1 / 20)
+        level = bounds.exploration_level(gaps, budget, alpha=1 / 20)
+        raised = np.maximum(gaps, math.exp(-level))
+        factor = upsilon(1 / 20) * math.exp(1 / 10)
+        first = factor * bounds.optimal_value(raised, budget / 801, c=1 / 10)
+        second = factor * bounds.optimal_value(raised, budget / 128160, c=16)
+        assert bound <= first * (1 + 1e-9)
+        assert first == pytest.approx(second, rel=1e-9)
+        assert second <= factor * bounds.optimal_value(gaps, budget / 128160, c=16) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.1, 0.35])
+@pytest.mark.parametrize("budget", [1, 10, 200])
+def test_the_best_test_of_one_arm_stays_above_the_lower_bound(gap, budget):
+    # The mean of both errors of the likelihood ratio test of 1/2 - gap against 1/2 + gap.
+    wrong = stats.binom.cdf((budget - 1) // 2, budget, 0.5 + gap)
+    if budget % 2 == 0:
+        wrong += stats.binom.pmf(budget // 2, budget, 0.5 + gap) / 2
+    bound = bounds.lower_bound([gap], budget)
+    assert bound == pytest.approx(math.exp(-16 * budget * gap**2) / 4)
+    assert wrong >= bound
+
+
+def test_arms_that_are_far_from_the_threshold_add_nothing_to_the_lower_bound():
+    assert bounds.lower_bound([0.1, 0.4], 50) == bounds.lower_bound([0.1], 50)
+    assert bounds.lower_bound([0.4, 0.5], 50) == 0.0
+
+
 def test_the_regret_of_lsa_stays_below_theorem_1():
     problem = Problem(means=[0.1, 0.3, 0.8], threshold=0.5)
     curves = simulate(
@@ -137,6 +254,25 @@ def test_the_oracle_stays_below_twice_its_optimal_value():
         assert mean[c] <= bound + 5 * error[c]
 
 
+def test_the_maximal_inequality_is_hoeffdings():
+    assert bounds.maximal_inequality([50, 200], 200, failure=0.1) == pytest.approx(
+        [200 / 50 * math.sqrt(math.log(20) / 400), math.sqrt(math.log(20) / 400)]
+    )
+
+
+@pytest.mark.parametrize("failure", [0.3, 0.05, 1e-4])
+def test_lemma_19_is_narrower_than_the_maximal_inequality_early_and_wider_late(failure):
+    horizon = 10_000
+    a = 2 * math.log(bounds.confidence_failure(1, 1) * math.exp(1 / 2) / failure)
+    assert bounds.confidence_failure(a, 1) == pytest.approx(failure)
+    t = [1, 10, 100, horizon // 2, horizon]
+    ours = bounds.confidence_sequence(t, horizon, a=a, b=1)
+    ratio = ours / bounds.maximal_inequality(t, horizon, failure=failure)
+    assert (np.diff(ratio) > 0).all()
+    assert ratio[0] < 0.2
+    assert ratio[-1] > 2  # "if constant factors are ignored"
+
+
 @pytest.mark.parametrize("mean", [0.5, 0.1])
 def test_lemma_19_covers_as_often_as_it_says(mean):
     horizon, replications, b = 300, 4000, 1.0
@@ -160,6 +296,12 @@ def test_lemma_19_covers_as_often_as_it_says(mean):
         (lambda: bounds.optimal_allocation([0.0], 10), "gaps must have an entry above 0"),
         (lambda: bounds.optimal_allocation([1.5], 10), r"gaps\[0\] must lie in \[0, 1\], got 1.5"),
         (lambda: bounds.optimal_allocation([0.1], -1), "budget must be at least 0, got -1"),
+        (lambda: bounds.integer_allocation([0.1], -1), "budget must be at least 0, got -1"),
+        (lambda: bounds.integer_value([0.0], 1), "gaps must have an entry above 0"),
+        (lambda: bounds.lower_bound([0.0], 1), r"gaps\[0\] must lie in \(0, 0.5\], got 0.0"),
+        (lambda: bounds.exploration_failure(-1), "k must be at least 0, got -1"),
+        (lambda: bounds.explored_regret_bound([0.1], 100, 0.1), "k must be at least 0.135"),
+        (lambda: bounds.maximal_inequality([1], 5, failure=1), r"failure must lie in \(0, 1\)"),
         (lambda: bounds.optimal_value([0.1], 1, c=0), "c must be above 0, got 0"),
         (
             lambda: bounds.lsa_regret_bound([0.1], 1e6, alpha=9),

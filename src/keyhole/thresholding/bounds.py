@@ -1,5 +1,6 @@
 """The bounds of Tao, Blanco, Peng and Zhou (2019), to plot against and to test with."""
 
+import heapq
 import math
 from typing import Final
 
@@ -7,11 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from keyhole.core.memory import FloatArray
+from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.validate import Range, integer, number, vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
+_CHANCE: Final = Range(gt=0, lt=1)
+# Up to this gap, Bernoulli laws at 1/2 - gap and 1/2 + gap diverge by at most 16 gap^2.
+_CLOSE: Final = math.sqrt(1 / 8)
 # Theorem 1 asks for 0 < alpha <= 8 and for a budget of this many pulls an arm.
 _ALPHA: Final = Range(gt=0, le=8)
 
@@ -114,6 +118,151 @@ def optimal_value(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> float:
     delta = vector("gaps", gaps, _GAP)
     allocation = optimal_allocation(delta, budget, c=c)
     return float(np.exp(-c * allocation * delta**2).sum())
+
+
+def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntArray:
+    r"""Return the best allocation in whole pulls: a solution of the integer program.
+
+    That of `optimal_allocation` with :math:`x_i \in \mathbb{N}`. The next pull of an arm gains
+    :math:`e^{-c x_i \Delta_i^2} (1 - e^{-c \Delta_i^2})`, less with every pull, so that the best
+    allocation consists of the T largest gains.
+
+    Parameters
+    ----------
+    gaps : sequence of float, shape (arms,)
+        Distances of the means from the threshold, in [0, 1], one of them above 0.
+    budget : int
+        Pulls in all, at least 0.
+    c : float, default 2
+        The exponent's factor, above 0.
+
+    Returns
+    -------
+    ndarray of int64, shape (arms,)
+        Pulls. An arm with gap 0 gets none; of equal gains the lowest arm's comes first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Tao et al. (2019), section 3, equation (6).
+
+    Examples
+    --------
+    >>> integer_allocation([0.1, 0.4], 100)
+    array([86, 14])
+    """
+    delta = vector("gaps", gaps, _GAP)
+    budget = integer("budget", budget, Range(ge=0))
+    c = number("c", c, _POSITIVE)
+    if not delta.any():
+        raise ValueError("gaps must have an entry above 0, got none")
+    rate = c * delta[delta > 0] ** 2
+    first = np.log(-np.expm1(-rate))  # ln of what the first pull of each arm gains
+    # A level that fewer gains exceed than there is budget: rounding up adds at most a pull an arm.
+    order = np.argsort(-first, kind="stable")
+    sums = np.cumsum(1.0 / rate[order])
+    levels = (np.cumsum(first[order] / rate[order]) - max(budget - len(rate), 0)) / sums
+    level = levels[max(np.flatnonzero(levels <= first[order]), default=0)]
+    pulls = np.maximum(np.floor((first - level) / rate) + 1.0, 0.0) * (budget >= len(rate))
+    gains = [(rate[i] * pulls[i] - first[i], i) for i in range(len(rate))]
+    heapq.heapify(gains)
+    for _ in range(budget - int(pulls.sum())):
+        loss, i = gains[0]
+        pulls[i] += 1.0
+        heapq.heapreplace(gains, (loss + rate[i], i))
+    allocation = np.zeros(len(delta), np.int64)
+    allocation[delta > 0] = pulls
+    return allocation
+
+
+def integer_value(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> float:
+    r"""Return the optimum :math:`P^*_c = \sum_i e^{-c x_i \Delta_i^2}` of `integer_allocation`.
+
+    Twice this value, with c = 2, bounds the aggregate regret of the algorithm O, which knows the
+    gaps. It lies between the optimum of `optimal_value` for the same budget and that for K pulls
+    fewer.
+
+    Parameters
+    ----------
+    gaps, budget, c
+        See `integer_allocation`.
+
+    Returns
+    -------
+    float
+        The optimum, at most the number of arms.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Tao et al. (2019), section 3, equations (5), (6) and (8).
+
+    Examples
+    --------
+    >>> round(integer_value([0.1, 0.4], 100), 4)
+    0.1904
+    """
+    delta = vector("gaps", gaps, _GAP)
+    allocation = integer_allocation(delta, budget, c=c)
+    return float(np.exp(-c * allocation * delta**2).sum())
+
+
+def lower_bound(gaps: ArrayLike, budget: float) -> float:
+    r"""Return a regret that no policy can stay below on all instances with these gaps.
+
+    .. math:: \inf_A \sup_I R^A(I; T) \ge \tfrac14 P_{16}(\{\Delta_i\}, T)
+
+    for Bernoulli arms, a threshold of 1/2 and gaps up to :math:`\sqrt{1/8}`; arms with larger
+    gaps are left out.
+
+    Parameters
+    ----------
+    gaps : sequence of float, shape (arms,)
+        Distances of the means from the threshold, in (0, 1/2].
+    budget : float
+        Pulls in all, at least 0.
+
+    Returns
+    -------
+    float
+        The bound, at most a quarter of the number of arms.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Notes
+    -----
+    Remark 2 of the paper compares LSA with a lower bound of this form, :math:`P_{16}` up to a
+    constant (its Theorem 20); constant and proof are ours. Over all 2^K ways to put the arms on a
+    side, compare those that differ in arm i: the inequality of Bretagnolle and Huber says that the
+    chances of a wrong label i add up to at least :math:`\frac12 e^{-x_i d_i}`, with :math:`x_i`
+    the expected pulls of arm i and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)
+    \le 16 \Delta_i^2` the divergence of its two laws. Hence the mean regret over all ways is at
+    least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
+
+    References
+    ----------
+    Tao et al. (2019), equation (1) and Remark 2.
+
+    Examples
+    --------
+    >>> round(lower_bound([0.05, 0.2, 0.3], 100), 4)
+    0.0089
+    """
+    delta = vector("gaps", gaps, Range(gt=0, le=0.5))
+    budget = number("budget", budget, Range(ge=0))
+    close = delta[delta <= _CLOSE]
+    return optimal_value(close, budget, c=16.0) / 4.0 if len(close) else 0.0
 
 
 def _explored(level: float, delta: FloatArray, alpha: float) -> FloatArray:
@@ -243,10 +392,99 @@ def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> 
     """
     delta = vector("gaps", gaps, _GAP)
     pulls = exploration_budget(delta, budget, alpha=alpha)
-    root = 2.0 ** (1.0 / (8.0 * alpha))
-    factor = 9.3 * root / (root - 1.0)
-    factor *= math.exp((2.1 * alpha - math.log(alpha) - 0.5) / (4.0 * alpha))
-    return float(factor * np.exp(-pulls * delta**2 / 10.0).sum())
+    return 9.3 * _spread(1.1 * alpha, alpha) * float(np.exp(-pulls * delta**2 / 10.0).sum())
+
+
+def _spread(k: float, alpha: float) -> float:
+    """Return r / (r - 1) e^{(k + alpha - ln alpha - 0.5) / (4 alpha)}, with r = 2^{1/(8 alpha)}."""
+    root = math.exp2(1.0 / (8.0 * alpha))
+    return root / (root - 1.0) * math.exp((k + alpha - math.log(alpha) - 0.5) / (4.0 * alpha))
+
+
+def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
+    r"""Return how likely LSA leaves some arm unexplored, k short of the level :math:`\Lambda`.
+
+    At some round of the budget all indices of LSA exceed :math:`\Lambda - k`, but for a
+    probability of at most
+
+    .. math:: e^{-40 k / \alpha}
+
+    Parameters
+    ----------
+    k : float
+        At least 0; less than :math:`\Lambda` (`exploration_level`) for the lemma to apply.
+    alpha : float, default 1.35
+        LSA's parameter, in (0, 8].
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Tao et al. (2019), Lemma 3.
+
+    Examples
+    --------
+    >>> round(exploration_failure(0.1), 3)
+    0.052
+    """
+    k, alpha = number("k", k, Range(ge=0)), number("alpha", alpha, _ALPHA)
+    return math.exp(-40.0 * k / alpha)
+
+
+def explored_regret_bound(
+    gaps: ArrayLike, budget: float, k: float, *, alpha: float = 1.35
+) -> float:
+    r"""Return Lemma 4's bound on the regret of LSA where all arms are explored, k short.
+
+    It is about the expected number of wrong labels among the arms with
+    :math:`\ln \Delta_i^{-1} < \Lambda`, given that all indices exceed :math:`\Lambda - k` at
+    some round:
+
+    .. math::
+        9 \, \frac{r}{r - 1} \sum_{i : \ln \Delta_i^{-1} < \Lambda}
+        \exp\left(-\frac{\lambda_i \Delta_i^2}{10}
+        + \frac{k + \alpha - \ln \alpha - 0.5}{4 \alpha}\right), \quad r = 2^{1 / (8 \alpha)}
+
+    Parameters
+    ----------
+    gaps, budget, alpha
+        See `exploration_level`.
+    k : float
+        At least :math:`0.1 \alpha`.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Tao et al. (2019), Lemma 4; the root's index is read as in `lsa_regret_bound`.
+
+    Examples
+    --------
+    >>> explored_regret_bound([0.1, 0.4], 10**6, 0.135) < lsa_regret_bound([0.1, 0.4], 10**6)
+    True
+    """
+    delta, budget, alpha = _checked(gaps, budget, alpha)
+    k = number("k", k, Range(ge=0.1 * alpha))
+    level = exploration_level(delta, budget, alpha=alpha)
+    easy = delta[delta > math.exp(-level)]
+    pulls = _explored(level, easy, alpha)
+    return 9.0 * _spread(k, alpha) * float(np.exp(-pulls * easy**2 / 10.0).sum())
 
 
 def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) -> FloatArray:
@@ -320,3 +558,50 @@ def confidence_failure(a: float, b: float) -> float:
     a, b = number("a", a, _POSITIVE), number("b", b, _POSITIVE)
     power = math.exp2(b / 2.0)
     return 4.0 * power / (power - 1.0) * math.exp(-a / 2.0)
+
+
+def maximal_inequality(rounds: ArrayLike, horizon: int, *, failure: float) -> FloatArray:
+    r"""Return the radii of Hoeffding's Maximal Inequality, which Lemma 19 is compared with.
+
+    With probability at least 1 - `failure`, the mean of the first t of L independent variables on
+    [0, 1] lies within
+
+    .. math:: \frac1t \sqrt{\frac{L}{2} \ln\frac{2}{\delta}}
+        = \sqrt{\frac{L}{t} \cdot \frac{\ln(2/\delta)}{2 t}}
+
+    of its expectation, for all t up to L at once: the confidence level is blown up by L / t, where
+    that of `confidence_sequence` is by its logarithm.
+
+    Parameters
+    ----------
+    rounds : sequence of int
+        The t at which radii are wanted, from 1 to `horizon`.
+    horizon : int
+        L, at least 1.
+    failure : float
+        The probability :math:`\delta` with which they may fail, in (0, 1).
+
+    Returns
+    -------
+    ndarray of float64
+        A radius for each t.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Hoeffding (1963), "Probability inequalities for sums of bounded random variables", equation
+    (2.17), on both sides; named in Tao et al. (2019), section 4.
+
+    Examples
+    --------
+    >>> maximal_inequality([1, 100], 100, failure=0.05).round(3)
+    array([13.581,  0.136])
+    """
+    horizon = integer("horizon", horizon, Range(ge=1))
+    t = vector("rounds", rounds, Range(ge=1, le=horizon))
+    failure = number("failure", failure, _CHANCE)
+    return np.asarray(math.sqrt(horizon / 2.0 * math.log(2.0 / failure)) / t)
