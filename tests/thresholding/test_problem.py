@@ -79,6 +79,26 @@ def test_wrong_labels_are_counted(means, threshold):
     assert scored(problem) == {"aggregate_regret": wrong, "simple_regret": float(wrong > 0)}
 
 
+@pytest.mark.parametrize("gold", [None, [1, 0, None]])
+@pytest.mark.parametrize("replacement", [True, False])
+def test_details_say_what_was_pulled_earned_and_got_wrong(gold, replacement):
+    pools = [[1.0] * 5, [0.5] * 5, [0.25] * 5]
+    problem = Problem.replay(pools, 0.6, gold=gold, replacement=replacement)
+    curves = simulate(
+        problem, {"it": Uniform()}, horizon=7, replications=2, checkpoints=[3, 7], details=True
+    )
+    found = {metric: curves.values("it", metric)[:, 0].tolist() for metric in curves.metrics}
+    assert found["cumulative_reward"] == [1.75, 4.5]
+    assert [found[f"pulls[{arm}]"] for arm in range(3)] == [[1, 3], [1, 2], [1, 2]]
+    assert [found[f"errors[{arm}]"] for arm in range(3)] == [[0, 0], [0, 0], [0, 0]]
+    wrong = simulate(problem, {"it": SaysEveryOther()}, horizon=5, replications=1, details=True)
+    said = {metric: wrong.values("it", metric)[0, 0] for metric in wrong.metrics}
+    assert [said[f"errors[{arm}]"] for arm in range(3)] == [1, 1, 0]  # labels 0, 1, 0
+    assert said["aggregate_regret"] == 2
+    assert said["pulls[0]"] == 5
+    assert ("gold_agreement" in said) == (gold is not None)
+
+
 # Means that equal the threshold but for rounding.
 
 

@@ -11,23 +11,30 @@ from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.thresholding.setting import SETTING
 
 
-class _Pulls(Protocol):
+class _Played(Protocol):
     pulls: IntArray
+    reward: FloatArray
 
 
-class _Stacks(Protocol):
-    pulls: IntArray
+class _Stacks(_Played, Protocol):
     stack: IntArray
 
 
-def count_wrong(side: FloatArray, labels: FloatArray, metrics: FloatArray) -> None:
-    """Write how many labels are on the wrong side, and whether any is."""
+def write_scores(
+    side: FloatArray, s: _Played, labels: FloatArray, metrics: FloatArray, details: int
+) -> None:
+    """Write how many labels are wrong, and whether any is; the details begin at a position."""
+    arms = len(side)
+    pulls, errors = details + 1, details + 1 + arms
     wrong = 0.0
-    for arm in range(len(side)):
-        if side[arm] >= 0.0 and labels[arm] != side[arm]:
-            wrong += 1.0
+    for arm in range(arms):
+        error = 1.0 if side[arm] >= 0.0 and labels[arm] != side[arm] else 0.0
+        wrong += error
+        metrics[pulls + arm] = s.pulls[arm]
+        metrics[errors + arm] = error
     metrics[0] = wrong
     metrics[1] = 1.0 if wrong > 0.0 else 0.0
+    metrics[details] = s.reward[0]
 
 
 class Arms(World):
@@ -39,8 +46,9 @@ class Arms(World):
 
     setting = SETTING
     metrics: ClassVar[tuple[str, ...]] = ("aggregate_regret", "simple_regret")
+    details: ClassVar[tuple[str, ...]] = ("cumulative_reward",)
+    by_arm: ClassVar[tuple[str, ...]] = ("pulls", "errors")
     words: ClassVar[Mapping[str, str]] = {"simple_regret": "chance of any wrong label"}
-    shares: ClassVar[tuple[str, ...]] = ("simple_regret",)
     helpers = ("draw",)
 
     arms = whole()
@@ -48,20 +56,23 @@ class Arms(World):
     """The right label of each arm: 1, 0, or -1 where either will do."""
 
     class State:
-        """How often each arm has been pulled."""
+        """How often each arm has been pulled, and the sum of all rewards."""
 
         pulls = counts("arms")
+        reward = per()
 
-    def respond(e, s: _Pulls, rng: Stream, arm: int, draw: Kernel) -> float:
+    def respond(e, s: _Played, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
         seek(rng, arm, pull)
-        return float(draw(e, rng, arm))
+        reward = float(draw(e, rng, arm))
+        s.reward[0] += reward
+        return reward
 
-    def score(e, labels: FloatArray, metrics: FloatArray) -> None:
-        """Write the number of wrong labels, and whether there is any."""
-        count_wrong(e.side, labels, metrics)
+    def score(e, s: _Played, labels: FloatArray, metrics: FloatArray) -> None:
+        """Write the number of wrong labels, whether there is any, and the details."""
+        write_scores(e.side, s, labels, metrics, 2)
 
 
 class BernoulliArms(Bernoulli, Arms):
@@ -90,9 +101,10 @@ class ReplayOnceArms(Replay, Arms):
     means = per("arms")
 
     class State:
-        """How often each arm has been pulled, and in which order its samples come."""
+        """Pulls and rewards as of all arms, and in which order the samples come."""
 
         pulls = counts("arms")
+        reward = per()
         stack = counts("length")
         """Positions of the samples; those of an arm's pulls so far are in their final order."""
 
@@ -106,13 +118,16 @@ class ReplayOnceArms(Replay, Arms):
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
         left = int(e.sizes[arm]) - pull
-        if left <= 0:
-            return float(e.means[arm])
-        seek(rng, arm, pull)
-        top = e.starts[arm] + pull
-        chosen = top + int(uniform(rng) * left)
-        s.stack[top], s.stack[chosen] = s.stack[chosen], s.stack[top]
-        return float(e.samples[s.stack[top]])
+        if left > 0:
+            seek(rng, arm, pull)
+            top = e.starts[arm] + pull
+            chosen = top + int(uniform(rng) * left)
+            s.stack[top], s.stack[chosen] = s.stack[chosen], s.stack[top]
+            reward = e.samples[s.stack[top]]
+        else:
+            reward = e.means[arm]
+        s.reward[0] += reward
+        return float(reward)
 
 
 class Gold(Arms):
@@ -123,9 +138,9 @@ class Gold(Arms):
     gold = per("arms")
     """The gold label of each arm: 1, 0, or -1 for none."""
 
-    def score(e, labels: FloatArray, metrics: FloatArray) -> None:
-        """Write wrong labels, whether there is any, and the share of gold labels met."""
-        count_wrong(e.side, labels, metrics)
+    def score(e, s: _Played, labels: FloatArray, metrics: FloatArray) -> None:
+        """Write wrong labels, whether there is any, the share of gold labels met, and details."""
+        write_scores(e.side, s, labels, metrics, 3)
         gold, met = 0.0, 0.0
         for arm in range(e.arms):
             if e.gold[arm] >= 0.0:

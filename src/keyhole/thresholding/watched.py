@@ -32,6 +32,8 @@ class WatchedArms(BernoulliArms):
         "narrower_share",
         "radius_ratio",
     )
+    details = ()
+    by_arm = ()
     horizon = whole()
     a = real()
     b = real()
