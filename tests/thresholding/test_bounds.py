@@ -1,96 +1,14 @@
-import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
-from scipy.optimize import minimize
 
 from keyhole import simulate
-from keyhole.thresholding import LSA, KnownGaps, Problem, bounds
+from keyhole.thresholding import LSA, KnownGaps, Problem, allocation, bounds
 
 gap_lists = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=8)
-
-
-def plain_optimum(gaps, budget, c):
-    """Minimise the sum of exp(-c x gap^2) numerically."""
-    gaps = np.array(gaps)
-    found = minimize(
-        lambda x: np.exp(-c * x * gaps**2).sum(),
-        np.full(len(gaps), budget / len(gaps)),
-        jac=lambda x: -c * gaps**2 * np.exp(-c * x * gaps**2),
-        bounds=[(0, None)] * len(gaps),
-        constraints={"type": "eq", "fun": lambda x: x.sum() - budget, "jac": lambda x: x * 0 + 1},
-        method="SLSQP",
-        options={"maxiter": 1000, "ftol": 1e-14},
-    )
-    return found.fun
-
-
-@pytest.mark.parametrize("c", [0.1, 2.0, 2.7])
-@pytest.mark.parametrize("budget", [1, 30, 300])
-@pytest.mark.parametrize("gaps", [[0.1, 0.4], [0.3, 0.3, 0.3], [0.05, 0.2, 0.5, 0.9]])
-def test_the_optimal_value_is_what_a_numerical_solver_finds(gaps, budget, c):
-    assert bounds.optimal_value(gaps, budget, c=c) == pytest.approx(
-        plain_optimum(gaps, budget, c), rel=1e-5
-    )
-
-
-@settings(max_examples=100, deadline=None)
-@given(gaps=gap_lists, budget=st.floats(0, 1e4), c=st.floats(0.1, 10))
-def test_the_optimal_allocation_meets_its_conditions(gaps, budget, c):
-    x, gaps = bounds.optimal_allocation(gaps, budget, c=c), np.array(gaps)
-    assert (x >= 0).all()
-    assert x.sum() == pytest.approx(budget, rel=1e-9, abs=1e-9)
-    # Karush-Kuhn-Tucker: what one more pull gains is the same for all arms that get any, and no
-    # larger for those that get none.
-    gain = np.log(c * gaps**2) - c * x * gaps**2
-    used = x > 1e-9 * max(budget, 1)
-    if used.any():
-        assert gain[used] == pytest.approx(gain[used].max(), abs=1e-6)
-        assert (gain <= gain[used].max() + 1e-6).all()
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(
-    gaps=st.lists(st.floats(0.05, 1.0), min_size=1, max_size=3),
-    budget=st.integers(0, 14),
-    c=st.floats(0.1, 10),
-)
-def test_the_integer_program_finds_the_best_whole_pulls(gaps, budget, c):
-    best = min(
-        sum(math.exp(-c * n * g * g) for n, g in zip(pulls, gaps, strict=True))
-        for pulls in itertools.product(range(budget + 1), repeat=len(gaps))
-        if sum(pulls) == budget
-    )
-    assert bounds.integer_allocation(gaps, budget, c=c).sum() == budget
-    assert bounds.integer_value(gaps, budget, c=c) == pytest.approx(best, rel=1e-12)
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(gaps=gap_lists, budget=st.integers(0, 100_000), c=st.floats(0.1, 10))
-def test_the_relaxation_encloses_the_integer_program(gaps, budget, c):
-    # Equation (8). Values below 1e-9 of an arm are rounding.
-    whole = bounds.integer_value(gaps, budget, c=c)
-    assert bounds.integer_allocation(gaps, budget, c=c).sum() == budget
-    assert bounds.optimal_value(gaps, budget, c=c) <= whole * (1 + 1e-9)
-    if budget >= len(gaps):
-        assert whole <= bounds.optimal_value(gaps, budget - len(gaps), c=c) * (1 + 1e-9)
-
-
-def test_no_pull_of_the_integer_program_is_better_spent_elsewhere():
-    gaps = np.array([0.013, 0.2, 0.2, 0.41, 0.87])
-    pulls = bounds.integer_allocation(gaps, 50_000)
-    gain = np.log(-np.expm1(-2 * gaps**2)) - 2 * gaps**2 * pulls
-    last = gain + 2 * gaps**2
-    assert gain.max() <= last[pulls > 0].min() + 1e-9
-
-
-def test_an_arm_on_the_threshold_gets_nothing():
-    assert bounds.optimal_allocation([0.0, 0.3], 50) == pytest.approx([0.0, 50.0])
-    assert bounds.optimal_value([0.0, 0.3], 50) == pytest.approx(1 + math.exp(-2 * 50 * 0.09))
 
 
 def plain_level(gaps, budget, alpha):
@@ -131,7 +49,7 @@ def test_lambda_solves_the_programme_that_the_paper_says(alpha):
     level = bounds.exploration_level(gaps, budget, alpha=alpha)
     raised = np.maximum(gaps, math.exp(-level))
     shares = bounds.exploration_budget(gaps, budget, alpha=alpha)
-    expected = bounds.optimal_allocation(raised, shares.sum(), c=2 * alpha)
+    expected = allocation.optimal_allocation(raised, shares.sum(), c=2 * alpha)
     assert shares == pytest.approx(expected, rel=1e-8)
 
 
@@ -204,28 +122,11 @@ def test_remark_2_follows():
         level = bounds.exploration_level(gaps, budget, alpha=1 / 20)
         raised = np.maximum(gaps, math.exp(-level))
         factor = upsilon(1 / 20) * math.exp(1 / 10)
-        first = factor * bounds.optimal_value(raised, budget / 801, c=1 / 10)
-        second = factor * bounds.optimal_value(raised, budget / 128160, c=16)
+        first = factor * allocation.optimal_value(raised, budget / 801, c=1 / 10)
+        second = factor * allocation.optimal_value(raised, budget / 128160, c=16)
         assert bound <= first * (1 + 1e-9)
         assert first == pytest.approx(second, rel=1e-9)
-        assert second <= factor * bounds.optimal_value(gaps, budget / 128160, c=16) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("gap", [0.01, 0.1, 0.35])
-@pytest.mark.parametrize("budget", [1, 10, 200])
-def test_the_best_test_of_one_arm_stays_above_the_lower_bound(gap, budget):
-    # The mean of both errors of the likelihood ratio test of 1/2 - gap against 1/2 + gap.
-    wrong = stats.binom.cdf((budget - 1) // 2, budget, 0.5 + gap)
-    if budget % 2 == 0:
-        wrong += stats.binom.pmf(budget // 2, budget, 0.5 + gap) / 2
-    bound = bounds.lower_bound([gap], budget)
-    assert bound == pytest.approx(math.exp(-16 * budget * gap**2) / 4)
-    assert wrong >= bound
-
-
-def test_arms_that_are_far_from_the_threshold_add_nothing_to_the_lower_bound():
-    assert bounds.lower_bound([0.1, 0.4], 50) == bounds.lower_bound([0.1], 50)
-    assert bounds.lower_bound([0.4, 0.5], 50) == 0.0
+        assert second <= factor * allocation.optimal_value(gaps, budget / 128160, c=16) * (1 + 1e-9)
 
 
 def test_the_regret_of_lsa_stays_below_theorem_1():
@@ -250,7 +151,7 @@ def test_the_oracle_stays_below_twice_its_optimal_value():
     )
     for c, budget in enumerate(curves.checkpoints):
         # O' spends whole pulls: equation (8) allows for K of them.
-        bound = 2 * bounds.optimal_value(problem.gaps, budget - problem.arms)
+        bound = 2 * allocation.optimal_value(problem.gaps, budget - problem.arms)
         assert mean[c] <= bound + 5 * error[c]
 
 
@@ -292,17 +193,9 @@ def test_lemma_19_covers_as_often_as_it_says(mean):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bounds.optimal_allocation([], 10), "gaps must have at least one entry"),
-        (lambda: bounds.optimal_allocation([0.0], 10), "gaps must have an entry above 0"),
-        (lambda: bounds.optimal_allocation([1.5], 10), r"gaps\[0\] must lie in \[0, 1\], got 1.5"),
-        (lambda: bounds.optimal_allocation([0.1], -1), "budget must be at least 0, got -1"),
-        (lambda: bounds.integer_allocation([0.1], -1), "budget must be at least 0, got -1"),
-        (lambda: bounds.integer_value([0.0], 1), "gaps must have an entry above 0"),
-        (lambda: bounds.lower_bound([0.0], 1), r"gaps\[0\] must lie in \(0, 0.5\], got 0.0"),
         (lambda: bounds.exploration_failure(-1), "k must be at least 0, got -1"),
         (lambda: bounds.explored_regret_bound([0.1], 100, 0.1), "k must be at least 0.135"),
         (lambda: bounds.maximal_inequality([1], 5, failure=1), r"failure must lie in \(0, 1\)"),
-        (lambda: bounds.optimal_value([0.1], 1, c=0), "c must be above 0, got 0"),
         (
             lambda: bounds.lsa_regret_bound([0.1], 1e6, alpha=9),
             r"alpha must lie in \(0, 8\], got 9",

@@ -49,6 +49,7 @@ class Arms(World):
     details: ClassVar[tuple[str, ...]] = ("cumulative_reward",)
     by_arm: ClassVar[tuple[str, ...]] = ("pulls", "errors")
     words: ClassVar[Mapping[str, str]] = {"simple_regret": "chance of any wrong label"}
+    shares: ClassVar[tuple[str, ...]] = ("simple_regret",)
     helpers = ("draw",)
 
     arms = whole()

@@ -1,6 +1,7 @@
 """Arms whose running means are held against confidence bounds that hold at all times at once."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import ArrayLike
@@ -27,10 +28,22 @@ class WatchedArms(BernoulliArms):
 
     metrics: ClassVar[tuple[str, ...]] = (
         "lemma_19_misses",
-        "half_width_misses",
+        "third_width_misses",
         "maximal_misses",
         "narrower_share",
         "radius_ratio",
+    )
+    words: ClassVar[Mapping[str, str]] = {
+        "lemma_19_misses": "chance of ever leaving Lemma 19's bound",
+        "third_width_misses": "chance of ever leaving a third of it",
+        "maximal_misses": "chance of ever leaving Hoeffding's maximal inequality",
+        "narrower_share": "share of rounds in which Lemma 19 is the narrower",
+        "radius_ratio": "Lemma 19's radius over the other's",
+    }
+    shares: ClassVar[tuple[str, ...]] = (
+        "lemma_19_misses",
+        "third_width_misses",
+        "maximal_misses",
     )
     details = ()
     by_arm = ()
@@ -40,11 +53,11 @@ class WatchedArms(BernoulliArms):
     failure = real()
 
     class State:
-        """Of each arm pulls and summed rewards; what has left which bound; how wide they are."""
+        """Of each arm pulls and summed rewards; which bounds were left; how wide they are."""
 
         pulls = counts("arms")
         totals = per("arms")
-        missed = per(3, "arms")
+        missed = per(3)
         narrower = per()
         ratio = per()
 
@@ -59,22 +72,20 @@ class WatchedArms(BernoulliArms):
         radius = math.sqrt((e.a + e.b * math.log(e.horizon / t)) / t)
         maximal = math.sqrt(e.horizon / 2.0 * math.log(2.0 / e.failure)) / t
         if off > radius:
-            s.missed[0, arm] = 1.0
-        if off > radius / 2.0:
-            s.missed[1, arm] = 1.0
+            s.missed[0] = 1.0
+        if off > radius / 3.0:
+            s.missed[1] = 1.0
         if off > maximal:
-            s.missed[2, arm] = 1.0
+            s.missed[2] = 1.0
         if radius < maximal:
             s.narrower[0] += 1.0
         s.ratio[0] = radius / maximal
         return reward
 
     def score(e, s: _Seen, t: int, metrics: FloatArray) -> None:  # type: ignore[override]
-        """Write the shares of arms that left a bound, and how wide the bounds are."""
+        """Write which bounds were ever left, and how wide they are."""
         for bound in range(3):
-            metrics[bound] = 0.0
-            for arm in range(e.arms):
-                metrics[bound] += s.missed[bound, arm] / e.arms
+            metrics[bound] = s.missed[bound]
         metrics[3] = s.narrower[0] / t
         metrics[4] = s.ratio[0]
 
@@ -82,11 +93,12 @@ class WatchedArms(BernoulliArms):
 class Watched(Problem):
     """Bernoulli arms whose running means are held against Lemma 19, with L the horizon.
 
-    The metrics of `keyhole.simulate` are the shares of arms whose mean has ever left a bound:
-    ``lemma_19_misses`` (`keyhole.thresholding.bounds.confidence_sequence`), ``half_width_misses``
-    (half of its radius) and ``maximal_misses`` (`keyhole.thresholding.bounds.maximal_inequality`,
-    for the same chance of failure); ``narrower_share``, the share of rounds in which Lemma 19 was
-    the narrower; and ``radius_ratio``, its radius over the other's at the last pull.
+    The metrics of `keyhole.simulate` are 1 if the mean of any arm has ever left a bound:
+    ``lemma_19_misses`` (`keyhole.thresholding.bounds.confidence_sequence`), ``third_width_misses``
+    (a third of its radius) and ``maximal_misses`` (for the same chance of failure,
+    `keyhole.thresholding.bounds.maximal_inequality`); ``narrower_share``, the share of rounds in
+    which Lemma 19 was the narrower; and ``radius_ratio``, its radius over the other's at the last
+    pull.
 
     Parameters
     ----------

@@ -12,7 +12,8 @@ from keyhole.threshold.bounds import (
     kmucb_bound,
     optim_bound,
 )
-from keyhole.thresholding.bounds import integer_value, lsa_regret_bound
+from keyhole.thresholding.allocation import integer_value
+from keyhole.thresholding.bounds import lsa_regret_bound
 
 Bound = Callable[[Any, Any, int, int], float]
 """The value of a bound, given a problem of its room, the policy, a round, and the horizon."""
