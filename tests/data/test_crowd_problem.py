@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
+from keyhole.core.referee import Referee
 from keyhole.data import Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.labels import NAMES
 from keyhole.thresholding import LSA, OptKG, Uniform
@@ -41,6 +42,25 @@ def test_a_pull_draws_one_of_the_items_labels(pets):
     curves = simulate(problem, [Uniform()], horizon=6000, replications=20, seed=3)
     # 2,000 labels an item settle the two that are not split; the third is right either way.
     assert (curves.values("Uniform()", "aggregate_regret") == 0).all()
+
+
+def test_without_replacement_a_label_is_bought_once(pets):
+    problem = crowd(pets, replacement=False)
+    assert problem.rounds == 10
+    referee = Referee(problem, seed=3)
+    bought = []
+    for _ in range(5):
+        referee.observe()
+        bought.append(float(referee.respond({"arm": 1})["reward"][()]))
+    assert sorted(bought[:4]) == [0.0, 0.0, 0.0, 1.0]
+    assert bought[4] == 0.25  # all that is known of the dog
+
+
+@pytest.mark.parametrize("name", ["bluebirds", "sentiment_polarity_amt"])
+def test_once_every_label_is_bought_no_item_is_wrong(name):
+    problem = crowd(name, replacement=False)
+    curves = simulate(problem, [Uniform()], horizon=problem.rounds, replications=2, threads=1)
+    assert not curves.values("Uniform()", "aggregate_regret").any()
 
 
 def test_gold_agreement_counts_the_items_with_gold(pets):

@@ -60,12 +60,13 @@ def test_the_set_ups_are_those_of_section_5():
     assert {p.threshold for p in (first, second, third)} == {0.5}
 
 
-def test_crowd_budgets_are_5_10_20_and_40_labels_an_item():
+def test_crowd_budgets_are_shares_of_labels_that_can_be_bought_once():
     entry = Entry.load("crowd-labels")
     assert len(entry.problems) == 6
     for problem in entry.problems:
         plan = entry.spec(problem, "quick").plan
-        assert [t / plan.problem.arms for t in plan.checkpoints] == [5, 10, 20, 40]
+        labels = plan.problem.rounds
+        assert list(plan.checkpoints) == [labels * quarters // 4 for quarters in (1, 2, 3)]
 
 
 def test_some_problems_bring_only_claims_about_them():

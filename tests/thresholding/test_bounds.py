@@ -1,72 +1,14 @@
-import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from keyhole import simulate
-from keyhole.thresholding import LSA, KnownGaps, Problem, bounds
+from keyhole.thresholding import LSA, KnownGaps, Problem, allocation, bounds
 
 gap_lists = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=8)
-
-
-def plain_optimum(gaps, budget, c):
-    """Minimise the sum of exp(-c x gap^2) numerically."""
-    gaps = np.array(gaps)
-    found = minimize(
-        lambda x: np.exp(-c * x * gaps**2).sum(),
-        np.full(len(gaps), budget / len(gaps)),
-        jac=lambda x: -c * gaps**2 * np.exp(-c * x * gaps**2),
-        bounds=[(0, None)] * len(gaps),
-        constraints={"type": "eq", "fun": lambda x: x.sum() - budget, "jac": lambda x: x * 0 + 1},
-        method="SLSQP",
-        options={"maxiter": 1000, "ftol": 1e-14},
-    )
-    return found.fun
-
-
-@pytest.mark.parametrize("c", [0.1, 2.0, 2.7])
-@pytest.mark.parametrize("budget", [1, 30, 300])
-@pytest.mark.parametrize("gaps", [[0.1, 0.4], [0.3, 0.3, 0.3], [0.05, 0.2, 0.5, 0.9]])
-def test_the_optimal_value_is_what_a_numerical_solver_finds(gaps, budget, c):
-    assert bounds.optimal_value(gaps, budget, c=c) == pytest.approx(
-        plain_optimum(gaps, budget, c), rel=1e-5
-    )
-
-
-@settings(max_examples=100, deadline=None)
-@given(gaps=gap_lists, budget=st.floats(0, 1e4), c=st.floats(0.1, 10))
-def test_the_optimal_allocation_meets_its_conditions(gaps, budget, c):
-    x, gaps = bounds.optimal_allocation(gaps, budget, c=c), np.array(gaps)
-    assert (x >= 0).all()
-    assert x.sum() == pytest.approx(budget, rel=1e-9, abs=1e-9)
-    # Karush-Kuhn-Tucker: what one more pull gains is the same for all arms that get any, and no
-    # larger for those that get none.
-    gain = np.log(c * gaps**2) - c * x * gaps**2
-    used = x > 1e-9 * max(budget, 1)
-    if used.any():
-        assert gain[used] == pytest.approx(gain[used].max(), abs=1e-6)
-        assert (gain <= gain[used].max() + 1e-6).all()
-
-
-def test_whole_pulls_do_not_do_better():
-    gaps, budget = [0.2, 0.35, 0.5], 14
-    best = min(
-        sum(math.exp(-2 * n * g * g) for n, g in zip(pulls, gaps, strict=True))
-        for pulls in itertools.product(range(budget + 1), repeat=3)
-        if sum(pulls) == budget
-    )
-    # Equation (8): the relaxation is below, and above with K fewer pulls.
-    assert bounds.optimal_value(gaps, budget) <= best
-    assert best <= bounds.optimal_value(gaps, budget - 3)
-
-
-def test_an_arm_on_the_threshold_gets_nothing():
-    assert bounds.optimal_allocation([0.0, 0.3], 50) == pytest.approx([0.0, 50.0])
-    assert bounds.optimal_value([0.0, 0.3], 50) == pytest.approx(1 + math.exp(-2 * 50 * 0.09))
 
 
 def plain_level(gaps, budget, alpha):
@@ -107,8 +49,84 @@ def test_lambda_solves_the_programme_that_the_paper_says(alpha):
     level = bounds.exploration_level(gaps, budget, alpha=alpha)
     raised = np.maximum(gaps, math.exp(-level))
     shares = bounds.exploration_budget(gaps, budget, alpha=alpha)
-    expected = bounds.optimal_allocation(raised, shares.sum(), c=2 * alpha)
+    expected = allocation.optimal_allocation(raised, shares.sum(), c=2 * alpha)
     assert shares == pytest.approx(expected, rel=1e-8)
+
+
+def upsilon(alpha):
+    """Return the factor of Theorem 1."""
+    root = 2 ** (1 / (8 * alpha))
+    return 9.3 * root / (root - 1) * math.exp((2.1 * alpha - math.log(alpha) - 0.5) / (4 * alpha))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1.35, 8.0])
+def test_theorem_1_follows_from_lemmas_3_and_4(alpha):
+    gaps = [0.05, 0.1, 0.3, 0.45]
+    budget = 50 * 4 * max(40 / alpha + 1, 40)
+    level = bounds.exploration_level(gaps, budget, alpha=alpha)
+    pulls = bounds.exploration_budget(gaps, budget, alpha=alpha)
+    assert max(gaps) > math.exp(-level)
+    # E bound(k) where the chance to be k short or more is that of Lemma 3; up to 0.1 alpha, as 0.1.
+    ks = 0.1 * alpha + np.linspace(0, alpha, 201)
+    values = [bounds.explored_regret_bound(gaps, budget, k, alpha=alpha) for k in ks]
+    chances = [bounds.exploration_failure(k, alpha=alpha) for k in ks]
+    mean = values[0] + np.sum(np.diff(values) * chances[:-1])
+    hard = sum(
+        upsilon(alpha) * math.exp(-n * g * g / 10)
+        for g, n in zip(gaps, pulls, strict=True)
+        if g <= math.exp(-level)
+    )
+    assert mean + hard <= bounds.lsa_regret_bound(gaps, budget, alpha=alpha)
+    assert bounds.lsa_regret_bound(gaps, budget, alpha=alpha) == pytest.approx(
+        upsilon(alpha) * sum(math.exp(-n * g * g / 10) for g, n in zip(gaps, pulls, strict=True))
+    )
+
+
+def lowest_index(arms, means, rounds, alpha, rng, choose):
+    """Return the highest level that the indices of all arms have exceeded together."""
+    pulls, totals, best = [0] * arms, [0.0] * arms, -math.inf
+    for t in range(rounds):
+        arm = t if t < arms else choose(pulls, totals)
+        pulls[arm] += 1
+        totals[arm] += rng.random() < means[arm]
+        if t >= arms - 1:
+            best = max(best, min(index(n, s, alpha) for n, s in zip(pulls, totals, strict=True)))
+    return best
+
+
+def index(n, s, alpha):
+    return alpha * (s - n / 2) ** 2 / n + 0.5 * math.log(n)
+
+
+def test_lsa_explores_as_lemma_3_says():
+    means, alpha, rounds, k = [0.4, 0.9], 1.35, 800, 0.1
+    level = bounds.exploration_level([0.1, 0.4], rounds, alpha=alpha)
+
+    def lsa(pulls, totals):
+        return min((0, 1), key=lambda arm: index(pulls[arm], totals[arm], alpha))
+
+    rng = np.random.default_rng(0)
+    short = [lowest_index(2, means, rounds, alpha, rng, lsa) <= level - k for _ in range(60)]
+    # Never, where 0.05 is allowed; a policy that stays with one arm is always short.
+    assert np.mean(short) <= bounds.exploration_failure(k, alpha=alpha)
+    stays = lowest_index(2, means, rounds, alpha, rng, lambda pulls, totals: 0)
+    assert stays <= level - k
+
+
+def test_remark_2_follows():
+    # LSA(1/20) <= Upsilon e^(1/10) P_16(gaps, T / 128160): the form of the lower bound.
+    gaps = np.array([0.01, 0.1, 0.25, 0.4])
+    for spare in (1.5, 40, 3000):
+        budget = 801 * 4 * spare
+        bound = bounds.lsa_regret_bound(gaps, budget, alpha=1 / 20)
+        level = bounds.exploration_level(gaps, budget, alpha=1 / 20)
+        raised = np.maximum(gaps, math.exp(-level))
+        factor = upsilon(1 / 20) * math.exp(1 / 10)
+        first = factor * allocation.optimal_value(raised, budget / 801, c=1 / 10)
+        second = factor * allocation.optimal_value(raised, budget / 128160, c=16)
+        assert bound <= first * (1 + 1e-9)
+        assert first == pytest.approx(second, rel=1e-9)
+        assert second <= factor * allocation.optimal_value(gaps, budget / 128160, c=16) * (1 + 1e-9)
 
 
 def test_the_regret_of_lsa_stays_below_theorem_1():
@@ -133,8 +151,27 @@ def test_the_oracle_stays_below_twice_its_optimal_value():
     )
     for c, budget in enumerate(curves.checkpoints):
         # O' spends whole pulls: equation (8) allows for K of them.
-        bound = 2 * bounds.optimal_value(problem.gaps, budget - problem.arms)
+        bound = 2 * allocation.optimal_value(problem.gaps, budget - problem.arms)
         assert mean[c] <= bound + 5 * error[c]
+
+
+def test_the_maximal_inequality_is_hoeffdings():
+    assert bounds.maximal_inequality([50, 200], 200, failure=0.1) == pytest.approx(
+        [200 / 50 * math.sqrt(math.log(20) / 400), math.sqrt(math.log(20) / 400)]
+    )
+
+
+@pytest.mark.parametrize("failure", [0.3, 0.05, 1e-4])
+def test_lemma_19_is_narrower_than_the_maximal_inequality_early_and_wider_late(failure):
+    horizon = 10_000
+    a = 2 * math.log(bounds.confidence_failure(1, 1) * math.exp(1 / 2) / failure)
+    assert bounds.confidence_failure(a, 1) == pytest.approx(failure)
+    t = [1, 10, 100, horizon // 2, horizon]
+    ours = bounds.confidence_sequence(t, horizon, a=a, b=1)
+    ratio = ours / bounds.maximal_inequality(t, horizon, failure=failure)
+    assert (np.diff(ratio) > 0).all()
+    assert ratio[0] < 0.2
+    assert ratio[-1] > 2  # "if constant factors are ignored"
 
 
 @pytest.mark.parametrize("mean", [0.5, 0.1])
@@ -156,11 +193,9 @@ def test_lemma_19_covers_as_often_as_it_says(mean):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bounds.optimal_allocation([], 10), "gaps must have at least one entry"),
-        (lambda: bounds.optimal_allocation([0.0], 10), "gaps must have an entry above 0"),
-        (lambda: bounds.optimal_allocation([1.5], 10), r"gaps\[0\] must lie in \[0, 1\], got 1.5"),
-        (lambda: bounds.optimal_allocation([0.1], -1), "budget must be at least 0, got -1"),
-        (lambda: bounds.optimal_value([0.1], 1, c=0), "c must be above 0, got 0"),
+        (lambda: bounds.exploration_failure(-1), "k must be at least 0, got -1"),
+        (lambda: bounds.explored_regret_bound([0.1], 100, 0.1), "k must be at least 0.135"),
+        (lambda: bounds.maximal_inequality([1], 5, failure=1), r"failure must lie in \(0, 1\)"),
         (
             lambda: bounds.lsa_regret_bound([0.1], 1e6, alpha=9),
             r"alpha must lie in \(0, 8\], got 9",

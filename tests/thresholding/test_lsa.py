@@ -55,3 +55,13 @@ def test_lsa_beats_uniform_in_the_papers_first_set_up():
     )
     paired = curves.paired("LSA(alpha=1.35)", "Uniform()", metric="aggregate_regret", round=500)
     assert paired.high < -0.2
+
+
+def test_a_learner_says_which_arms_were_never_pulled():
+    learner = LSA().learner(arms=2, threshold=0.5)
+    learner.ask()
+    learner.tell(0.0)
+    assert repr(learner).splitlines()[1:] == [
+        "  arm 0: below, 1 pull, mean 0",
+        "  arm 1: never pulled, taken to be above",
+    ]

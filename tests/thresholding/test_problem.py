@@ -8,7 +8,7 @@ from scipy import stats
 
 from keyhole import simulate
 from keyhole.core.referee import Referee
-from keyhole.thresholding import LSA, Policy, Problem
+from keyhole.thresholding import LSA, Policy, Problem, Uniform
 
 DRAWS = 20_000
 
@@ -77,6 +77,72 @@ def test_wrong_labels_are_counted(means, threshold):
     said = np.arange(problem.arms) % 2 == 1
     wrong = int((said != (np.array(means) >= threshold)).sum())
     assert scored(problem) == {"aggregate_regret": wrong, "simple_regret": float(wrong > 0)}
+
+
+@pytest.mark.parametrize("gold", [None, [1, 0, None]])
+@pytest.mark.parametrize("replacement", [True, False])
+def test_details_say_what_was_pulled_earned_and_got_wrong(gold, replacement):
+    pools = [[1.0] * 5, [0.5] * 5, [0.25] * 5]
+    problem = Problem.replay(pools, 0.6, gold=gold, replacement=replacement)
+    curves = simulate(
+        problem, {"it": Uniform()}, horizon=7, replications=2, checkpoints=[3, 7], details=True
+    )
+    found = {metric: curves.values("it", metric)[:, 0].tolist() for metric in curves.metrics}
+    assert found["cumulative_reward"] == [1.75, 4.5]
+    assert [found[f"pulls[{arm}]"] for arm in range(3)] == [[1, 3], [1, 2], [1, 2]]
+    assert [found[f"errors[{arm}]"] for arm in range(3)] == [[0, 0], [0, 0], [0, 0]]
+    wrong = simulate(problem, {"it": SaysEveryOther()}, horizon=5, replications=1, details=True)
+    said = {metric: wrong.values("it", metric)[0, 0] for metric in wrong.metrics}
+    assert [said[f"errors[{arm}]"] for arm in range(3)] == [1, 1, 0]  # labels 0, 1, 0
+    assert said["aggregate_regret"] == 2
+    assert said["pulls[0]"] == 5
+    assert ("gold_agreement" in said) == (gold is not None)
+
+
+# Means that equal the threshold but for rounding.
+
+
+def test_a_mean_on_the_threshold_is_above_however_it_was_rounded():
+    assert 0.1 + 0.2 > 0.3
+    for mean, threshold in ((0.1 + 0.2, 0.3), (0.3, 0.1 + 0.2), (1 - 0.9, 0.1), (0.1, 1 - 0.9)):
+        problem = Problem([mean, 0.9], threshold)
+        assert problem.labels.tolist() == [True, True]
+        assert problem.gaps[0] == 0.0
+        assert problem.hardness == math.inf
+
+
+def test_means_that_differ_from_the_threshold_by_more_than_rounding_do_not_lie_on_it():
+    problem = Problem([0.3 - 1e-9, 0.3 + 1e-9], 0.3)
+    assert problem.labels.tolist() == [False, True]
+    assert problem.gaps.tolist() == pytest.approx([1e-9, 1e-9], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("samples", "threshold"),
+    [([0.2, 0.4, 0.6], 0.4), ([0.1, 0.1, 0.1], 0.1), ([0.7] * 10, 0.7), ([0.1, 0.2], 0.15)],
+)
+def test_a_replayed_arm_whose_samples_average_to_the_threshold_is_free(samples, threshold):
+    problem = Problem.replay([samples, [1, 1]], threshold)
+    assert problem.free.tolist() == [True, False]
+    assert problem.hardness == pytest.approx((1 - threshold) ** -2)
+    assert scored(problem)["aggregate_regret"] == 0
+
+
+@pytest.mark.parametrize("reward", [0.1, 0.3, 0.7, 0.9])
+def test_an_arm_that_always_pays_the_threshold_is_never_said_to_be_below(reward):
+    learner = Uniform().learner(arms=1, threshold=reward)
+    for _ in range(300):
+        learner.ask()
+        learner.tell(reward)
+        assert learner.recommend()[0]
+
+
+def test_a_mean_that_falls_short_by_one_sample_is_below():
+    learner = Uniform().learner(arms=1, threshold=0.7)
+    for pull in range(1000):
+        learner.ask()
+        learner.tell(0.7 if pull else 0.7 - 1e-9)
+    assert not learner.recommend()[0]
 
 
 # Laws of the rewards.
@@ -152,6 +218,72 @@ def test_replayed_rewards_reach_the_policy():
     assert curves.mean("it", "aggregate_regret")[0] == 0.0
 
 
+# Replay without replacement.
+
+POOLS = [[0.0, 0.25, 0.5, 1.0], [1.0], [0.0, 0.0, 1.0]]
+
+
+def once(threshold=0.5, **more):
+    return Problem.replay(POOLS, threshold, replacement=False, **more)
+
+
+@pytest.mark.parametrize("arm", [0, 1, 2])
+def test_without_replacement_every_sample_comes_once(arm):
+    drawn = rewards(once(), arm, len(POOLS[arm]))
+    assert sorted(drawn) == POOLS[arm]
+
+
+def test_without_replacement_every_order_is_equally_likely():
+    orders = [tuple(rewards(once(), 0, 4, replication=r)) for r in range(1200)]
+    found = np.unique(orders, axis=0, return_counts=True)[1]
+    assert len(found) == 24
+    assert stats.chisquare(found).pvalue > 1e-6
+
+
+def test_an_arm_whose_samples_are_used_up_shows_their_mean():
+    problem = once()
+    for arm, pool in enumerate(POOLS):
+        drawn = rewards(problem, arm, len(pool) + 3)
+        assert drawn[len(pool) :].tolist() == [problem.means[arm]] * 3
+
+
+def test_the_order_of_an_arm_does_not_depend_on_pulls_of_others():
+    referee, problem = Referee(once(), seed=6), once()
+    mixed = {0: [], 1: [], 2: []}
+    for arm in (2, 0, 1, 0, 2, 0, 0, 2):
+        referee.observe()
+        mixed[arm].append(float(referee.respond({"arm": arm})["reward"][()]))
+    for arm, drawn in mixed.items():
+        assert drawn == rewards(problem, arm, len(drawn)).tolist()
+
+
+def test_there_are_as_many_rounds_as_samples():
+    assert once().rounds == 8
+    assert Problem.replay(POOLS, 0.5).rounds is None
+    simulate(once(), [LSA()], horizon=8, replications=1)
+    with pytest.raises(ValueError, match="horizon must be at most 8, the rounds"):
+        simulate(once(), [LSA()], horizon=9, replications=1)
+
+
+def test_when_all_samples_are_bought_no_label_is_wrong():
+    pools = [[0.0, 0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 1.0], [0.2, 0.9, 0.1, 0.1, 0.6]]
+    problem = Problem.replay(pools, 0.5, replacement=False)
+    curves = simulate(problem, [Uniform()], horizon=15, replications=200)
+    assert not curves.values("Uniform()", "aggregate_regret").any()
+
+
+def test_gold_is_compared_without_replacement_too():
+    found = scored(once(gold=[0, 1, 1]))  # labels 0, 1, 0
+    assert found["gold_agreement"] == pytest.approx(2 / 3)
+
+
+def test_it_says_how_samples_are_drawn():
+    assert repr(once()).startswith("Problem(3 replay-once arms, ")
+    assert repr(Problem([0.5], 0.5, law="truncated-normal", scale=1)).startswith(
+        "Problem(1 truncated-normal arms, "
+    )
+
+
 # What is refused.
 
 
@@ -203,6 +335,10 @@ def test_replayed_rewards_reach_the_policy():
             r"samples\[0\]\[1\] must lie in \[0, 1\], got nan",
         ),
         (lambda: Problem.replay([0.1], 0.5), r"samples\[0\] must be a list of numbers, got 0.1"),
+        (
+            lambda: Problem.replay([[0.1]], 0.5, replacement="no"),
+            "replacement must be True or False, got 'no'",
+        ),
         (lambda: Problem.replay([[0.1]], 0.5, gold=[1, 0]), "gold must have 1 entries, got 2"),
         (
             lambda: Problem.replay([[0.1]], 0.5, gold=[2]),

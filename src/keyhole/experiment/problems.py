@@ -148,6 +148,10 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
     },
     "thresholding": {
         "means": Source("the mean reward of each arm, in [0, 1]", thresholding.Problem),
+        "watched": Source(
+            "the mean reward of each arm; means are held against Lemma 19 of Tao et al. (2019)",
+            thresholding.Watched,
+        ),
         "samples": Source(
             "recorded rewards: a list for each arm, or a CSV file arm,reward",
             thresholding.Problem.replay,

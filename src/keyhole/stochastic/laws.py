@@ -195,7 +195,7 @@ def replayed(samples: Sequence[ArrayLike]) -> Rewards:
         "starts": np.cumsum(sizes) - sizes,
         "sizes": sizes,
     }
-    return Rewards(np.array([float(np.mean(s)) for s in arms]), Replay, values)
+    return Rewards(np.array([math.fsum(s) / len(s) for s in arms]), Replay, values)
 
 
 def truncated_mean(centre: float, scale: float) -> float:

@@ -8,6 +8,7 @@ from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.policies import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
 from keyhole.thresholding.problem import Problem
 from keyhole.thresholding.setting import IndexPolicy, Policy
+from keyhole.thresholding.watched import Watched
 
 __all__ = [
     "APT",
@@ -20,4 +21,5 @@ __all__ = [
     "Policy",
     "Problem",
     "Uniform",
+    "Watched",
 ]

@@ -12,108 +12,13 @@ from keyhole.core.validate import Range, integer, number, vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
+_CHANCE: Final = Range(gt=0, lt=1)
 # Theorem 1 asks for 0 < alpha <= 8 and for a budget of this many pulls an arm.
 _ALPHA: Final = Range(gt=0, le=8)
 
 
 def _pulls_per_arm(alpha: float) -> float:
     return max(40.0 / alpha + 1.0, 40.0)
-
-
-def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> FloatArray:
-    r"""Return how many pulls each arm would get if the gaps were known.
-
-    The solution of :math:`\min \sum_i e^{-c x_i \Delta_i^2}` over :math:`x \ge 0` with
-    :math:`\sum_i x_i = T`:
-
-    .. math:: x_i = \max\left\{ \frac{\Phi - \frac2c \ln \Delta_i^{-1}}{\Delta_i^2}, 0 \right\}
-
-    with :math:`\Phi` such that the budget is spent.
-
-    Parameters
-    ----------
-    gaps : sequence of float, shape (arms,)
-        Distances of the means from the threshold, in [0, 1], one of them above 0.
-    budget : float
-        Pulls in all, at least 0.
-    c : float, default 2
-        The exponent's factor, above 0; 2 is Hoeffding's inequality.
-
-    Returns
-    -------
-    ndarray of float64, shape (arms,)
-        Pulls, not rounded. An arm with gap 0 gets none.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    Notes
-    -----
-    The paper gives the solution for c = 2 (equation 9), where the factor 2/c is 1; the general
-    form follows from the same conditions and agrees with its equation (11), where c is
-    2 alpha. Found exactly: arms enter in the order of their gaps, the largest first.
-
-    References
-    ----------
-    Tao et al. (2019), section 3, equations (6) to (9).
-
-    Examples
-    --------
-    >>> optimal_allocation([0.1, 0.4], 100).round(1)
-    array([86., 14.])
-    """
-    delta = vector("gaps", gaps, _GAP)
-    budget = number("budget", budget, Range(ge=0))
-    c = number("c", c, _POSITIVE)
-    if not delta.any():
-        raise ValueError("gaps must have an entry above 0, got none")
-    order = np.argsort(-delta, kind="stable")
-    order = order[delta[order] > 0]
-    weight = delta[order] ** -2.0
-    entry = -2.0 / c * np.log(delta[order])
-    levels = (budget + np.cumsum(entry * weight)) / np.cumsum(weight)
-    # The arm with the largest gap always gets pulls, though rounding may say otherwise.
-    inside = max(np.flatnonzero(levels >= entry), default=0)
-    allocation = np.zeros(len(delta))
-    allocation[order] = np.maximum(levels[inside] - entry, 0.0) * weight
-    return allocation
-
-
-def optimal_value(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> float:
-    r"""Return the optimum :math:`P_c = \sum_i e^{-c x_i \Delta_i^2}` of `optimal_allocation`.
-
-    With c = 2, twice this value bounds the aggregate regret of the algorithm O, which knows the
-    gaps.
-
-    Parameters
-    ----------
-    gaps, budget, c
-        See `optimal_allocation`.
-
-    Returns
-    -------
-    float
-        The optimum, at most the number of arms.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), section 3, equations (5) to (7).
-
-    Examples
-    --------
-    >>> round(optimal_value([0.1, 0.4], 100), 4)
-    0.1904
-    """
-    delta = vector("gaps", gaps, _GAP)
-    allocation = optimal_allocation(delta, budget, c=c)
-    return float(np.exp(-c * allocation * delta**2).sum())
 
 
 def _explored(level: float, delta: FloatArray, alpha: float) -> FloatArray:
@@ -243,10 +148,99 @@ def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> 
     """
     delta = vector("gaps", gaps, _GAP)
     pulls = exploration_budget(delta, budget, alpha=alpha)
-    root = 2.0 ** (1.0 / (8.0 * alpha))
-    factor = 9.3 * root / (root - 1.0)
-    factor *= math.exp((2.1 * alpha - math.log(alpha) - 0.5) / (4.0 * alpha))
-    return float(factor * np.exp(-pulls * delta**2 / 10.0).sum())
+    return 9.3 * _spread(1.1 * alpha, alpha) * float(np.exp(-pulls * delta**2 / 10.0).sum())
+
+
+def _spread(k: float, alpha: float) -> float:
+    """Return r / (r - 1) e^{(k + alpha - ln alpha - 0.5) / (4 alpha)}, with r = 2^{1/(8 alpha)}."""
+    root = math.exp2(1.0 / (8.0 * alpha))
+    return root / (root - 1.0) * math.exp((k + alpha - math.log(alpha) - 0.5) / (4.0 * alpha))
+
+
+def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
+    r"""Return how likely LSA leaves some arm unexplored, k short of the level :math:`\Lambda`.
+
+    At some round of the budget all indices of LSA exceed :math:`\Lambda - k`, but for a
+    probability of at most
+
+    .. math:: e^{-40 k / \alpha}
+
+    Parameters
+    ----------
+    k : float
+        At least 0; less than :math:`\Lambda` (`exploration_level`) for the lemma to apply.
+    alpha : float, default 1.35
+        LSA's parameter, in (0, 8].
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Tao et al. (2019), Lemma 3.
+
+    Examples
+    --------
+    >>> round(exploration_failure(0.1), 3)
+    0.052
+    """
+    k, alpha = number("k", k, Range(ge=0)), number("alpha", alpha, _ALPHA)
+    return math.exp(-40.0 * k / alpha)
+
+
+def explored_regret_bound(
+    gaps: ArrayLike, budget: float, k: float, *, alpha: float = 1.35
+) -> float:
+    r"""Return Lemma 4's bound on the regret of LSA where all arms are explored, k short.
+
+    It is about the expected number of wrong labels among the arms with
+    :math:`\ln \Delta_i^{-1} < \Lambda`, given that all indices exceed :math:`\Lambda - k` at
+    some round:
+
+    .. math::
+        9 \, \frac{r}{r - 1} \sum_{i : \ln \Delta_i^{-1} < \Lambda}
+        \exp\left(-\frac{\lambda_i \Delta_i^2}{10}
+        + \frac{k + \alpha - \ln \alpha - 0.5}{4 \alpha}\right), \quad r = 2^{1 / (8 \alpha)}
+
+    Parameters
+    ----------
+    gaps, budget, alpha
+        See `exploration_level`.
+    k : float
+        At least :math:`0.1 \alpha`.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Tao et al. (2019), Lemma 4; the root's index is read as in `lsa_regret_bound`.
+
+    Examples
+    --------
+    >>> explored_regret_bound([0.1, 0.4], 10**6, 0.135) < lsa_regret_bound([0.1, 0.4], 10**6)
+    True
+    """
+    delta, budget, alpha = _checked(gaps, budget, alpha)
+    k = number("k", k, Range(ge=0.1 * alpha))
+    level = exploration_level(delta, budget, alpha=alpha)
+    easy = delta[delta > math.exp(-level)]
+    pulls = _explored(level, easy, alpha)
+    return 9.0 * _spread(k, alpha) * float(np.exp(-pulls * easy**2 / 10.0).sum())
 
 
 def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) -> FloatArray:
@@ -320,3 +314,50 @@ def confidence_failure(a: float, b: float) -> float:
     a, b = number("a", a, _POSITIVE), number("b", b, _POSITIVE)
     power = math.exp2(b / 2.0)
     return 4.0 * power / (power - 1.0) * math.exp(-a / 2.0)
+
+
+def maximal_inequality(rounds: ArrayLike, horizon: int, *, failure: float) -> FloatArray:
+    r"""Return the radii of Hoeffding's Maximal Inequality, which Lemma 19 is compared with.
+
+    With probability at least 1 - `failure`, the mean of the first t of L independent variables on
+    [0, 1] lies within
+
+    .. math:: \frac1t \sqrt{\frac{L}{2} \ln\frac{2}{\delta}}
+        = \sqrt{\frac{L}{t} \cdot \frac{\ln(2/\delta)}{2 t}}
+
+    of its expectation, for all t up to L at once: the confidence level is blown up by L / t, where
+    that of `confidence_sequence` is by its logarithm.
+
+    Parameters
+    ----------
+    rounds : sequence of int
+        The t at which radii are wanted, from 1 to `horizon`.
+    horizon : int
+        L, at least 1.
+    failure : float
+        The probability :math:`\delta` with which they may fail, in (0, 1).
+
+    Returns
+    -------
+    ndarray of float64
+        A radius for each t.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Hoeffding (1963), "Probability inequalities for sums of bounded random variables", equation
+    (2.17), on both sides; named in Tao et al. (2019), section 4.
+
+    Examples
+    --------
+    >>> maximal_inequality([1, 100], 100, failure=0.05).round(3)
+    array([13.581,  0.136])
+    """
+    horizon = integer("horizon", horizon, Range(ge=1))
+    t = vector("rounds", rounds, Range(ge=1, le=horizon))
+    failure = number("failure", failure, _CHANCE)
+    return np.asarray(math.sqrt(horizon / 2.0 * math.log(2.0 / failure)) / t)

@@ -5,24 +5,36 @@ from typing import ClassVar, Final, Protocol
 
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
-from keyhole.core.streams import Stream, seek
+from keyhole.core.streams import Stream, seek, uniform
 from keyhole.core.world import World
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.thresholding.setting import SETTING
 
 
-class _Pulls(Protocol):
+class _Played(Protocol):
     pulls: IntArray
+    reward: FloatArray
 
 
-def count_wrong(side: FloatArray, labels: FloatArray, metrics: FloatArray) -> None:
-    """Write how many labels are on the wrong side, and whether any is."""
+class _Stacks(_Played, Protocol):
+    stack: IntArray
+
+
+def write_scores(
+    side: FloatArray, s: _Played, labels: FloatArray, metrics: FloatArray, details: int
+) -> None:
+    """Write how many labels are wrong, and whether any is; the details begin at a position."""
+    arms = len(side)
+    pulls, errors = details + 1, details + 1 + arms
     wrong = 0.0
-    for arm in range(len(side)):
-        if side[arm] >= 0.0 and labels[arm] != side[arm]:
-            wrong += 1.0
+    for arm in range(arms):
+        error = 1.0 if side[arm] >= 0.0 and labels[arm] != side[arm] else 0.0
+        wrong += error
+        metrics[pulls + arm] = s.pulls[arm]
+        metrics[errors + arm] = error
     metrics[0] = wrong
     metrics[1] = 1.0 if wrong > 0.0 else 0.0
+    metrics[details] = s.reward[0]
 
 
 class Arms(World):
@@ -34,6 +46,8 @@ class Arms(World):
 
     setting = SETTING
     metrics: ClassVar[tuple[str, ...]] = ("aggregate_regret", "simple_regret")
+    details: ClassVar[tuple[str, ...]] = ("cumulative_reward",)
+    by_arm: ClassVar[tuple[str, ...]] = ("pulls", "errors")
     words: ClassVar[Mapping[str, str]] = {"simple_regret": "chance of any wrong label"}
     shares: ClassVar[tuple[str, ...]] = ("simple_regret",)
     helpers = ("draw",)
@@ -43,20 +57,23 @@ class Arms(World):
     """The right label of each arm: 1, 0, or -1 where either will do."""
 
     class State:
-        """How often each arm has been pulled."""
+        """How often each arm has been pulled, and the sum of all rewards."""
 
         pulls = counts("arms")
+        reward = per()
 
-    def respond(e, s: _Pulls, rng: Stream, arm: int, draw: Kernel) -> float:
+    def respond(e, s: _Played, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
         seek(rng, arm, pull)
-        return float(draw(e, rng, arm))
+        reward = float(draw(e, rng, arm))
+        s.reward[0] += reward
+        return reward
 
-    def score(e, labels: FloatArray, metrics: FloatArray) -> None:
-        """Write the number of wrong labels, and whether there is any."""
-        count_wrong(e.side, labels, metrics)
+    def score(e, s: _Played, labels: FloatArray, metrics: FloatArray) -> None:
+        """Write the number of wrong labels, whether there is any, and the details."""
+        write_scores(e.side, s, labels, metrics, 2)
 
 
 class BernoulliArms(Bernoulli, Arms):
@@ -75,23 +92,70 @@ class ReplayArms(Replay, Arms):
     """Recorded rewards."""
 
 
-class GoldArms(ReplayArms):
-    """Replayed rewards, with gold labels (from experts, say) to compare with."""
+class ReplayOnceArms(Replay, Arms):
+    """Recorded rewards, each given back once: drawn without replacement.
+
+    An arm whose rewards are used up answers with their mean: nothing new, and nothing that moves
+    an estimate away from what all of them say.
+    """
+
+    means = per("arms")
+
+    class State:
+        """Pulls and rewards as of all arms, and in which order the samples come."""
+
+        pulls = counts("arms")
+        reward = per()
+        stack = counts("length")
+        """Positions of the samples; those of an arm's pulls so far are in their final order."""
+
+    def init(e, s: _Stacks) -> None:
+        """Leave all samples in the order in which they were recorded."""
+        for i in range(e.length):
+            s.stack[i] = i
+
+    def respond(e, s: _Stacks, rng: Stream, arm: int) -> float:  # type: ignore[override]
+        """Return one of the arm's rewards that are left, each equally likely."""
+        pull = s.pulls[arm]
+        s.pulls[arm] = pull + 1
+        left = int(e.sizes[arm]) - pull
+        if left > 0:
+            seek(rng, arm, pull)
+            top = e.starts[arm] + pull
+            chosen = top + int(uniform(rng) * left)
+            s.stack[top], s.stack[chosen] = s.stack[chosen], s.stack[top]
+            reward = e.samples[s.stack[top]]
+        else:
+            reward = e.means[arm]
+        s.reward[0] += reward
+        return float(reward)
+
+
+class Gold(Arms):
+    """Gold labels (from experts, say) to compare with; a part of a world, as a law is."""
 
     metrics = (*Arms.metrics, "gold_agreement")
 
     gold = per("arms")
     """The gold label of each arm: 1, 0, or -1 for none."""
 
-    def score(e, labels: FloatArray, metrics: FloatArray) -> None:
-        """Write wrong labels, whether there is any, and the share of gold labels met."""
-        count_wrong(e.side, labels, metrics)
+    def score(e, s: _Played, labels: FloatArray, metrics: FloatArray) -> None:
+        """Write wrong labels, whether there is any, the share of gold labels met, and details."""
+        write_scores(e.side, s, labels, metrics, 3)
         gold, met = 0.0, 0.0
         for arm in range(e.arms):
             if e.gold[arm] >= 0.0:
                 gold += 1.0
                 met += labels[arm] == e.gold[arm]
         metrics[2] = met / gold
+
+
+class GoldReplayArms(Gold, ReplayArms):
+    """Recorded rewards, with gold labels."""
+
+
+class GoldReplayOnceArms(Gold, ReplayOnceArms):
+    """Recorded rewards, each given back once, with gold labels."""
 
 
 WORLDS: Final[dict[type, type[Arms]]] = {
@@ -101,3 +165,9 @@ WORLDS: Final[dict[type, type[Arms]]] = {
     Replay: ReplayArms,
 }
 """The world for each law of rewards."""
+
+GOLD: Final[dict[type[Arms], type[Arms]]] = {
+    ReplayArms: GoldReplayArms,
+    ReplayOnceArms: GoldReplayOnceArms,
+}
+"""The same worlds with gold labels."""

@@ -22,7 +22,7 @@ class Learner(CoreLearner):
     >>> learner
     APT(epsilon=0.05) after 1 round, 2 arms, threshold 0.5
       arm 0: above, 1 pull, mean 1
-      arm 1: above, 0 pulls
+      arm 1: never pulled, taken to be above
     """
 
     def ask(self) -> int:
@@ -75,16 +75,14 @@ class Learner(CoreLearner):
         return self._recommend()["labels"] > 0.5
 
     def _learnt(self) -> list[str]:
-        labels = self.recommend()
-        return [
-            f"arm {arm}: {'above' if labels[arm] else 'below'}{self._tally(arm)}"
-            for arm in range(len(labels))
-        ]
+        sides = ["above" if above else "below" for above in self.recommend()]
+        return [f"arm {arm}: {self._tally(arm, side)}" for arm, side in enumerate(sides)]
 
-    def _tally(self, arm: int) -> str:
+    def _tally(self, arm: int, side: str) -> str:
         pulls, totals = self.state.get("pulls"), self.state.get("totals")
         if pulls is None or totals is None:
-            return ""
+            return side
         n = int(pulls[arm])
-        mean = f", mean {totals[arm] / n:.3g}" if n else ""
-        return f", {n} pull{'' if n == 1 else 's'}{mean}"
+        if n == 0:
+            return f"never pulled, taken to be {side}"
+        return f"{side}, {n} pull{'' if n == 1 else 's'}, mean {totals[arm] / n:.3g}"

@@ -1,7 +1,8 @@
 """The instance: arms, their reward laws, and the threshold."""
 
+import re
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,17 +12,22 @@ from keyhole.core.setting import Setting
 from keyhole.core.validate import Range, number
 from keyhole.core.world import World
 from keyhole.stochastic.laws import Replay, Rewards, replayed, rewards_of
-from keyhole.thresholding.environment import WORLDS, Arms, GoldArms
+from keyhole.thresholding.environment import GOLD, WORLDS, Arms, ReplayOnceArms
 from keyhole.thresholding.setting import SETTING
+
+# A mean this close to the threshold lies on it: closer than the means of different decimals get,
+# further than rounding takes them.
+_SAME: Final = 1e-12
 
 
 class Problem:
     """Arms with rewards in [0, 1], and a threshold for their means.
 
-    An arm is *above* if its mean is at least the threshold. The metrics of `keyhole.simulate` are
-    ``aggregate_regret``, the number of arms that the policy puts on the wrong side (its mean over
-    replications is the aggregate regret of Tao et al. 2019, eq. 3), and ``simple_regret``, 1 if
-    there is any such arm (its mean is the simple regret).
+    An arm is *above* if its mean is at least the threshold; means and threshold that differ by no
+    more than 10**-12 are equal, so that 0.1 + 0.2 reaches 0.3. The metrics of `keyhole.simulate`
+    are ``aggregate_regret``, the number of arms that the policy puts on the wrong side (its mean
+    over replications is the aggregate regret of Tao et al. 2019, eq. 3), and ``simple_regret``, 1
+    if there is any such arm (its mean is the simple regret).
 
     Parameters
     ----------
@@ -44,6 +50,9 @@ class Problem:
         The means.
     threshold : float
         The threshold.
+    rounds : int or None
+        How many there can be: as many as there are samples, if they are replayed without
+        replacement.
 
     Raises
     ------
@@ -78,6 +87,7 @@ class Problem:
         self._world: type[Arms] = WORLDS[rewards.law]
         self._law_values: dict[str, Any] = dict(rewards.values)
         self._ties_free = rewards.law is Replay
+        self.rounds: int | None = None
 
     @classmethod
     def replay(
@@ -85,9 +95,10 @@ class Problem:
         samples: Sequence[ArrayLike],
         threshold: float,
         *,
+        replacement: bool = True,
         gold: Sequence[bool | int | None] | None = None,
     ) -> Self:
-        """Make a problem whose arms give back recorded rewards, drawn with replacement.
+        """Make a problem whose arms give back recorded rewards.
 
         The means are then known exactly. An arm whose samples average to exactly the threshold
         is on neither side: whatever a policy says of it counts as right, since nothing in the
@@ -99,6 +110,11 @@ class Problem:
             The recorded rewards of each arm, in [0, 1]; at least one each.
         threshold : float
             In (0, 1).
+        replacement : bool, default True
+            Whether a sample can come back. If not, each comes once, and there can be as many
+            rounds as there are samples. A pull of an arm whose samples are used up spends a round
+            as any other; its reward is the mean of them all, so that an arm of which everything
+            is known stays so. No policy is told how many samples there are or are left.
         gold : sequence of bool or None, shape (arms,), optional
             What an authority says of each arm (True: above), None where it is silent. Adds the
             metric ``gold_agreement``: the share of these arms on which the policy agrees.
@@ -118,13 +134,24 @@ class Problem:
         >>> problem = Problem.replay([[0, 1, 1], [0, 0], [0.5]], threshold=0.5)
         >>> problem.means.round(2), problem.free
         (array([0.67, 0.  , 0.5 ]), array([False, False,  True]))
+        >>> Problem.replay([[0, 1, 1], [0, 0]], threshold=0.5, replacement=False).rounds
+        5
         """
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement must be True or False, got {replacement!r}")
         rewards = replayed(samples)
         problem = cls(rewards.means, threshold)
         problem._take(rewards)
+        if not replacement:
+            problem._once()
         if gold is not None:
             problem._add_gold(gold)
         return problem
+
+    def _once(self) -> None:
+        self._world = ReplayOnceArms
+        self._law_values["means"] = self.means
+        self.rounds = self._law_values["length"]
 
     def _add_gold(self, gold: Sequence[bool | int | None]) -> None:
         if len(gold) != self.arms:
@@ -135,12 +162,12 @@ class Problem:
         values = np.array([-1.0 if label is None else float(label) for label in gold])
         if not (values >= 0).any():
             raise ValueError("gold must have at least one entry that is not None")
-        self._world = GoldArms
+        self._world = GOLD[self._world]
         self._law_values["gold"] = values
 
     def __repr__(self) -> str:
         """Return law, means and threshold, shortened."""
-        law = self._world.__name__.removesuffix("Arms").lower()
+        law = re.sub("(?<!^)(?=[A-Z])", "-", self._world.__name__.removesuffix("Arms")).lower()
         shown = ", ".join(f"{m:g}" for m in self.means[:6]) + (", ..." if self.arms > 6 else "")
         return f"Problem({self.arms} {law} arms, means=[{shown}], threshold={self.threshold:g})"
 
@@ -157,12 +184,13 @@ class Problem:
     @property
     def labels(self) -> NDArray[np.bool_]:
         """Which arms are above: mean at least the threshold, shape (arms,)."""
-        return np.asarray(self.means >= self.threshold)
+        return np.asarray((self.means > self.threshold) | (self.gaps == 0.0))
 
     @property
     def gaps(self) -> FloatArray:
         """Distance of each mean from the threshold, shape (arms,)."""
-        return np.abs(self.means - self.threshold)
+        distances = np.abs(self.means - self.threshold)
+        return np.where(distances > _SAME, distances, 0.0)
 
     @property
     def free(self) -> NDArray[np.bool_]:

@@ -13,6 +13,9 @@ from keyhole.core.setting import Fact, Setting
 from keyhole.core.validate import Range
 from keyhole.thresholding.learner import Learner
 
+# The largest relative error of rounding a number.
+_ROUNDING: Final = 2.0**-53
+
 
 def _arm_exists(p: "Policy", arm: int) -> bool:
     return 0 <= arm < p.arms
@@ -50,9 +53,9 @@ class Policy(CorePolicy):
     the threshold, else 0.
 
     A policy whose state keeps `pulls` and `totals` need not write `recommend`: an arm is labelled
-    1 if its empirical mean is at least the threshold (Tao et al. 2019, Algorithm 1, line 5),
-    tested as ``total / pulls >= threshold``: the quotient is rounded as the threshold itself was,
-    so that 11 of 20 reaches 0.55. An arm that was never pulled gets 1.
+    1 if its empirical mean is at least the threshold (Tao et al. 2019, Algorithm 1, line 5), where
+    a mean that falls short by no more than rounding can explain counts as equal: 11 of 20 reaches
+    0.55, and any number of rewards of 0.1 reaches 0.1. An arm that was never pulled gets 1.
     """
 
     setting = SETTING
@@ -67,7 +70,10 @@ class Policy(CorePolicy):
         """Label the arms by their empirical means."""
         for arm in range(p.arms):
             pulls = s.pulls[arm]
-            labels[arm] = pulls == 0.0 or s.totals[arm] / pulls >= p.threshold
+            # The sum of n rewards is off by at most n - 1 roundings; their decimals, the division
+            # and the threshold add three.
+            slack = (pulls + 2.0) * _ROUNDING
+            labels[arm] = pulls == 0.0 or s.totals[arm] / pulls >= p.threshold - slack
 
     def learner(
         self,

@@ -4,6 +4,7 @@ from keyhole.papers.claims.across import Across, Flat
 from keyhole.papers.claims.base import Claim, Finding, Origin, Result, Single
 from keyhole.papers.claims.bounds import AboveBound, BelowBound
 from keyhole.papers.claims.cells import Cell
+from keyhole.papers.claims.elsewhere import Contrast, OtherBest, Place
 from keyhole.papers.claims.estimate import inside, ratio_of
 from keyhole.papers.claims.increments import Increment, Slope
 from keyhole.papers.claims.kinds import KINDS, AnyClaim
@@ -15,6 +16,7 @@ from keyhole.papers.claims.registry import BOUNDS, Bound
 from keyhole.papers.claims.shape import Linear
 from keyhole.papers.claims.significance import LEVEL, Comparison, comparisons, holm
 from keyhole.papers.claims.size import AxisEnd, Exactly, Level, Spread
+from keyhole.papers.claims.unbeaten import Unbeaten
 from keyhole.papers.claims.variation import Deviations, Identical
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "Cell",
     "Claim",
     "Comparison",
+    "Contrast",
     "Counts",
     "Deviations",
     "Exactly",
@@ -44,6 +47,8 @@ __all__ = [
     "NotBetter",
     "Ordering",
     "Origin",
+    "OtherBest",
+    "Place",
     "Power",
     "Ratio",
     "Result",
@@ -51,6 +56,7 @@ __all__ = [
     "Single",
     "Slope",
     "Spread",
+    "Unbeaten",
     "comparisons",
     "holm",
     "inside",

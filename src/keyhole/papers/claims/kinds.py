@@ -7,18 +7,23 @@ from pydantic import Field
 from keyhole.papers.claims.across import Across, Flat
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.bounds import AboveBound, BelowBound
+from keyhole.papers.claims.elsewhere import Contrast, OtherBest
 from keyhole.papers.claims.increments import Increment, Slope
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
 from keyhole.papers.claims.power import Power
 from keyhole.papers.claims.ranges import Between, Counts, Growth, Ratio
 from keyhole.papers.claims.shape import Linear
 from keyhole.papers.claims.size import AxisEnd, Exactly, Level, Spread
+from keyhole.papers.claims.unbeaten import Unbeaten
 from keyhole.papers.claims.variation import Deviations, Identical
 
 _Kinds = (
     Ordering
     | NotBetter
+    | Unbeaten
     | Reversal
+    | OtherBest
+    | Contrast
     | Across
     | Flat
     | Between

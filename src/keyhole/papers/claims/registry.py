@@ -12,6 +12,7 @@ from keyhole.threshold.bounds import (
     kmucb_bound,
     optim_bound,
 )
+from keyhole.thresholding.allocation import integer_value
 from keyhole.thresholding.bounds import lsa_regret_bound
 
 Bound = Callable[[Any, Any, int, int], float]
@@ -20,6 +21,10 @@ Bound = Callable[[Any, Any, int, int], float]
 BOUNDS: Final[dict[str, Bound]] = {
     # Of LSA with its default alpha, 1.35.
     "thresholding.theorem_1": lambda problem, policy, t, horizon: lsa_regret_bound(problem.gaps, t),
+    # Equations (5) and (6): of the best allocation to known gaps.
+    "thresholding.equation_5": lambda problem, policy, t, horizon: (
+        2 * integer_value(problem.gaps, t)
+    ),
     # Lai and Robbins (1985), in the limit.
     "stochastic.lower": lambda problem, policy, t, horizon: (
         lai_robbins_constant(problem.means) * math.log(t)

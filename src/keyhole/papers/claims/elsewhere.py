@@ -1,0 +1,179 @@
+"""Claims that something is otherwise on another problem."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from keyhole.core.estimate import Estimate, mean_of
+from keyhole.core.memory import FloatArray
+from keyhole.papers.claims.base import Claim, Finding, Result, decide
+from keyhole.papers.claims.significance import LEVEL, comparisons, holm
+
+_Two = Annotated[list[str], Field(min_length=2)]
+
+
+class Place(BaseModel):
+    """A problem, at a checkpoint.
+
+    Attributes
+    ----------
+    problem : str
+        The key of the problem.
+    round : int
+        The checkpoint.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    problem: str
+    round: int
+
+    def says(self, results: Mapping[str, Result]) -> str:
+        """Return what it is called."""
+        return f"{results[self.problem].title} at T = {self.round:,}"
+
+
+class OfTwo(Claim):
+    """A statement about two places.
+
+    Attributes
+    ----------
+    here, there : Place
+        The places.
+    """
+
+    here: Place
+    there: Place
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """Both problems."""
+        return tuple(dict.fromkeys((self.here.problem, self.there.problem)))
+
+    @abstractmethod
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Return the status and the numbers behind it."""
+
+
+class OtherBest(OfTwo):
+    """Of some policies, the best here is not the best there.
+
+    It holds if some pair is ordered one way here and the other way there, both significantly; it
+    does not hold if one policy is significantly better than all others in both places. All
+    comparisons are adjusted together (Holm).
+
+    Attributes
+    ----------
+    policies : list of str
+        Their labels.
+    """
+
+    kind: Literal["other-best"]
+    policies: _Two
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compare all pairs in both places."""
+        pairs = [(a, b) for i, a in enumerate(self.policies) for b in self.policies[i + 1 :]]
+        places = (self.here, self.there)
+        cells = [
+            cell
+            for place in places
+            for cell in comparisons(
+                results[place.problem].curves,
+                self.metric,
+                [(a, b, place.round) for a, b in pairs],
+                adjust=False,
+            )
+        ]
+        clear = holm([cell.p_value for cell in cells]) < LEVEL
+        signs = [
+            math.copysign(1, cell.lead) * bool(c) for cell, c in zip(cells, clear, strict=True)
+        ]
+        both = list(zip(signs[: len(pairs)], signs[len(pairs) :], strict=True))
+        turned = [pair for pair, (one, two) in zip(pairs, both, strict=True) if one * two < 0]
+        wins = [
+            (cell.policy if sign > 0 else cell.other)
+            for cell, sign in zip(cells, signs, strict=True)
+            if sign
+        ]
+        same = any(wins.count(policy) == 2 * (len(self.policies) - 1) for policy in self.policies)
+        lowest = "; ".join(f"{p.says(results)}: {self._best(results, p)}" for p in places)
+        detail = f"lowest: {lowest}; {len(turned)} of {len(pairs)} pairs significantly change order"
+        if turned:
+            detail += ", such as {} and {}".format(*turned[0])
+        return decide(supported=bool(turned), contradicted=same), detail
+
+    def _best(self, results: Mapping[str, Result], place: Place) -> str:
+        result = results[place.problem]
+        return min(self.policies, key=lambda p: result.estimate(p, self.metric, place.round).value)
+
+
+class Contrast(OfTwo):
+    r"""Other policies are further behind a policy here than there.
+
+    How far is :math:`\ln(\bar y_{other} / \bar y_{policy})`, the distance of two curves on a
+    logarithmic scale; the interval of the difference of two comes from the delta method on paired
+    replications. The claim holds if the distance is significantly larger here for at least the
+    share `at_least` of the others, and does not hold if it is significantly smaller for so many
+    that the open ones cannot make up that share (all adjusted together, Holm).
+
+    Attributes
+    ----------
+    policy : str
+        Its label.
+    others : list of str
+        The labels of the others.
+    at_least : float, default 1
+        The share.
+    """
+
+    kind: Literal["contrast"]
+    policy: str
+    others: Annotated[list[str], Field(min_length=1)]
+    at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compare the distances, method by method."""
+        found = []
+        for other in self.others:
+            here, there = (self._distance(results, place, other) for place in self._places())
+            if here is None or there is None:
+                return "undecided", f"{other} or {self.policy} was never wrong"
+            found.append((here, there))
+        gaps = [mean_of(here - there) for here, there in found]
+        clear = holm([gap.p_value(0.0, 0.0) for gap in gaps]) < LEVEL
+        larger = sum(bool(c) and gap.value > 0 for c, gap in zip(clear, gaps, strict=True))
+        smaller = sum(bool(c) and gap.value < 0 for c, gap in zip(clear, gaps, strict=True))
+        needed = math.ceil(self.at_least * len(gaps) - 1e-9)
+        status = decide(supported=larger >= needed, contradicted=len(gaps) - smaller < needed)
+        named = "; ".join(
+            f"{other} {_times(mean_of(here))} and {_times(mean_of(there))}"
+            for other, (here, there) in zip(self.others, found, strict=True)
+        )
+        return status, (
+            f"mean over that of {self.policy} in {self.here.says(results)} and in "
+            f"{self.there.says(results)}: {named}; significantly larger for {larger} of "
+            f"{len(gaps)} ({needed} needed), smaller for {smaller}"
+        )
+
+    def _places(self) -> Sequence[Place]:
+        return self.here, self.there
+
+    def _distance(
+        self, results: Mapping[str, Result], place: Place, other: str
+    ) -> FloatArray | None:
+        """Return values whose mean is the distance, and whose error is that of the distance."""
+        a, b = (
+            results[place.problem].values(p, self.metric, place.round) for p in (other, self.policy)
+        )
+        above, below = float(a.mean()), float(b.mean())
+        if above <= 0.0 or below <= 0.0:
+            return None
+        return math.log(above / below) + (a / above - b / below)
+
+
+def _times(distance: Estimate) -> str:
+    one, low, high = (math.exp(x) for x in (distance.value, distance.low, distance.high))
+    return f"{one:.3g} [{low:.3g}, {high:.3g}]"

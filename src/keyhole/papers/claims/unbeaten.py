@@ -1,0 +1,53 @@
+"""Claims that nobody is better."""
+
+from typing import Literal
+
+from keyhole.papers.claims.base import Finding, Result, Rounds, Single, decide
+from keyhole.papers.claims.significance import comparisons
+
+_SHOWN = 3
+
+
+class Unbeaten(Single):
+    """None of some policies is significantly better than a policy, in a given number of runs.
+
+    What "works best" can mean where others are as good. The claim does not hold if at some
+    checkpoint one of the others is significantly better (all comparisons adjusted together, Holm);
+    it holds if none is in at least `runs` runs: in fewer, finding nothing says nothing.
+
+    Attributes
+    ----------
+    policy : str
+        Its label.
+    others : list of str
+        The labels of the others.
+    rounds : list of int
+        At which checkpoints.
+    runs : int
+        How many runs it takes.
+    """
+
+    kind: Literal["unbeaten"]
+    policy: str
+    others: list[str]
+    rounds: Rounds
+    runs: int
+
+    def judge_one(self, result: Result) -> Finding:
+        """Look for someone who is better."""
+        pairs = [(other, self.policy, t) for t in self.rounds for other in self.others]
+        cells = comparisons(result.curves, self.metric, pairs)
+        beaten = [cell for cell in cells if cell.better]
+        ahead = sorted((c for c in cells if c.lead > 0), key=lambda cell: cell.p_value)
+        runs = result.curves.replications
+        detail = (
+            f"significantly better than {self.policy} in {len(beaten)} of {len(cells)} pairs of "
+            f"method and T, of lower mean in {len(ahead)}"
+        )
+        if ahead:
+            detail += "; the clearest: " + "; ".join(map(str, ahead[:_SHOWN]))
+        detail += f"; in {runs:,} runs"
+        if runs < self.runs and not beaten:
+            detail += f" ({self.runs:,} are needed before finding nothing means something)"
+        supported = runs >= self.runs and not beaten
+        return decide(supported=supported, contradicted=bool(beaten)), detail

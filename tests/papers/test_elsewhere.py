@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from keyhole.papers.claims import Contrast, OtherBest, Unbeaten
+from tests.papers.made_up import COMMON, RUNS, WORDS, judge, result
+
+PLACES = {"here": {"problem": "a", "round": 20}, "there": {"problem": "b", "round": 20}}
+
+
+def two(here, there):
+    """Return results on two problems; the last checkpoint has the means given."""
+    return {
+        key: result({p: [9, mean] for p, mean in means.items()}, title=key.upper(), own=i)
+        for i, (key, means) in enumerate({"a": here, "b": there}.items())
+    }
+
+
+def other_best(*policies):
+    return OtherBest.model_validate(
+        WORDS | PLACES | {"kind": "other-best", "policies": list(policies)}
+    )
+
+
+def contrast(**more):
+    claim = {"kind": "contrast", "policy": "us", "others": ["x", "y"]}
+    return Contrast.model_validate(WORDS | PLACES | claim | more)
+
+
+def unbeaten(**more):
+    claim = {"kind": "unbeaten", "policy": "us", "others": ["x", "y"], "rounds": [10, 20]}
+    return Unbeaten.model_validate(COMMON | claim | {"runs": RUNS} | more)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "status"),
+    [
+        ({"x": 1.0, "y": 2.0}, {"x": 2.0, "y": 1.0}, "holds"),
+        ({"x": 1.0, "y": 2.0}, {"x": 1.0, "y": 2.0}, "does not hold"),
+        ({"x": 1.0, "y": 2.0}, {"x": 1.0, "y": 1.001}, "undecided"),
+    ],
+)
+def test_the_best_of_one_problem_is_not_the_best_of_another(here, there, status):
+    found, detail = other_best("x", "y").judge(two(here, there))
+    assert found == status
+    assert detail.startswith("lowest: A at T = 20: x; B at T = 20: ")
+
+
+@pytest.mark.parametrize(
+    ("here", "share", "status"),
+    [
+        ({"us": 1.0, "x": 4.0, "y": 5.0}, 1.0, "holds"),
+        ({"us": 1.0, "x": 2.0, "y": 2.0}, 1.0, "does not hold"),
+        ({"us": 1.0, "x": 4.0, "y": 2.0}, 1.0, "does not hold"),
+        ({"us": 1.0, "x": 4.0, "y": 2.0}, 0.5, "holds"),
+        ({"us": 1.0, "x": 3.0, "y": 3.0}, 1.0, "undecided"),
+    ],
+)
+def test_distances_are_compared_between_problems(here, share, status):
+    there = {"us": 2.0, "x": 6.0, "y": 6.0}
+    found, detail = contrast(at_least=share).judge(two(here, there))
+    assert found == status
+    assert "mean over that of us in A at T = 20 and in B at T = 20: x " in detail
+
+
+def test_the_interval_of_a_distance_is_that_of_the_delta_method():
+    results = two({"us": 1.0, "x": 4.0}, {"us": 1.0, "x": 4.0})
+    values = contrast()._distance(results, contrast().here, "x")
+    a, b = (results["a"].values(p, "aggregate_regret", 20) for p in ("x", "us"))
+    assert values.mean() == pytest.approx(np.log(4))
+    assert values.std() == pytest.approx((a / a.mean() - b / b.mean()).std())
+
+
+def test_without_any_mistake_there_is_no_distance():
+    results = two({"us": 1.0, "x": 4.0, "y": 1.0}, {"us": 1.0, "x": 4.0, "y": 1.0})
+    results["b"].curves.values("us", "aggregate_regret")[1] = 0.0
+    assert contrast().judge(results)[0] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("x", "runs", "status"),
+    [
+        ([3.0, 3.0], RUNS, "holds"),
+        ([3.0, 1.0], RUNS, "does not hold"),
+        ([3.0, 3.0], RUNS + 1, "undecided"),
+        ([3.0, 1.0], RUNS + 1, "does not hold"),
+        ([3.0, 2.0], RUNS, "holds"),
+    ],
+)
+def test_nobody_is_better(x, runs, status):
+    found, detail = judge(unbeaten(runs=runs), result({"us": [2, 2], "x": x, "y": [4, 4]}))
+    assert found == status
+    assert "significantly better than us in" in detail
+
+
+def test_a_place_needs_a_round():
+    with pytest.raises(ValidationError, match=r"here\.round"):
+        OtherBest.model_validate(
+            WORDS
+            | PLACES
+            | {"kind": "other-best", "policies": ["x", "y"], "here": {"problem": "a"}}
+        )
