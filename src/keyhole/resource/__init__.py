@@ -10,6 +10,7 @@ consumption alone, and a policy works out what they were worth.
 """
 
 from keyhole.resource.functions import Power, Steps, Table
+from keyhole.resource.instances import replica, three_models
 from keyhole.resource.laws import BetaExponential, TruncatedNormal
 from keyhole.resource.learner import Learner
 from keyhole.resource.own_laws import Replay, Sampler
@@ -39,4 +40,6 @@ __all__ = [
     "Table",
     "TruncatedNormal",
     "ZoomingRCUCB",
+    "replica",
+    "three_models",
 ]

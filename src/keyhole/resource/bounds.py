@@ -58,10 +58,10 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     """
     t = vector("rounds", rounds, Range(ge=1))
     alpha = number("alpha", alpha, Range(gt=0))
-    best = np.ones(len(t))
+    best, log = np.ones(len(t)), np.log(t)
     for ratio in _RATIOS:
-        slices = 1.0 + np.log(t) / np.log(1.0 / ratio)
-        best = np.minimum(best, slices * t ** (-alpha * ratio))
+        slices = 1.0 + log / np.log(1.0 / ratio)
+        best = np.minimum(best, slices * np.exp(-alpha * ratio * log))
     return best
 
 
