@@ -16,9 +16,11 @@ from keyhole.resource.learner import Learner
 from keyhole.resource.own_laws import Replay, Sampler
 from keyhole.resource.policies import (
     RCUCB,
+    AnytimeZoomingRCUCB,
     FixedLimit,
     ReductionThompson,
     ReductionUCB,
+    StoOO,
     ZoomingRCUCB,
 )
 from keyhole.resource.problem import Problem
@@ -26,6 +28,7 @@ from keyhole.resource.setting import Policy
 
 __all__ = [
     "RCUCB",
+    "AnytimeZoomingRCUCB",
     "BetaExponential",
     "FixedLimit",
     "Learner",
@@ -37,6 +40,7 @@ __all__ = [
     "Replay",
     "Sampler",
     "Steps",
+    "StoOO",
     "Table",
     "TruncatedNormal",
     "ZoomingRCUCB",

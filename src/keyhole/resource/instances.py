@@ -83,7 +83,7 @@ def replica(
         11 limits from .1 to 1; .3, .6 and .9; 30 from .001 to 1; 11 from .05 to .55; or so many
         up to 1 in equal steps; or these.
     size : int, optional
-        How many arms, at least 1; by default 10, of LowCensoring 5. From the tenth on they are alike.
+        How many arms, at least 1; by default 10, of LowCensoring 5; alike from the tenth on.
     continuous : bool, default False
         Whether every limit up to the largest may be chosen.
 
