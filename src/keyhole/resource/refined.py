@@ -178,7 +178,7 @@ def least_informative_rounds(
     width = number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
     slack = number("slack", slack, Range(gt=0, lt=1))
     lengths = np.tile(width * np.sqrt(alpha / 2.0), (len(delta), 1))
-    return _informative(delta, lengths, np.array([float(horizon)]), slack)[0]
+    return np.asarray(_informative(delta, lengths, np.array([float(horizon)]), slack)[0])
 
 
 def _informative(

@@ -5,6 +5,7 @@ from typing import Annotated, Final, get_args
 from pydantic import Field
 
 from keyhole.papers.claims.across import Across, Flat
+from keyhole.papers.claims.advantage import Advantage
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.bounds import AboveBound, BelowBound
 from keyhole.papers.claims.increments import Increment, Slope
@@ -21,6 +22,7 @@ _Kinds = (
     | Reversal
     | Across
     | Flat
+    | Advantage
     | Between
     | Ratio
     | Growth
