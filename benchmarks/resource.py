@@ -10,12 +10,14 @@ from benchmarks.measure import Row, paired, seconds
 from keyhole import simulate
 from keyhole.resource import (
     RCUCB,
+    AnytimeZoomingRCUCB,
     BetaExponential,
     FixedLimit,
     Power,
     Problem,
     ReductionThompson,
     ReductionUCB,
+    StoOO,
     ZoomingRCUCB,
 )
 
@@ -28,8 +30,11 @@ POLICIES = {
     "ReductionUCB": ReductionUCB(),
     "ReductionThompson": ReductionThompson(),
     "ZoomingRCUCB": ZoomingRCUCB(),
+    "AnytimeZoomingRCUCB": AnytimeZoomingRCUCB(),
+    "StoOO": StoOO(),
     "FixedLimit": FixedLimit(limit=1.0),
 }
+FOR_ALL_LIMITS = ("ZoomingRCUCB", "AnytimeZoomingRCUCB", "StoOO")
 # A round costs 0.2 to 3 us: this share of the other rooms' replications takes as long.
 _SHARE = 5
 
@@ -48,9 +53,8 @@ def rows(size):
     replications = max(4, size.replications // _SHARE)
     rounds = size.horizon * replications
     for name, policy in POLICIES.items():
-        call = player(
-            policy, problem(continuous=name == "ZoomingRCUCB"), size.horizon, replications
-        )
+        where = problem(continuous=name in FOR_ALL_LIMITS)
+        call = player(policy, where, size.horizon, replications)
         call()
         own = statistics.median(seconds(call) for _ in range(max(2, size.repeats // 2)))
         yield Row(f"{name}: Keyhole", own / rounds * 1e9, "ns a round")

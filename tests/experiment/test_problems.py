@@ -39,6 +39,7 @@ EXAMPLES = {
         ),
     },
     "resource": {
+        "replica": ('replica = "PosCorr"\nlimits = "small"\nsize = 3', "RCUCB"),
         "forests": ("forests = 4", "ReductionThompson"),
         "measured": (
             'measured = "runs.csv"\nlimits = [1, 5]\n'

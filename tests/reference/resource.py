@@ -8,6 +8,7 @@ handed in as functions. The lowest of equal arms wins, then the smallest of equa
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 
 def play(policy, run, rounds):
@@ -218,3 +219,96 @@ class ZoomingRCUCB(ForPairs):
         finest = max(self.played.values())
         pairs = sorted(pair for pair, level in self.played.items() if level == finest)
         return largest(pairs, lambda i, tau: self.value(history, i, tau))
+
+
+@dataclass
+class AnytimeZoomingRCUCB(ForPairs):
+    """The doubling trick: z-RCUCB anew for 1, 2, 4, ... rounds."""
+
+    alpha: float
+    delta: float
+    refine: int
+    lipschitz: float
+    gain_range: float
+    begun: int = 0
+    period: int = 1
+    found: tuple = None
+    inner: object = None
+
+    def fresh(self):
+        known = (self.arms, self.limits, self.cost, self.penalty)
+        numbers = (self.alpha, self.delta, self.refine, self.lipschitz, self.gain_range)
+        return ZoomingRCUCB(*known, *numbers, self.period)
+
+    def choose(self, history):
+        self.inner = self.inner or self.fresh()
+        return self.inner.choose(history[self.begun :])
+
+    def learn(self, history):
+        recent = history[self.begun :]
+        self.inner.learn(recent)
+        if len(recent) == self.period:
+            self.found = self.inner.best(recent)
+            self.begun, self.period, self.inner = len(history), 2 * self.period, None
+
+    def best(self, history):
+        return self.found
+
+
+@dataclass
+class StoOO(ForPairs):
+    """Munos (2014), section 3.4, a tree for each arm; cells are represented by their right ends."""
+
+    alpha: float
+    delta: float
+    refine: int
+    lipschitz: float
+    horizon: int
+    cells: list = None
+    played: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.cells = [{self.limits[-1]: (0.0, 0)} for _ in range(self.arms)]  # left end, level
+
+    def worths(self, history, i, tau):
+        """Return the worth of every round with the pair: equation (7)."""
+        seen = [(r, c) for arm, limit, r, c in history if (arm, limit) == (i, tau)]
+        return [-self.penalty(tau) if c is None else r - self.cost(c) for r, c in seen]
+
+    def length(self, history, i, tau):
+        n = len(self.worths(history, i, tau))
+        log = math.log(self.horizon**2 / self.delta)
+        top = 1 + self.penalty(self.limits[-1])
+        return math.inf if n == 0 else top * math.sqrt(self.alpha * log / (2 * n))
+
+    def bias(self, i, tau):
+        return self.lipschitz * self.limits[-1] / self.refine ** self.cells[i][tau][1]
+
+    def mean(self, history, i, tau):
+        worths = self.worths(history, i, tau)
+        return sum(worths) / len(worths)
+
+    def choose(self, history):
+        pairs = [(i, tau) for i in range(self.arms) for tau in sorted(self.cells[i])]
+
+        def index(i, tau):
+            if not self.worths(history, i, tau):
+                return math.inf
+            return self.mean(history, i, tau) + self.length(history, i, tau) + self.bias(i, tau)
+
+        return largest(pairs, index)
+
+    def learn(self, history):
+        arm, limit, _, _ = history[-1]
+        self.played[arm, limit] = self.cells[arm][limit][1]
+        for tau, (low, level) in list(self.cells[arm].items()):
+            if self.bias(arm, tau) >= self.length(history, arm, tau):
+                parts = range(self.refine)
+                ends = [low + (tau - low) * part / self.refine for part in parts] + [tau]
+                for left, right in pairwise(ends):
+                    self.cells[arm][right] = (left, level + 1)
+
+    def best(self, history):
+        finest = max(self.played.values())
+        pairs = sorted(pair for pair, level in self.played.items() if level == finest)
+        return largest(pairs, lambda i, tau: self.mean(history, i, tau))

@@ -5,8 +5,16 @@ import pytest
 
 from keyhole import simulate
 from keyhole.core.referee import Referee
-from keyhole.resource import RCUCB, ReductionUCB, bounds
-from tests.resource.cases import PENALTY, learner_of, replica
+from keyhole.resource import (
+    RCUCB,
+    BetaExponential,
+    Power,
+    Problem,
+    ReductionUCB,
+    bounds,
+    refined,
+)
+from tests.resource.cases import PENALTY, drive, learner_of, replica, runs_of
 
 
 def plain_failure(t, alpha):
@@ -84,10 +92,79 @@ def test_the_bounds_grow_with_the_logarithm_where_gaps_are_large():
     assert second - first == pytest.approx(slope, rel=1e-2)
 
 
-def test_no_bound_is_above_what_any_policy_loses():
+@pytest.mark.parametrize("bound", [bounds.rcucb_regret_bound, bounds.ucb_regret_bound])
+@pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
+def test_no_bound_is_above_what_the_worst_pair_loses_in_every_round(bound, instance):
     gaps, penalties = [[0.0, 1e-5], [0.3, 0.2]], [0.0, 0.1]
-    for bound in (bounds.rcucb_regret_bound, bounds.ucb_regret_bound):
-        assert bound(gaps, penalties, 10, alpha=2.0) <= 10 * np.sum(gaps) + 0.20001 + 1e-9
+    assert bound(gaps, penalties, 10, alpha=2.0) <= 10 * 0.3
+    problem = replica(instance)
+    found = bound(problem.gaps, PENALTY(problem.limits), 10_000, alpha=1.01)
+    assert found <= 10_000 * problem.gaps.max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_regret_is_what_the_informative_rounds_of_neighbours_leave(seed):
+    problem, rounds = replica("NegCorr", "small", arms=3), 120
+    learner = learner_of(RCUCB(), problem, rounds)
+    asked = drive(learner, runs_of(problem, seed, 0), rounds)
+    by_pair = refined.regret_by_pair(problem.gaps, learner.state["told"])
+    lost = [problem.best_gain - problem.gain(*pair) for pair in asked]
+    assert by_pair.sum() == pytest.approx(sum(lost), abs=1e-9)
+    for arm, limit in set(asked):
+        place = problem.limits.tolist().index(limit)
+        alone = asked.count((arm, limit)) * problem.gaps[arm, place]
+        assert by_pair[arm, place] == pytest.approx(alone)
+
+
+WIDE = Problem(
+    [BetaExponential(9, 1, 3), BetaExponential(1, 9, 3)],
+    [0.05, 1.0],
+    Power(slope=0.1),
+    Power(slope=0.1, constant=0.2),
+)
+
+
+def test_informative_rounds_are_no_fewer_than_promised_while_estimates_are_near():
+    alpha, rounds, kept, nearly = 6.0, 1500, 0, []
+    promised = refined.least_informative_rounds(
+        WIDE.gaps, WIDE.penalty(WIDE.limits), rounds, alpha=alpha
+    )
+    assert (promised.ravel() > 1).any()
+    for replication in range(6):
+        referee = Referee(WIDE, seed=1, replication=replication)
+        learner = learner_of(RCUCB(alpha=alpha, gain_range=2), WIDE, rounds)
+        near = True
+        for t in range(1, rounds + 1):
+            if t > WIDE.arms:
+                length = learner.state["spread"] * math.sqrt(math.log(t))
+                off = np.abs(learner.state["estimate"] - WIDE.gains)
+                near &= bool((off <= length / 2).all())
+            referee.answer(learner)
+        if near:
+            kept += 1
+            assert (learner.state["told"] >= promised).all()
+            nearly.append((learner.state["told"] / promised).min())
+    assert kept >= 3
+    assert min(nearly) < 12  # the promise is of the right order: the test can fail
+
+
+def test_what_is_subtracted_is_never_added_and_is_something_where_alpha_is_large():
+    gaps, penalties, horizon = [[0.0, 0.3], [0.5, 0.4]], [0.1, 0.2], 50_000
+    for alpha, least, most in ((1.5, 1.0, 1.0), (30.0, 0.9, 0.9999)):
+        plain = bounds.rcucb_regret_bound(gaps, penalties, horizon, alpha=alpha)
+        found = refined.refined_regret_bound(gaps, penalties, horizon, alpha=alpha)
+        assert least * plain <= found <= most * plain
+    assert refined.anytime_probability(2, 2, horizon, alpha=1.5) == 0.0
+
+
+def test_a_limit_below_the_best_is_told_of_by_nearly_every_round():
+    # So N has no logarithmic bound, whatever the gap: plays have.
+    learner = learner_of(RCUCB(alpha=0.1), WIDE, 600)
+    drive(learner, runs_of(WIDE, 0, 0), 600)
+    assert WIDE.best_pair == (0, 1.0)
+    assert WIDE.gaps[0, 0] > 0.2
+    assert learner.state["told"][0, 0] > 500
+    assert learner.state["plays"][0, 0] < 50
 
 
 @pytest.mark.parametrize(
@@ -114,6 +191,18 @@ def test_no_bound_is_above_what_any_policy_loses():
         (
             lambda: bounds.ucb_regret_bound([[0.1]], [0.1], 0, alpha=2),
             "horizon must be at least 1, got 0",
+        ),
+        (
+            lambda: refined.regret_by_pair([[0.1, 0.2]], [[1, 2]]),
+            r"the plays of each pair\[0\] must be at least 0, got -1",
+        ),
+        (
+            lambda: refined.regret_by_pair([[0.1, 0.2]], [[2, 1], [1, 1]]),
+            r"informative must have shape \(1, 2\), got \(2, 2\)",
+        ),
+        (
+            lambda: refined.refined_regret_bound([[0.1]], [0.1], 9, alpha=2, slack=1),
+            r"slack must lie in \(0, 1\), got 1",
         ),
         (
             lambda: bounds.rcucb_regret_bound([[0.1]], [0.1], 9, alpha=2, gain_range=3),

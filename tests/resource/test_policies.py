@@ -10,6 +10,7 @@ from keyhole.core.samplers import beta
 from keyhole.core.streams import POLICY, stream, uniform
 from keyhole.resource import (
     RCUCB,
+    AnytimeZoomingRCUCB,
     BetaExponential,
     FixedLimit,
     Power,
@@ -18,6 +19,7 @@ from keyhole.resource import (
     ReductionUCB,
     Replay,
     Steps,
+    StoOO,
     ZoomingRCUCB,
 )
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
@@ -39,6 +41,10 @@ ON_ALL = (
     ZoomingRCUCB(lipschitz=8),
     ZoomingRCUCB(alpha=0.05, delta=0.3, refine=3, lipschitz=2, gain_range=2),
     ZoomingRCUCB(alpha=0.01, refine=5, lipschitz=1),
+    AnytimeZoomingRCUCB(alpha=0.05, refine=3, lipschitz=4),
+    AnytimeZoomingRCUCB(alpha=0.3, delta=0.999, lipschitz=8, gain_range=2),
+    StoOO(alpha=0.02, lipschitz=8),
+    StoOO(alpha=0.005, delta=0.3, refine=3, lipschitz=2),
 )
 RUNS = np.random.default_rng(4).random((2, 40))
 PROBLEMS = {
@@ -66,7 +72,7 @@ def reference_of(policy, problem, replication=0):
     """Return the reference implementation of a policy."""
     more = {}
     parameters = policy.parameters()
-    if isinstance(policy, ZoomingRCUCB):
+    if type(policy) in (ZoomingRCUCB, StoOO):
         more = {"horizon": HORIZON}
     if isinstance(policy, FixedLimit):
         parameters["base"] = base_of(policy.base, problem.arms, HORIZON, SEED)
@@ -93,12 +99,23 @@ def agree(policy, problem):
     assert drive(learner, run, HORIZON) == asked
     assert learner.recommend() == best
     gained = np.array([problem.best_gain - problem.gain(*pair) for pair in asked])
-    curves = simulate(problem, {"it": policy}, horizon=HORIZON, replications=1, seed=SEED)
+    curves = simulate(
+        problem, {"it": policy}, horizon=HORIZON, replications=1, seed=SEED, details=True
+    )
     found = {metric: curves.values("it", metric)[0, 0] for metric in curves.metrics}
-    pulls, exceeded = {}, 0
+    pulls, exceeded, earned, spent = {}, 0, 0.0, 0.0
     for arm, limit in asked:
-        exceeded += run(arm, pulls.get(arm, 0))[1] > limit
+        reward, used = run(arm, pulls.get(arm, 0))
         pulls[arm] = pulls.get(arm, 0) + 1
+        exceeded += used > limit
+        earned += reward * (used <= limit)
+        spent += min(used, limit)
+    assert found["cumulative_reward"] == pytest.approx(earned)
+    assert found["time_spent"] == pytest.approx(spent)
+    assert found["observations"] == HORIZON - exceeded
+    assert found["mean_limit"] == pytest.approx(np.mean([limit for _, limit in asked]))
+    for arm in range(problem.arms):
+        assert found[f"pulls[{arm}]"] == pulls.get(arm, 0)
     # The gains of all limits are tabulated to 1e-7.
     near = 2e-7 if problem.continuous else 1e-9
     assert found["regret"] == pytest.approx(gained.sum(), abs=HORIZON * near)
@@ -152,8 +169,9 @@ def test_they_conform(policy, check):
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_zooming_conforms(check):
-    check(Trial(ON_ALL[1], replica("NegCorr", "small", arms=3, continuous=True)))
+@pytest.mark.parametrize("policy", [ON_ALL[1], ON_ALL[3], ON_ALL[5]], ids=repr)
+def test_those_for_every_limit_conform(policy, check):
+    check(Trial(policy, replica("NegCorr", "small", arms=3, continuous=True)))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.resource import RCUCB, Power, ZoomingRCUCB
+from keyhole.resource import RCUCB, AnytimeZoomingRCUCB, Power, StoOO, ZoomingRCUCB
 from tests.resource.cases import drive, learner_of, replica, runs_of
 
 POLICY = ZoomingRCUCB(alpha=0.1, refine=3, lipschitz=4)
@@ -70,6 +70,9 @@ def test_intervals_are_cut_exactly_when_their_bias_reaches_the_confidence_length
         ZoomingRCUCB(alpha=1e-4, lipschitz=0.05, gain_range=0.01),
         ZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
         ZoomingRCUCB(alpha=1e-5, delta=0.999, lipschitz=2, refine=2),
+        AnytimeZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
+        AnytimeZoomingRCUCB(alpha=1e-5, delta=0.999999, lipschitz=2, refine=3),
+        StoOO(alpha=1e-3, lipschitz=1, refine=64),
     ],
     ids=repr,
 )
@@ -101,3 +104,34 @@ def test_it_is_as_good_as_a_fine_list_that_it_need_not_be_given():
     curves = simulate(problem, policies, horizon=30_000, replications=16, seed=2)
     regret = {label: curves.mean(label, "regret")[-1] for label in policies}
     assert regret["zooming"] < 1.5 * regret["list"]
+
+
+def test_without_a_horizon_decisions_do_not_depend_on_how_much_memory_there_is():
+    problem = replica("Indep", arms=2, continuous=True)
+    policy, run = AnytimeZoomingRCUCB(alpha=0.05, lipschitz=4), runs_of(problem, 2, 0)
+    asked = [drive(learner_of(policy, problem, memory), run, 200) for memory in (200, 900)]
+    assert asked[0] == asked[1]
+
+
+def test_a_period_is_zooming_with_as_many_rounds():
+    problem = replica("Indep", arms=2, continuous=True)
+    run = runs_of(problem, 3, 0)
+    learner = learner_of(AnytimeZoomingRCUCB(alpha=0.05, lipschitz=4), problem, 255)
+    asked = drive(learner, run, 255)
+    before = [sum(arm == a for a, _ in asked[:127]) for arm in range(2)]
+    inner = learner_of(ZoomingRCUCB(alpha=0.05, lipschitz=4), problem, 128)
+    again = drive(inner, lambda arm, n: run(arm, before[arm] + n), 128)
+    assert again == asked[127:]
+    assert learner.recommend() == inner.recommend()
+
+
+def test_what_a_run_tells_of_smaller_limits_is_worth_something():
+    # The same rule, the same constants; only StoOO learns of nothing but the pair it plays.
+    problem = replica("Indep", continuous=True)
+    policies = {
+        "zooming": ZoomingRCUCB(alpha=0.02, lipschitz=2),
+        "stoo": StoOO(alpha=0.02, lipschitz=2),
+    }
+    curves = simulate(problem, policies, horizon=5000, replications=8, seed=4)
+    gap = curves.paired("zooming", "stoo", metric="regret", round=5000)
+    assert gap.high < 0

@@ -119,6 +119,9 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
             ),
             reads={"cost": _FUNCTION, "penalty": _FUNCTION},
         ),
+        "replica": Source(
+            "a replica of the paper's: PosCorr, NegCorr, Indep or LowCensoring", resource.replica
+        ),
         "forests": Source(
             "random forests on house prices: how many limits",
             forests,

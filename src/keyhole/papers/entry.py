@@ -44,6 +44,8 @@ FILES: Final = {
     "bengs2022-grids": "bengs2022/grids.toml",
     "bengs2022-more-arms": "bengs2022/more_arms.toml",
     "bengs2022-low-censoring": "bengs2022/low_censoring.toml",
+    "bengs2022-alpha": "bengs2022/alpha.toml",
+    "bengs2022-theory": "bengs2022/theory.toml",
     "bengs2022-ames": "bengs2022/ames.toml",
     "bengs2022-zooming": "bengs2022/zooming.toml",
     "abernethy2016-uncensored": "abernethy2016/uncensored.toml",

@@ -10,14 +10,17 @@ consumption alone, and a policy works out what they were worth.
 """
 
 from keyhole.resource.functions import Power, Steps, Table
+from keyhole.resource.instances import replica, three_models
 from keyhole.resource.laws import BetaExponential, TruncatedNormal
 from keyhole.resource.learner import Learner
 from keyhole.resource.own_laws import Replay, Sampler
 from keyhole.resource.policies import (
     RCUCB,
+    AnytimeZoomingRCUCB,
     FixedLimit,
     ReductionThompson,
     ReductionUCB,
+    StoOO,
     ZoomingRCUCB,
 )
 from keyhole.resource.problem import Problem
@@ -25,6 +28,7 @@ from keyhole.resource.setting import Policy
 
 __all__ = [
     "RCUCB",
+    "AnytimeZoomingRCUCB",
     "BetaExponential",
     "FixedLimit",
     "Learner",
@@ -36,7 +40,10 @@ __all__ = [
     "Replay",
     "Sampler",
     "Steps",
+    "StoOO",
     "Table",
     "TruncatedNormal",
     "ZoomingRCUCB",
+    "replica",
+    "three_models",
 ]

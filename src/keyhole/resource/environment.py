@@ -22,6 +22,9 @@ class _Sums(Protocol):
     censored: FloatArray
     on_best_arm: FloatArray
     on_best_pair: FloatArray
+    earned: FloatArray
+    spent: FloatArray
+    allowed: FloatArray
 
 
 class Runs(World):
@@ -40,6 +43,8 @@ class Runs(World):
         "simple_regret",
         "best_pair_share",
     )
+    details = ("cumulative_reward", "time_spent", "observations", "mean_limit")
+    by_arm = ("pulls",)
     helpers: ClassVar[tuple[str, ...]] = ("draw", "custom", "gap")
 
     arms = whole()
@@ -66,6 +71,12 @@ class Runs(World):
         censored = per()
         on_best_arm = per()
         on_best_pair = per()
+        earned = per()
+        """Rewards of the runs within their limits."""
+        spent = per()
+        """Consumption; of a run that exceeded its limit, the limit."""
+        allowed = per()
+        """The limits."""
 
     def respond(
         e,
@@ -86,9 +97,13 @@ class Runs(World):
         s.regret[0] += lost
         s.on_best_arm[0] += arm == e.best_arm_is
         s.on_best_pair[0] += lost == 0.0
+        s.allowed[0] += limit
         if consumption > limit:
             s.censored[0] += 1.0
+            s.spent[0] += limit
             return 0.0, 0.0, 1
+        s.earned[0] += reward
+        s.spent[0] += consumption
         return reward, consumption, 0
 
     def draw(e, rng: Stream, arm: int, custom: Kernel) -> tuple[float, float]:
@@ -133,6 +148,7 @@ class Runs(World):
         metrics[2] = s.on_best_arm[0] / t
         metrics[3] = gap(e, best_arm, best_limit)
         metrics[4] = s.on_best_pair[0] / t
+        write_details(s, t, metrics, 5)
 
 
 class RunsWithAnyLimit(Runs):
@@ -177,6 +193,17 @@ class RunsWithAnyLimit(Runs):
         metrics[1] = s.censored[0] / t
         metrics[2] = s.on_best_arm[0] / t
         metrics[3] = gap(e, best_arm, best_limit)
+        write_details(s, t, metrics, 4)
+
+
+def write_details(s: _Sums, t: int, metrics: FloatArray, first: int) -> None:
+    """Write what is kept on request, from position `first` (a kernel)."""
+    metrics[first] = s.earned[0]
+    metrics[first + 1] = s.spent[0]
+    metrics[first + 2] = t - s.censored[0]
+    metrics[first + 3] = s.allowed[0] / t
+    for arm in range(len(s.pulls)):
+        metrics[first + 4 + arm] = s.pulls[arm]
 
 
 def truncated_normal(

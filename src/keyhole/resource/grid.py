@@ -1,12 +1,13 @@
-"""Grids of limits that become finer, with all that earlier rounds tell about each point (kernels).
+"""Grids of limits that become finer, and what rounds have told about each point (kernels).
 
-`s` is the state of `keyhole.resource.ZoomingRCUCB`, `p` what it reads. An arm's points are kept in
-rising order.
+`s` is the state of a `keyhole.resource.zooming.GridPolicy`, `p` what it reads, `length` its
+confidence length. An arm's points are kept in rising order.
 """
 
 import math
 from typing import Any
 
+from keyhole.core.link import Kernel
 from keyhole.resource.functions import value_at
 
 
@@ -19,6 +20,16 @@ def log_ratio(horizon: int, delta: float) -> float:
     6.908
     """
     return 2.0 * math.log(horizon) - math.log(delta)
+
+
+def start_grids(p: Any, s: Any) -> None:
+    """Start every grid with the largest limit alone, of which nothing is known."""
+    largest = p.limits[p.limit_count - 1]
+    for arm in range(p.arms):
+        s.sizes[arm] = 1
+        add_point(p, s, arm, 0, largest, 0)
+        s.best_index[arm] = math.inf
+        s.best_point[arm] = largest
 
 
 def keep(s: Any, t: int, arm: int, limit: float, used: float, gain: float) -> None:
@@ -47,12 +58,6 @@ def estimate(s: Any, arm: int, k: int) -> float:
     return float((s.net[arm, k] - s.penalties[arm, k] * s.over[arm, k]) / s.told[arm, k])
 
 
-def confidence(p: Any, s: Any, arm: int, k: int) -> float:
-    """Return the confidence length of point k."""
-    width = p.gain_range + s.penalties[arm, k]
-    return float(width * math.sqrt(0.5 * p.alpha * log_ratio(p.horizon, p.delta) / s.told[arm, k]))
-
-
 def bias(p: Any, s: Any, arm: int, k: int) -> float:
     """Return how much better a limit in the interval of point k could be than the point.
 
@@ -62,29 +67,42 @@ def bias(p: Any, s: Any, arm: int, k: int) -> float:
     return float(p.lipschitz * (p.limits[p.limit_count - 1] / parts))
 
 
-def renew_best(p: Any, s: Any, arm: int) -> None:
-    """Find the point of an arm with the largest index, the smallest of equals: equation (13)."""
+def renew_best(p: Any, s: Any, arm: int, length: Kernel) -> None:
+    """Find the point of an arm with the largest index, the smallest of equals: equation (13).
+
+    A point of which nothing is known comes before all others.
+    """
     s.best_index[arm] = -math.inf
     for k in range(s.sizes[arm]):
-        index = estimate(s, arm, k) + confidence(p, s, arm, k) + bias(p, s, arm, k)
+        index = math.inf
+        if s.told[arm, k] > 0.0:
+            index = estimate(s, arm, k) + length(p, s, arm, k) + bias(p, s, arm, k)
         if index > s.best_index[arm]:
             s.best_index[arm] = index
             s.best_point[arm] = s.points[arm, k]
 
 
-def refine_grid(p: Any, s: Any, arm: int) -> None:
-    """Cut the intervals that are wide for what is known about them: equation (14)."""
+def is_wide(p: Any, s: Any, arm: int, k: int, length: Kernel) -> bool:
+    """Return whether an interval is wide for what is known about its point: equation (14)."""
+    return bool(s.told[arm, k] > 0.0 and bias(p, s, arm, k) >= length(p, s, arm, k))
+
+
+def refine_grid(p: Any, s: Any, arm: int, length: Kernel) -> int:
+    """Cut the intervals that are wide; return how many new points there are.
+
+    Their places are left in `s.fresh`, falling.
+    """
     size = s.sizes[arm]
     grown = size
     for k in range(size):
-        if bias(p, s, arm, k) >= confidence(p, s, arm, k):
+        if is_wide(p, s, arm, k, length):
             grown += p.refine - 1
     if grown == size:
-        return
+        return 0
     fresh, place = 0, grown
     # From the back, so that no point is overwritten before it has moved.
     for k in range(size - 1, -1, -1):
-        cut = bias(p, s, arm, k) >= confidence(p, s, arm, k)
+        cut = is_wide(p, s, arm, k, length)
         high = s.points[arm, k]
         low = s.points[arm, k - 1] if k > 0 else 0.0
         place -= 1
@@ -99,7 +117,7 @@ def refine_grid(p: Any, s: Any, arm: int) -> None:
             s.fresh[fresh] = place
             fresh += 1
     s.sizes[arm] = grown
-    recall(s, arm, fresh)
+    return fresh
 
 
 def move_point(s: Any, arm: int, k: int, place: int) -> None:
@@ -134,3 +152,19 @@ def recall(s: Any, arm: int, fresh: int) -> None:
                 break
             count_round(s, arm, k, s.consumptions[t - 1], s.gains[t - 1])
         t = s.following[t - 1]
+
+
+def finest(p: Any, s: Any) -> tuple[int, float]:
+    """Return the pair played on the finest level, of several the one of the largest estimate."""
+    level, largest = 0, -math.inf
+    best_arm, best_limit = 0, p.limits[p.limit_count - 1]
+    for arm in range(p.arms):
+        for k in range(s.sizes[arm]):
+            played = s.played[arm, k]
+            if played == 0 or played < level:
+                continue
+            value = estimate(s, arm, k)
+            if played > level or value > largest:
+                level, largest = played, value
+                best_arm, best_limit = arm, s.points[arm, k]
+    return best_arm, best_limit

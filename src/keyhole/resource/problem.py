@@ -35,7 +35,10 @@ class Problem:
     less than the best pair (equation 4); ``censored_share``, the share of rounds whose limit was
     exceeded; ``best_arm_share`` and ``best_pair_share``, the shares of rounds with the best arm
     and the best pair; and ``simple_regret``, what the recommended pair is worth less than the
-    best. Where every limit may be chosen there is no ``best_pair_share``.
+    best. Where every limit may be chosen there is no ``best_pair_share``. With ``details=True``
+    there are also ``cumulative_reward``, of the runs within their limits; ``time_spent``, the
+    consumption, where a run that exceeds its limit consumes the limit; ``observations``, the runs
+    within their limits; ``mean_limit``; and for each arm ``pulls``.
 
     Parameters
     ----------

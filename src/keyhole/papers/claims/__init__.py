@@ -1,6 +1,7 @@
 """Claims of a paper, each judged by the results: holds, does not hold, or undecided."""
 
 from keyhole.papers.claims.across import Across, Flat
+from keyhole.papers.claims.advantage import Advantage
 from keyhole.papers.claims.base import Claim, Finding, Origin, Result, Single
 from keyhole.papers.claims.bounds import AboveBound, BelowBound
 from keyhole.papers.claims.cells import Cell
@@ -25,6 +26,7 @@ __all__ = [
     "LEVEL",
     "AboveBound",
     "Across",
+    "Advantage",
     "AnyClaim",
     "AxisEnd",
     "BelowBound",

@@ -5,6 +5,7 @@ from typing import Annotated, Final, get_args
 from pydantic import Field
 
 from keyhole.papers.claims.across import Across, Flat
+from keyhole.papers.claims.advantage import Advantage
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.bounds import AboveBound, BelowBound
 from keyhole.papers.claims.elsewhere import Contrast, OtherBest
@@ -26,6 +27,7 @@ _Kinds = (
     | Contrast
     | Across
     | Flat
+    | Advantage
     | Between
     | Ratio
     | Growth

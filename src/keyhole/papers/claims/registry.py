@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
 from keyhole.semibandit.bounds import csbst_bound, lower_bound
 from keyhole.stochastic.bounds import lai_robbins_constant, theorem_1
 from keyhole.threshold.bounds import (
@@ -32,6 +33,17 @@ BOUNDS: Final[dict[str, Bound]] = {
     # Of HoeffdingUCB; as those of `threshold` without its constant, and with the horizon that its
     # confidence depends on.
     "stochastic.theorem_1": lambda problem, policy, t, horizon: theorem_1(problem.means, horizon),
+    # Of RCUCB and of ReductionUCB with an alpha above 1.
+    "resource.theorem_1": lambda problem, policy, t, horizon: rcucb_regret_bound(
+        problem.gaps,
+        problem.penalty(problem.limits),
+        t,
+        alpha=policy.alpha,
+        gain_range=policy.gain_range,
+    ),
+    "resource.corollary_14": lambda problem, policy, t, horizon: ucb_regret_bound(
+        problem.gaps, problem.penalty(problem.limits), t, alpha=policy.alpha
+    ),
     # Equation (3), in the limit.
     "semibandit.lower": lambda problem, policy, t, horizon: lower_bound(problem, t),
     # Of CSBST with its default epsilon, 0.1, and delta = 1 / T.

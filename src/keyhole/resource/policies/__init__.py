@@ -1,9 +1,19 @@
 """The policies for censored consumption, one file an algorithm."""
 
+from keyhole.resource.policies.anytime_zooming import AnytimeZoomingRCUCB
 from keyhole.resource.policies.fixed_limit import FixedLimit
 from keyhole.resource.policies.rcucb import RCUCB
 from keyhole.resource.policies.reduction_thompson import ReductionThompson
 from keyhole.resource.policies.reduction_ucb import ReductionUCB
+from keyhole.resource.policies.stoo import StoOO
 from keyhole.resource.policies.zooming import ZoomingRCUCB
 
-__all__ = ["RCUCB", "FixedLimit", "ReductionThompson", "ReductionUCB", "ZoomingRCUCB"]
+__all__ = [
+    "RCUCB",
+    "AnytimeZoomingRCUCB",
+    "FixedLimit",
+    "ReductionThompson",
+    "ReductionUCB",
+    "StoOO",
+    "ZoomingRCUCB",
+]

@@ -2,20 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any
 
-from keyhole.core.memory import Field, FloatArray, IntArray, counts, per
-from keyhole.core.policy import known, parameter
-from keyhole.resource.functions import value_at
-from keyhole.resource.grid import count_round, estimate, keep, log_ratio, refine_grid, renew_best
+from keyhole.core.link import Kernel
+from keyhole.core.memory import counts, per
+from keyhole.core.policy import parameter
+from keyhole.resource.grid import count_round, keep, log_ratio, recall, refine_grid, renew_best
 from keyhole.resource.optimism import net_reward
-from keyhole.resource.setting import Policy
-
-# Grid points of all arms together: at nine arrays of 8 bytes, 72 MB for each replication at work.
-_MOST_POINTS: Final = 2**20
+from keyhole.resource.zooming import GridPolicy
 
 
-class ZoomingRCUCB(Policy):
+class ZoomingRCUCB(GridPolicy):
     r"""Play RCUCB on grids of limits, one an arm, that become finer where it pays.
 
     For limits that need not come from a list: it finds out by itself where the best limit lies.
@@ -91,30 +88,11 @@ class ZoomingRCUCB(Policy):
     True
     """
 
-    needs = ("horizon",)
-
-    alpha: float = parameter(1.0, gt=0, doc="exploration")
-    delta: float = parameter(0.05, gt=0, lt=1, doc="confidence level")
-    refine: int = parameter(2, ge=2, le=64, doc="parts into which an interval is cut")
-    lipschitz: float = parameter(1.0, gt=0, doc="how fast gains fall off the best limit")
     gain_range: float = parameter(1.0, gt=0, le=2, doc="width of the range of R - c(C)")
-    grid_size: ClassVar[int] = known()
 
-    class State:
-        """Grids with sums for each point, the history of all rounds, and the best of each arm."""
+    class State(GridPolicy.State):
+        """Beside the grids, the history of all rounds."""
 
-        sizes = counts("arms")
-        points = per("arms", "grid_size")
-        penalties = per("arms", "grid_size")
-        levels = counts("arms", "grid_size")  # how often the point's interval has been cut
-        played = counts("arms", "grid_size")  # 1 + the level at which it was last played, or 0
-        told = per("arms", "grid_size")  # N
-        net = per("arms", "grid_size")  # sum of (R - c(C)) 1{C <= point}
-        over = per("arms", "grid_size")  # sum of 1{C > point}
-        fresh = counts("grid_size")  # places of new points
-        best_index = per("arms")
-        best_point = per("arms")
-        plays = counts("arms")
         # The rounds of an arm are chained in their order: counted from 1, 0 is the end.
         first = counts("arms")
         last = counts("arms")
@@ -123,53 +101,13 @@ class ZoomingRCUCB(Policy):
         consumptions = per("horizon")
         gains = per("horizon")
 
-    @classmethod
-    def input_fields(cls) -> dict[str, Field]:
-        """Return what kernels find in `p`; among it the most points that a grid can have."""
-        return super().input_fields() | {"grid_size": Field("int64")}
+    def least_width(self, facts: Mapping[str, Any]) -> float:
+        """Return w."""
+        return self.gain_range
 
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        r"""Return what the policy is told, checked, and how large grids can become.
-
-        No interval is cut that is shorter than :math:`c / L` after T rounds, so that none is
-        shorter than that over n.
-        """
-        facts = super().informed(values)
-        if facts["continuous"] != 1:
-            raise ValueError(
-                "continuous must be True for ZoomingRCUCB, which chooses among all limits"
-            )
-        largest, horizon = float(facts["limits"][-1]), facts["horizon"]
-        shortest = (
-            self.gain_range
-            * math.sqrt(0.5 * self.alpha * log_ratio(horizon, self.delta) / horizon)
-            / self.lipschitz
-        )
-        grid_size = math.ceil(largest / shortest * self.refine) + 1
-        if grid_size * facts["arms"] > _MOST_POINTS:
-            raise ValueError(
-                f"lipschitz must be smaller: with {self.lipschitz:g} the grids may need "
-                f"{grid_size} points an arm, {_MOST_POINTS} in all are allowed"
-            )
-        return facts | {"grid_size": grid_size}
-
-    def init(p, s: State) -> None:
-        """Start every grid with the largest limit alone."""
-        largest = p.limits[p.limit_count - 1]
-        for arm in range(p.arms):
-            s.sizes[arm] = 1
-            s.points[arm, 0] = largest
-            s.penalties[arm, 0] = value_at(p.penalty, largest)
-            s.best_index[arm] = math.inf
-            s.best_point[arm] = largest
-
-    def select(p, s: State) -> tuple[int, float]:
-        """Return the pair with the largest index."""
-        best = 0
-        for arm in range(1, p.arms):
-            if s.best_index[arm] > s.best_index[best]:
-                best = arm
-        return best, s.best_point[best]
+    def length(p, s: State, arm: int, k: int) -> float:
+        """Return the confidence length of a point."""
+        return width_of(p, s, arm, k, p.horizon)
 
     def update(
         p,
@@ -180,31 +118,39 @@ class ZoomingRCUCB(Policy):
         reward: float,
         consumption: float,
         exceeded: int,
+        length: Kernel,
     ) -> None:
         """Learn about every point up to the limit played; refine the arm's grid."""
-        gain = net_reward(p.cost, reward, consumption, exceeded)
-        used = math.inf if exceeded == 1 else consumption
-        s.plays[arm] += 1
-        keep(s, t, arm, limit, used, gain)
-        for k in range(s.sizes[arm]):
-            if s.points[arm, k] > limit:
-                break
-            count_round(s, arm, k, used, gain)
-            if s.points[arm, k] == limit:
-                s.played[arm, k] = 1 + s.levels[arm, k]
-        refine_grid(p, s, arm)
-        renew_best(p, s, arm)
+        learn(p, s, t, arm, limit, reward, consumption, exceeded, length)
 
-    def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:  # type: ignore[override]
-        """Name the pair played on the finest level, of several the one of the largest estimate."""
-        finest, largest = 0, -math.inf
-        for arm in range(p.arms):
-            for k in range(s.sizes[arm]):
-                level = s.played[arm, k]
-                if level == 0 or level < finest:
-                    continue
-                value = estimate(s, arm, k)
-                if level > finest or value > largest:
-                    finest, largest = level, value
-                    best_arm[0] = arm
-                    best_limit[0] = s.points[arm, k]
+
+def width_of(p: Any, s: Any, arm: int, k: int, rounds: int) -> float:
+    """Return the confidence length of a point, where so many rounds are planned."""
+    width = p.gain_range + s.penalties[arm, k]
+    return float(width * math.sqrt(0.5 * p.alpha * log_ratio(rounds, p.delta) / s.told[arm, k]))
+
+
+def learn(
+    p: Any,
+    s: Any,
+    t: int,
+    arm: int,
+    limit: float,
+    reward: float,
+    consumption: float,
+    exceeded: int,
+    length: Kernel,
+) -> None:
+    """Learn about every point up to the limit played in round t; refine the arm's grid."""
+    gain = net_reward(p.cost, reward, consumption, exceeded)
+    used = math.inf if exceeded == 1 else consumption
+    s.plays[arm] += 1
+    keep(s, t, arm, limit, used, gain)
+    for k in range(s.sizes[arm]):
+        if s.points[arm, k] > limit:
+            break
+        count_round(s, arm, k, used, gain)
+        if s.points[arm, k] == limit:
+            s.played[arm, k] = 1 + s.levels[arm, k]
+    recall(s, arm, refine_grid(p, s, arm, length))
+    renew_best(p, s, arm, length)

@@ -1,0 +1,82 @@
+"""Claims that a policy's lead over others grows from problem to problem."""
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from keyhole.core.estimate import Estimate, mean_of
+from keyhole.core.memory import FloatArray
+from keyhole.papers.claims.base import Claim, Finding, Result, when
+from keyhole.papers.claims.estimate import inside
+
+_Some = Annotated[list[str], Field(min_length=1)]
+
+
+class Advantage(Claim):
+    r"""The others' means, divided by that of a policy, significantly rise from problem to problem.
+
+    The interval of each step, of :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)` with
+    means :math:`\bar a` of another policy and :math:`\bar b` of this one, comes from the delta
+    method on replications that are paired over policies and problems. The claim holds if every
+    interval is above 0, and does not hold if some step is significantly below (adjusted by Holm).
+    Where a mean may be 0, the claim is undecided.
+
+    Attributes
+    ----------
+    policy : str
+        Its label.
+    others : list of str
+        Theirs.
+    x : list of str
+        The keys of the problems, in rising order.
+    round : int, optional
+        At which checkpoint; by default the last of each problem.
+    """
+
+    kind: Literal["advantage"]
+    policy: str
+    others: _Some
+    x: Annotated[list[str], Field(min_length=2)]
+    round: int | None = None
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The problems."""
+        return tuple(self.x)
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compare the quotients of neighbours, for each of the others."""
+        steps, words = [], []
+        for other in self.others:
+            logs = []
+            for key in self.x:
+                values = [
+                    results[key].values(policy, self.metric, self.round)
+                    for policy in (other, self.policy)
+                ]
+                if any(mean_of(one).low <= 0.0 for one in values):
+                    return "undecided", f"a mean on {results[key].title} may be 0"
+                logs.append(_log_quotient(*values))
+            steps += [mean_of(late - early) for early, late in pairwise(logs)]
+            found = ", ".join(
+                f"{math.exp(one.mean()):.3g} on {results[key].title}"
+                for key, one in zip(self.x, logs, strict=True)
+            )
+            words.append(f"{other} / {self.policy} {found}")
+        times = ", ".join(f"{_times(step)}" for step in steps)
+        status = inside([(step, 0.0, math.inf) for step in steps])
+        return status, f"{when(self.round)}: {'; '.join(words)}; from one to the next times {times}"
+
+
+def _log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Return numbers whose mean is ln of the quotient of means, and that vary as it does."""
+    a, b = float(above.mean()), float(below.mean())
+    return math.log(a / b) + (above - a) / a - (below - b) / b
+
+
+def _times(step: Estimate) -> str:
+    low, high = math.exp(step.low), math.exp(min(step.high, 700.0))
+    return f"{math.exp(step.value):.3g} [{low:.3g}, {high:.3g}]"

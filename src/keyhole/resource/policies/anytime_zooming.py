@@ -1,0 +1,122 @@
+"""z-RCUCB that need not know the horizon: the doubling trick."""
+
+import math
+
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.resource.grid import finest, log_ratio, start_grids
+from keyhole.resource.policies.zooming import ZoomingRCUCB, learn, width_of
+
+
+class AnytimeZoomingRCUCB(ZoomingRCUCB):
+    r"""Play `ZoomingRCUCB` for 1, 2, 4, ... rounds, each time from the beginning.
+
+    For those who do not know how many rounds there will be. In period m = 0, 1, 2, ... the rule
+    is that of `ZoomingRCUCB` with
+
+    .. math:: T = 2^m
+
+    rounds, and with nothing of earlier periods. Recommended is what the last complete period
+    recommends. It costs: with T = 10,000 and the replica's instances its regret is 1.3 to 1.6
+    times, its simple regret 2 to 4 times that of `ZoomingRCUCB`, which knows T.
+
+    Parameters
+    ----------
+    alpha, delta, refine, lipschitz, gain_range
+        See `ZoomingRCUCB`.
+
+    Notes
+    -----
+    Setting: censored consumption of resources, every limit up to the largest; anytime: the
+    horizon only says for how many rounds there must be memory, and no decision depends on it.
+
+    Feedback: reward and consumption of a run, or that it exceeded its limit.
+
+    Randomness: none.
+
+    Cost per round: that of `ZoomingRCUCB`.
+
+    Departures from the paper: it names the doubling trick, and no more; the first period is one
+    round long, nothing is carried over, and the recommendation is that of the last period that is
+    complete.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), "Multi-Armed Bandits with Censored Consumption of Resources",
+    Machine Learning; section 4.1, after Cesa-Bianchi and Lugosi (2006), "Prediction, Learning,
+    and Games".
+
+    Examples
+    --------
+    >>> from keyhole.resource import Power
+    >>> learner = AnytimeZoomingRCUCB(lipschitz=4).learner(
+    ...     arms=1, limits=[1.0], cost=Power(slope=0.1), penalty=Power(constant=0.2),
+    ...     continuous=True, horizon=1000,
+    ... )
+    >>> for _ in range(255):
+    ...     arm, limit = learner.ask()
+    ...     if limit < 0.4:
+    ...         learner.tell(exceeded=True)
+    ...     else:
+    ...         learner.tell(reward=0.9, consumption=0.4)
+    >>> 0.4 <= learner.recommend()[1] < 1.0
+    True
+    >>> learner.ask()  # a new period
+    (0, 1.0)
+    """
+
+    class State(ZoomingRCUCB.State):
+        """Beside the present period, its length, where it began, and what the last one found."""
+
+        period = counts()
+        begun = counts()
+        found_arm = counts()
+        found_limit = per()
+
+    def _least_root(self, horizon: int) -> float:
+        """Return the smallest root in a confidence length of any period but the first."""
+        length, least = 2, math.inf
+        while length < 2 * max(horizon, 2):
+            log = log_ratio(length, self.delta)
+            least = min(least, math.sqrt(0.5 * self.alpha * log / min(length, horizon)))
+            length *= 2
+        return least
+
+    def init(p, s: State) -> None:  # type: ignore[override]
+        """Begin the first period."""
+        s.period[0] = 1
+        start_grids(p, s)
+
+    def length(p, s: State, arm: int, k: int) -> float:  # type: ignore[override]
+        """Return the confidence length of a point."""
+        return width_of(p, s, arm, k, s.period[0])
+
+    def update(  # type: ignore[override]
+        p,
+        s: State,
+        t: int,
+        arm: int,
+        limit: float,
+        reward: float,
+        consumption: float,
+        exceeded: int,
+        length: Kernel,
+    ) -> None:
+        """Learn as `ZoomingRCUCB` does; at the end of the period forget all but its best pair."""
+        learn(p, s, t - s.begun[0], arm, limit, reward, consumption, exceeded, length)
+        if t - s.begun[0] < s.period[0]:
+            return
+        s.found_arm[0], s.found_limit[0] = finest(p, s)
+        s.begun[0] = t
+        s.period[0] *= 2
+        for i in range(p.arms):
+            s.plays[i] = 0
+            s.first[i] = 0
+            s.last[i] = 0
+        for i in range(p.horizon):
+            s.following[i] = 0
+        start_grids(p, s)
+
+    def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:  # type: ignore[override]
+        """Name the pair that the last complete period found."""
+        best_arm[0], best_limit[0] = s.found_arm[0], s.found_limit[0]

@@ -1,0 +1,117 @@
+"""Stochastic optimistic optimisation, which knows nothing of limits."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.core.link import Kernel
+from keyhole.resource.functions import value_at
+from keyhole.resource.grid import count_round, log_ratio, refine_grid, renew_best
+from keyhole.resource.optimism import net_reward
+from keyhole.resource.scaling import check_covered
+from keyhole.resource.zooming import GridPolicy
+
+
+class StoOO(GridPolicy):
+    r"""Search for the best limit as for the maximum of any noisy function, one function an arm.
+
+    The yardstick of `ZoomingRCUCB`: grids become finer in the same way, but a run tells only of
+    the very pair that was played. Play
+
+    .. math::
+        \arg\max_{i, \tau} \; \hat \nu_{i,\tau} + c_{i,\tau} + b_{i,\tau},
+        \qquad c_{i,\tau} = (1 + \lambda(\bar\tau))
+        \sqrt{\frac{\alpha \ln(T^2 / \delta)}{2 T_{i,\tau}}},
+        \quad b_{i,\tau} = L (\tau - \tau^-)
+
+    with :math:`\hat \nu_{i,\tau}` the mean worth of the :math:`T_{i,\tau}` rounds with this pair,
+    :math:`\bar\tau` the largest limit and :math:`\tau^-` the next smaller point of the grid (or
+    0); pairs never played come first. After the round, for each point of the played arm with
+    :math:`b_{i,\tau} \ge c_{i,\tau}`, the points that cut its interval into n equal parts join the
+    grid. Recommended is the pair played on the finest level of refinement, of several the one with
+    the largest estimate.
+
+    Parameters
+    ----------
+    alpha : float, default 1
+        Exploration, above 0.
+    delta : float, default 0.05
+        Confidence level, in (0, 1).
+    refine : int, default 2
+        n: parts into which an interval is cut, from 2 to 64.
+    lipschitz : float, default 1
+        L, above 0: near the optimum, a limit away from it by x is worth at most L x less.
+
+    Notes
+    -----
+    Setting: censored consumption of resources, every limit up to the largest; needs the horizon.
+    The cost of the largest limit may not exceed its penalty.
+
+    Feedback: reward and consumption of a run, or that it exceeded its limit.
+
+    Randomness: none.
+
+    Cost per round: a square root for each grid point of the played arm.
+
+    Departures from the paper: Munos (2014) has one function and samples at the middle of a cell;
+    here each arm has its own, whose cells are represented by their right ends, as in
+    `ZoomingRCUCB`: so that the two differ in what a run tells, and in nothing else. Gains are in
+    their own unit instead of rescaled to [0, 1], which multiplies index, length and L by
+    :math:`1 + \lambda(\bar\tau)`. A cut cell's right end keeps what is known of it.
+
+    References
+    ----------
+    Munos (2014), "From Bandits to Monte-Carlo Tree Search: The Optimistic Principle Applied to
+    Optimization and Planning", Foundations and Trends in Machine Learning; section 3.4, as
+    suggested by Bengs and Huellermeier (2022), section 4.2.
+
+    Examples
+    --------
+    >>> from keyhole.resource import Power
+    >>> learner = StoOO(alpha=0.1, lipschitz=4).learner(
+    ...     arms=1, limits=[1.0], cost=Power(slope=0.1), penalty=Power(constant=0.2),
+    ...     continuous=True, horizon=100,
+    ... )
+    >>> asked = []
+    >>> for _ in range(5):
+    ...     asked.append(learner.ask())
+    ...     learner.tell(exceeded=True)
+    >>> asked
+    [(0, 1.0), (0, 0.5), (0, 0.25), (0, 0.125), (0, 0.375)]
+    """
+
+    def least_width(self, facts: Mapping[str, Any]) -> float:
+        """Return the range of a run's worth."""
+        return 1.0 + value_at(facts["penalty"], float(facts["limits"][-1]))
+
+    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the policy is told, checked; see the note on the setting."""
+        return check_covered(type(self).__name__, super().informed(values))
+
+    def length(p, s: GridPolicy.State, arm: int, k: int) -> float:
+        """Return the confidence length of a point."""
+        width = 1.0 + s.penalties[arm, s.sizes[arm] - 1]
+        return float(
+            width * math.sqrt(0.5 * p.alpha * log_ratio(p.horizon, p.delta) / s.told[arm, k])
+        )
+
+    def update(
+        p,
+        s: GridPolicy.State,
+        arm: int,
+        limit: float,
+        reward: float,
+        consumption: float,
+        exceeded: int,
+        length: Kernel,
+    ) -> None:
+        """Learn about the point played; refine the arm's grid there."""
+        gain = net_reward(p.cost, reward, consumption, exceeded)
+        used = math.inf if exceeded == 1 else consumption
+        s.plays[arm] += 1
+        for k in range(s.sizes[arm]):
+            if s.points[arm, k] == limit:
+                count_round(s, arm, k, used, gain)
+                s.played[arm, k] = 1 + s.levels[arm, k]
+        refine_grid(p, s, arm, length)
+        renew_best(p, s, arm, length)

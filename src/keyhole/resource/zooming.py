@@ -1,0 +1,102 @@
+"""What the policies that refine grids of limits have in common."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from keyhole.core.memory import Field, FloatArray, IntArray, counts, per
+from keyhole.core.policy import known, parameter
+from keyhole.resource.grid import finest, log_ratio, start_grids
+from keyhole.resource.setting import Policy
+
+# Grid points of all arms together: at nine arrays of 8 bytes, 72 MB for each replication at work.
+_MOST_POINTS: Final = 2**20
+
+
+class GridPolicy(Policy):
+    r"""Base of the policies that keep a grid of limits for each arm and refine it where it pays.
+
+    Every grid starts as the largest limit alone. A grid point :math:`\tau` stands for the limits
+    between the next smaller point and itself, an interval of width :math:`h`; its index is its
+    estimated gain, a confidence length, and the bias L h. An interval whose bias reaches its
+    length is cut into equal parts.
+
+    A subclass writes the kernel ``length(p, s, arm, k)``, the confidence length of point k, and
+    `least_width`, below which the length's first factor never falls.
+    """
+
+    needs = ("horizon",)
+    helpers: ClassVar[tuple[str, ...]] = ("length",)
+
+    alpha: float = parameter(1.0, gt=0, doc="exploration")
+    delta: float = parameter(0.05, gt=0, lt=1, doc="confidence level")
+    refine: int = parameter(2, ge=2, le=64, doc="parts into which an interval is cut")
+    lipschitz: float = parameter(1.0, gt=0, doc="how fast gains fall off the best limit")
+    grid_size: ClassVar[int] = known()
+
+    class State:
+        """Grids, with sums for each point, and the best of each arm."""
+
+        sizes = counts("arms")
+        points = per("arms", "grid_size")
+        penalties = per("arms", "grid_size")
+        levels = counts("arms", "grid_size")  # how often the point's interval has been cut
+        played = counts("arms", "grid_size")  # 1 + the level at which it was last played, or 0
+        told = per("arms", "grid_size")  # rounds that tell of the point
+        net = per("arms", "grid_size")  # sum over these of (R - c(C)) 1{C <= point}
+        over = per("arms", "grid_size")  # sum over these of 1{C > point}
+        fresh = counts("grid_size")  # places of new points
+        best_index = per("arms")
+        best_point = per("arms")
+        plays = counts("arms")
+
+    @abstractmethod
+    def least_width(self, facts: Mapping[str, Any]) -> float:
+        """Return the least factor of a confidence length."""
+
+    @classmethod
+    def input_fields(cls) -> dict[str, Field]:
+        """Return what kernels find in `p`; among it the most points that a grid can have."""
+        return super().input_fields() | {"grid_size": Field("int64")}
+
+    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        r"""Return what the policy is told, checked, and how large grids can become.
+
+        No interval is cut that is shorter than :math:`c / L` with the smallest length c, so that
+        none is shorter than that over n.
+        """
+        facts = super().informed(values)
+        if facts["continuous"] != 1:
+            raise ValueError(
+                f"continuous must be True for {type(self).__name__}, which chooses among all limits"
+            )
+        largest = float(facts["limits"][-1])
+        shortest = self.least_width(facts) * self._least_root(facts["horizon"]) / self.lipschitz
+        grid_size = max(self.refine, math.ceil(largest / shortest * self.refine)) + 1
+        if grid_size * facts["arms"] > _MOST_POINTS:
+            raise ValueError(
+                f"lipschitz must be smaller: with {self.lipschitz:g} the grids may need "
+                f"{grid_size} points an arm, {_MOST_POINTS} in all are allowed"
+            )
+        return facts | {"grid_size": grid_size}
+
+    def _least_root(self, horizon: int) -> float:
+        """Return the smallest root in a confidence length, that after all rounds."""
+        return math.sqrt(0.5 * self.alpha * log_ratio(horizon, self.delta) / horizon)
+
+    def init(p, s: State) -> None:
+        """Start every grid with the largest limit alone."""
+        start_grids(p, s)
+
+    def select(p, s: State) -> tuple[int, float]:
+        """Return the pair with the largest index."""
+        best = 0
+        for arm in range(1, p.arms):
+            if s.best_index[arm] > s.best_index[best]:
+                best = arm
+        return best, s.best_point[best]
+
+    def recommend(p, s: State, best_arm: IntArray, best_limit: FloatArray) -> None:  # type: ignore[override]
+        """Name the pair played on the finest level, of several the one of the largest estimate."""
+        best_arm[0], best_limit[0] = finest(p, s)

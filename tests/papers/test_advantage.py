@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from keyhole.papers.claims import Advantage
+from tests.papers.made_up import WORDS, result
+
+
+def advantage(**more):
+    table = {"kind": "advantage", "policy": "us", "others": ["them"], "x": ["a", "b"]}
+    return Advantage.model_validate(WORDS | table | more)
+
+
+def results(quotients, **more):
+    """Return results on several problems, where their mean is so many times ours."""
+    return {
+        key: result({"us": [2, 2], "them": [2 * q, 2 * q]}, title=key.upper(), own=i, **more)
+        for i, (key, q) in enumerate(quotients.items())
+    }
+
+
+@pytest.mark.parametrize(
+    ("quotients", "status"),
+    [
+        ({"a": 1.5, "b": 1.8}, "holds"),
+        ({"a": 1.8, "b": 1.5}, "does not hold"),
+        ({"a": 1.5, "b": 1.5}, "undecided"),
+        ({"a": 0.0, "b": 1.5}, "undecided"),
+    ],
+)
+def test_the_lead_over_others_must_rise_from_problem_to_problem(quotients, status):
+    found, detail = advantage().judge(results(quotients))
+    assert found == status
+    if quotients["a"] > 0:
+        assert f"them / us {quotients['a']:.3g} on A, {quotients['b']:.3g} on B" in detail
+
+
+def test_every_step_and_every_other_policy_counts():
+    claim = advantage(x=["a", "b", "c"])
+    assert claim.judge(results({"a": 1.2, "b": 1.5, "c": 1.8}))[0] == "holds"
+    assert claim.judge(results({"a": 1.2, "b": 1.8, "c": 1.5}))[0] == "does not hold"
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    # Mean quotients are equal: of 300 experiments about 7.5 find a significant rise.
+    claim, wrong = advantage(), 0
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        found = {}
+        for key in ("a", "b"):
+            one = result({"us": [2], "them": [3]}, checkpoints=(10,), runs=12)
+            for policy, mean in (("us", 2.0), ("them", 3.0)):
+                values = one.curves.values(policy, "aggregate_regret")
+                values[:] = mean + 0.3 * rng.standard_normal(values.shape)
+            found[key] = one
+        wrong += claim.judge(found)[0] != "undecided"
+    assert wrong <= 15 + 5 * np.sqrt(15)
+
+
+def test_one_problem_is_no_order():
+    with pytest.raises(ValidationError, match="at least 2"):
+        advantage(x=["a"])
