@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from keyhole.data.rows import read_text, shortened
 
@@ -15,12 +15,10 @@ DESCRIPTION: Final = "description.txt"
 _TIMES: Final = ("runtime", "time")  # what the column is called where the description does not say
 _STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
 _TABLE: Final = ("instance", "repetition", "algorithm", "runtime", "runstatus", "cutoff")
-_OBJECTIVE: Final = "objective"
-_CONSISTENT: Final = "objective_consistent"
+_FURTHER: Final = ("objective", "objective_consistent")
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """A solver's run on an instance.
 
     Attributes
@@ -231,17 +229,20 @@ def read_table(path: Path) -> tuple[float, Iterator[Run]]:
             f"{path}: cutoff must be the same in all rows, got {shortened(str(cutoffs))}"
         )
     cutoff = _seconds(path, "cutoff", str(cutoffs[0]))
-    return cutoff, _rows(path, cutoff, table.to_pylist())
+    names = [*_TABLE[:-1], *(name for name in _FURTHER if name in table.column_names)]
+    return cutoff, _rows(path, cutoff, {name: table[name].to_pylist() for name in names})
 
 
-def _rows(path: Path, cutoff: float, rows: Sequence[Mapping[str, Any]]) -> Iterator[Run]:
-    for number, row in enumerate(rows, 1):
-        where, time = f"{path}, row {number}", row["runtime"]
+def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterator[Run]:
+    file, size = str(path), len(columns["runtime"])
+    objectives = columns.get("objective", [None] * size)
+    believed = columns.get("objective_consistent", [True] * size)
+    rows = zip(*(columns[name] for name in _TABLE[:-1]), objectives, believed, strict=True)
+    for number, (instance, repetition, solver, time, status, objective, good) in enumerate(rows, 1):
+        where = f"{file}, row {number}"
         unknown = time is None or time != time  # NaN
-        seconds = _taken(where, "?" if unknown else str(time), str(row["runstatus"]), cutoff)
-        objective = row.get(_OBJECTIVE)
-        good = math.nan
-        if seconds < math.inf and objective is not None and row.get(_CONSISTENT, True):
-            good = _quality(where, _Measure(_OBJECTIVE, "", False), str(objective))
-        task = (str(row["instance"]), str(row["repetition"]))
-        yield Run(task, str(row["algorithm"]), seconds, good)
+        seconds = _taken(where, "?" if unknown else str(time), str(status), cutoff)
+        quality = math.nan
+        if good and objective is not None and seconds < math.inf:
+            quality = _quality(where, _Measure("objective", "", False), str(objective))
+        yield Run((str(instance), str(repetition)), str(solver), seconds, quality)
