@@ -26,7 +26,7 @@ def shortened(message: str) -> str:
     Examples
     --------
     >>> shortened("label must be 0 or 1, got " + "9" * 1000)[-42:]
-    '99999999999999... (1,026 characters in all)'
+    '9999999999999... (1,026 characters in all)'
     """
     if len(message) <= _LONGEST:
         return message
