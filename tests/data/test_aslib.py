@@ -149,6 +149,7 @@ def test_both_formats_say_the_same(tmp_path):
         ("@DATA", "", "@DATA must follow the attributes"),
         ("@ATTRIBUTE algorithm STRING\n", "", "the attribute algorithm must be given, got"),
         ("@ATTRIBUTE runtime", "@ATTRIBUTE quality", "the attribute runtime must be given"),
+        ("@RELATION", "@ATTRIBUTE x", "the run must have 6 fields, got 5"),
         ("c.cnf,1,two,0.25,ok", "c.cnf,1,tw", "line 14: the run must have 5 fields, got 3"),
         ("c.cnf,1,two,0.25,ok\n", "", "two on c.cnf, 1, must be given"),
         ("c.cnf,1,two", "c.cnf,1,one", "one on c.cnf, 1, must be given once"),
@@ -162,6 +163,82 @@ def test_bad_runs_are_named(tmp_path, old, new, message):
     assert old in ARFF
     with pytest.raises(ValueError, match=rf"algorithm_runs.arff.*{message}"):
         load_aslib(write(tmp_path, ARFF.replace(old, new)))
+
+
+LISTS = """scenario_id: TOY
+performance_measures:
+    - PAR10
+maximize:
+    - false
+performance_type:
+    - runtime
+algorithm_cutoff_time: 10
+algorithms_deterministic:
+    - one
+"""
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        LISTS,
+        LISTS.replace("\n    - PAR10", " PAR10").replace("\n    - runtime", " [runtime]"),
+        LISTS.replace("    - ", "- "),
+    ],
+)
+def test_the_time_is_the_measure_that_the_description_calls_a_runtime(tmp_path, description):
+    runs = ARFF.replace("runtime", "PAR10").replace("10,timeout", "100,timeout")
+    scenario = load_aslib(write(tmp_path, runs, description))
+    assert scenario.seconds.tolist() == [[3.5, math.inf], [math.inf, 0.25]]
+    assert scenario.quality is None
+    (tmp_path / "description.txt").write_text(description.replace("PAR10", "wall"))
+    with pytest.raises(ValueError, match="the attribute wall must be given, got"):
+        load_aslib(tmp_path)
+
+
+QUALITY = """scenario_id: TOY
+performance_measures: score,runtime
+maximize: {more},false
+performance_type: solution_quality,runtime
+algorithm_cutoff_time: 10
+"""
+
+
+@pytest.mark.parametrize(("more", "expected"), [("true", (0.75, 0.5)), ("false", (0.25, 0.5))])
+def test_the_quality_of_answers_can_be_the_reward(tmp_path, more, expected):
+    runs = ARFF.replace("@ATTRIBUTE runst", "@ATTRIBUTE score NUMERIC\n@ATTRIBUTE runst")
+    for old, new in (
+        ("3.5,", "3.5,0.75,"),
+        ("10,t", "10,0,t"),
+        ("?,", "?,?,"),
+        (".25,", ".25,.5,"),
+    ):
+        runs = runs.replace(old, new)
+    scenario = load_aslib(write(tmp_path, runs, QUALITY.format(more=more)))
+    assert scenario.quality[[0, 1], [0, 1]].tolist() == list(expected)
+    assert np.isnan(scenario.quality[[1, 0], [0, 1]]).all()
+    problem = aslib(tmp_path, limits=[1.0], reward="quality")
+    one, two = expected
+    assert problem.gains[:, 0].tolist() == pytest.approx(
+        [(one - 0.35 - 1) / 2, (two - 0.025 - 1) / 2]
+    )
+    with pytest.raises(ValueError, match="reward must be one of done, quality; got 'best'"):
+        scenario.problem(reward="best")
+
+
+def test_objectives_that_cannot_be_believed_are_left_out():
+    scenario = load_aslib(FOLDER / "CSP-Minizinc-Obj-2016.parquet")
+    done = np.isfinite(scenario.seconds)
+    table = pq.read_table(FOLDER / "CSP-Minizinc-Obj-2016.parquet").to_pylist()
+    believed = {row["instance"] for row in table if row["objective_consistent"]}
+    assert len(believed) == 67
+    # Instances without a run that is done tell nothing of quality, and stay.
+    rows = ~np.isnan(scenario.quality).any(axis=1, where=done)
+    assert rows.sum() == 67 + (~done.any(axis=1)).sum()
+    problem = scenario.problem(reward="quality")
+    assert len(problem.laws[0].rewards) == rows.sum()
+    with pytest.raises(ValueError, match="reward must be done for IPC2018, which has no quality"):
+        aslib(FOLDER / "IPC2018.parquet", reward="quality")
 
 
 @pytest.mark.parametrize("value", ["", "algorithm_cutoff_time: ?", "algorithm_cutoff_time: 0"])
@@ -178,6 +255,18 @@ def test_missing_files_are_named(tmp_path):
         load_aslib(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"x.parquet: there is no such file"):
         load_aslib(tmp_path / "x.parquet")
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 and nothing more")
+    with pytest.raises(ValueError, match=r"x.parquet: the file must be Parquet"):
+        load_aslib(tmp_path / "x.parquet")
+    write(tmp_path)
+    with pytest.raises(ValueError, match=r"path must be the folder of a scenario.*runs.arff"):
+        load_aslib(tmp_path / "algorithm_runs.arff")
+
+
+TABLE = {
+    "instance": ["a", "a"], "repetition": [1, 1], "algorithm": ["x", "y"],
+    "runtime": [1.0, 2.0], "runstatus": ["ok", "ok"], "cutoff": [10.0, 10.0],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -185,18 +274,25 @@ def test_missing_files_are_named(tmp_path):
     [
         ({"runtime": None}, "the column runtime must be given"),
         ({"cutoff": [10.0, 11.0]}, "cutoff must be the same in all rows"),
+        ({"cutoff": [None, None]}, "cutoff must be a number of seconds above 0, got 'None'"),
         ({"runstatus": ["ok", "bad"]}, "runstatus must be one of"),
+        ({"runstatus": ["ok", None]}, "runstatus must be one of .* got 'None'"),
+        ({"runtime": [1.0, None]}, r"runtime must be seconds, at least 0, got '\?'"),
     ],
 )
 def test_bad_tables_are_named(tmp_path, change, message):
-    columns = {
-        "instance": ["a", "a"], "repetition": [1, 1], "algorithm": ["x", "y"],
-        "runtime": [1.0, 2.0], "runstatus": ["ok", "ok"], "cutoff": [10.0, 10.0],
-    } | change  # fmt: skip
+    columns = TABLE | change
     table = pa.table({name: values for name, values in columns.items() if values is not None})
     pq.write_table(table, tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=rf"x.parquet: {message}"):
+    with pytest.raises(ValueError, match=rf"x.parquet(, row 2)?: {message}"):
         load_aslib(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("unknown", [None, math.nan])
+def test_the_time_of_a_run_that_failed_may_be_missing(tmp_path, unknown):
+    columns = TABLE | {"runtime": [1.0, unknown], "runstatus": ["ok", "memout"]}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    assert load_aslib(tmp_path / "x.parquet").seconds.tolist() == [[1, math.inf]]
 
 
 def test_limits_beyond_the_cut_off_are_refused():

@@ -5,16 +5,12 @@ import time
 
 import pytest
 
-from keyhole.data.worker import Worker
+from keyhole.data.worker import JobError, Worker
 
-# Jobs are found by name in the worker's process: they stand in modules that it can import.
+# Jobs are found by name in the worker's process: they stand in a module that can be imported.
 from tests.data import worker_jobs as jobs
 
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch):
-    root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-    monkeypatch.setenv("PYTHONPATH", root)
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's account of processes")
 
 
 def gone(pid):
@@ -84,7 +80,7 @@ def test_jobs_that_fail_say_how_and_the_next_is_done():
         with pytest.raises(RuntimeError, match="the job failed: ZeroDivisionError: division by"):
             worker.run(0, limit=60)
         assert worker.run(4, limit=60)[0] == 0.25
-        with pytest.raises(RuntimeError, match="the job's process ended by itself"):
+        with pytest.raises(JobError, match="the job's process ended by itself: exit status 3"):
             worker.run("exit", limit=60)
         assert worker.run(2, limit=60)[0] == 0.5
 
@@ -97,7 +93,159 @@ def test_a_process_that_cannot_be_prepared_says_why():
         worker.run(1, limit=60)
 
 
-@pytest.mark.parametrize("limit", [0, -1, float("nan"), "5"])
+def test_a_signal_and_an_exit_are_told_as_such():
+    with (
+        Worker(jobs.kill_itself) as worker,
+        pytest.raises(JobError, match="ended by itself: signal SIGKILL"),
+    ):
+        worker.run(1, limit=60)
+    with (
+        Worker(jobs.leave) as worker,
+        pytest.raises(JobError, match="the job failed: SystemExit: 5"),
+    ):
+        worker.run(5, limit=60)
+
+
+def test_a_job_that_fails_says_after_how_long_and_not_at_length():
+    with Worker(jobs.fail_after) as worker, pytest.raises(JobError) as caught:
+        worker.run(0.2, limit=60)
+    assert 0.2 <= caught.value.seconds < 60
+    assert str(caught.value).startswith("the job failed: ValueError: xxx")
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, 3, 0.5, float("inf"), "\ud800 \n ü", [1, [2, {"a": None}]], "x" * 10**6]
+)
+def test_plain_results_come_back_as_they_are(value):
+    with Worker(jobs.give_back) as worker:
+        result, _ = worker.run(value, limit=60)
+    assert result == value
+    assert type(result) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("job", "kind"), [(jobs.a_set, "set"), (jobs.nested_set, "set"), (jobs.a_trap, "Trap")]
+)
+def test_other_results_are_refused_and_never_unpickled(tmp_path, monkeypatch, job, kind):
+    monkeypatch.chdir(tmp_path)
+    message = f"the result must be made of None, .*got a .*{kind}"
+    with Worker(job) as worker, pytest.raises(JobError, match=message):
+        worker.run(1, limit=60)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_an_answer_that_is_no_json_is_refused():
+    with Worker(jobs.double) as worker:
+        worker.run(1, limit=60)
+        worker._answers.put(b"\x80\x04K\x01.\n")
+        with pytest.raises(RuntimeError, match="the job's process must answer in JSON, got"):
+            worker.run(1, limit=60)
+        assert worker.run(2, limit=60)[0] == 4
+
+
+def test_preparing_has_a_limit_too():
+    with Worker(jobs.double, jobs.hang, prepare_limit=1.0) as worker:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="could not be prepared within 1 s"):
+                worker.run(1, limit=60)
+
+
+def test_what_a_job_starts_reads_an_empty_input():
+    with Worker(jobs.read_all) as worker:
+        assert worker.run(None, limit=60)[0] == ""
+        assert worker.run(None, limit=60)[0] == ""
+
+
+def test_the_process_imports_no_more_than_the_job_needs():
+    with Worker(jobs.modules) as worker:
+        assert worker.run(None, limit=60)[0] == []
+
+
+def read_pid(path):
+    return int(path.read_text())
+
+
+@LINUX
+def test_orphans_in_other_sessions_are_ended_with_the_job(tmp_path):
+    noted = tmp_path / "pid"
+    with Worker(jobs.spawn_elsewhere_and_sleep) as worker:
+        assert worker.run(str(noted), limit=5) is None
+        assert gone(read_pid(noted))
+
+
+@LINUX
+def test_orphans_are_ended_when_the_job_s_process_dies(tmp_path):
+    noted = tmp_path / "pid"
+    with Worker(jobs.spawn_elsewhere_and_crash) as worker:
+        with pytest.raises(JobError, match="signal SIGKILL"):
+            worker.run(str(noted), limit=60)
+        assert gone(read_pid(noted))
+
+
+@LINUX
+def test_what_a_job_leaves_running_is_ended_and_the_next_has_a_new_process(tmp_path):
+    with Worker(jobs.spawn_elsewhere) as worker:
+        first, _ = worker.run(str(tmp_path / "a"), limit=60)
+        assert gone(read_pid(tmp_path / "a"))
+        second, _ = worker.run(str(tmp_path / "b"), limit=60)
+        assert first != second
+    with Worker(jobs.own_pid) as worker:
+        assert worker.run(None, limit=60)[0] == worker.run(None, limit=60)[0]
+
+
+@LINUX
+def test_closing_waits_for_nobody_who_holds_the_answers(tmp_path):
+    noted = tmp_path / "pid"
+    worker = Worker(jobs.hold_the_answers)
+    assert worker.run(str(noted), limit=60)[0] == "done"
+    worker.close()
+    assert gone(read_pid(noted))
+
+
+@LINUX
+def test_all_is_ended_when_the_holder_is_killed(tmp_path):
+    noted, root = tmp_path / "pid", os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    script = (
+        "import sys\n"
+        "from keyhole.data.worker import Worker\n"
+        "from tests.data import worker_jobs as jobs\n"
+        "Worker(jobs.spawn_elsewhere_and_sleep).run(sys.argv[1], limit=600)\n"
+    )
+    search = os.pathsep.join([root, *filter(None, sys.path)])
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, str(noted)], env=os.environ | {"PYTHONPATH": search}
+    )
+    for _ in range(1200):
+        if noted.exists():
+            break
+        time.sleep(0.05)
+    holder.kill()
+    holder.wait()
+    assert gone(read_pid(noted))
+
+
+def of_the_script(n):
+    return n
+
+
+def test_jobs_that_cannot_be_found_or_pickled_are_refused_when_the_worker_is_made(monkeypatch):
+    monkeypatch.setattr(of_the_script, "__module__", "__main__")
+    with pytest.raises(ValueError, match=r"job must be a function of a module .*got of_the_script"):
+        Worker(of_the_script)
+    with pytest.raises(TypeError, match="job must be something that can be pickled"):
+        Worker(lambda n: n)
+    with pytest.raises(TypeError, match="job must be a function, got 3"):
+        Worker(3)
+    with pytest.raises(ValueError, match="prepare_limit must"):
+        Worker(jobs.double, prepare_limit=0)
+    with Worker(jobs.double) as worker:
+        with pytest.raises(TypeError, match="argument must be something that can be pickled"):
+            worker.run(lambda: 1, limit=60)
+        assert worker.run(2, limit=60)[0] == 4
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), "5", 1e18])
 def test_bad_limits_are_named(limit):
     with Worker(jobs.double) as worker, pytest.raises((TypeError, ValueError), match="limit must"):
         worker.run(1, limit=limit)

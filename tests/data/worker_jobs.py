@@ -1,6 +1,7 @@
 """What the worker of the tests is given to do."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -38,6 +39,94 @@ def invert(n):
     if n == "exit":
         os._exit(3)
     return 1 / n
+
+
+def give_back(value):
+    return value
+
+
+def a_set(_):
+    return {1, 2}
+
+
+def nested_set(_):
+    return {"a": [1, {2}]}
+
+
+class Trap:
+    """Does what it should not where it is unpickled."""
+
+    def __reduce__(self):
+        return os.mkdir, ("sprung",)
+
+
+def a_trap(_):
+    return Trap()
+
+
+def hang():
+    time.sleep(600)
+
+
+def leave(code):
+    sys.exit(code)
+
+
+def kill_itself(_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail_after(seconds):
+    time.sleep(seconds)
+    raise ValueError("x" * 5000)
+
+
+def read_all(_):
+    return subprocess.run(["cat"], capture_output=True, check=True).stdout.decode()
+
+
+def modules(_):
+    return sorted(name for name in sys.modules if name.split(".")[0] in ("keyhole", "numpy"))
+
+
+def spawn_elsewhere(path):
+    """Start a process in a session of its own, an orphan; note its number."""
+    script = (
+        "import os, sys, time\n"
+        "if os.fork():\n"
+        "    os._exit(0)\n"
+        "os.setsid()\n"
+        "open(sys.argv[1] + '.new', 'w').write(str(os.getpid()))\n"
+        "os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
+        "time.sleep(600)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, path], check=True)
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    return os.getpid()
+
+
+def spawn_elsewhere_and_sleep(path):
+    spawn_elsewhere(path)
+    time.sleep(600)
+
+
+def spawn_elsewhere_and_crash(path):
+    spawn_elsewhere(path)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hold_the_answers(path):
+    """Fork into a session of its own, with all that is open, and return."""
+    if os.fork() == 0:
+        os.setsid()
+        with open(path, "w") as file:
+            file.write(str(os.getpid()))
+        time.sleep(600)
+        os._exit(0)
+    while not os.path.exists(path) or not os.path.getsize(path):
+        time.sleep(0.01)
+    return "done"
 
 
 def sleep_with_a_child(path):

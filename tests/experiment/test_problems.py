@@ -82,7 +82,8 @@ a,1,one,3.5,ok
 a,1,two,10,timeout
 """
 FILES = {
-    "runs.csv": "arm,reward,consumption\na,0.5,3\na,,\nb,1,0.5\n",
+    "runs.csv": "arm,reward,consumption,limit\na,0.5,3,5\na,,,5\nb,1,0.5,5\n",
+    "cut-off.csv": "arm,reward,consumption\na,0.5,3\na,,\nb,1,0.5\n",
     "toy/algorithm_runs.arff": RUNS,
     "toy/description.txt": "algorithm_cutoff_time: 10\n",
     "adverts.csv": "shown_at,converted_at,arm\n2024-05-01,2024-05-20,red\n2024-05-01,,blue\n",
@@ -154,6 +155,30 @@ def test_samples_are_given_in_the_spec_or_in_a_file(folder):
     ]:
         with pytest.raises(ValueError, match=f"^{message}"):
             make_problem(table | {"samples": value}, folder)
+
+
+def test_measured_runs_have_limits_of_their_own_or_one_for_all(folder):
+    from_file = spec_of("resource", "measured", folder).plan.problem
+    table = {"setting": "resource", "measured": {"file": "cut-off.csv", "limit": 5}}
+    table |= {"limits": [1, 5], "cost": {"law": "Power", "slope": 0.1}}
+    table |= {"penalty": {"law": "Power", "slope": 0.2}}
+    assert make_problem(table, folder).gains.tolist() == from_file.gains.tolist()
+    for value, message in [
+        ("cut-off.csv", "problem.measured: .*cut-off.csv, line 3: limit must be given for a run"),
+        ({"file": "cut-off.csv", "limit": 0}, "problem.measured: limit must be above 0, got 0"),
+        ({"file": "cut-off.csv", "unit": 5}, "problem.measured: each entry must be one of file, l"),
+    ]:
+        with pytest.raises(ValueError, match=f"^{message}"):
+            make_problem(table | {"measured": value}, folder)
+
+
+def test_errors_in_a_scenario_begin_with_the_entry(folder):
+    table = {"setting": "resource", "aslib": "toy/algorithm_runs.arff"}
+    with pytest.raises(ValueError, match=r"^problem.aslib: path must be the folder of a scenario"):
+        make_problem(table, folder)
+    (folder / "toy" / "description.txt").write_text("algorithm_cutoff_time: 0\n")
+    with pytest.raises(ValueError, match=r"^problem.aslib: .*description.txt: algorithm_cutoff"):
+        make_problem(table | {"aslib": "toy"}, folder)
 
 
 def made_up(first, second, *, third=1, fourth=2):

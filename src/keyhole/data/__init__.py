@@ -15,13 +15,15 @@ from keyhole.data.labels import Labels, load_labels, read_labels_csv
 from keyhole.data.measured import Measured, read_measured_csv
 from keyhole.data.patrols import Events, load_patrols, patrols, read_patrols_csv
 from keyhole.data.reporting import reporting_delay
+from keyhole.data.rewards import read_rewards_csv
 from keyhole.data.times import Times, deadlines_kept
-from keyhole.data.worker import Worker
+from keyhole.data.worker import JobError, Worker
 
 __all__ = [
     "Conversions",
     "Events",
     "Forests",
+    "JobError",
     "Labels",
     "Measured",
     "Scenario",
@@ -47,5 +49,6 @@ __all__ = [
     "read_labels_csv",
     "read_measured_csv",
     "read_patrols_csv",
+    "read_rewards_csv",
     "reporting_delay",
 ]

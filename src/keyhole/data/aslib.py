@@ -1,29 +1,25 @@
 """Scenarios of the algorithm selection library: which solver to run, and when to give up."""
 
-import csv
-import math
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from keyhole.core.memory import FloatArray
+from keyhole.core.validate import choice
+from keyhole.data.aslib_files import RUNS, Run, read_folder, read_table
 from keyhole.data.measured import Measured
-from keyhole.data.rows import read_text
 from keyhole.resource import Power, Problem
 from keyhole.resource.functions import KnownFunction
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Limits as parts of the cut-off, unless told otherwise."""
-_RUNS: Final = "algorithm_runs.arff"
-_DESCRIPTION: Final = "description.txt"
-_TIMES: Final = ("runtime", "time")
-_STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
+REWARDS: Final = ("done", "quality")
+"""What the reward of a run that is done can be: 1, or how good its answer is."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +37,8 @@ class Scenario:
         cut-off, for whatever reason.
     cutoff : float
         Seconds, above 0.
+    quality : ndarray of float64, shape (runs, arms), optional
+        How good the answers of the runs that are done are, from 0 to 1; NaN where it is not known.
 
     Examples
     --------
@@ -52,6 +50,7 @@ class Scenario:
     solvers: tuple[str, ...]
     seconds: FloatArray
     cutoff: float
+    quality: FloatArray | None = None
 
     def __repr__(self) -> str:
         """Return the name and the sizes."""
@@ -87,8 +86,9 @@ class Scenario:
         *,
         cost: KnownFunction | None = None,
         penalty: KnownFunction | None = None,
+        reward: str = "done",
     ) -> Problem:
-        """Make a problem: choose a solver and a limit; a run that is done has a reward of 1.
+        """Make a problem: choose a solver and a limit.
 
         Parameters
         ----------
@@ -98,6 +98,9 @@ class Scenario:
             Of times as parts of the cut-off; by default the time that was used, for runs that were
             done and for those that were not: a gain is then the share of runs done less the mean
             time spent.
+        reward : {"done", "quality"}, default "done"
+            Of a run that is done: 1, or how good its answer is. Instances for which that is not
+            known of all runs that are done are then left out.
 
         Returns
         -------
@@ -112,8 +115,20 @@ class Scenario:
         """
         if np.max(limits) > 1:
             raise ValueError(f"limits must be at most 1, the cut-off, got {np.max(limits):g}")
-        done, used = np.isfinite(self.seconds).astype(np.float64), self.seconds / self.cutoff
-        runs = Measured(self.name, self.solvers, tuple(done.T), tuple(used.T))
+        earned = np.isfinite(self.seconds).astype(np.float64)
+        if choice("reward", reward, REWARDS) == "quality":
+            if self.quality is None:
+                raise ValueError(f"reward must be done for {self.name}, which has no quality")
+            earned = np.where(earned > 0, self.quality, 0.0)
+        known = ~np.isnan(earned).any(axis=1)
+        used, cutoff = self.seconds[known] / self.cutoff, np.ones(known.sum())
+        runs = Measured(
+            self.name,
+            self.solvers,
+            tuple(earned[known].T),
+            tuple(used.T),
+            (cutoff,) * len(self.solvers),
+        )
         return runs.problem(
             limits,
             cost=Power(slope=1.0) if cost is None else cost,
@@ -165,6 +180,7 @@ def aslib(
     limits: ArrayLike = LIMITS,
     cost: KnownFunction | None = None,
     penalty: KnownFunction | None = None,
+    reward: str = "done",
 ) -> Problem:
     """Make a problem of a scenario: which solver to run, and when to give up on it.
 
@@ -174,7 +190,7 @@ def aslib(
         See `load_aslib`.
     limits : sequence of float, default (1/1000, 1/300, 1/100, 1/30, 1/10, 1/3, 1)
         As parts of the cut-off, rising, at most 1.
-    cost, penalty : Function or callable, optional
+    cost, penalty, reward
         See `Scenario.problem`.
 
     Returns
@@ -187,7 +203,7 @@ def aslib(
     FileNotFoundError, TypeError, ValueError
         As `load_aslib`, or if a value is not allowed.
     """
-    return load_aslib(path).problem(limits, cost=cost, penalty=penalty)
+    return load_aslib(path).problem(limits, cost=cost, penalty=penalty, reward=reward)
 
 
 def load_aslib(path: str | PathLike[str]) -> Scenario:
@@ -199,13 +215,17 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
     ----------
     path : str or path
         The folder of a scenario, with ``algorithm_runs.arff`` and ``description.txt``; or a Parquet
-        file with the columns instance, repetition, algorithm, runtime, runstatus and cutoff.
+        file with the columns instance, repetition, algorithm, runtime, runstatus and cutoff, and
+        maybe objective, from 0 for the best answer to 1, with objective_consistent, whether it is
+        to be believed.
 
     Returns
     -------
     Scenario
         Solvers in alphabetical order; a row for each instance and repetition. A run is done if its
-        status is ok and it took less than the cut-off.
+        status is ok and it took less than the cut-off. Its time is the measure that the description
+        calls a runtime (of runs that are done, a PAR10 score is the time); its quality the one that
+        it calls a solution quality, where that lies in [0, 1].
 
     Raises
     ------
@@ -217,117 +237,34 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
     """
     where = Path(path)
     if where.suffix == ".parquet":
-        rows, cutoff = _parquet(where)
-        return _scenario(where, where.stem, rows, cutoff)
-    description = _described(where / _DESCRIPTION)
-    name = description.get("scenario_id", where.name)
-    cutoff = _number(where / _DESCRIPTION, "algorithm_cutoff_time", description)
-    return _scenario(where / _RUNS, name, _arff(where / _RUNS), cutoff)
+        cutoff, runs = read_table(where)
+        return _scenario(where, where.stem, runs, cutoff)
+    if where.is_file():
+        raise ValueError(f"path must be the folder of a scenario, or a Parquet file, got {where}")
+    name, cutoff, runs = read_folder(where)
+    return _scenario(where / RUNS, name, runs, cutoff)
 
 
-def _scenario(
-    path: Path, name: str, rows: Iterator[tuple[str, str, str, float, str]], cutoff: float
-) -> Scenario:
+def _scenario(path: Path, name: str, runs: Iterator[Run], cutoff: float) -> Scenario:
     """Return the table of the runs; refuse gaps and repeated entries."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
-    for instance, repetition, solver, seconds, status in rows:
-        runs = found.setdefault((instance, repetition), {})
-        if solver in runs:
-            raise ValueError(f"{path}: {solver} on {instance}, {repetition}, must be given once")
-        runs[solver] = seconds if status == "ok" and seconds < cutoff else math.inf
-    solvers = sorted({solver for runs in found.values() for solver in runs})
-    for (instance, repetition), runs in found.items():
-        missing = [solver for solver in solvers if solver not in runs]
-        if missing:
-            raise ValueError(f"{path}: {missing[0]} on {instance}, {repetition}, must be given")
+    found: dict[tuple[str, str], dict[str, Run]] = {}
+    for run in runs:
+        row = found.setdefault(run.task, {})
+        if run.solver in row:
+            raise ValueError(f"{path}: {run.solver} on {', '.join(run.task)}, must be given once")
+        row[run.solver] = run
     if not found:
         raise ValueError(f"{path}: at least one run must be given, got none")
-    table = np.array([[runs[solver] for solver in solvers] for runs in found.values()])
-    table.setflags(write=False)
-    return Scenario(name, tuple(solvers), table, cutoff)
-
-
-def _described(path: Path) -> dict[str, str]:
-    """Return the entries of a description that stand on one line."""
-    pattern = re.compile(r"^([a-z_]+)\s*:\s*(.*?)\s*$")
-    matches = (pattern.match(line) for line in read_text(path).splitlines())
-    return {one.group(1): one.group(2).strip("'\"") for one in matches if one}
-
-
-def _number(path: Path, name: str, entries: Mapping[str, str]) -> float:
-    try:
-        value = float(entries.get(name, "missing"))
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise ValueError(
-            f"{path}: {name} must be a number of seconds above 0, got {entries.get(name)!r}"
-        )
-    return value
-
-
-def _arff(path: Path) -> Iterator[tuple[str, str, str, float, str]]:
-    """Yield instance, repetition, solver, seconds and status of each run."""
-    lines = read_text(path).splitlines()
-    words = [line.split(maxsplit=2) for line in lines]
-    at = next((i for i, word in enumerate(words) if word and word[0].lower() == "@data"), None)
-    if at is None:
-        raise ValueError(f"{path}: @DATA must follow the attributes, got the end of the file")
-    columns = [
-        word[1].strip("'\"").lower()
-        for word in words[:at]
-        if len(word) > 1 and word[0].lower() == "@attribute"
-    ]
-    time = next((name for name in _TIMES if name in columns), "runtime")
-    places = []
-    for name in ("instance_id", "repetition", "algorithm", time, "runstatus"):
-        if name not in columns:
-            raise ValueError(f"{path}: the attribute {name} must be given, got {columns}")
-        places.append(columns.index(name))
-    for number, line in enumerate(lines[at + 1 :], at + 2):
-        if not line.strip() or line.startswith("%"):
-            continue
-        fields = next(csv.reader([line], quotechar="'" if "'" in line else '"'))
-        if len(fields) != len(columns):
-            raise ValueError(
-                f"{path}, line {number}: the run must have {len(columns)} fields, got {len(fields)}"
-            )
-        instance, repetition, solver, seconds, status = (fields[k].strip() for k in places)
-        yield instance, repetition, solver, *_checked(f"{path}, line {number}", seconds, status)
-
-
-def _checked(where: str, seconds: str, status: str) -> tuple[float, str]:
-    if status.lower() not in _STATUSES:
-        allowed = ", ".join(_STATUSES)
-        raise ValueError(f"{where}: runstatus must be one of {allowed}, got {status!r}")
-    if seconds == "?" and status.lower() != "ok":
-        return math.inf, status.lower()
-    try:
-        value = float(seconds)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{where}: runtime must be seconds, at least 0, got {seconds!r}")
-    return value, status.lower()
-
-
-def _parquet(path: Path) -> tuple[Iterator[tuple[str, str, str, float, str]], float]:
-    """Return the runs of a prepared table, and its cut-off."""
-    import pyarrow.parquet as pq
-
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    table = pq.read_table(path)
-    names = ("instance", "repetition", "algorithm", "runtime", "runstatus", "cutoff")
-    for name in names:
-        if name not in table.column_names:
-            raise ValueError(f"{path}: the column {name} must be given, got {table.column_names}")
-    columns: list[list[Any]] = [table[name].to_pylist() for name in names]
-    cutoffs: NDArray[np.float64] = np.unique(np.array(columns.pop(), np.float64))
-    if len(cutoffs) != 1:
-        raise ValueError(f"{path}: cutoff must be the same in all rows, got {cutoffs.tolist()}")
-    rows = (
-        (i, str(r), a, *_checked(str(path), str(t), s))
-        for i, r, a, t, s in zip(*columns, strict=True)
+    solvers = sorted({solver for row in found.values() for solver in row})
+    for task, row in found.items():
+        missing = [solver for solver in solvers if solver not in row]
+        if missing:
+            raise ValueError(f"{path}: {missing[0]} on {', '.join(task)}, must be given")
+    table = np.array(
+        [[(row[one].seconds, row[one].quality) for one in solvers] for row in found.values()]
     )
-    return rows, float(cutoffs[0])
+    table.setflags(write=False)
+    seconds, quality = table[:, :, 0], table[:, :, 1]
+    return Scenario(
+        name, tuple(solvers), seconds, cutoff, None if np.isnan(quality).all() else quality
+    )

@@ -3,15 +3,16 @@
 Needs scikit-learn: install keyhole[forests].
 """
 
+import time
 from dataclasses import dataclass
 from importlib import resources
 from itertools import product
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 
-from keyhole.core.memory import FloatArray
+from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.validate import Range, integer, number
 from keyhole.data.measured import Measured, read_measured_csv
 from keyhole.data.worker import Worker
@@ -19,7 +20,10 @@ from keyhole.resource import Power, Problem
 from keyhole.resource.functions import KnownFunction
 
 _TARGET: Final = "Sale_Price"
-_TEST: Final = 0.3  # of the houses are held out
+_TEST: Final = 0.3  # of a task's houses are held out
+_SIZES: Final = (150, 450)  # houses of a task, from and to
+_SPLITS: Final = 10  # of a thorough task
+_THOROUGH: Final = 0.2  # of the tasks
 _SEEDS: Final = 2**32
 
 
@@ -54,7 +58,7 @@ class Configuration:
 
 CONFIGURATIONS: Final = tuple(
     Configuration(*values)
-    for values in product((10, 30, 100), (1 / 3, 2 / 3, 1.0), (1, 5), (0.5, 1.0))
+    for values in product((4, 12, 40), (1 / 3, 2 / 3, 1.0), (1, 5), (0.5, 1.0))
 )
 """The arms: three numbers of trees by three parts of the features, two leaves, two samples."""
 
@@ -76,18 +80,48 @@ def _prepare() -> None:
     RandomForestRegressor(n_estimators=1).fit(_houses["features"][:50], _houses["prices"][:50])
 
 
+def task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
+    """Draw a task: some of the houses, and how they are split into those to learn and to judge.
+
+    Parameters
+    ----------
+    seed : int
+        Of the task.
+    houses : int
+        How many there are.
+
+    Returns
+    -------
+    list of tuple of ndarray of int
+        For each split the houses to learn from and the three tenths that are held out. A task has
+        150 to 450 houses; four in five have one split, as in the paper, the fifth has ten.
+
+    Examples
+    --------
+    >>> [[len(part) for part in split] for split in task(7, 2930)]
+    [[304, 130]]
+    """
+    rng = np.random.default_rng(seed)
+    chosen = rng.choice(houses, size=rng.integers(*_SIZES, endpoint=True), replace=False)
+    splits = _SPLITS if rng.random() < _THOROUGH else 1
+    test = round(_TEST * len(chosen))
+    orders = (rng.permutation(chosen) for _ in range(splits))
+    return [(order[test:], order[:test]) for order in orders]
+
+
 def train(job: tuple[Configuration, int]) -> float:
-    """Train a forest on seven tenths of the houses, drawn anew; return how good it is on the rest.
+    """Train a configuration on a task; return how good its forests are on the houses held out.
 
     Parameters
     ----------
     job : tuple of (Configuration, int)
-        What to train, and the seed of the split and the forest.
+        What to train, and the seed of the task and the forests.
 
     Returns
     -------
     float
-        One less the root mean squared error over the standard deviation of the prices, at least 0.
+        One less the root mean squared error over the standard deviation of the prices, in the mean
+        over the task's splits; at least 0.
     """
     from sklearn.ensemble import RandomForestRegressor
 
@@ -95,31 +129,32 @@ def train(job: tuple[Configuration, int]) -> float:
         _prepare()
     configuration, seed = job
     features, prices = _houses["features"], _houses["prices"]
-    order = np.random.default_rng(seed).permutation(len(prices))
-    held_out, rest = np.split(order, [round(_TEST * len(prices))])
-    forest = RandomForestRegressor(
-        n_estimators=configuration.trees,
-        max_features=configuration.features,
-        min_samples_leaf=configuration.leaf,
-        max_samples=None if configuration.sample == 1.0 else configuration.sample,
-        random_state=seed % _SEEDS,
-        n_jobs=1,
-    )
-    forest.fit(features[rest], prices[rest])
-    error = forest.predict(features[held_out]) - prices[held_out]
-    return float(max(0.0, 1.0 - np.sqrt(np.mean(error**2)) / prices[held_out].std()))
+    errors = []
+    for learnt, judged in task(seed, len(prices)):
+        forest = RandomForestRegressor(
+            n_estimators=configuration.trees,
+            max_features=configuration.features,
+            min_samples_leaf=configuration.leaf,
+            max_samples=None if configuration.sample == 1.0 else configuration.sample,
+            random_state=seed % _SEEDS,
+            n_jobs=1,
+        )
+        forest.fit(features[learnt], prices[learnt])
+        error = forest.predict(features[judged]) - prices[judged]
+        errors.append(np.sqrt(np.mean(error**2)) / prices[judged].std())
+    return float(max(0.0, 1.0 - np.mean(errors)))
 
 
 class Forests:
     """Real training with a real limit: what a learner decides is done, and ended when it is time.
 
-    A run trains one configuration on a fresh random split of 2,930 houses in a process of its own;
-    one that takes longer than its limit is ended. The arms are `CONFIGURATIONS`.
+    A run trains one configuration on a fresh task, see `task`, in a process of its own; one that
+    takes longer than its limit is ended. The arms are `CONFIGURATIONS`.
 
     Parameters
     ----------
     seed : int, default 0
-        Of the splits and the forests; the n-th run has the same ones whatever was decided. Times
+        Of the tasks and the forests; the n-th run has the same ones whatever was decided. Times
         are those of the machine, and differ from run to run.
 
     Examples
@@ -159,7 +194,7 @@ class Forests:
         TypeError, ValueError
             If there is no such arm, or the limit is not allowed.
         RuntimeError
-            If the training fails, or scikit-learn is missing.
+            If the training fails, or scikit-learn is missing; see `keyhole.data.Worker`.
         """
         at = integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         allowed = number("limit", limit, Range(gt=0))
@@ -192,7 +227,8 @@ def load_forests() -> Measured:
     Returns
     -------
     Measured
-        25 runs of each of the `CONFIGURATIONS`: rewards, and seconds of training.
+        40 runs of each of the `CONFIGURATIONS`, on the same tasks: rewards, as `train` has them,
+        and seconds of a processor.
 
     Examples
     --------
@@ -209,15 +245,20 @@ def forests(
     cost: KnownFunction | None = None,
     penalty: KnownFunction | None = None,
 ) -> Problem:
-    """Make a problem of random forests: which configuration to train, and when to give up on it.
+    r"""Make a problem of random forests: which configuration to train, and when to give up on it.
 
     The runs are those of `load_forests`: a pull draws one of the configuration's. Limits lie evenly
-    between the quartiles of the configurations' mean times, the upper of which is 1.
+    between the quartiles of the configurations' median times, the upper of which is 1.
+
+    Rewards and gains are one more than those of the paper, whose reward is minus the error, and 0
+    for a run that is ended. The problem is that of the paper with
+    :math:`\lambda(\tau) = 1 + \tau` where the penalty here is :math:`\tau`: whoever returns no
+    forest fares like one who always answers with the mean price, and pays for the time.
 
     Parameters
     ----------
     limits : int, default 11
-        How many, at least 2.
+        How many, from 2 to 1,000.
     cost, penalty : Function or callable, optional
         Of times in units of the largest limit; by default the time, and ten times the limit, as in
         the PAR10 score, each divided by ten.
@@ -232,6 +273,10 @@ def forests(
     TypeError, ValueError
         If a value is not allowed.
 
+    References
+    ----------
+    Bengs and Huellermeier (2022), section 5.2.
+
     Examples
     --------
     >>> forests(limits=3).arms
@@ -242,7 +287,7 @@ def forests(
     scaled = Measured(
         runs.name, runs.arms, runs.rewards, tuple(used / high for used in runs.consumptions)
     )
-    grid = np.linspace(low / high, 1.0, integer("limits", limits, Range(ge=2)))
+    grid = np.linspace(low / high, 1.0, integer("limits", limits, Range(ge=2, le=1000)))
     return scaled.problem(
         grid,
         cost=Power(slope=0.1) if cost is None else cost,
@@ -250,39 +295,41 @@ def forests(
     )
 
 
-def measure_forests(runs: int, *, limit: float = 60.0, seed: int = 0) -> Measured:
+def measure_forests(runs: int, *, seed: int = 0) -> Measured:
     """Run every configuration so many times, and note what came of it.
 
     Parameters
     ----------
     runs : int
         Of each configuration, at least 1.
-    limit : float, default 60
-        Seconds after which a run is ended.
     seed : int, default 0
-        Of splits and forests.
+        Of the tasks and the forests; the n-th run has the same ones for all configurations.
 
     Returns
     -------
     Measured
-        Rewards and seconds; to be saved, and replayed as a problem. The configurations take turns,
-        so that what else the machine does meets all alike.
+        Rewards, as `train` has them, and seconds of the processor that training and judging took;
+        to be saved, and replayed as a problem. The configurations take turns, so that what else
+        the machine does meets all alike.
 
     Raises
     ------
-    TypeError, ValueError, RuntimeError
-        As `Forests.run`.
+    TypeError, ValueError
+        If a value is not allowed.
+    ImportError
+        If scikit-learn is missing.
     """
     count = integer("runs", runs, Range(ge=1))
-    found: list[list[Any]] = [[] for _ in CONFIGURATIONS]
-    with Forests(seed) as forests:
-        for _ in range(count):
-            for arm, noted in enumerate(found):
-                noted.append(forests.run(arm, limit) or (0.0, np.inf))
-    table = np.array(found, np.float64)
+    first = integer("seed", seed, Range(ge=0)) + 1
+    _prepare()
+    table = np.empty((count, len(CONFIGURATIONS), 2))
+    for run, arm in np.ndindex(count, len(CONFIGURATIONS)):
+        began = time.process_time()
+        reward = train((CONFIGURATIONS[arm], first + run))
+        table[run, arm] = reward, time.process_time() - began
     return Measured(
         "forests",
         tuple(map(str, CONFIGURATIONS)),
-        tuple(table[:, :, 0]),
-        tuple(table[:, :, 1]),
+        tuple(table[:, :, 0].T),
+        tuple(table[:, :, 1].T),
     )

@@ -8,30 +8,40 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import distinct
-from keyhole.data.rows import read_rows
+from keyhole.core.memory import FloatArray, IntArray
+from keyhole.core.validate import Range, distinct, number, vector
+from keyhole.data.rows import read_rows, shortened
 from keyhole.resource import Problem, Replay
-from keyhole.resource.functions import KnownFunction
+from keyhole.resource.functions import KnownFunction, as_function, rising
 
 _COLUMNS: Final = ("arm", "reward", "consumption")
+_LIMIT: Final = "limit"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measured:
-    """Arms, and for each of them what its runs yielded and consumed.
+    """Arms, and for each of them what its runs yielded and consumed, and under which limit.
 
     Parameters
     ----------
     name : str
         What the runs are called.
     arms : tuple of str, shape (arms,)
-        What each arm is, each once.
-    rewards, consumptions : sequence of ndarray of float64, shape (arms,)
-        For each arm, run by run: the reward, in [0, 1], and what it took, at least 0; infinite for
-        runs that were ended, whose reward is 0.
+        What each arm is, each once; at least one.
+    rewards, consumptions : sequence of sequence of float, shape (arms,)
+        For each arm, run by run, at least one: the reward, in [0, 1], and what it took, at least 0;
+        infinite for runs that were ended, whose reward is 0.
+    limits : sequence of sequence of float, shape (arms,), optional
+        For each arm, run by run: what the run was allowed to consume, above 0, infinite if it was
+        let go on. Needed where a run was ended, since no more is known of it than that it would
+        have exceeded its limit.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
 
     Examples
     --------
@@ -44,20 +54,55 @@ class Measured:
     arms: tuple[str, ...]
     rewards: tuple[FloatArray, ...]
     consumptions: tuple[FloatArray, ...]
+    limits: tuple[FloatArray, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check that there is a list of each kind for every arm, and an entry of each a run."""
+        """Check the values, and take copies of the lists as arrays."""
         object.__setattr__(self, "arms", distinct("arms", self.arms))
-        for name, lists in (("rewards", self.rewards), ("consumptions", self.consumptions)):
+        unlimited = tuple(np.full(len(used), math.inf) for used in self.consumptions)
+        given = {
+            "rewards": self.rewards,
+            "consumptions": self.consumptions,
+            "limits": unlimited if self.limits is None else self.limits,
+        }
+        for name, lists in given.items():
             if len(lists) != len(self.arms):
                 raise ValueError(
                     f"{name} must have one list for each arm, {len(self.arms)}; got {len(lists)}"
                 )
-        for arm, (earned, used) in enumerate(zip(self.rewards, self.consumptions, strict=True)):
-            if len(earned) != len(used):
+            columns = (_column(f"{name}[{arm}]", values) for arm, values in enumerate(lists))
+            object.__setattr__(self, name, tuple(columns))
+        for arm in range(len(self.arms)):
+            self._check(arm)
+
+    def _check(self, arm: int) -> None:
+        rewards, used, limits = self.rewards[arm], self.consumptions[arm], self._limits[arm]
+        for name, values in (("consumptions", used), ("limits", limits)):
+            if len(values) != len(rewards):
                 raise ValueError(
-                    f"consumptions[{arm}] must have {len(earned)} entries, got {len(used)}"
+                    f"{name}[{arm}] must have {len(rewards)} entries, got {len(values)}"
                 )
+        ended = np.isinf(used)
+        _refuse(f"rewards[{arm}]", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]")
+        _refuse(
+            f"rewards[{arm}]", rewards, ~ended | (rewards == 0), "be 0 for a run that was ended"
+        )
+        _refuse(f"consumptions[{arm}]", used, used >= 0, "be at least 0")
+        _refuse(f"limits[{arm}]", limits, limits > 0, "be above 0")
+        _refuse(
+            f"limits[{arm}]",
+            limits,
+            ~ended | np.isfinite(limits),
+            "be given for a run that was ended",
+        )
+        _refuse(
+            f"consumptions[{arm}]", used, ended | (used <= limits), "be at most the run's limit"
+        )
+
+    @property
+    def _limits(self) -> tuple[FloatArray, ...]:
+        assert self.limits is not None  # set when it was made
+        return self.limits
 
     def __repr__(self) -> str:
         """Return the name, and how many runs each arm has."""
@@ -68,16 +113,80 @@ class Measured:
         return f"Measured({self.name}; {', '.join(sizes)})"
 
     def quartiles(self) -> tuple[float, float]:
-        """Return the quarter and the three-quarter quantile of the arms' mean consumptions.
+        """Return the quarter and the three-quarter quantile of the arms' median consumptions.
 
         Returns
         -------
         tuple of float
-            Runs that were ended are left out.
+            Runs that were ended are left out, and so are arms all of whose runs were.
+
+        Raises
+        ------
+        ValueError
+            If all runs were.
         """
-        done = [used[np.isfinite(used)] for used in map(np.asarray, self.consumptions)]
-        low, high = np.quantile([used.mean() for used in done if len(used)], [0.25, 0.75])
+        done = [used[np.isfinite(used)] for used in self.consumptions]
+        medians = [np.median(used) for used in done if len(used)]
+        if not medians:
+            raise ValueError("consumptions must have a run that was not ended, got none")
+        low, high = np.quantile(medians, [0.25, 0.75])
         return float(low), float(high)
+
+    def estimates(
+        self, limits: ArrayLike, *, cost: KnownFunction, penalty: KnownFunction
+    ) -> tuple[FloatArray, IntArray]:
+        r"""Estimate what every pair of arm and limit is worth, from all runs that tell something.
+
+        A run tells what would have come of every limit up to its own:
+
+        .. math:: \hat\nu_{i,\tau} = \frac1{N_{i,\tau}} \sum_{s : \tau_s \ge \tau}
+            (R_s - c(C_s)) 1\{C_s \le \tau\} - \lambda(\tau) 1\{C_s > \tau\}
+
+        with :math:`N_{i,\tau}` the number of the arm's runs with a limit of at least
+        :math:`\tau` (Bengs and Huellermeier 2022, equations 8 and 9).
+
+        Parameters
+        ----------
+        limits : sequence of float, shape (limits,)
+            Rising, above 0, in the unit of the consumptions.
+        cost, penalty : Function or callable
+            See `keyhole.resource.Problem`.
+
+        Returns
+        -------
+        gains : ndarray of float64, shape (arms, limits)
+            The estimates; NaN where no run tells anything.
+        runs : ndarray of int64, shape (arms, limits)
+            From how many runs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is not allowed.
+
+        Examples
+        --------
+        >>> from keyhole.resource import Power
+        >>> runs = Measured("one", ("a",), ([1, 0],), ([2, np.inf],), ([9, 1],))
+        >>> gains, counts = runs.estimates([1, 3], cost=Power(slope=0.1), penalty=Power(slope=0.1))
+        >>> gains.round(3), counts
+        (array([[-0.1,  0.8]]), array([[2, 1]]))
+        """
+        grid = rising("limits", vector("limits", limits, Range(gt=0)))
+        priced, feared = as_function("cost", cost, grid), as_function("penalty", penalty, grid)
+        gains = np.full((len(self.arms), len(grid)), np.nan)
+        counts = np.zeros(gains.shape, np.int64)
+        for (arm, at), _ in np.ndenumerate(gains):
+            told = self._limits[arm] >= grid[at]
+            used, earned = self.consumptions[arm][told], self.rewards[arm][told]
+            done = used <= grid[at]
+            counts[arm, at] = len(used)
+            if len(used):
+                worth = np.where(
+                    done, earned - priced(np.where(done, used, 0.0)), -float(feared(grid[at]))
+                )
+                gains[arm, at] = worth.mean()
+        return gains, counts
 
     def problem(self, limits: ArrayLike, *, cost: KnownFunction, penalty: KnownFunction) -> Problem:
         """Make a problem whose arms give back what was measured.
@@ -85,25 +194,34 @@ class Measured:
         Parameters
         ----------
         limits : sequence of float
-            Rising, above 0, in the unit of the consumptions; a run that was ended exceeds them all.
+            Rising, above 0, in the unit of the consumptions.
         cost, penalty : Function or callable
             See `keyhole.resource.Problem`.
 
         Returns
         -------
         keyhole.resource.Problem
-            The problem: a pull draws one of the arm's runs, each equally likely.
+            The problem: a pull draws one of the arm's runs, each equally likely, out of those whose
+            own limit was not below the largest one here. Others do not tell what came of every
+            limit; `estimates` uses them too.
 
         Raises
         ------
         TypeError, ValueError
-            If a value is not allowed.
+            If a value is not allowed, or an arm has no such run.
         """
-        beyond = 2.0 * float(np.max(limits))
-        arms = [
-            Replay(rewards, np.where(np.isfinite(used), used, beyond))
-            for rewards, used in zip(self.rewards, map(np.asarray, self.consumptions), strict=True)
-        ]
+        largest = float(vector("limits", limits, Range(gt=0)).max())
+        arms = []
+        for arm, name in enumerate(self.arms):
+            told = self._limits[arm] >= largest
+            if not told.any():
+                raise ValueError(
+                    f"limits must be at most {self._limits[arm].max():g}, the largest limit that "
+                    f"arm {name!r} was run with, got {largest:g}"
+                )
+            used = self.consumptions[arm][told]
+            beyond = np.where(np.isfinite(used), used, 2.0 * largest)
+            arms.append(Replay(self.rewards[arm][told], beyond))
         return Problem(arms, limits, cost, penalty)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -119,27 +237,29 @@ class Measured:
         OSError
             If the file cannot be written.
         """
+        lists = (self.arms, self.rewards, self.consumptions, self._limits)
         with Path(path).open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(_COLUMNS)
-            for arm, rewards, used in zip(self.arms, self.rewards, self.consumptions, strict=True):
-                for reward, consumption in zip(rewards, used, strict=True):
-                    ended = math.isinf(consumption)
-                    rows.writerow(
-                        [arm, "", ""] if ended else [arm, f"{reward:.6g}", f"{consumption:.6g}"]
-                    )
+            rows.writerow((*_COLUMNS, _LIMIT))
+            for arm, *columns in zip(*lists, strict=True):
+                for reward, used, limit in zip(*columns, strict=True):
+                    done = ("", "") if math.isinf(used) else (f"{reward:.6g}", f"{used:.6g}")
+                    rows.writerow((arm, *done, "" if math.isinf(limit) else f"{limit:.6g}"))
 
 
-def read_measured_csv(path: str | PathLike[str]) -> Measured:
+def read_measured_csv(path: str | PathLike[str], *, limit: float | None = None) -> Measured:
     r"""Read measured runs from a CSV file with one row for each run.
 
-    The first row names the columns: ``arm``, ``reward`` and ``consumption``; others are ignored,
-    and so are blank lines. Reward and consumption are both empty for a run that was ended.
+    The first row names the columns: ``arm``, ``reward``, ``consumption`` and, where runs were
+    ended, ``limit``; others are ignored, and so are blank lines. Reward and consumption are both
+    empty for a run that was ended, the limit for one that was let go on.
 
     Parameters
     ----------
     path : str or path
         The file, in UTF-8, separated by commas.
+    limit : float, optional
+        That of all runs, for a file without the column.
 
     Returns
     -------
@@ -150,39 +270,53 @@ def read_measured_csv(path: str | PathLike[str]) -> Measured:
     ------
     FileNotFoundError
         If there is no such file.
-    ValueError
-        If the file is not as above; the message names the line and the field.
+    TypeError, ValueError
+        If the limit is not allowed, or the file is not as above; the message names the line and the
+        field.
 
     Examples
     --------
     >>> import tempfile
+    >>> text = "arm,reward,consumption,limit\nfast,0.5,1.2,60\nslow,,,60\nslow,0.9,30,60\n"
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "runs.csv")
-    ...     _ = path.write_text("arm,reward,consumption\nfast,0.5,1.2\nslow,,\nslow,0.9,30\n")
+    ...     _ = path.write_text(text)
     ...     read_measured_csv(path)
     Measured(runs; fast: 1 run, slow: 2 runs)
     """
-    found: dict[str, list[tuple[float, float]]] = {}
+    common = "" if limit is None else repr(number("limit", limit, Range(gt=0)))
+    found: dict[str, list[tuple[float, float, float]]] = {}
 
-    def add(arm: str, reward: str, consumption: str) -> None:
+    def add(arm: str, reward: str, consumption: str, own: str) -> None:
         if not arm:
             raise ValueError("arm must not be empty, got ''")
+        if own and common:
+            raise ValueError(f"limit must be given once, got {common} for all and {own!r} here")
+        allowed = _positive(own or common)
         if not reward and not consumption:
-            found.setdefault(arm, []).append((0.0, math.inf))
+            if math.isinf(allowed):
+                raise ValueError("limit must be given for a run that was ended, got ''")
+            found.setdefault(arm, []).append((0.0, math.inf, allowed))
             return
         earned, used = _number("reward", reward), _number("consumption", consumption)
         if earned > 1:
             raise ValueError(f"reward must lie in [0, 1], got {reward!r}")
-        found.setdefault(arm, []).append((earned, used))
+        if used > allowed:
+            raise ValueError(f"consumption must be at most the limit, {allowed:g}, got {used:g}")
+        found.setdefault(arm, []).append((earned, used, allowed))
 
-    read_rows(path, _COLUMNS, add)
-    runs = [np.array(values) for values in found.values()]
-    return Measured(
-        Path(path).stem,
-        tuple(found),
-        tuple(values[:, 0] for values in runs),
-        tuple(values[:, 1] for values in runs),
-    )
+    read_rows(path, _COLUMNS, add, optional=(_LIMIT,))
+    runs = [np.array(values).T for values in found.values()]
+    rewards, consumptions, limits = (tuple(run[k] for run in runs) for k in range(3))
+    return Measured(Path(path).stem, tuple(found), rewards, consumptions, limits)
+
+
+def _positive(text: str) -> float:
+    """Return a limit; none is one that is never reached."""
+    value = _number("limit", text) if text else math.inf
+    if not value:
+        raise ValueError(f"limit must be above 0, got {text!r}")
+    return value
 
 
 def _number(name: str, text: str) -> float:
@@ -193,3 +327,21 @@ def _number(name: str, text: str) -> float:
     if not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a number, at least 0, got {text!r}")
     return value
+
+
+def _column(name: str, values: ArrayLike) -> FloatArray:
+    """Return a copy of a list of numbers; refuse none, and what is no number."""
+    column = np.array(values)
+    if column.ndim != 1 or column.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be a flat list of numbers, got {shortened(repr(values))}")
+    if not len(column):
+        raise ValueError(f"{name} must have at least one entry, got none")
+    column = column.astype(np.float64)
+    column.setflags(write=False)
+    return column
+
+
+def _refuse(name: str, values: FloatArray, good: NDArray[np.bool_], allowed: str) -> None:
+    """Refuse the first value that is not good."""
+    for at in np.flatnonzero(~good)[:1]:
+        raise ValueError(f"{name}[{at}] must {allowed}, got {values[at]:g}")

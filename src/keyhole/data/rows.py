@@ -5,6 +5,32 @@ import io
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Final
+
+_LONGEST: Final = 500  # characters of a message
+
+
+def shortened(message: str) -> str:
+    """Return a message without the end of what is too long to be read.
+
+    Parameters
+    ----------
+    message : str
+        Of any length; what was given comes last in it.
+
+    Returns
+    -------
+    str
+        The message, or its first 500 characters and how many there are.
+
+    Examples
+    --------
+    >>> shortened("label must be 0 or 1, got " + "9" * 1000)[-42:]
+    '9999999999999... (1,026 characters in all)'
+    """
+    if len(message) <= _LONGEST:
+        return message
+    return f"{message[:_LONGEST]}... ({len(message):,} characters in all)"
 
 
 def read_text(path: str | PathLike[str]) -> str:
@@ -40,7 +66,12 @@ def read_text(path: str | PathLike[str]) -> str:
         ) from None
 
 
-def read_rows(path: str | PathLike[str], columns: Sequence[str], add: Callable[..., None]) -> None:
+def read_rows(
+    path: str | PathLike[str],
+    columns: Sequence[str],
+    add: Callable[..., None],
+    optional: Sequence[str] = (),
+) -> None:
     r"""Read a CSV file whose first row names the columns.
 
     Parameters
@@ -50,8 +81,10 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str], add: Callable[.
     columns : sequence of str
         Those that are wanted, each once in the file, in any order and case; others are ignored.
     add : callable
-        Called for each row with the text of these columns; a ValueError that it raises is reported
-        with the file and the line.
+        Called for each row with the text of these columns, empty for an optional one that the file
+        does not have; a ValueError that it raises is reported with the file and the line.
+    optional : sequence of str
+        Columns that may be missing.
 
     Raises
     ------
@@ -76,15 +109,16 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str], add: Callable[.
     found = 0
     try:
         header = [name.strip().lower() for name in next(rows, [])]
-        for name in columns:
-            if header.count(name) != 1:
+        for name in (*columns, *optional):
+            if header.count(name) != 1 and (name in columns or name in header):
                 raise ValueError(f"the header must have one column {name}, got {header}")
+        wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
         for row in filter(None, rows):
             if len(row) != len(header):
                 raise ValueError(f"the row must have {len(header)} fields, got {len(row)}")
-            add(*(row[header.index(name)].strip() for name in columns))
+            add(*("" if at is None else row[at].strip() for at in wanted))
             found += 1
     except (csv.Error, ValueError) as error:
-        raise ValueError(f"{path}, line {rows.line_num}: {error}") from None
+        raise ValueError(f"{path}, line {rows.line_num}: {shortened(str(error))}") from None
     if not found:
         raise ValueError(f"{path}: at least one row must follow the header, got none")

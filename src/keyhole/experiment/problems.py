@@ -12,12 +12,13 @@ from keyhole.data import (
     Conversions,
     Events,
     Measured,
-    aslib,
+    Scenario,
     cdnow,
     crowd,
     deliveries,
     flights,
     forests,
+    load_aslib,
     load_labels,
     patrols,
     read_conversions_csv,
@@ -49,22 +50,30 @@ def _delay(value: Any, folder: Path) -> Any:
     return reporting_delay(value) if isinstance(value, str) else value
 
 
-def _path(value: Any, folder: Path) -> Path:
-    return a_file("entry", value, folder)
+def _scenario(value: Any, folder: Path) -> Scenario:
+    return load_aslib(a_file("entry", value, folder))
 
 
 def _runs(value: Any, folder: Path) -> Measured:
-    return read_measured_csv(a_file("entry", value, folder))
+    """Return the runs of a file, or of a file with the limit of all of them."""
+    table = _file_and("limit", value)
+    return read_measured_csv(a_file("entry", table.get("file"), folder), limit=table.get("limit"))
 
 
 def _log(value: Any, folder: Path) -> Conversions:
     """Return the log of a file, or of a file with the length of a round."""
-    table = value if isinstance(value, Mapping) else {"file": value}
-    for name in table:
-        choice("entry: each entry", name, ("file", "unit"))
+    table = _file_and("unit", value)
     return read_conversions_csv(
         a_file("entry", table.get("file"), folder), unit=table.get("unit", "day")
     )
+
+
+def _file_and(further: str, value: Any) -> Mapping[str, Any]:
+    """Return the table that an entry holds, which may be the name of a file alone."""
+    table = value if isinstance(value, Mapping) else {"file": value}
+    for name in table:
+        choice("entry: each entry", name, ("file", further))
+    return table
 
 
 _FUNCTION: Final = one_of(resource.Power, resource.Steps, resource.Table)
@@ -128,15 +137,15 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
             reads={"cost": _FUNCTION, "penalty": _FUNCTION},
         ),
         "measured": Source(
-            "a CSV file of your own: arm,reward,consumption",
+            "a CSV file of your own: arm,reward,consumption[,limit], or { file = ..., limit = .. }",
             Measured.problem,
             read=_runs,
             reads={"cost": _FUNCTION, "penalty": _FUNCTION},
         ),
         "aslib": Source(
             "a scenario of the algorithm selection library: its folder, or a Parquet file",
-            aslib,
-            read=_path,
+            Scenario.problem,
+            read=_scenario,
             reads={"cost": _FUNCTION, "penalty": _FUNCTION},
         ),
     },

@@ -1,16 +1,16 @@
 import pytest
 
-from keyhole.experiment.samples import read_samples_csv
+from keyhole.data import read_rewards_csv
 
 
 @pytest.fixture
 def file(tmp_path):
-    return tmp_path / "samples.csv"
+    return tmp_path / "rewards.csv"
 
 
 def test_arms_keep_the_order_of_their_first_appearance(file):
     file.write_text("\ufeffReward, Arm ,day\n1,b,mon\n\n0.25,a,tue\n 0,b,wed\n", encoding="utf-8")
-    assert read_samples_csv(file) == [[1.0, 0.0], [0.25]]
+    assert list(read_rewards_csv(file).items()) == [("b", [1.0, 0.0]), ("a", [0.25])]
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ def test_arms_keep_the_order_of_their_first_appearance(file):
         ("", r"line 0: the header must have one column arm, got \[\]"),
         ("arm,value\na,1\n", r"line 1: the header must have one column reward, got \['arm', 'val"),
         ("arm,arm,reward\n", "line 1: the header must have one column arm"),
-        ("arm,reward\n", "samples.csv: at least one row must follow the header, got none"),
+        ("arm,reward\n", "rewards.csv: at least one row must follow the header, got none"),
         ("arm,reward\na,1\nb\n", "line 3: the row must have 2 fields, got 1"),
         ("arm,reward\n,1\n", "line 2: arm must not be empty, got ''"),
         ("arm,reward\na,one\n", "line 2: reward must be a number, got 'one'"),
@@ -30,14 +30,14 @@ def test_arms_keep_the_order_of_their_first_appearance(file):
 def test_a_file_of_another_form_is_refused_by_line_and_field(file, text, message):
     file.write_text(text)
     with pytest.raises(ValueError, match=message):
-        read_samples_csv(file)
+        read_rewards_csv(file)
 
 
 def test_a_file_that_is_no_text_is_refused(file):
-    with pytest.raises(FileNotFoundError, match=r"samples.csv: there is no such file"):
-        read_samples_csv(file)
+    with pytest.raises(FileNotFoundError, match=r"rewards.csv: there is no such file"):
+        read_rewards_csv(file)
     file.write_bytes(b"arm,reward\n\xff,1\n")
     with pytest.raises(
-        ValueError, match=r"samples.csv, line 2: the text must be UTF-8, got byte 0xff"
+        ValueError, match=r"rewards.csv, line 2: the text must be UTF-8, got byte 0xff"
     ):
-        read_samples_csv(file)
+        read_rewards_csv(file)

@@ -1,0 +1,248 @@
+"""The files of the algorithm selection library: runs in ARFF, with a description, or in Parquet."""
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from keyhole.data.rows import read_text, shortened
+
+RUNS: Final = "algorithm_runs.arff"
+DESCRIPTION: Final = "description.txt"
+_TIMES: Final = ("runtime", "time")  # what the column is called where the description does not say
+_STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
+_TABLE: Final = ("instance", "repetition", "algorithm", "runtime", "runstatus", "cutoff")
+_FURTHER: Final = ("objective", "objective_consistent")
+
+
+class Run(NamedTuple):
+    """A solver's run on an instance.
+
+    Attributes
+    ----------
+    task : tuple of str
+        Instance and repetition.
+    solver : str
+        Its name.
+    seconds : float
+        How long it took; infinite if it was not done.
+    quality : float
+        How good the answer is, from 0 to 1; NaN where the file does not say.
+    """
+
+    task: tuple[str, str]
+    solver: str
+    seconds: float
+    quality: float
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """A measure of performance as the description has it."""
+
+    name: str
+    kind: str
+    more_is_better: bool
+
+
+def read_folder(folder: Path) -> tuple[str, float, Iterator[Run]]:
+    """Read a scenario in the library's own format.
+
+    Parameters
+    ----------
+    folder : Path
+        With ``algorithm_runs.arff`` and ``description.txt``.
+
+    Returns
+    -------
+    name : str
+        What the scenario is called.
+    cutoff : float
+        Seconds, above 0.
+    runs : iterator of Run
+        In the file's order.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If a file is missing, or is not as the library has them.
+    """
+    path = folder / DESCRIPTION
+    entries = _described(path)
+    cutoff = _seconds(path, "algorithm_cutoff_time", " ".join(entries["algorithm_cutoff_time"]))
+    name = " ".join(entries["scenario_id"]) or folder.name
+    return name, cutoff, _arff(folder / RUNS, cutoff, _measures(entries))
+
+
+class _Entries(dict[str, list[str]]):
+    """Entries of a description by name; an empty list for those that it does not have."""
+
+    def __missing__(self, name: str) -> list[str]:
+        """Return nothing."""
+        return []
+
+
+def _described(path: Path) -> _Entries:
+    """Return the entries of a description: words behind a name, or in a list below it."""
+    entries, current = _Entries(), ""
+    for line in read_text(path).splitlines():
+        if one := re.match(r"([a-z_]+)\s*:(.*)$", line):
+            current = one.group(1)
+            words = one.group(2).strip().strip("[]").split(",")
+            entries[current] = [word for word in map(_bare, words) if word]
+        elif current and (one := re.match(r"\s*-\s+(.*)$", line)):
+            entries.setdefault(current, []).append(_bare(one.group(1)))
+        elif line.strip():
+            current = ""
+    return entries
+
+
+def _bare(word: str) -> str:
+    return word.strip().strip("'\"")
+
+
+def _measures(entries: _Entries) -> list[_Measure]:
+    columns = (entries[name] for name in ("performance_measures", "performance_type", "maximize"))
+    return [
+        _Measure(name.lower(), kind.lower(), more.lower() == "true")
+        for name, kind, more in zip(*columns, strict=False)
+    ]
+
+
+def _seconds(path: Path, name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ValueError(f"{path}: {name} must be a number of seconds above 0, got {text!r}")
+    return value
+
+
+def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[Run]:
+    """Yield the runs of a file; its measures say which columns hold time and quality."""
+    lines = read_text(path).splitlines()
+    words = [line.split(maxsplit=2) for line in lines]
+    at = next((i for i, word in enumerate(words) if word and word[0].lower() == "@data"), None)
+    if at is None:
+        raise ValueError(f"{path}: @DATA must follow the attributes, got the end of the file")
+    columns = [
+        _bare(word[1]).lower()
+        for word in words[:at]
+        if len(word) > 1 and word[0].lower() == "@attribute"
+    ]
+    times = [one.name for one in measures if one.kind == "runtime"] + list(_TIMES)
+    time = next((name for name in times if name in columns), times[0])
+    places = []
+    for name in ("instance_id", "repetition", "algorithm", "runstatus", time):
+        if name not in columns:
+            got = shortened(str(columns))
+            raise ValueError(f"{path}: the attribute {name} must be given, got {got}")
+        places.append(columns.index(name))
+    quality = next(
+        (one for one in measures if one.kind == "solution_quality" and one.name in columns), None
+    )
+    for number, line in enumerate(lines[at + 1 :], at + 2):
+        if not line.strip() or line.startswith("%"):
+            continue
+        where = f"{path}, line {number}"
+        fields = next(csv.reader([line], quotechar="'" if "'" in line else '"'))
+        if len(fields) != len(columns):
+            raise ValueError(f"{where}: the run must have {len(columns)} fields, got {len(fields)}")
+        instance, repetition, solver, status, text = (fields[k].strip() for k in places)
+        seconds = _taken(where, text, status, cutoff)
+        good = math.nan
+        if quality is not None and seconds < math.inf:
+            good = _quality(where, quality, fields[columns.index(quality.name)].strip())
+        yield Run((instance, repetition), solver, seconds, good)
+
+
+def _taken(where: str, text: str, status: str, cutoff: float) -> float:
+    """Return the seconds of a run; infinite unless it was done before the cut-off."""
+    if status.lower() not in _STATUSES:
+        allowed = ", ".join(_STATUSES)
+        raise ValueError(f"{where}: runstatus must be one of {allowed}, got {status!r}")
+    done = status.lower() == "ok"
+    if text == "?" and not done:
+        return math.inf
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{where}: runtime must be seconds, at least 0, got {text!r}")
+    return value if done and value < cutoff else math.inf
+
+
+def _quality(where: str, measure: _Measure, text: str) -> float:
+    """Return a quality, from 0 to 1, the best; NaN if the measure is on no such scale."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{where}: {measure.name} must be a number, got {text!r}") from None
+    if not 0 <= value <= 1:
+        return math.nan
+    return value if measure.more_is_better else 1.0 - value
+
+
+def read_table(path: Path) -> tuple[float, Iterator[Run]]:
+    """Read a scenario from a Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+        With the columns instance, repetition, algorithm, runtime, runstatus and cutoff; maybe
+        with objective, from 0 for the best answer to 1, and objective_consistent, whether it is to
+        be believed.
+
+    Returns
+    -------
+    cutoff : float
+        Seconds, above 0.
+    runs : iterator of Run
+        In the file's order.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If the file is missing, or is not as above.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path}: the file must be Parquet: {shortened(str(error))}") from None
+    for name in _TABLE:
+        if name not in table.column_names:
+            got = shortened(str(table.column_names))
+            raise ValueError(f"{path}: the column {name} must be given, got {got}")
+    cutoffs = table["cutoff"].unique().to_pylist()
+    if len(cutoffs) != 1:
+        raise ValueError(
+            f"{path}: cutoff must be the same in all rows, got {shortened(str(cutoffs))}"
+        )
+    cutoff = _seconds(path, "cutoff", str(cutoffs[0]))
+    names = [*_TABLE[:-1], *(name for name in _FURTHER if name in table.column_names)]
+    return cutoff, _rows(path, cutoff, {name: table[name].to_pylist() for name in names})
+
+
+def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterator[Run]:
+    file, size = str(path), len(columns["runtime"])
+    objectives = columns.get("objective", [None] * size)
+    believed = columns.get("objective_consistent", [True] * size)
+    rows = zip(*(columns[name] for name in _TABLE[:-1]), objectives, believed, strict=True)
+    for number, (instance, repetition, solver, time, status, objective, good) in enumerate(rows, 1):
+        where = f"{file}, row {number}"
+        unknown = time is None or time != time  # NaN
+        seconds = _taken(where, "?" if unknown else str(time), str(status), cutoff)
+        quality = math.nan
+        if good and objective is not None and seconds < math.inf:
+            quality = _quality(where, _Measure("objective", "", False), str(objective))
+        yield Run((str(instance), str(repetition)), str(solver), seconds, quality)

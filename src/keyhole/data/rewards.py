@@ -1,0 +1,65 @@
+"""Recorded rewards of one's own."""
+
+import math
+from os import PathLike
+
+from keyhole.data.rows import read_rows
+
+
+def read_rewards_csv(path: str | PathLike[str]) -> dict[str, list[float]]:
+    r"""Read recorded rewards from a CSV file with one row for each reward.
+
+    The first row names the columns: ``arm`` and ``reward``; others are ignored, and so are blank
+    lines.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8, separated by commas.
+
+    Returns
+    -------
+    dict of str to list of float
+        The rewards of each arm, in the order of the rows; arms in the order of their first
+        appearance. ``list(rewards.values())`` is what the problems' ``replay`` takes.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not as above; the message names the line and the field.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "adverts.csv")
+    ...     _ = path.write_text("arm,reward\nred,1\nblue,0.5\nred,0\n")
+    ...     rewards = read_rewards_csv(path)
+    >>> rewards
+    {'red': [1.0, 0.0], 'blue': [0.5]}
+    >>> from keyhole.stochastic import Problem
+    >>> Problem.replay(list(rewards.values())).means
+    array([0.5, 0.5])
+    """
+    arms: dict[str, list[float]] = {}
+
+    def add(arm: str, reward: str) -> None:
+        if not arm:
+            raise ValueError("arm must not be empty, got ''")
+        arms.setdefault(arm, []).append(_number(reward))
+
+    read_rows(path, ("arm", "reward"), add)
+    return arms
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"reward must be a number, got {text!r}")
+    return value
