@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from benchmarks.measure import Row, against, paired, seconds
 from keyhole import simulate
 from keyhole.core.link import link
-from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, MPTS, Problem
+from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
 from keyhole.semibandit.knapsack import knapsack, working_memory
 
 INSTANCE_1 = Problem([round(0.25 + i / 50, 2) for i in range(20)], 0.7, resource=7)
@@ -19,9 +19,11 @@ INSTANCE_2 = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], r
 POLICIES = {
     "CSBST": (CSBST(), INSTANCE_1),
     "MPTS": (MPTS(m=10), INSTANCE_1),
+    "ESCB": (ESCB(m=10), INSTANCE_1),
     "CSBDT": (CSBDT(loss_free_rounds=19), INSTANCE_2),
     "CSBDTUCB": (CSBDTUCB(loss_free_rounds=19), INSTANCE_2),
     "CTS": (CTS(), INSTANCE_2),
+    "SDCB": (SDCB(), INSTANCE_2),
 }
 
 

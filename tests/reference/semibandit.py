@@ -142,13 +142,26 @@ class CTS(Second):
 
 
 class CSBDT(CTS):
-    """Lines 1 to 22 of the pseudo-code; lines 23 to 30 are the knapsack by draws."""
+    """Lines 1 to 22 of the pseudo-code; lines 23 to 30 are the knapsack by draws.
+
+    Not as printed: line 14 comes after every move, and a loss in spite of an estimate takes the
+    estimate back.
+    """
 
     def __init__(
-        self, arms, resource, delta, epsilon, gamma, round_decimals, solve_every, loss_free_rounds
+        self,
+        arms,
+        resource,
+        delta,
+        epsilon,
+        gamma,
+        round_decimals,
+        solve_every,
+        loss_free_rounds,
+        as_printed,
     ):
         super().__init__(arms, resource, [0.0] * arms, solve_every)
-        self.gamma, self.decimals = gamma, round_decimals
+        self.gamma, self.decimals, self.as_printed = gamma, round_decimals, as_printed
         self.low, self.high = [0.0] * arms, [min(1.0, resource)] * arms
         self.good, self.clear = [False] * arms, [0] * arms
         halves = math.floor(resource)
@@ -172,16 +185,17 @@ class CSBDT(CTS):
             if self.estimates[arm] <= left:
                 given[arm] = self.estimates[arm]
                 left -= given[arm]
-        self.given = given
+        self.funded = {arm for arm in range(self.arms) if given[arm] > 0}
         return given
 
     def tell(self, losses, t, rng):
         if all(self.good):
             self.count(losses)
-            return
-        for arm, loss in enumerate(losses):
-            if not self.good[arm] and self.given[arm] > 0:
-                self.judge(arm, loss)
+        for arm in self.funded:
+            if not self.good[arm]:
+                self.judge(arm, losses[arm])
+            elif losses[arm] and not self.as_printed:
+                self.take_back(arm)
 
     def judge(self, arm, loss):
         if loss:
@@ -195,13 +209,27 @@ class CSBDT(CTS):
             if self.clear[arm] < self.needed:
                 return
             self.high[arm] = self.estimates[arm]
-            if self.high[arm] - self.low[arm] <= self.gamma:
-                self.good[arm] = True
-                if self.decimals:
-                    units = 10.0**self.decimals
-                    self.estimates[arm] = max(1, math.floor(self.high[arm] * units + 0.5)) / units
-                return
+        near = self.high[arm] - self.low[arm] <= self.gamma
+        if near and not (loss and self.as_printed):
+            self.good[arm] = True
+            self.estimates[arm] = self.high[arm]
+            if self.decimals:
+                units = 10.0**self.decimals
+                rounded = max(1, math.floor(self.high[arm] * units + 0.5)) / units
+                if self.as_printed or rounded > self.low[arm]:
+                    self.estimates[arm] = rounded
+            return
         self.clear[arm] = 0
+        self.estimates[arm] = (self.low[arm] + self.high[arm]) / 2
+
+    def take_back(self, arm):
+        self.played = 0
+        most = min(1.0, self.resource)
+        if most - self.estimates[arm] <= self.gamma:
+            self.estimates[arm] = 1.0
+            return
+        self.good[arm], self.clear[arm] = False, 0
+        self.low[arm], self.high[arm] = self.estimates[arm], most
         self.estimates[arm] = (self.low[arm] + self.high[arm]) / 2
 
 
@@ -214,3 +242,42 @@ class CSBDTUCB(CSBDT):
             seen = 1 + losses + clears
             found.append(max(losses / seen - math.sqrt(1.5 * math.log(t) / seen), 0.0))
         return found
+
+
+class SDCB(CTS):
+    """The knapsack by lower confidence bounds, with thresholds known."""
+
+    def values(self, rng, t):
+        found = []
+        for losses, clears in zip(self.losses, self.clears, strict=True):
+            seen = losses + clears
+            width = math.sqrt(1.5 * math.log(t) / seen) if seen else math.inf
+            found.append(max(losses / max(1, seen) - width, 0.0))
+        return found
+
+
+class ESCB(MPTS):
+    """Of all sets of m arms the one with the lowest bound is left alone."""
+
+    def __init__(self, arms, resource, m, c):
+        super().__init__(arms, resource, m)
+        self.c = c
+
+    def ask(self, rng, t):
+        f = 0.0
+        if t > 1:
+            f = max(0.0, math.log(t) + self.c * self.m * math.log(math.log(t)))
+        unseen = [arm for arm in range(self.arms) if self.losses[arm] + self.clears[arm] == 0]
+        best, left_alone = math.inf, ()
+        for those in itertools.combinations(range(self.arms), self.m):
+            counts = [(self.losses[arm], self.losses[arm] + self.clears[arm]) for arm in those]
+            bound = sum(losses / seen for losses, seen in counts if seen)
+            if unseen:
+                bound -= len(set(those) & set(unseen))
+            else:
+                bound -= math.sqrt(f / 2 * sum(1 / seen for _, seen in counts))
+            if bound < best - 1e-11:
+                best, left_alone = bound, those
+        self.funded = set(range(self.arms)) - set(left_alone)
+        share = min(1.0, self.resource / max(1, self.arms - self.m))
+        return [share if arm in self.funded else 0.0 for arm in range(self.arms)]

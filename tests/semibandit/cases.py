@@ -1,7 +1,7 @@
 """What the tests of this room share."""
 
 from keyhole.core.streams import WORLD, seek, stream, uniform
-from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, MPTS
+from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
 from tests.reference import semibandit as reference
 
 POLICIES = [
@@ -10,10 +10,17 @@ POLICIES = [
     CSBST(loss_free_rounds=3),
     CSBDT(gamma=0.05, epsilon=0.4),
     CSBDT(gamma=0.02, loss_free_rounds=4, round_decimals=2, solve_every=3),
+    CSBDT(gamma=0.01, loss_free_rounds=2, as_printed=1),
     CSBDTUCB(gamma=0.05, epsilon=0.4),
+    CSBDTUCB(gamma=0.02, loss_free_rounds=2, round_decimals=1),
+    CSBDTUCB(gamma=0.02, loss_free_rounds=4, round_decimals=2, as_printed=1),
     MPTS(m=1),
+    ESCB(m=1),
+    ESCB(m=1, c=0.5),
     CTS(),
     CTS(solve_every=4),
+    SDCB(),
+    SDCB(solve_every=3),
 ]
 
 

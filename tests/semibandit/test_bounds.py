@@ -14,6 +14,8 @@ from keyhole.semibandit.bounds import (
 
 INSTANCE_1 = Problem([round(0.25 + i / 50, 2) for i in range(20)], 0.7, resource=7)
 
+OWN = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)
+
 
 def divergence(p, q):
     return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
@@ -80,6 +82,11 @@ def test_theorem_2_by_hand():
     assert found == pytest.approx(expected)
 
 
+def test_theorem_2_says_nothing_of_horizons_that_can_be_played():
+    found = csbdt_bound(OWN, 5000, 0.1, eta=0.0016, alpha_1=0.0)
+    assert found > 1e7 > 5000 * OWN.worst_regret
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -88,6 +95,17 @@ def test_theorem_2_by_hand():
         (lambda: csbst_search_bound(20, 7, 0, 0.1), "delta must lie in"),
         (lambda: csbst_search_bound(20, 0, 0.1, 0.1), "resource must be above 0"),
         (lambda: csbst_bound(INSTANCE_1, 100, 1.0), "epsilon must lie in"),
+        (lambda: csbst_bound(INSTANCE_1, 10_000, 0.3), "at most the least mean loss, 0.25, for Th"),
+        (lambda: csbst_bound(INSTANCE_1, 10, 0.1), "horizon must be above 18.* Theorem 1, got 10"),
+        (
+            lambda: csbst_bound(Problem([0.5, 0.5, 0.7], 0.5, 1), 1000, 0.1),
+            "one best set .* 1 arms to leave alone, .* mean loss of 0.5",
+        ),
+        (
+            lambda: csbdt_bound(OWN, 10_000, 0.4, eta=0.001, alpha_1=1),
+            "epsilon must be at most the least mean loss, 0.3, for Theorem 2, got 0.4",
+        ),
+        (lambda: csbdt_bound(OWN, 500, 0.1, eta=0.001, alpha_1=1), "horizon must be above .* Th"),
         (lambda: csbdt_search_bound(5, 2, 0.1, 0.1, 0), "gamma must lie in"),
         (
             lambda: csbdt_bound(Problem([0.5], 0.5, 0.5), 100, 0.1, eta=0.1, alpha_1=1),

@@ -9,17 +9,25 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.core.streams import POLICY, stream
-from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, MPTS, Problem
+from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
 from keyhole.testing import CHECKS
 from keyhole.testing.checks import Trial
 from tests.semibandit.cases import POLICIES, losses_of, reference_of, shown, told
+
+# Most of these problems are not what the policies are made for; what is warned of then is tested
+# beside the search.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* may search for"),
+    pytest.mark.filterwarnings("ignore:.* to each arm that it funds"),
+    pytest.mark.filterwarnings("ignore:.* an estimate of a threshold was too low"),
+]
 
 SAME = Problem([0.9, 0.3, 0.6, 0.5, 0.75], 0.55, resource=1.7)
 OWN = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)
 
 
 def problem_for(policy):
-    return SAME if isinstance(policy, CSBST | MPTS) else OWN
+    return SAME if isinstance(policy, CSBST | MPTS | ESCB) else OWN
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
@@ -73,7 +81,7 @@ def test_allocations_never_exceed_the_resource(policy, problem, seed):
 
 @pytest.mark.parametrize(
     "policy",
-    [CSBST(), CSBDT(), CSBDTUCB(), CTS(), MPTS(m=0)],
+    [CSBST(), CSBDT(), CSBDTUCB(), CTS(), SDCB(), MPTS(m=0), ESCB(m=0)],
     ids=lambda policy: type(policy).__name__,
 )
 @pytest.mark.parametrize(
@@ -203,7 +211,10 @@ def test_wrong_estimates_are_as_rare_as_delta_says():
         (lambda: CSBDT(solve_every=0), r"solve_every must lie in .*, got 0"),
         (lambda: CSBDT(round_decimals=-1), r"round_decimals must lie in \[0, 9\], got -1"),
         (lambda: CSBST(random_subset=2), r"random_subset must lie in \[0, 1\], got 2"),
+        (lambda: CSBDT(as_printed=2), r"as_printed must lie in \[0, 1\], got 2"),
         (lambda: MPTS(m=-1), "m must be at least 0, got -1"),
+        (lambda: ESCB(m=1, c=-1), "c must be at least 0, got -1"),
+        (lambda: ESCB(m=4).learner(arms=3, resource=1), r"m must lie in \[0, 3\], got 4"),
         (lambda: MPTS(m=4).learner(arms=3, resource=1), r"m must lie in \[0, 3\], got 4"),
         (lambda: CTS().learner(arms=3, resource=1), r"thresholds \(.*\) must be given"),
         (

@@ -24,9 +24,20 @@ def test_losses_show_where_too_little_was_given():
     assert seen[:2].tolist() == [0, 0]
     error = 5 * np.sqrt(0.25 / 300)
     assert np.all(np.abs(seen[2:] / 300 - MEANS[2:]) < error)
-    score = referee.score({"estimates": [0.7, 0.65, 0.7, 0.6, 1.0], "searched": 17})
+    score = referee.score({"estimates": [0.7, 0.65, 0.7, 0.6, 1.0], "searched": 17, "refuted": 2})
     assert score == pytest.approx(
-        {"regret": regret, "threshold_rounds": 17, "threshold_error": 0.65, "too_low": 1}
+        {
+            "regret": regret,
+            "threshold_rounds": 17,
+            "threshold_error": 0.65,
+            "too_low": 1,
+            "refuted": 2,
+            "cumulative_loss": seen.sum(),
+            "observations": 3 * 300,
+            "resource_spent": 300 * given.sum(),
+            **{f"pulls[{arm}]": 0 if arm == 3 else 300 for arm in range(5)},
+            **{f"estimates[{arm}]": e for arm, e in enumerate([0.7, 0.65, 0.7, 0.6, 1.0])},
+        }
     )
 
 
@@ -58,6 +69,7 @@ def test_days_are_drawn_whole_each_equally_often():
     assert set(seen) == {tuple(map(float, day)) for day in DAYS}
 
 
+@pytest.mark.filterwarnings("ignore:.* to each arm that it funds")
 def test_recorded_days_come_in_order_and_end():
     problem = Problem.replay(DAYS, [0.5, 0.5, 0.4], resource=0.9, order="recorded")
     assert problem.rounds == 5
@@ -67,11 +79,25 @@ def test_recorded_days_come_in_order_and_end():
         losses = referee.respond({"allocation": np.array([0.5, 0, 0.4])})["losses"]
         assert losses.tolist() == [0, day[1], 0]
         regret += day[1] - day[0]  # the best for all days funds arms 1 and 2
-    assert referee.score({"estimates": [1, 1, 1], "searched": 0})["regret"] == regret
+    assert referee.score({"estimates": [1, 1, 1], "searched": 0, "refuted": 0})["regret"] == regret
     curves = simulate(problem, {"it": MPTS(m=1)}, horizon=5, replications=3)
     assert np.all(np.abs(curves.values("it", "regret")) <= 3 * 5)
     with pytest.raises(ValueError, match="horizon must be at most 5"):
         simulate(problem, {"it": MPTS(m=1)}, horizon=6, replications=3)
+
+
+@pytest.mark.filterwarnings("ignore:.* to each arm that it funds")
+def test_details_are_those_of_what_was_played():
+    problem = Problem(MEANS, THRESHOLDS, resource=2.02)
+    policies = {"CTS": CTS(), "MP-TS": MPTS(m=3)}
+    curves = simulate(problem, policies, horizon=200, replications=5, details=True)
+    for label in policies:
+        pulls = sum(curves.values(label, f"pulls[{arm}]")[-1] for arm in range(5))
+        assert np.all(curves.values(label, "observations")[-1] == 5 * 200 - pulls)
+        assert np.all(curves.values(label, "refuted")[-1] == 0)
+        assert np.all(curves.values(label, "resource_spent")[-1] <= 2.02 * 200 + 1e-9)
+        saved = curves.values(label, "regret")[-1] + 200 * problem.least_loss
+        assert np.all(abs(curves.values(label, "cumulative_loss")[-1] - saved) < 5 * 200**0.5)
 
 
 def test_a_wrong_report_changes_nothing():
@@ -102,7 +128,7 @@ def test_what_is_known_is_shown():
     text = repr(MPTS(m=1).learner(arms=3, resource=1))
     assert "arm 0: takes 0.5" in text
     learner = CSBST().learner(arms=4, resource=2)
-    assert "first phase, search: trying 0.6667 on 3 arms, 0 of 14 rounds" in repr(learner)
+    assert "search of up to 28 rounds: trying 0.6667 on 3 arms, 0 of 14 rounds" in repr(learner)
 
 
 @pytest.mark.parametrize(

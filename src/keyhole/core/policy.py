@@ -201,7 +201,7 @@ class Policy:
         Parameters
         ----------
         told : mapping of str to value
-            What `informed` returned.
+            What `informed` returned; in a simulation also the ``horizon``, told or not.
         problem : Problem or None
             The problem, in a simulation; a learner knows none.
 

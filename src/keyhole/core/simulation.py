@@ -215,7 +215,8 @@ class Plan:
                     f"got one of {policy.setting.name!r}"
                 )
             for budget, _ in plan.runs(policy):
-                if text := policy.caution(plan.facts(policy, budget), problem):
+                told = plan.facts(policy, budget) | {"horizon": budget}
+                if text := policy.caution(told, problem):
                     warnings.warn(text, stacklevel=3)
         return plan
 

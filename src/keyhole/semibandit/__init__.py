@@ -13,7 +13,7 @@ from keyhole.semibandit.equivalence import (
 )
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import Learner
-from keyhole.semibandit.policies import CSBDT, CSBDTUCB, CSBST, CTS, MPTS
+from keyhole.semibandit.policies import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
 from keyhole.semibandit.problem import Problem
 from keyhole.semibandit.setting import Policy
 
@@ -22,7 +22,9 @@ __all__ = [
     "CSBDTUCB",
     "CSBST",
     "CTS",
+    "ESCB",
     "MPTS",
+    "SDCB",
     "BisectionPolicy",
     "Learner",
     "Policy",

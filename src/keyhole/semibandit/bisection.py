@@ -1,7 +1,8 @@
 """What the policies for thresholds of any kind have in common: a bisection for each arm."""
 
 import math
-from typing import ClassVar, Final
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
 
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray, counts, per
@@ -13,9 +14,10 @@ from keyhole.semibandit.funding import (
     fund_best,
     hand_out,
     shuffle,
+    times_refuted,
 )
 from keyhole.semibandit.knapsack_search import SLACK
-from keyhole.semibandit.setting import Policy, whole_part
+from keyhole.semibandit.setting import Policy, unfinished, whole_part
 
 _NEVER: Final = 1.0  # the estimate of an arm that even all of a resource below 1 is too little for
 
@@ -31,8 +33,11 @@ class BisectionPolicy(Policy):
     .. math:: W = \Big\lceil \frac{\ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\ln(1 / (1 - \epsilon))} \Big\rceil
 
-    and the middle of the two is tried next. When the upper bound has fallen to within
-    :math:`\gamma` of the lower, it is the estimate. The phase is over when every arm has one.
+    and the middle of the two is tried next. When the two are within :math:`\gamma` of each other,
+    the upper one is the estimate. The phase is over when every arm has one.
+
+    A loss at an arm that was given its estimate proves the estimate too low. The arm goes on trial
+    again, between what was too little and 1, and the first phase goes on until that is settled.
 
     In the second phase arms are funded by the exact knapsack
     :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass writes the kernel ``value(p, s, t, rng, arm)``
@@ -45,6 +50,7 @@ class BisectionPolicy(Policy):
     round_decimals: int = parameter(0, ge=0, le=9, doc="decimals of the estimates; 0: all")
     solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
     loss_free_rounds: int = parameter(0, ge=0, le=2**40, doc="rounds without loss; 0: formula")
+    as_printed: int = parameter(0, ge=0, le=1, doc="whether to search as the paper prints it")
 
     helpers: ClassVar[tuple[str, ...]] = ("value",)
 
@@ -60,10 +66,37 @@ class BisectionPolicy(Policy):
         unsettled = counts()
         needed = counts()
 
+    def search_rounds(self, arms: int, resource: float) -> int:
+        r"""Return for how many rounds thresholds may be searched for.
+
+        .. math:: \Big\lceil \frac{K W \log_2(\lceil 1 + 1/\gamma \rceil)}
+            {\max\{1, \lfloor Q \rfloor\}} \Big\rceil
+
+        Parameters
+        ----------
+        arms : int
+            K.
+        resource : float
+            Q.
+
+        Returns
+        -------
+        int
+            With a chance of at most `delta` it takes longer (Verma et al. 2019, Lemma 4).
+        """
+        if not searches(arms, resource):
+            return 0
+        needed = self.loss_free_rounds or rounds_needed(arms, self.delta, self.epsilon, self.gamma)
+        return math.ceil(arms * needed * steps(self.gamma) / max(1, whole_part(resource)))
+
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning if the search may outlast the horizon."""
+        return unfinished(self, self.search_rounds(told["arms"], told["resource"]), told)
+
     def init(p, s: State) -> None:
         """Begin with all of the resource, in parts."""
         most = min(1.0, p.resource)
-        learning = p.arms > 1 and p.resource < p.arms
+        learning = searches(p.arms, p.resource)
         for arm in range(p.arms):
             s.high[arm] = most
             s.settled[arm] = 0 if learning else 1
@@ -82,22 +115,33 @@ class BisectionPolicy(Policy):
         hand_out(p, s, allocation)
 
     def update(p, s: State, losses: FloatArray) -> None:
-        """Move the bounds, or count the losses."""
+        """Move the bounds, or count the losses; either way take note of estimates proven wrong."""
         if s.unsettled[0] == 0:
             count_losses(p, s, losses)
-            return
-        s.searched[0] += 1
+        else:
+            s.searched[0] += 1
         for arm in range(p.arms):
-            if s.settled[arm] == 0 and s.funded[arm] == 1:
+            if s.funded[arm] == 0:
+                continue
+            if s.settled[arm] == 0:
                 learn(p, s, arm, losses[arm])
+            elif losses[arm] > 0.0:
+                s.refuted[arm] += 1
+                if p.as_printed == 0:
+                    reopen(p, s, arm)
 
     def recommend(  # type: ignore[override]
-        p, s: State, estimates: FloatArray, searched: IntArray
+        p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
     ) -> None:
         """Report the estimates; where there is none yet, the upper bounds."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
-        searched[0] = s.searched[0]
+        searched[0], refuted[0] = s.searched[0], times_refuted(s, p.arms)
+
+
+def searches(arms: int, resource: float) -> bool:
+    """Return whether there is anything to search for."""
+    return arms > 1 and resource < arms
 
 
 def first_trial(p: BisectionPolicy, arm: int) -> float:
@@ -111,8 +155,12 @@ def first_trial(p: BisectionPolicy, arm: int) -> float:
 
 def rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
     """Return W."""
-    trials = math.log2(math.ceil(1.0 + 1.0 / gamma))
-    return max(1, math.ceil(math.log(arms * trials / delta) / -math.log1p(-epsilon)))
+    return max(1, math.ceil(math.log(arms * steps(gamma) / delta) / -math.log1p(-epsilon)))
+
+
+def steps(gamma: float) -> float:
+    """Return in how many trials a bracket of 1 is halved down to gamma."""
+    return math.log2(math.ceil(1.0 + 1.0 / gamma))
 
 
 def fund_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
@@ -147,11 +195,27 @@ def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -
         if s.clear_rounds[arm] < s.needed[0]:
             return
         s.high[arm] = s.amounts[arm]
-        if s.high[arm] - s.low[arm] <= p.gamma:
-            settle(s, arm, rounded(s.high[arm], p.round_decimals))
-            return
-    s.clear_rounds[arm] = 0
+    if s.high[arm] - s.low[arm] <= p.gamma and (loss == 0.0 or p.as_printed == 0):
+        estimate = rounded(s.high[arm], p.round_decimals)
+        # What has once been too little is no estimate, however round.
+        useless = estimate <= s.low[arm] and p.as_printed == 0
+        settle(s, arm, s.high[arm] if useless else estimate)
+    else:
+        s.clear_rounds[arm] = 0
+        s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
+
+
+def reopen(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
+    """Search anew above an estimate that was proven too low, unless no more can be given."""
+    most = min(1.0, p.resource)
+    s.since_solved[0] = 0
+    if most - s.amounts[arm] <= p.gamma:
+        s.amounts[arm] = _NEVER
+        return
+    s.low[arm], s.high[arm] = s.amounts[arm], most
     s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
+    s.settled[arm] = s.clear_rounds[arm] = 0
+    s.unsettled[0] += 1
 
 
 def settle(s: BisectionPolicy.State, arm: int, estimate: float) -> None:

@@ -129,7 +129,7 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
     horizon : int
         T, rounds in all, at least 2.
     epsilon : float
-        As for `CSBST`: the theorem is for mean losses of at least so much.
+        As for `CSBST`; no mean loss may be lower.
 
     Returns
     -------
@@ -139,7 +139,9 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed, or the thresholds differ.
+        If a value is not allowed, the thresholds differ, or a condition of the theorem is not met:
+        a mean loss is below epsilon, T does not exceed :math:`W_T \log_2 |\Theta|`, or several sets
+        of arms are the best.
 
     References
     ----------
@@ -153,6 +155,13 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
     rounds = integer("horizon", horizon, Range(ge=2))
     leading = lower_bound(problem, rounds)
     search = csbst_search_bound(problem.arms, problem.resource, 1.0 / rounds, epsilon)
+    _check_conditions("Theorem 1", problem, rounds, search, epsilon)
+    means, left_alone = _sorted(problem)
+    if 0 < left_alone < problem.arms and means[left_alone - 1] == means[left_alone]:
+        raise ValueError(
+            f"problem must have one best set of arms for Theorem 1, got {left_alone} arms to leave "
+            f"alone, and the last of them and the next with a mean loss of {means[left_alone]:g}"
+        )
     return search * problem.worst_regret + leading
 
 
@@ -219,7 +228,7 @@ def csbdt_bound(
     horizon : int
         T, rounds in all, at least 2.
     epsilon : float
-        As for `CSBDT`.
+        As for `CSBDT`; no mean loss may be lower.
     eta : float
         :math:`\eta`, above 0, such that every allocation that is not optimal has a regret above
         :math:`2 (k^{*2} + 2) \eta`.
@@ -235,12 +244,17 @@ def csbdt_bound(
     Raises
     ------
     TypeError, ValueError
-        If a value is not allowed.
+        If a value is not allowed, or a condition of the theorem is not met: a mean loss is below
+        epsilon, or T does not exceed :math:`W_T \log_2(\lceil 1 + 1/\gamma \rceil)`.
 
     Notes
     -----
     The condition on :math:`\eta` is stated for all allocations; it can only be met by those that
-    are not optimal, which is how it is read, and the maximum with it.
+    are not optimal, which is how it is read, and the maximum with it. In the supplement, Theorem 5
+    has :math:`K (K - N)^2` with an N that it does not define; as here, with Q, the theorem.
+    Since :math:`\eta` is below a fraction of the smallest gap and enters with a power of
+    :math:`2 k^* + 2`, the bound exceeds what can be lost in any horizon that can be played: for the
+    paper's Instance 2 with Q = 2.02 and without :math:`\alpha_1` it is above :math:`10^7`.
 
     References
     ----------
@@ -265,17 +279,33 @@ def csbdt_bound(
     if len(margins) and margins.min() <= 0.0:
         most = regrets[worse].min() / (2.0 * (fewest**2 + 2.0))
         raise ValueError(f"eta must be below {most:.3g} for this problem, got {width:g}")
-    terms = 8.0 * left_alone[worse].sum(axis=1) * math.log(rounds) / margins
-    sums = sum(terms[left_alone[worse][:, arm]].max(initial=0.0) for arm in range(problem.arms))
     search = csbdt_search_bound(
         problem.arms, problem.resource, 1.0 / rounds, epsilon, problem.gamma
     )
+    at_a_time = max(1.0, whole_part(problem.resource))
+    _check_conditions("Theorem 2", problem, rounds, search * at_a_time / problem.arms, epsilon)
+    terms = 8.0 * left_alone[worse].sum(axis=1) * math.log(rounds) / margins
+    sums = sum(terms[left_alone[worse][:, arm]].max(initial=0.0) for arm in range(problem.arms))
     spread = 0.0
     if fewest:
         spread = 8.0 * constant / width**2 * (4.0 / width**2 + 1.0) ** fewest
         spread *= math.log(fewest / width**2)
     rest = problem.arms * (problem.arms - problem.resource) ** 2 / width**2 + spread
     return float((search + rest + 3.0 * problem.arms) * problem.worst_regret + sums)
+
+
+def _check_conditions(
+    theorem: str, problem: Problem, rounds: int, needed: float, epsilon: float
+) -> None:
+    """Refuse what a theorem excludes: mean losses below epsilon, horizons too short."""
+    least = float(problem.mean_losses.min())
+    if least < epsilon:
+        raise ValueError(
+            f"epsilon must be at most the least mean loss, {least:g}, for {theorem}, "
+            f"got {epsilon:g}"
+        )
+    if rounds <= needed:
+        raise ValueError(f"horizon must be above {needed:.4g} for {theorem}, got {rounds}")
 
 
 def _sorted(problem: Problem) -> tuple[FloatArray, int]:

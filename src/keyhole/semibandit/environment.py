@@ -2,14 +2,18 @@
 
 from typing import ClassVar, Protocol
 
-from keyhole.core.memory import FloatArray, counts, per, real, whole
+from keyhole.core.memory import FloatArray, IntArray, counts, per, real, whole
 from keyhole.core.streams import Stream, seek, uniform
 from keyhole.core.world import World
-from keyhole.semibandit.setting import ENOUGH, SETTING
+from keyhole.semibandit.setting import SETTING, sufficient
 
 
 class _Played(Protocol):
     regret: FloatArray
+    loss: FloatArray
+    seen: IntArray
+    spent: FloatArray
+    pulls: IntArray
 
 
 class Losses(World):
@@ -26,6 +30,13 @@ class Losses(World):
         "threshold_error",
         "too_low",
     )
+    details: ClassVar[tuple[str, ...]] = (
+        "refuted",
+        "cumulative_loss",
+        "observations",
+        "resource_spent",
+    )
+    by_arm: ClassVar[tuple[str, ...]] = ("pulls", "estimates")
 
     arms = whole()
     means = per("arms")
@@ -35,25 +46,35 @@ class Losses(World):
     """The expected loss of a round under the best allocation."""
 
     class State:
-        """The regret so far."""
+        """What has happened so far."""
 
         regret = per()
+        loss = per()
+        """Losses that were incurred, and seen."""
+        seen = counts()
+        """How often an arm was given too little: its loss, 0 or 1, was seen."""
+        spent = per()
+        pulls = counts("arms")
+        """In how many rounds each arm was given anything."""
 
     def respond(
         e, s: _Played, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray
     ) -> None:
-        """Draw the losses that show, and add up the regret."""
+        """Draw the losses that show, and add up what they cost."""
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
-            if not sufficient(allocation[arm], e.thresholds[arm]):
+            if shows(s, arm, allocation[arm], e.thresholds[arm]):
                 seek(rng, arm, t - 1)
                 losses[arm] = 1.0 if uniform(rng) < e.means[arm] else 0.0
+                s.loss[0] += losses[arm]
                 expected += e.means[arm]
         s.regret[0] += expected - e.least
 
-    def score(e, s: _Played, estimates: FloatArray, searched: int, metrics: FloatArray) -> None:
-        """Write the regret, the length of the search, and how wrong the estimates are."""
+    def score(
+        e, s: _Played, estimates: FloatArray, searched: int, refuted: int, metrics: FloatArray
+    ) -> None:
+        """Write the regret, the length of the search, how wrong the estimates are, and details."""
         metrics[0] = s.regret[0]
         metrics[1] = searched
         metrics[2] = metrics[3] = 0.0
@@ -61,6 +82,12 @@ class Losses(World):
             metrics[2] = max(metrics[2], abs(estimates[arm] - e.thresholds[arm]))
             if not sufficient(estimates[arm], e.thresholds[arm]):
                 metrics[3] += 1.0
+            metrics[8 + arm] = s.pulls[arm]
+            metrics[8 + e.arms + arm] = estimates[arm]
+        metrics[4] = refuted
+        metrics[5] = s.loss[0]
+        metrics[6] = s.seen[0]
+        metrics[7] = s.spent[0]
 
 
 class Days(Losses):
@@ -79,8 +106,9 @@ class Days(Losses):
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
-            if not sufficient(allocation[arm], e.thresholds[arm]):
+            if shows(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = e.recorded[day, arm]
+                s.loss[0] += losses[arm]
                 expected += e.means[arm]
         s.regret[0] += expected - e.least
 
@@ -95,13 +123,20 @@ class DaysInOrder(Days):
         """Show the losses of the day, and add up what the best allocation would have saved."""
         for arm in range(e.arms):
             loss, losses[arm] = e.recorded[t - 1, arm], 0.0
-            if not sufficient(allocation[arm], e.thresholds[arm]):
+            if shows(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = loss
+                s.loss[0] += loss
                 s.regret[0] += loss
             if e.best[arm] == 0:
                 s.regret[0] -= loss
 
 
-def sufficient(allocation: float, threshold: float) -> bool:
-    """Return whether an arm shows no loss."""
-    return allocation >= threshold - ENOUGH
+def shows(s: _Played, arm: int, allocation: float, threshold: float) -> bool:
+    """Return whether an arm's loss is seen; take note of what it was given."""
+    if allocation > 0.0:
+        s.pulls[arm] += 1
+        s.spent[0] += allocation
+    if sufficient(allocation, threshold):
+        return False
+    s.seen[0] += 1
+    return True

@@ -24,6 +24,8 @@ class Funding:
     values = per("arms")
     """What funding the arm is taken to be worth."""
     order = counts("arms")
+    refuted = counts("arms")
+    """Losses seen although the arm was given what it is taken to need."""
 
 
 class KnapsackFunding(Scratch, Funding):
@@ -79,6 +81,21 @@ def count_losses(p: Policy, s: Funding, losses: FloatArray) -> None:
         if s.funded[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]
+
+
+def count_refuted(p: Policy, s: Funding, losses: FloatArray) -> None:
+    """Take note of losses at arms that were given what they are taken to need."""
+    for arm in range(p.arms):
+        if s.funded[arm] == 1 and losses[arm] > 0.0:
+            s.refuted[arm] += 1
+
+
+def times_refuted(s: Funding, arms: int) -> int:
+    """Return how many losses have proven an estimate too low."""
+    total = 0
+    for arm in range(arms):
+        total += s.refuted[arm]
+    return total
 
 
 def shuffle(order: IntArray, count: int, rng: Stream) -> None:

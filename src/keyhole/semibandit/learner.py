@@ -1,5 +1,6 @@
 """A policy at work: ask for an allocation, tell the losses that were seen."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class Learner(CoreLearner):
     array([0.5, 0.5, 0.5])
     >>> learner.tell([1, 0, 0])
     >>> print("\n".join(repr(learner).splitlines()[1:]))
-      first phase, search: 0 of 3 thresholds settled
+      first phase, search of up to 1,019 rounds: 0 of 3 thresholds settled
       arm 0: threshold above 0.5, at most 1; trying 0.75, 0 of 51 rounds without a loss
       arm 1: threshold above 0, at most 1; trying 0.5, 1 of 51 rounds without a loss
       arm 2: threshold above 0, at most 1; trying 0.5, 1 of 51 rounds without a loss
@@ -70,9 +71,17 @@ class Learner(CoreLearner):
             if round is not None and integer("round", round) != self.rounds:
                 raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
             self._feedback["losses"][:] = seen
+            before = self._refuted()
             self._tell()
+            proven = before == 0 < self._refuted()
         finally:
             self._leave()
+        if proven:
+            warnings.warn(
+                f"{self.policy} was told of a loss, in round {self.rounds}, at an arm that had been"
+                " given what was taken to be enough: an estimate of a threshold was too low",
+                stacklevel=2,
+            )
 
     def recommend(self) -> FloatArray:
         """Return the thresholds as estimated so far.
@@ -85,6 +94,10 @@ class Learner(CoreLearner):
         """
         return self._recommend()["estimates"]
 
+    def _refuted(self) -> int:
+        """Return how many losses were seen where enough was taken to be given."""
+        return int(self.state["refuted"].sum()) if "refuted" in self.state else 0
+
     def _known(self) -> list[str]:
         known = dict(zip(self.facts, super()._known(), strict=True))
         if "thresholds" in known:
@@ -92,7 +105,7 @@ class Learner(CoreLearner):
         return list(known.values())
 
     def _learnt(self) -> list[str]:
-        if not {"amounts", "losses", "clears"} <= self.state.keys():
+        if not {"amounts", "losses", "clears", "refuted"} <= self.state.keys():
             return super()._learnt()
         searching, arms = self._searching(), range(self.facts["arms"])
         lines = self._phase(searching)
@@ -114,28 +127,44 @@ class Learner(CoreLearner):
         if not searching:
             return [f"second phase, after {state['searched'][0]} rounds of search"]
         if "settled" in state:
-            settled = self.facts["arms"] - state["unsettled"][0]
-            return [f"first phase, search: {settled} of {self.facts['arms']} thresholds settled"]
+            arms = self.facts["arms"]
+            settled = f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
+            return [f"first phase, search{self._at_most()}: {settled}"]
         return [
-            f"first phase, search: trying {state['amounts'][0]:.4g} on {state['funded'].sum()} "
-            f"arms, {state['clear_rounds'][0]} of {state['needed'][0]} rounds without a loss; "
-            f"{self.recommend()[0]:.4g} is enough"
+            f"first phase, search{self._at_most()}: trying {state['amounts'][0]:.4g} on "
+            f"{state['funded'].sum()} arms, {state['clear_rounds'][0]} of {state['needed'][0]} "
+            f"rounds without a loss; {self.recommend()[0]:.4g} is enough"
         ]
+
+    def _at_most(self) -> str:
+        longest = getattr(self.policy, "search_rounds", None)
+        if longest is None:
+            return ""
+        return f" of up to {longest(self.facts['arms'], self.facts['resource']):,} rounds"
 
     def _on_trial(self, arm: int) -> str:
         state = self.state
         if state["settled"][arm]:
-            return f"arm {arm}: threshold {state['amounts'][arm]:.4g}"
+            return f"arm {arm}: threshold {state['amounts'][arm]:.4g}{self._proven(arm)}"
         return (
             f"arm {arm}: threshold above {state['low'][arm]:.4g}, "
             f"at most {state['high'][arm]:.4g}; trying {state['amounts'][arm]:.4g}, "
             f"{state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
+            f"{self._proven(arm)}"
         )
 
     def _counted(self, arm: int) -> str:
         losses, rounds = self.state["losses"][arm], self.state["clears"][arm]
         takes = f"{self.state['amounts'][arm]:.4g}"
-        return f"arm {arm}: takes {takes}, {losses:g} losses in {losses + rounds:g} rounds without"
+        return (
+            f"arm {arm}: takes {takes}, {losses:g} losses in {losses + rounds:g} rounds without"
+            f"{self._proven(arm)}"
+        )
+
+    def _proven(self, arm: int) -> str:
+        """Return what there is against the estimates of an arm's threshold."""
+        count = int(self.state["refuted"][arm])
+        return f"; {count} loss{'es' if count > 1 else ''} in spite of an estimate" if count else ""
 
 
 def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:

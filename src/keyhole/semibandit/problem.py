@@ -32,7 +32,11 @@ class Problem:
     :math:`\sum_t \sum_i \mu_i ( 1\{a_{t,i} < \theta_i\} - 1\{a^*_i < \theta_i\} )`;
     ``threshold_rounds``, for how many rounds thresholds were searched for; ``threshold_error``, by
     how much the worst estimate of a threshold is off; and ``too_low``, how many estimates are below
-    the threshold, so that what is given by them is wasted.
+    the threshold, so that what is given by them is wasted. With ``details=True`` also ``refuted``,
+    how many losses were seen at arms that had been given their estimates; ``cumulative_loss``, all
+    losses; ``observations``, how often an arm was given too little, so that its loss, 0 or 1, was
+    seen; ``resource_spent``; and for each arm ``pulls``, in how many rounds it was given anything,
+    and ``estimates``, of its threshold.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """The vocabulary of censored semi-bandits, and what the policies of this room have in common."""
 
 import math
-from typing import ClassVar, Final, Protocol
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Protocol
 
 from numpy.typing import ArrayLike
 
@@ -45,7 +46,11 @@ SETTING: Final = Setting(
     },
     decision={"allocation": Field("float64", ("arms",))},
     feedback={"losses": Field("float64", ("arms",))},
-    report={"estimates": Field("float64", ("arms",)), "searched": Field("int64")},
+    report={
+        "estimates": Field("float64", ("arms",)),
+        "searched": Field("int64"),
+        "refuted": Field("int64"),
+    },
     allowed=_affordable,
 )
 """Give each arm its part of the resource; see a loss of 0 or 1 of each.
@@ -64,7 +69,8 @@ class Policy(CorePolicy):
 
     Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name
     ``allocation`` and ``losses``. `recommend` fills ``estimates``, the thresholds as far as they
-    are known, and ``searched[0]``, for how many rounds they have been searched for.
+    are known; ``searched[0]``, for how many rounds they have been searched for; and ``refuted[0]``,
+    how many losses were seen at arms that had been given their estimates.
 
     A policy that does not search, and whose state keeps `amounts`, what each arm is given when it
     is given anything, need not write `recommend`: it reports these.
@@ -75,11 +81,13 @@ class Policy(CorePolicy):
     arms: ClassVar[int] = known()
     resource: ClassVar[float] = known()
 
-    def recommend(p, s: _Giving, estimates: FloatArray, searched: IntArray) -> None:
+    def recommend(
+        p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray
+    ) -> None:
         """Report what the arms are given, and no search."""
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm]
-        searched[0] = 0
+        searched[0] = refuted[0] = 0
 
     def learner(
         self,
@@ -127,9 +135,22 @@ class Policy(CorePolicy):
         return learner
 
 
+def sufficient(allocation: float, threshold: float) -> bool:
+    """Return whether an arm shows no loss."""
+    return allocation >= threshold - ENOUGH
+
+
 def whole_part(resource: float) -> int:
     """Return how many whole units there are; a sum just below a whole number counts as it."""
     return math.floor(resource + ENOUGH)
+
+
+def unfinished(p: CorePolicy, rounds: int, told: Mapping[str, Any]) -> str:
+    """Return a warning if a search may take more rounds than there are, as far as is known."""
+    horizon = told.get("horizon")
+    if horizon is None or rounds <= horizon:
+        return ""
+    return f"{p} may search for {rounds:,} rounds, more than the horizon of {horizon:,}"
 
 
 def keep_within(allocation: FloatArray, arms: int, resource: float) -> None:

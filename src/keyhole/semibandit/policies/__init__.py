@@ -4,6 +4,8 @@ from keyhole.semibandit.policies.csbdt import CSBDT
 from keyhole.semibandit.policies.csbdt_ucb import CSBDTUCB
 from keyhole.semibandit.policies.csbst import CSBST
 from keyhole.semibandit.policies.cts import CTS
+from keyhole.semibandit.policies.escb import ESCB
 from keyhole.semibandit.policies.mpts import MPTS
+from keyhole.semibandit.policies.sdcb import SDCB
 
-__all__ = ["CSBDT", "CSBDTUCB", "CSBST", "CTS", "MPTS"]
+__all__ = ["CSBDT", "CSBDTUCB", "CSBST", "CTS", "ESCB", "MPTS", "SDCB"]

@@ -1,6 +1,8 @@
 """CSB-ST: one threshold for all arms, unknown."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from keyhole.core.memory import FloatArray, IntArray, counts
 from keyhole.core.policy import parameter
@@ -8,11 +10,13 @@ from keyhole.core.streams import Stream
 from keyhole.semibandit.funding import (
     Funding,
     count_losses,
+    count_refuted,
     fund_top,
     hand_out,
     shuffle,
+    times_refuted,
 )
-from keyhole.semibandit.setting import Policy, whole_part
+from keyhole.semibandit.setting import Policy, unfinished, whole_part
 
 
 class CSBST(Policy):
@@ -36,8 +40,9 @@ class CSBST(Policy):
     delta : float, default 0.1
         The chance, in (0, 1), that the search may settle for too little.
     epsilon : float, default 0.1
-        A lower bound of all mean losses, in (0, 1). It cannot be checked: with an arm whose mean
-        loss is lower, the search fails more often than delta says.
+        A lower bound of all mean losses, in (0, 1). It cannot be checked beforehand: with an arm
+        whose mean loss is lower, the search fails more often than delta says. A learner warns when
+        a loss proves what it settled for too low; the search is not taken up again.
     loss_free_rounds : int, default 0
         W, at least 1; 0 for the formula above.
     random_subset : {0, 1}, default 0
@@ -61,7 +66,9 @@ class CSBST(Policy):
     :math:`\lfloor Q \rfloor` arms.
     The programs behind the paper's figures take :math:`W = \lceil \ln(K/\delta) / (Q \ln(1/(1 -
     \epsilon))) \rceil`, to be given as `loss_free_rounds`, and random subsets. With a resource for
-    all arms or a single arm there is nothing to search for.
+    all arms or a single arm there is nothing to search for. Lemma 1 takes the threshold to be at
+    most Q; where a resource below 1 is not enough for any arm, the last candidate, Q, is settled
+    for all the same, untried.
 
     References
     ----------
@@ -100,9 +107,37 @@ class CSBST(Policy):
         clear_rounds = counts()
         needed = counts()
 
+    def search_rounds(self, arms: int, resource: float) -> int:
+        """Return for how many rounds the threshold may be searched for: W for each candidate tried.
+
+        Parameters
+        ----------
+        arms : int
+            K.
+        resource : float
+            Q.
+
+        Returns
+        -------
+        int
+            It never takes longer (Verma et al. 2019, Lemma 2, with whole steps).
+        """
+        count = candidates(arms, resource)
+        if count == 1:
+            return 0
+        needed = self.loss_free_rounds or rounds_needed(self.delta, self.epsilon, resource, count)
+        return needed * math.ceil(math.log2(count))
+
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning if thresholds differ, or the search may outlast the horizon."""
+        rounds = self.search_rounds(told["arms"], told["resource"])
+        if rounds > 0 and problem is not None and not problem.common:
+            return f"{self} searches for one threshold for all arms, but theirs differ"
+        return unfinished(self, rounds, told)
+
     def init(p, s: State, rng: Stream) -> None:
         """Begin in the middle."""
-        s.high[0] = candidates(p)
+        s.high[0] = candidates(p.arms, p.resource)
         s.index[0] = (s.high[0] + 1) // 2
         s.needed[0] = p.loss_free_rounds
         if p.loss_free_rounds == 0 and s.high[0] > 1:
@@ -119,6 +154,7 @@ class CSBST(Policy):
         """Move the search on, or count the losses."""
         if s.index[0] == s.high[0]:
             count_losses(p, s, losses)
+            count_refuted(p, s, losses)
             return
         s.searched[0] += 1
         if shows_loss(p, s, losses):
@@ -134,17 +170,17 @@ class CSBST(Policy):
         try_candidate(p, s, rng)
 
     def recommend(  # type: ignore[override]
-        p, s: State, estimates: FloatArray, searched: IntArray
+        p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
     ) -> None:
         """Report the lowest candidate known to be enough."""
         for arm in range(p.arms):
             estimates[arm] = candidate(p, s.high[0])
-        searched[0] = s.searched[0]
+        searched[0], refuted[0] = s.searched[0], times_refuted(s, p.arms)
 
 
-def candidates(p: Policy) -> int:
+def candidates(arms: int, resource: float) -> int:
     """Return how many candidates there are."""
-    return int(p.arms - min(p.arms, max(1, whole_part(p.resource))) + 1)
+    return int(arms - min(arms, max(1, whole_part(resource))) + 1)
 
 
 def candidate(p: Policy, index: int) -> float:

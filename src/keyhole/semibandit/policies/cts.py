@@ -1,22 +1,11 @@
-"""CTS: thresholds known, of any kind."""
+"""CTS: thresholds known, of any kind; Thompson sampling."""
 
-from typing import ClassVar
-
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray
-from keyhole.core.policy import known, parameter
 from keyhole.core.streams import Stream
-from keyhole.semibandit.funding import (
-    KnapsackFunding,
-    count_losses,
-    fund_best,
-    hand_out,
-    posterior_sample,
-)
-from keyhole.semibandit.setting import Policy
+from keyhole.semibandit.funding import Funding, posterior_sample
+from keyhole.semibandit.told import ToldPolicy
 
 
-class CTS(Policy):
+class CTS(ToldPolicy):
     r"""Fund the best knapsack by sampled mean losses, told the thresholds.
 
     Combinatorial Thompson sampling: for each arm draw
@@ -58,31 +47,6 @@ class CTS(Policy):
     array([0.9, 0. , 0. ])
     """
 
-    needs = ("thresholds",)
-    oracle = True
-    thresholds: ClassVar[FloatArray] = known()
-
-    solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
-
-    class State(KnapsackFunding):
-        """Of each arm what it takes, whether it is funded, and its losses."""
-
-    helpers = ("value",)
-
-    def value(p, s: KnapsackFunding, t: int, rng: Stream, arm: int) -> float:
+    def value(p, s: Funding, t: int, rng: Stream, arm: int) -> float:
         """Draw from the posterior."""
         return posterior_sample(rng, s, arm)
-
-    def init(p, s: State) -> None:
-        """Write down what the arms take."""
-        for arm in range(p.arms):
-            s.amounts[arm] = p.thresholds[arm]
-
-    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, value: Kernel) -> None:
-        """Fund the best knapsack."""
-        fund_best(p, s, t, rng, value)
-        hand_out(p, s, allocation)
-
-    def update(p, s: State, losses: FloatArray) -> None:
-        """Count the losses."""
-        count_losses(p, s, losses)

@@ -1,17 +1,12 @@
-"""MP-TS: a common threshold, known."""
-
-from collections.abc import Mapping
-from typing import Any
+"""MP-TS: a common threshold, known; Thompson sampling."""
 
 from keyhole.core.memory import FloatArray
-from keyhole.core.policy import parameter
 from keyhole.core.streams import Stream
-from keyhole.core.validate import Range, integer
-from keyhole.semibandit.funding import Funding, count_losses, fund_top, hand_out
-from keyhole.semibandit.setting import Policy
+from keyhole.semibandit.funding import Funding, fund_top, hand_out
+from keyhole.semibandit.multiple_play import MultiplePlayPolicy
 
 
-class MPTS(Policy):
+class MPTS(MultiplePlayPolicy):
     r"""Leave alone the m arms that seem to lose least, and share the resource among the others.
 
     Multiple-play Thompson sampling: for each arm draw
@@ -57,43 +52,7 @@ class MPTS(Policy):
     array([0. , 0.6, 0.6])
     """
 
-    m: int = parameter(ge=0, doc="how many arms are given nothing")
-
-    class State(Funding):
-        """Of each arm what it takes, whether it is funded, and its losses."""
-
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told; refuse fewer arms than it leaves alone.
-
-        Parameters
-        ----------
-        values : mapping of str to value
-            Facts by name.
-
-        Returns
-        -------
-        dict
-            Those that the policy is told.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a fact is missing or not allowed, or m exceeds the number of arms.
-        """
-        told = super().informed(values)
-        integer("m", self.m, Range(ge=0, le=told["arms"]))
-        return told
-
-    def init(p, s: State) -> None:
-        """Divide the resource."""
-        for arm in range(p.arms):
-            s.amounts[arm] = min(1.0, p.resource / max(1, p.arms - p.m))
-
-    def select(p, s: State, rng: Stream, allocation: FloatArray) -> None:
+    def select(p, s: Funding, rng: Stream, allocation: FloatArray) -> None:
         """Fund the arms with the largest samples."""
         fund_top(p, s, rng, p.arms - p.m)
         hand_out(p, s, allocation)
-
-    def update(p, s: State, losses: FloatArray) -> None:
-        """Count the losses."""
-        count_losses(p, s, losses)

@@ -1,0 +1,44 @@
+"""What the policies that are told the thresholds have in common."""
+
+from typing import ClassVar
+
+from keyhole.core.link import Kernel
+from keyhole.core.memory import FloatArray
+from keyhole.core.policy import known, parameter
+from keyhole.core.streams import Stream
+from keyhole.semibandit.funding import KnapsackFunding, count_losses, fund_best, hand_out
+from keyhole.semibandit.setting import Policy
+
+
+class ToldPolicy(Policy):
+    r"""Base of the policies that fund the best knapsack, told the thresholds.
+
+    .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
+
+    A subclass writes the kernel ``value(p, s, t, rng, arm)`` that returns :math:`\tilde\mu_i`.
+    """
+
+    needs = ("thresholds",)
+    oracle = True
+    thresholds: ClassVar[FloatArray] = known()
+
+    solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
+
+    helpers: ClassVar[tuple[str, ...]] = ("value",)
+
+    class State(KnapsackFunding):
+        """Of each arm what it takes, whether it is funded, and its losses."""
+
+    def init(p, s: State) -> None:
+        """Write down what the arms take."""
+        for arm in range(p.arms):
+            s.amounts[arm] = p.thresholds[arm]
+
+    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, value: Kernel) -> None:
+        """Fund the best knapsack."""
+        fund_best(p, s, t, rng, value)
+        hand_out(p, s, allocation)
+
+    def update(p, s: State, losses: FloatArray) -> None:
+        """Count the losses."""
+        count_losses(p, s, losses)
