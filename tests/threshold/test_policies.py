@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole import simulate
+from keyhole import parameter, simulate
 from keyhole.testing import CHECKS
 from keyhole.testing.checks import Trial
 from keyhole.threshold import (
@@ -14,6 +14,7 @@ from keyhole.threshold import (
     OPTIM,
     AnytimeDKWUCB,
     AnytimeOPTIM,
+    IndexPolicy,
     KaplanMeierUCB,
     PerThresholdUCB,
     Problem,
@@ -127,6 +128,24 @@ def test_equal_arms_are_pulled_from_the_lowest_on(policy):
     problem = problem_for(policy, [[1.0, 1.0]] * 3)
     asked = drive(learner_of(policy, problem, 24), problem, [2] * 24, lambda arm, n: 2)
     assert asked == [0, 1, 2] * 8
+
+
+@pytest.mark.parametrize("shift", [0.0, -1e9, 1e9])
+def test_an_index_policy_pulls_the_largest_index_whatever_its_sign(shift):
+    class Least(IndexPolicy):
+        """Goes round: the arm tried least has the largest index."""
+
+        offset: float = parameter(0.0)
+
+        def index(p, t, tried, reached):
+            return p.offset - tried
+
+    learner = Least(offset=shift).learner(arms=3, levels=1, feedback="censored")
+    asked = []
+    for _ in range(9):
+        asked.append(learner.ask(threshold=1))
+        learner.tell(0)
+    assert asked == [0, 1, 2] * 3
 
 
 def test_policies_of_uncensored_feedback_refuse_the_other():
