@@ -98,6 +98,17 @@ def test_bounds_are_their_sums_arm_by_arm(survival, horizon):
         assert bounds.kmucb_bound(survival, horizon) == pytest.approx(expected)
 
 
+def test_arms_that_differ_by_rounding_add_nothing():
+    mass = [[0.1, 0.6, 0.3], [0.1, 0.4, 0.5]]
+    problem = Problem.from_mass(mass, feedback="censored")
+    exact = [[0.9, 0.3], [0.9, 0.5]]
+    for bound in (bounds.dkwucb_bound, bounds.adversarial_lower_bound, bounds.optim_bound):
+        assert bound(problem, 1000) == pytest.approx(bound(exact, 1000))
+        assert bound([[0.1 + 0.2], [0.3]], 1000) == 0.0
+    with pytest.raises(ValueError, match="got several at level 1"):
+        bounds.kmucb_bound(problem, 1000)
+
+
 @pytest.mark.parametrize("order", ["iid", "cyclic"])
 def test_a_problem_does_for_its_survival_functions(order):
     problem = Problem(THREE, feedback="censored", order=order)
@@ -176,6 +187,21 @@ def test_lemma_4_covers_as_often_as_it_says(chance):
     assert (np.abs(estimates - chance) >= width / 8).mean() > delta + 0.1
 
 
+def test_lemma_3_covers_all_levels_at_once():
+    # The distance between the empirical and the true law, from samples drawn here.
+    survival, pulls, replications = np.array(FIVE[0]), 50, 20_000
+    rng = np.random.default_rng(3)
+    samples = rng.random((replications, pulls, 1)) < survival
+    off = np.abs(samples.mean(axis=1) - survival).max(axis=1)
+    for delta in (0.05, 0.2):
+        width = bounds.sample_width([pulls], delta)[0]
+        assert bounds.sample_failure([pulls], width)[0] == pytest.approx(delta)
+        share, error = (off >= width).mean(), math.sqrt(delta * (1 - delta) / replications)
+        assert share <= delta + 5 * error
+        # Half the width is missed more often: the test can fail.
+        assert (off >= width / 2).mean() > delta + 5 * error
+
+
 def test_the_width_is_that_of_the_estimator():
     estimate = ModifiedKaplanMeier(thresholds=[3, 2, 3, 1], values=[3, 0, 1, 1], levels=3)
     expected = bounds.estimate_width(estimate.support, 0.1)
@@ -200,6 +226,8 @@ def test_the_width_is_that_of_the_estimator():
         (lambda: bounds.estimate_failure([1], -0.1), "error must be at least 0, got -0.1"),
         (lambda: bounds.estimate_width([0], 0.1), r"support\[0\] must be above 0, got 0"),
         (lambda: bounds.estimate_width([1], 1.0), r"delta must lie in \(0, 1\), got 1.0"),
+        (lambda: bounds.sample_failure([-1], 0.1), r"pulls\[0\] must be at least 0, got -1"),
+        (lambda: bounds.sample_width([0], 0.1), r"pulls\[0\] must be above 0, got 0"),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.core.referee import Referee
-from keyhole.threshold import KaplanMeierUCB, PerThresholdUCB, Problem
+from keyhole.threshold import KMUCB, KaplanMeierUCB, PerThresholdUCB, Problem
 from tests.threshold.cases import FIVE, sampler
 
 PAIR = [[0.9, 0.5, 0.2], [0.7, 0.6, 0.4]]
@@ -97,6 +97,28 @@ def test_recommended_arms_that_are_not_best_are_counted():
     turned = Problem([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]], feedback="uncensored", order="cyclic")
     curves = simulate(turned, [KaplanMeierUCB()], horizon=60, replications=4, checkpoints=[1, 60])
     assert curves.mean("KaplanMeierUCB()", "wrong_best").tolist() == [2.0, 0.0]
+
+
+def test_laws_that_differ_by_rounding_tie():
+    # Each law lies on {1, 2, 3}: level 1 is reached for certain, though the sums say 1 - 1e-16.
+    mass = [[0, 0.1, 0.2, 0.7], [0, 0.25, 0.25, 0.5]]
+    problem = Problem.from_mass(mass, feedback="censored", order="cyclic")
+    assert problem.survival[:, 0].tolist() == [1.0, 1.0]
+    assert problem.ties.tolist() == [1]
+    assert problem.gaps[:, 0].tolist() == [0.0, 0.0]
+    with pytest.warns(UserWarning, match="never gets beyond level 1"):
+        curves = simulate(problem, [KMUCB()], horizon=60, replications=2)
+    assert curves.mean("KMUCB()", "wrong_best")[-1] <= 2.0
+    lone = Problem([[0.1 + 0.2], [0.3]], feedback="censored")
+    assert lone.ties.tolist() == [1]
+
+
+@given(st.lists(st.floats(0, 1, width=16), min_size=2, max_size=8).filter(lambda v: sum(v) > 0))
+def test_survival_from_mass_never_rises(weights):
+    mass = np.array(weights) / sum(weights)
+    survival = Problem.from_mass([mass], feedback="censored").survival[0]
+    assert (np.diff(survival) <= 0).all()
+    assert survival[0] == 1 - mass[0]
 
 
 @pytest.mark.parametrize(
