@@ -1,7 +1,8 @@
 """Bounds on the regret of the classical bandit, to plot against and to test with.
 
-Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy and the horizon that they name; where only the leading term is
-known, or a bound holds in the limit only, the docstring says so.
+Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy and the
+horizon that they name; where only the leading term is known, or a bound holds in the limit only,
+the docstring says so.
 """
 
 import math

@@ -20,7 +20,8 @@ class Problem:
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
     :math:`\sum_t \mu^* - \mu_{I_t}`, and ``best_share``, the share of rounds in which a best arm
-    was pulled.
+    was pulled; with ``details=True`` further ``cumulative_reward``, ``observations``, the rewards
+    that were seen, and for each arm ``pulls``.
 
     Parameters
     ----------

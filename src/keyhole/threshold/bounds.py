@@ -93,11 +93,13 @@ def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float
     .. math:: \sum_{j=1}^m \sum_{i : \Delta_i(j) > 0} \frac{\Delta_i(j) \ln(T / m)}
         {\mathrm{KL}\big(F_i(j), F_{i^*(j)}(j)\big)}
 
-    with KL the divergence of Bernoulli laws from their chances. With censored feedback, what was
-    learnt at lower thresholds does not help: this is the bound of Lai and Robbins (1985) for m
-    bandits one after the other. As theirs it holds in the limit of long horizons, for policies
-    whose regret grows slower than any power of T on every problem; a policy may stay below it
-    for a while, or on one problem at the cost of others.
+    with KL the divergence of Bernoulli laws from their chances. It is the bound of Lai and Robbins
+    (1985), in the limit of long horizons, for m independent bandits one after the other.
+
+    Survival functions are not independent: they fall, and an upper bound learnt at a low level caps
+    all higher ones. Where the best arm's chance at a high level exceeds another arm's at level 1,
+    that arm need not be tried again, and `CappedKLUCB` stays below this number at every horizon:
+    it is no lower bound for this setting (see the page on Theorem 3).
 
     Parameters
     ----------
@@ -119,8 +121,8 @@ def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float
 
     Notes
     -----
-    The numerator is printed illegibly; it is read as the gap times the logarithm, as in Lai and
-    Robbins.
+    What is printed is a sum over levels and arms of ln(T / m) over the divergence, with no gap to
+    be seen; it is read with the gap, as in Lai and Robbins, without which it would count pulls.
 
     References
     ----------

@@ -31,6 +31,13 @@ class Problem:
     which the sample reached the threshold; and ``lemma_4_misses``, the share of the policy's
     estimates of :math:`F_i(j)` that are off by at least the width of Lemma 4 at 5 %.
 
+    With ``details=True`` further ``cumulative_reward``; ``observations``, the samples that were
+    seen whole; ``wrong_settled``, the levels that are settled on an arm that is not the best;
+    ``lemma_3_misses``, the share of arms whose estimates are off by at least the width of Lemma 3
+    at 5 % at some level (it covers uncensored feedback); ``hoeffding_misses``, the share of
+    estimates that are off by half the width of Lemma 4, which is Hoeffding's at 5 %; and for each
+    arm ``pulls`` and ``wrong_pulls``, those at thresholds for which another arm is better.
+
     Parameters
     ----------
     survival : sequence of sequences of float, shape (arms, levels)
