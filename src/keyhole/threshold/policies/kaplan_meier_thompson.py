@@ -11,7 +11,7 @@ class KaplanMeierThompson(Policy):
     r"""Pull each arm as often as it is likely to be the best at the threshold.
 
     For censored feedback, thresholds in any order, and any number of rounds. The paper proves
-    nothing of it; on the shipped flights and deliveries its regret is a fifth to a thirteenth of
+    nothing of it; on the shipped flights and deliveries its regret is a thirteenth to a third of
     `KaplanMeierUCB`'s. `SurvivalThompson`, which uses more of what is seen, has less still, and
     costs more a round.
 

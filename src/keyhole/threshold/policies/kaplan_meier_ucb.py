@@ -13,7 +13,7 @@ class KaplanMeierUCB(IndexPolicy):
     The paper's estimator for thresholds in any order: a pull at a high threshold also tells about
     lower ones. The paper proves no bound for it; if thresholds never rise it is `OPTIM`, which has
     one. The width of Lemma 4 is wide: on the shipped flights and deliveries `PerThresholdUCB` does
-    about as well, and `SurvivalThompson` has a seventh of its regret or less.
+    about as well, and `SurvivalThompson` has a quarter of its regret or less.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
 

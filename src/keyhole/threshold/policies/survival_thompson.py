@@ -11,8 +11,8 @@ class SurvivalThompson(Policy):
     r"""Pull each arm as often as its survival function is likely to be the highest.
 
     The choice for censored feedback: it takes thresholds in any order and any number of rounds,
-    and has the least regret of this room on the shipped flights and deliveries, a seventh to a
-    twentieth of `KaplanMeierUCB`'s. No bound is proved for it. `KaplanMeierThompson` is faster
+    and has the least regret of this room on the shipped flights and deliveries, a twentieth to a
+    quarter of `KaplanMeierUCB`'s. No bound is proved for it. `KaplanMeierThompson` is faster
     where there are many levels.
 
     A chance to reach level c is a product of chances to reach each level from the one below, and
