@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.threshold import DKWUCB, OPTIM, KaplanMeierUCB, ModifiedKaplanMeier, Problem, bounds
+from keyhole.threshold import (
+    DKWUCB,
+    OPTIM,
+    CappedKLUCB,
+    KaplanMeierUCB,
+    ModifiedKaplanMeier,
+    Problem,
+    bounds,
+)
 from tests.threshold.cases import FIVE
 
 # Arm 0 is the best at level 1 (gaps .1 and .3), arm 1 at level 2 (gaps .2 and .5).
@@ -154,7 +162,7 @@ def test_policies_stay_below_the_bounds_of_their_theorems(policy, feedback, orde
     assert 40_000 * problem.gaps.mean() > bound(problem, 40_000)
 
 
-def test_with_rising_thresholds_a_consistent_policy_is_above_the_lower_bound():
+def test_with_rising_thresholds_a_policy_that_forgets_is_above_the_sum_of_theorem_3():
     problem = Problem(THREE, feedback="censored", order="adversarial")
     curves = simulate(problem, [KaplanMeierUCB()], horizon=20_000, replications=100, seed=3)
     mean, error = (
@@ -162,6 +170,16 @@ def test_with_rising_thresholds_a_consistent_policy_is_above_the_lower_bound():
         curves.std_error("KaplanMeierUCB()", "regret"),
     )
     assert mean[-1] - 5 * error[-1] >= bounds.adversarial_lower_bound(problem, 20_000)
+
+
+def test_theorem_3_is_no_lower_bound_for_survival_functions():
+    problem = Problem([[0.9] * 5, [0.5] * 5], feedback="censored", order="adversarial")
+    curves = simulate(problem, [CappedKLUCB()], horizon=10_000, replications=40, seed=3)
+    label = curves.labels[0]
+    mean, error = curves.mean(label, "regret")[-1], curves.std_error(label, "regret")[-1]
+    assert mean + 5 * error < bounds.adversarial_lower_bound(problem, 10_000)
+    # One level's share of it is a bound: nothing is known beforehand at the first.
+    assert mean > bounds.adversarial_lower_bound(problem, 10_000) / 5 - 5 * error
 
 
 def test_lemma_4_by_hand():

@@ -98,8 +98,8 @@ def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float
 
     Survival functions are not independent: they fall, and an upper bound learnt at a low level caps
     all higher ones. Where the best arm's chance at a high level exceeds another arm's at level 1,
-    that arm need not be tried again, and `CappedKLUCB` stays below this number at every horizon:
-    it is no lower bound for this setting (see the page on Theorem 3).
+    that arm need not be tried again, and the regret of `CappedKLUCB` is smaller than this number,
+    in the limit too: it is no lower bound for this setting (see the page on Theorem 3).
 
     Parameters
     ----------
