@@ -17,6 +17,7 @@ from keyhole.stochastic import (
     ImprovedUCB,
     Problem,
     ThompsonSampling,
+    Uniform,
 )
 
 MEANS = [0.5, 0.6, 0.4, 0.3, 0.2]
@@ -28,6 +29,7 @@ POLICIES = {
     "BernsteinUCB": BernsteinUCB(variance=0.25),
     "ThompsonSampling": ThompsonSampling(),
     "ImprovedUCB": ImprovedUCB(),
+    "Uniform": Uniform(),
 }
 
 

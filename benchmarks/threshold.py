@@ -14,10 +14,15 @@ from keyhole.threshold import (
     KMUCB,
     OPTIM,
     AnytimeDKWUCB,
+    AnytimeKaplanMeierUCB,
     AnytimeOPTIM,
+    CappedKLUCB,
+    KaplanMeierThompson,
     KaplanMeierUCB,
     PerThresholdUCB,
     Problem,
+    SurvivalThompson,
+    Uniform,
 )
 
 SURVIVAL = [
@@ -35,6 +40,11 @@ POLICIES = {
     "KaplanMeierUCB": (KaplanMeierUCB(), "censored", "iid"),
     "KMUCB": (KMUCB(), "censored", "cyclic"),
     "PerThresholdUCB": (PerThresholdUCB(), "censored", "iid"),
+    "AnytimeKaplanMeierUCB": (AnytimeKaplanMeierUCB(), "censored", "iid"),
+    "CappedKLUCB": (CappedKLUCB(), "censored", "iid"),
+    "KaplanMeierThompson": (KaplanMeierThompson(), "censored", "iid"),
+    "SurvivalThompson": (SurvivalThompson(), "censored", "iid"),
+    "Uniform": (Uniform(), "censored", "iid"),
 }
 
 

@@ -137,6 +137,13 @@ class ThompsonSampling(Bandit):
             self.successes[arm] += self.uniform() < reward
 
 
+class Uniform(Bandit):
+    """The arms in turn."""
+
+    def choose(self, t):
+        return (t - 1) % self.arms
+
+
 class ImprovedUCB(Bandit):
     """Auer and Ortner 2010, Figure 1, as a script of arms to pull."""
 

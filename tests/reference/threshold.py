@@ -11,6 +11,7 @@ import math
 def play(policy, threshold, sample, rounds, *, censored):
     """Return the arms pulled, given the threshold of round t and the n-th sample of an arm."""
     pulls, asked = {}, []
+    policy.hidden = censored
     for t in range(1, rounds + 1):
         c = threshold(t)
         arm = policy.choose(t, c)
@@ -78,6 +79,18 @@ class KaplanMeierUCB(ByIndex):
         return math.sqrt(2 * self.log(t) / n)
 
 
+class AnytimeKaplanMeierUCB(KaplanMeierUCB):
+    """The same with Hoeffding's width and ln t + c ln ln t."""
+
+    def __init__(self, *size, c):
+        super().__init__(*size)
+        self.c = c
+
+    def width(self, t, c, n):
+        log = math.log(t) + self.c * (math.log(math.log(t)) if t >= 3 else 0.0)
+        return math.sqrt(log / (2 * n))
+
+
 class OPTIM(KaplanMeierUCB):
     """Section 5.1: all pulls of the arm count, since all were at thresholds of at least c."""
 
@@ -106,6 +119,97 @@ class PerThresholdUCB(ByIndex):
     def width(self, t, c, n):
         before = sum(threshold == c for _, threshold, _ in self.history)
         return math.sqrt(2 * math.log(before) / n)
+
+
+class CappedKLUCB(ByIndex):
+    """The least of the KL-UCB bounds up to the threshold, each by halving an interval."""
+
+    def __init__(self, *size, c):
+        super().__init__(*size)
+        self.c = c
+
+    def choose(self, t, c):
+        values = []
+        for arm in range(self.arms):
+            each = [self.bound(t, self.relevant(arm, j)) for j in range(1, c + 1)]
+            values.append(min(each))
+        return values.index(max(values))
+
+    def bound(self, t, reached):
+        """Return -ln(1 - q), which orders bounds as q does, and does not run out of digits."""
+        level = math.log(t) + self.c * (math.log(math.log(t)) if t >= 3 else 0.0)
+        if all(reached):  # also where nothing is known
+            return math.inf
+        n, mean = len(reached), sum(reached) / len(reached)
+        high = math.log(1 - mean)
+        low = high - 1
+        while n * divergence(mean, low) <= level:
+            low -= 2 * (high - low)
+        for _ in range(200):
+            middle = (low + high) / 2
+            if n * divergence(mean, middle) <= level:
+                high = middle
+            else:
+                low = middle
+        return -high
+
+
+def divergence(p, rest):
+    """Return kl(p, q) for q = 1 - e^rest."""
+    q = -math.expm1(rest)
+    total = -(1 - p) * rest
+    if p > 0:
+        total += p * math.log(p / q)
+    if p < 1:
+        total += (1 - p) * math.log(1 - p)
+    return total
+
+
+class KaplanMeierThompson(ByIndex):
+    """A beta posterior for each arm and level on the counts of eq. (8)."""
+
+    def __init__(self, *size, a, b, beta):
+        super().__init__(*size)
+        self.a, self.b, self.beta = a, b, beta
+
+    def choose(self, t, c):
+        draws = []
+        for arm in range(self.arms):
+            reached = self.relevant(arm, c)
+            hits = sum(reached)
+            draws.append(self.beta(self.a + hits, self.b + len(reached) - hits))
+        return draws.index(max(draws))
+
+
+class SurvivalThompson(ByIndex):
+    """A Dirichlet prior over {0, ..., m}: a beta factor for each level."""
+
+    def __init__(self, *size, weight, beta):
+        super().__init__(*size)
+        self.weight, self.beta = weight, beta
+
+    def choose(self, t, c):
+        draws = []
+        for arm in range(self.arms):
+            value = 1.0
+            for j in range(1, c + 1):
+                went_on = [
+                    seen >= j
+                    for i, threshold, seen in self.history
+                    # With uncensored feedback a sample above its threshold shows all levels.
+                    if i == arm and seen >= j - 1 and (threshold >= j or not self.hidden)
+                ]
+                above = (self.levels + 1 - j) * self.weight
+                value *= self.beta(above + sum(went_on), self.weight + len(went_on) - sum(went_on))
+            draws.append(value)
+        return draws.index(max(draws))
+
+
+class Uniform(ByIndex):
+    """The arms in turn."""
+
+    def choose(self, t, c):
+        return (t - 1) % self.arms
 
 
 class KMUCB(ByIndex):

@@ -27,6 +27,22 @@ def test_bounds_computed_by_hand():
     assert lai_robbins_constant([0.2, 1.0]) == 0.0
 
 
+def test_means_that_differ_by_rounding_are_equal():
+    alike = [0.1 + 0.2, 0.3]
+    assert alike[0] != alike[1]
+    assert lai_robbins_constant(alike) == theorem_1(alike, 1000) == ucb1_bound(alike, 1000) == 0.0
+    assert Problem(alike).gaps.tolist() == [0.0, 0.0]
+    curves = simulate(Problem(alike), [UCB1()], horizon=20, replications=1)
+    assert curves.mean("UCB1()", "best_share")[-1] == 1.0
+
+
+def test_the_divergence_of_nearly_equal_means_keeps_its_digits():
+    # kl(p, p + d) is d^2 / (2 p (1 - p)) up to terms of the order d^3.
+    for d in (1e-5, 1e-8, 1e-11):
+        assert bernoulli_kl(0.3, 0.3 + d) == pytest.approx(d * d / 0.42, rel=1e-3)
+        assert bernoulli_kl(0.3 + d, 0.3) == pytest.approx(d * d / 0.42, rel=1e-3)
+
+
 def test_regret_stays_below_the_bounds():
     problem, horizon = Problem([0.3, 0.5, 0.8]), 2000
     curves = simulate(problem, [UCB1(), MOSS()], horizon=horizon, replications=200)

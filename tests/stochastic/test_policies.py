@@ -15,6 +15,7 @@ from keyhole.stochastic import (
     ImprovedUCB,
     Problem,
     ThompsonSampling,
+    Uniform,
 )
 from keyhole.testing import CHECKS
 from keyhole.testing.checks import Trial
@@ -31,6 +32,7 @@ POLICIES = [
     ThompsonSampling(),
     ThompsonSampling(a=0.5, b=2.0),
     ImprovedUCB(),
+    Uniform(),
 ]
 PROBLEMS = {
     "bernoulli": Problem([0.3, 0.8, 0.5]),
@@ -75,13 +77,19 @@ def test_a_long_run_agrees_with_the_reference(policy):
 
 
 def test_regret_is_what_the_pulls_cost():
-    curves = simulate(Problem(FIVE), [UCB1()], horizon=300, replications=6, seed=4)
+    curves = simulate(Problem(FIVE), [UCB1()], horizon=300, replications=6, seed=4, details=True)
     learner = UCB1().learner(arms=5)
     asked = drive(learner, bernoulli(FIVE, 4, 2), 300)
     assert curves.values("UCB1()", "regret")[-1, 2] == pytest.approx(
         sum(0.6 - FIVE[a] for a in asked)
     )
     assert curves.values("UCB1()", "best_share")[-1, 2] == asked.count(1) / 300
+    pulls = [curves.values("UCB1()", f"pulls[{arm}]")[-1, 2] for arm in range(5)]
+    assert pulls == [asked.count(arm) for arm in range(5)]
+    reward = bernoulli(FIVE, 4, 2)
+    earned = sum(reward(arm, n) for arm in range(5) for n in range(asked.count(arm)))
+    assert curves.values("UCB1()", "cumulative_reward")[-1, 2] == earned
+    assert curves.values("UCB1()", "observations")[-1, 2] == 300
     means = [
         np.mean([bernoulli(FIVE, 4, 2)(arm, n) for n in range(asked.count(arm))])
         for arm in range(5)

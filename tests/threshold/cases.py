@@ -1,16 +1,22 @@
 """What the tests of this room share: problems, the randomness of a replication, references."""
 
 from keyhole.core.referee import Referee
-from keyhole.core.streams import WORLD, seek, stream, uniform
+from keyhole.core.samplers import beta
+from keyhole.core.streams import POLICY, WORLD, seek, stream, uniform
 from keyhole.threshold import (
     DKWUCB,
     KMUCB,
     OPTIM,
     AnytimeDKWUCB,
+    AnytimeKaplanMeierUCB,
     AnytimeOPTIM,
+    CappedKLUCB,
+    KaplanMeierThompson,
     KaplanMeierUCB,
     PerThresholdUCB,
     Problem,
+    SurvivalThompson,
+    Uniform,
 )
 from tests.reference import threshold as reference
 
@@ -31,6 +37,11 @@ FITTING = {
     KMUCB: ("censored", "cyclic"),
     KaplanMeierUCB: ("censored", "iid"),
     PerThresholdUCB: ("censored", "adversarial"),
+    AnytimeKaplanMeierUCB: ("censored", "iid"),
+    CappedKLUCB: ("censored", "adversarial"),
+    KaplanMeierThompson: ("censored", "iid"),
+    SurvivalThompson: ("censored", "iid"),
+    Uniform: ("uncensored", "cyclic"),
 }
 """For each policy a feedback and an order that it works with."""
 
@@ -58,10 +69,14 @@ def thresholds_of(problem, rounds, seed, replication):
     return [int(referee.observe()["threshold"].item()) for _ in range(rounds)]
 
 
-def reference_of(policy, problem, horizon):
-    """Return the reference implementation of a policy."""
+def reference_of(policy, problem, horizon, seed=0):
+    """Return the reference implementation of a policy; it draws from the policy's stream."""
+    more = {}
+    if isinstance(policy, KaplanMeierThompson | SurvivalThompson):
+        rng = stream(seed, 0, POLICY)
+        more = {"beta": lambda a, b: beta(rng, a, b)}
     make = getattr(reference, type(policy).__name__)
-    return make(problem.arms, problem.levels, horizon, **policy.parameters())
+    return make(problem.arms, problem.levels, horizon, **policy.parameters(), **more)
 
 
 def learner_of(policy, problem, horizon, **more):

@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.threshold import DKWUCB, OPTIM, KaplanMeierUCB, ModifiedKaplanMeier, Problem, bounds
+from keyhole.threshold import (
+    DKWUCB,
+    OPTIM,
+    CappedKLUCB,
+    KaplanMeierUCB,
+    ModifiedKaplanMeier,
+    Problem,
+    bounds,
+)
 from tests.threshold.cases import FIVE
 
 # Arm 0 is the best at level 1 (gaps .1 and .3), arm 1 at level 2 (gaps .2 and .5).
@@ -98,6 +106,17 @@ def test_bounds_are_their_sums_arm_by_arm(survival, horizon):
         assert bounds.kmucb_bound(survival, horizon) == pytest.approx(expected)
 
 
+def test_arms_that_differ_by_rounding_add_nothing():
+    mass = [[0.1, 0.6, 0.3], [0.1, 0.4, 0.5]]
+    problem = Problem.from_mass(mass, feedback="censored")
+    exact = [[0.9, 0.3], [0.9, 0.5]]
+    for bound in (bounds.dkwucb_bound, bounds.adversarial_lower_bound, bounds.optim_bound):
+        assert bound(problem, 1000) == pytest.approx(bound(exact, 1000))
+        assert bound([[0.1 + 0.2], [0.3]], 1000) == 0.0
+    with pytest.raises(ValueError, match="got several at level 1"):
+        bounds.kmucb_bound(problem, 1000)
+
+
 @pytest.mark.parametrize("order", ["iid", "cyclic"])
 def test_a_problem_does_for_its_survival_functions(order):
     problem = Problem(THREE, feedback="censored", order=order)
@@ -143,7 +162,7 @@ def test_policies_stay_below_the_bounds_of_their_theorems(policy, feedback, orde
     assert 40_000 * problem.gaps.mean() > bound(problem, 40_000)
 
 
-def test_with_rising_thresholds_a_consistent_policy_is_above_the_lower_bound():
+def test_with_rising_thresholds_a_policy_that_forgets_is_above_the_sum_of_theorem_3():
     problem = Problem(THREE, feedback="censored", order="adversarial")
     curves = simulate(problem, [KaplanMeierUCB()], horizon=20_000, replications=100, seed=3)
     mean, error = (
@@ -151,6 +170,16 @@ def test_with_rising_thresholds_a_consistent_policy_is_above_the_lower_bound():
         curves.std_error("KaplanMeierUCB()", "regret"),
     )
     assert mean[-1] - 5 * error[-1] >= bounds.adversarial_lower_bound(problem, 20_000)
+
+
+def test_theorem_3_is_no_lower_bound_for_survival_functions():
+    problem = Problem([[0.9] * 5, [0.5] * 5], feedback="censored", order="adversarial")
+    curves = simulate(problem, [CappedKLUCB()], horizon=10_000, replications=40, seed=3)
+    label = curves.labels[0]
+    mean, error = curves.mean(label, "regret")[-1], curves.std_error(label, "regret")[-1]
+    assert mean + 5 * error < bounds.adversarial_lower_bound(problem, 10_000)
+    # One level's share of it is a bound: nothing is known beforehand at the first.
+    assert mean > bounds.adversarial_lower_bound(problem, 10_000) / 5 - 5 * error
 
 
 def test_lemma_4_by_hand():
@@ -174,6 +203,21 @@ def test_lemma_4_covers_as_often_as_it_says(chance):
     assert missed <= delta + 5 * math.sqrt(delta * (1 - delta) / replications)
     # An eighth of the width is missed more often: the test can fail.
     assert (np.abs(estimates - chance) >= width / 8).mean() > delta + 0.1
+
+
+def test_lemma_3_covers_all_levels_at_once():
+    # The distance between the empirical and the true law, from samples drawn here.
+    survival, pulls, replications = np.array(FIVE[0]), 50, 20_000
+    rng = np.random.default_rng(3)
+    samples = rng.random((replications, pulls, 1)) < survival
+    off = np.abs(samples.mean(axis=1) - survival).max(axis=1)
+    for delta in (0.05, 0.2):
+        width = bounds.sample_width([pulls], delta)[0]
+        assert bounds.sample_failure([pulls], width)[0] == pytest.approx(delta)
+        share, error = (off >= width).mean(), math.sqrt(delta * (1 - delta) / replications)
+        assert share <= delta + 5 * error
+        # Half the width is missed more often: the test can fail.
+        assert (off >= width / 2).mean() > delta + 5 * error
 
 
 def test_the_width_is_that_of_the_estimator():
@@ -200,6 +244,8 @@ def test_the_width_is_that_of_the_estimator():
         (lambda: bounds.estimate_failure([1], -0.1), "error must be at least 0, got -0.1"),
         (lambda: bounds.estimate_width([0], 0.1), r"support\[0\] must be above 0, got 0"),
         (lambda: bounds.estimate_width([1], 1.0), r"delta must lie in \(0, 1\), got 1.0"),
+        (lambda: bounds.sample_failure([-1], 0.1), r"pulls\[0\] must be at least 0, got -1"),
+        (lambda: bounds.sample_width([0], 0.1), r"pulls\[0\] must be above 0, got 0"),
     ],
 )
 def test_bad_input_is_named(call, message):

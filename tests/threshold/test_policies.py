@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole import simulate
+from keyhole import parameter, simulate
 from keyhole.testing import CHECKS
 from keyhole.testing.checks import Trial
 from keyhole.threshold import (
@@ -13,10 +13,17 @@ from keyhole.threshold import (
     KMUCB,
     OPTIM,
     AnytimeDKWUCB,
+    AnytimeKaplanMeierUCB,
     AnytimeOPTIM,
+    CappedKLUCB,
+    IndexPolicy,
+    KaplanMeier,
+    KaplanMeierThompson,
     KaplanMeierUCB,
     PerThresholdUCB,
     Problem,
+    SurvivalThompson,
+    Uniform,
 )
 from tests.reference.threshold import play
 from tests.threshold.cases import (
@@ -39,7 +46,16 @@ POLICIES = [
     KMUCB(),
     KaplanMeierUCB(),
     PerThresholdUCB(),
+    AnytimeKaplanMeierUCB(),
+    CappedKLUCB(),
+    CappedKLUCB(c=3.0),
+    KaplanMeierThompson(),
+    KaplanMeierThompson(a=0.5, b=2.0),
+    SurvivalThompson(),
+    SurvivalThompson(weight=0.2),
+    Uniform(),
 ]
+DRAWING = (KaplanMeierThompson, SurvivalThompson)
 
 
 @pytest.mark.filterwarnings("ignore:KMUCB.. never gets beyond level 1")
@@ -74,13 +90,55 @@ def test_the_reference_takes_the_same_decisions(policy, survival, seed):
     thresholds = thresholds_of(problem, rounds, seed, 0)
     sample = sampler(problem.survival, seed, 0)
     slow = play(
-        reference_of(policy, problem, rounds),
+        reference_of(policy, problem, rounds, seed),
         lambda t: thresholds[t - 1],
         sample,
         rounds,
         censored=problem.censored,
     )
-    assert drive(learner_of(policy, problem, rounds), problem, thresholds, sample) == slow
+    learner = learner_of(policy, problem, rounds, seed=seed)
+    assert drive(learner, problem, thresholds, sample) == slow
+
+
+@pytest.mark.parametrize("order", ["iid", "adversarial", "optimistic"])
+@pytest.mark.parametrize("policy", [CappedKLUCB(), SurvivalThompson()], ids=repr)
+def test_policies_for_any_order_agree_with_their_references_on_each(policy, order):
+    for feedback in ("censored", "uncensored"):
+        problem, rounds = Problem(FIVE, feedback=feedback, order=order), 300
+        thresholds = thresholds_of(problem, rounds, 3, 0)
+        sample = sampler(problem.survival, 3, 0)
+        slow = play(
+            reference_of(policy, problem, rounds, seed=7),
+            lambda t, given=thresholds: given[t - 1],
+            sample,
+            rounds,
+            censored=problem.censored,
+        )
+        learner = learner_of(policy, problem, rounds, seed=7)
+        assert drive(learner, problem, thresholds, sample) == slow
+
+
+def test_a_bound_learnt_at_a_low_level_caps_the_higher_ones():
+    learner = CappedKLUCB().learner(arms=2, levels=5, feedback="censored")
+    for _ in range(40):  # arm 0 fails at level 1, arm 1 does not
+        arm = learner.ask(threshold=1)
+        learner.tell(0 if arm == 0 else None, censored=arm == 1)
+    for level in (2, 3, 4, 5):
+        assert learner.ask(threshold=level) == 1
+        learner.tell(censored=True)
+
+
+def test_survival_thompson_reports_the_estimate_of_kaplan_and_meier():
+    learner = SurvivalThompson().learner(arms=1, levels=4, feedback="censored")
+    pulls = [(2, 2), (4, 4), (3, 0), (1, 1), (3, 1), (4, 2)]
+    for threshold, seen in pulls:
+        learner.ask(threshold=threshold)
+        learner.tell(None if seen == threshold else seen, censored=seen == threshold)
+    # Lost from sight at threshold c: it lasted longer than c - 1.
+    ended = [seen < c for c, seen in pulls]
+    classical = KaplanMeier([min(seen, c - 1) for c, seen in pulls], ended)
+    survival, _ = learner.estimates()
+    assert survival[0].tolist() == pytest.approx([classical.at(j - 1) for j in (1, 2, 3, 4)])
 
 
 @pytest.mark.parametrize("order", ["iid", "cyclic", "adversarial", "optimistic"])
@@ -122,11 +180,34 @@ def test_on_rising_thresholds_kaplan_meier_is_a_bandit_for_each_threshold():
     assert np.array_equal(first, second)
 
 
-@pytest.mark.parametrize("policy", [p for p in POLICIES if not isinstance(p, KMUCB)], ids=repr)
+@pytest.mark.parametrize(
+    "policy",
+    # A bound of 1 stays 1 while nothing fails, and draws are no ties.
+    [p for p in POLICIES if not isinstance(p, (KMUCB, CappedKLUCB, *DRAWING))],
+    ids=repr,
+)
 def test_equal_arms_are_pulled_from_the_lowest_on(policy):
     problem = problem_for(policy, [[1.0, 1.0]] * 3)
     asked = drive(learner_of(policy, problem, 24), problem, [2] * 24, lambda arm, n: 2)
     assert asked == [0, 1, 2] * 8
+
+
+@pytest.mark.parametrize("shift", [0.0, -1e9, 1e9])
+def test_an_index_policy_pulls_the_largest_index_whatever_its_sign(shift):
+    class Least(IndexPolicy):
+        """Goes round: the arm tried least has the largest index."""
+
+        offset: float = parameter(0.0)
+
+        def index(p, t, tried, reached):
+            return p.offset - tried
+
+    learner = Least(offset=shift).learner(arms=3, levels=1, feedback="censored")
+    asked = []
+    for _ in range(9):
+        asked.append(learner.ask(threshold=1))
+        learner.tell(0)
+    assert asked == [0, 1, 2] * 3
 
 
 def test_policies_of_uncensored_feedback_refuse_the_other():
@@ -141,7 +222,7 @@ def test_policies_of_uncensored_feedback_refuse_the_other():
 
 def test_every_policy_learns():
     for policy in POLICIES:
-        if isinstance(policy, KMUCB):
+        if isinstance(policy, KMUCB | Uniform):
             continue
         problem = problem_for(policy)
         curves = simulate(

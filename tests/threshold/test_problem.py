@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.core.referee import Referee
-from keyhole.threshold import KaplanMeierUCB, PerThresholdUCB, Problem
-from tests.threshold.cases import FIVE, sampler
+from keyhole.threshold import DKWUCB, KMUCB, KaplanMeierUCB, PerThresholdUCB, Problem, bounds
+from tests.threshold.cases import FIVE, drive, sampler, thresholds_of
 
 PAIR = [[0.9, 0.5, 0.2], [0.7, 0.6, 0.4]]
 
@@ -90,6 +90,51 @@ def test_regret_and_share_are_what_the_pulls_come_to():
     assert curves.mean("PerThresholdUCB()", "reached_share")[-1] == reached / 6
 
 
+@pytest.mark.parametrize("feedback", ["censored", "uncensored"])
+def test_details_are_what_a_learner_sees(feedback):
+    problem, rounds = Problem(PAIR, feedback=feedback, order="cyclic"), 90
+    curves = simulate(
+        problem, [PerThresholdUCB()], horizon=rounds, replications=2, seed=8, details=True
+    )
+    thresholds, sample = thresholds_of(problem, rounds, 8, 1), sampler(PAIR, 8, 1)
+    learner = PerThresholdUCB().learner(arms=2, levels=3, feedback=feedback)
+    asked = drive(learner, problem, thresholds, sample)
+    pulls, wrong, reward, whole = [0, 0], [0, 0], 0, 0
+    for c, arm in zip(thresholds, asked, strict=True):
+        value = sample(arm, pulls[arm])
+        pulls[arm] += 1
+        wrong[arm] += PAIR[arm][c - 1] < max(row[c - 1] for row in PAIR)
+        reward += value >= c
+        whole += feedback == "uncensored" or value < c
+
+    def last(metric):
+        return curves.values("PerThresholdUCB()", metric)[-1, 1]
+
+    assert [last("pulls[0]"), last("pulls[1]")] == pulls
+    assert [last("wrong_pulls[0]"), last("wrong_pulls[1]")] == wrong
+    assert last("cumulative_reward") == reward == rounds * last("reached_share")
+    assert last("observations") == whole
+
+
+def test_misses_are_counted_by_the_widths_of_the_lemmas():
+    problem, rounds = Problem(FIVE, feedback="uncensored"), 400
+    curves = simulate(problem, [DKWUCB()], horizon=rounds, replications=40, seed=2, details=True)
+    for r in range(5):
+        thresholds, sample = thresholds_of(problem, rounds, 2, r), sampler(FIVE, 2, r)
+        learner = DKWUCB().learner(arms=5, levels=10, feedback="uncensored", horizon=rounds)
+        drive(learner, problem, thresholds, sample)
+        survival, support = learner.estimates()
+        off = np.abs(survival - problem.survival)
+        width = np.array([bounds.sample_width(row, 0.05) for row in support])
+        found = [
+            curves.values("DKWUCB()", metric)[-1, r]
+            for metric in ("lemma_3_misses", "hoeffding_misses", "lemma_4_misses")
+        ]
+        expected = [(off >= width).any(axis=1).mean(), (off >= width).mean()]
+        assert found == pytest.approx([*expected, (off >= 2 * width).mean()])
+    assert 0 < curves.mean("DKWUCB()", "lemma_3_misses")[-1] < 0.2
+
+
 def test_recommended_arms_that_are_not_best_are_counted():
     problem = Problem([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]], feedback="uncensored", order="cyclic")
     curves = simulate(problem, [KaplanMeierUCB()], horizon=60, replications=4, checkpoints=[1, 60])
@@ -97,6 +142,28 @@ def test_recommended_arms_that_are_not_best_are_counted():
     turned = Problem([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0]], feedback="uncensored", order="cyclic")
     curves = simulate(turned, [KaplanMeierUCB()], horizon=60, replications=4, checkpoints=[1, 60])
     assert curves.mean("KaplanMeierUCB()", "wrong_best").tolist() == [2.0, 0.0]
+
+
+def test_laws_that_differ_by_rounding_tie():
+    # Each law lies on {1, 2, 3}: level 1 is reached for certain, though the sums say 1 - 1e-16.
+    mass = [[0, 0.1, 0.2, 0.7], [0, 0.25, 0.25, 0.5]]
+    problem = Problem.from_mass(mass, feedback="censored", order="cyclic")
+    assert problem.survival[:, 0].tolist() == [1.0, 1.0]
+    assert problem.ties.tolist() == [1]
+    assert problem.gaps[:, 0].tolist() == [0.0, 0.0]
+    with pytest.warns(UserWarning, match="never gets beyond level 1"):
+        curves = simulate(problem, [KMUCB()], horizon=60, replications=2)
+    assert curves.mean("KMUCB()", "wrong_best")[-1] <= 2.0
+    lone = Problem([[0.1 + 0.2], [0.3]], feedback="censored")
+    assert lone.ties.tolist() == [1]
+
+
+@given(st.lists(st.floats(0, 1, width=16), min_size=2, max_size=8).filter(lambda v: sum(v) > 0))
+def test_survival_from_mass_never_rises(weights):
+    mass = np.array(weights) / sum(weights)
+    survival = Problem.from_mass([mass], feedback="censored").survival[0]
+    assert (np.diff(survival) <= 0).all()
+    assert survival[0] == 1 - mass[0]
 
 
 @pytest.mark.parametrize(

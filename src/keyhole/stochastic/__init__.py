@@ -14,6 +14,7 @@ from keyhole.stochastic.policies import (
     HoeffdingUCB,
     ImprovedUCB,
     ThompsonSampling,
+    Uniform,
 )
 from keyhole.stochastic.problem import Problem
 from keyhole.stochastic.setting import IndexPolicy, Policy
@@ -31,4 +32,5 @@ __all__ = [
     "Policy",
     "Problem",
     "ThompsonSampling",
+    "Uniform",
 ]

@@ -14,6 +14,7 @@ class _Played(Protocol):
     pulls: IntArray
     regret: FloatArray
     optimal: FloatArray
+    reward: FloatArray
 
 
 class Arms(World):
@@ -25,6 +26,8 @@ class Arms(World):
 
     setting = SETTING
     metrics: ClassVar[tuple[str, ...]] = ("regret", "best_share")
+    details: ClassVar[tuple[str, ...]] = ("cumulative_reward", "observations")
+    by_arm: ClassVar[tuple[str, ...]] = ("pulls",)
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
     arms = whole()
@@ -32,11 +35,12 @@ class Arms(World):
     """How far the mean of each arm is below the best."""
 
     class State:
-        """Pulls of each arm, the regret, and how often the best arm was pulled."""
+        """Pulls of each arm, the regret, how often the best arm was pulled, and the rewards."""
 
         pulls = counts("arms")
         regret = per()
         optimal = per()
+        reward = per()
 
     def respond(e, s: _Played, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
@@ -44,12 +48,18 @@ class Arms(World):
         s.pulls[arm] += 1
         s.regret[0] += e.gaps[arm]
         s.optimal[0] += e.gaps[arm] == 0.0
-        return float(draw(e, rng, arm))
+        reward = float(draw(e, rng, arm))
+        s.reward[0] += reward
+        return reward
 
-    def score(s: _Played, t: int, metrics: FloatArray) -> None:
-        """Write the regret, and the share of rounds with a best arm."""
+    def score(e, s: _Played, t: int, metrics: FloatArray) -> None:
+        """Write the regret, the share of rounds with a best arm, and what was pulled and earned."""
         metrics[0] = s.regret[0]
         metrics[1] = s.optimal[0] / t
+        metrics[2] = s.reward[0]
+        metrics[3] = t
+        for arm in range(e.arms):
+            metrics[4 + arm] = s.pulls[arm]
 
 
 class BernoulliArms(Bernoulli, Arms):

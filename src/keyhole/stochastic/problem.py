@@ -10,6 +10,7 @@ from keyhole.core.memory import FloatArray
 from keyhole.core.setting import Setting
 from keyhole.core.world import World
 from keyhole.stochastic.environment import WORLDS
+from keyhole.stochastic.gaps import gaps_of
 from keyhole.stochastic.laws import Rewards, replayed, rewards_of
 from keyhole.stochastic.setting import SETTING
 
@@ -19,7 +20,8 @@ class Problem:
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
     :math:`\sum_t \mu^* - \mu_{I_t}`, and ``best_share``, the share of rounds in which a best arm
-    was pulled.
+    was pulled; with ``details=True`` further ``cumulative_reward``, ``observations``, the rewards
+    that were seen, and for each arm ``pulls``.
 
     Parameters
     ----------
@@ -109,8 +111,8 @@ class Problem:
 
     @property
     def gaps(self) -> FloatArray:
-        """How far each mean is below the best, shape (arms,)."""
-        return np.asarray(self.means.max() - self.means)
+        """How far each mean is below the best, shape (arms,); up to 1e-12 counts as nothing."""
+        return gaps_of(self.means)
 
     @property
     def best(self) -> int:

@@ -12,9 +12,14 @@ from keyhole.threshold.policies import (
     KMUCB,
     OPTIM,
     AnytimeDKWUCB,
+    AnytimeKaplanMeierUCB,
     AnytimeOPTIM,
+    CappedKLUCB,
+    KaplanMeierThompson,
     KaplanMeierUCB,
     PerThresholdUCB,
+    SurvivalThompson,
+    Uniform,
 )
 from keyhole.threshold.problem import Problem
 from keyhole.threshold.setting import Policy
@@ -24,13 +29,18 @@ __all__ = [
     "KMUCB",
     "OPTIM",
     "AnytimeDKWUCB",
+    "AnytimeKaplanMeierUCB",
     "AnytimeOPTIM",
+    "CappedKLUCB",
     "IndexPolicy",
     "KaplanMeier",
+    "KaplanMeierThompson",
     "KaplanMeierUCB",
     "Learner",
     "ModifiedKaplanMeier",
     "PerThresholdUCB",
     "Policy",
     "Problem",
+    "SurvivalThompson",
+    "Uniform",
 ]

@@ -2,8 +2,9 @@
 
 Theorems 2, 4 and 5 bound the regret from above up to a constant O(1) that the paper does not give;
 what is returned is the term that grows with the horizon. Theorem 3 bounds it from below, in the
-limit of long horizons. All logarithms are natural. Theorem 1 is about the classical bandit: see
-`keyhole.stochastic.bounds`.
+limit of long horizons. All logarithms are natural; arms whose chances differ by at most 1e-12 count
+as equal. Theorem 1 is about the classical bandit: see `keyhole.stochastic.bounds`, and for Lemmas 1
+and 2, eqs. (2) and (7), `keyhole.stochastic.potential`.
 """
 
 import math
@@ -11,10 +12,11 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import rel_entr
 
 from keyhole.core.memory import FloatArray
 from keyhole.core.validate import Range, integer, number, vector
+from keyhole.stochastic.bounds import bernoulli_kl
+from keyhole.stochastic.gaps import gaps_of
 from keyhole.threshold.problem import Problem
 
 _GAP: Final = Range(ge=0, le=1)
@@ -28,8 +30,7 @@ def _survival(problem: Problem | ArrayLike) -> FloatArray:
 
 
 def _gaps(problem: Problem | ArrayLike) -> FloatArray:
-    survival = _survival(problem)
-    return np.asarray(survival.max(axis=0) - survival)
+    return gaps_of(_survival(problem))
 
 
 def _log(horizon: int, least: int = 1) -> float:
@@ -92,11 +93,13 @@ def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float
     .. math:: \sum_{j=1}^m \sum_{i : \Delta_i(j) > 0} \frac{\Delta_i(j) \ln(T / m)}
         {\mathrm{KL}\big(F_i(j), F_{i^*(j)}(j)\big)}
 
-    with KL the divergence of Bernoulli laws from their chances. With censored feedback, what was
-    learnt at lower thresholds does not help: this is the bound of Lai and Robbins (1985) for m
-    bandits one after the other. As theirs it holds in the limit of long horizons, for policies
-    whose regret grows slower than any power of T on every problem; a policy may stay below it
-    for a while, or on one problem at the cost of others.
+    with KL the divergence of Bernoulli laws from their chances. It is the bound of Lai and Robbins
+    (1985), in the limit of long horizons, for m independent bandits one after the other.
+
+    Survival functions are not independent: they fall, and an upper bound learnt at a low level caps
+    all higher ones. Where the best arm's chance at a high level exceeds another arm's at level 1,
+    that arm need not be tried again, and the regret of `CappedKLUCB` is smaller than this number,
+    in the limit too: it is no lower bound for this setting (see the page on Theorem 3).
 
     Parameters
     ----------
@@ -118,8 +121,8 @@ def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float
 
     Notes
     -----
-    The numerator is printed illegibly; it is read as the gap times the logarithm, as in Lai and
-    Robbins.
+    What is printed is a sum over levels and arms of ln(T / m) over the divergence, with no gap to
+    be seen; it is read with the gap, as in Lai and Robbins, without which it would count pulls.
 
     References
     ----------
@@ -132,11 +135,9 @@ def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float
     """
     survival = _survival(problem)
     log = _log(horizon, survival.shape[1]) - math.log(survival.shape[1])
-    best = survival.max(axis=0)
-    gaps = best - survival
-    divergence = rel_entr(survival, best) + rel_entr(1.0 - survival, 1.0 - best)
-    worse = gaps > 0
-    return float((gaps[worse] / divergence[worse]).sum()) * log
+    best, gaps = survival.max(axis=0), gaps_of(survival)
+    terms = [gaps[i, j] / bernoulli_kl(survival[i, j], best[j]) for i, j in np.argwhere(gaps > 0)]
+    return float(sum(terms)) * log
 
 
 def optim_bound(problem: Problem | ArrayLike, horizon: int) -> float:
@@ -233,6 +234,79 @@ def kmucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:
         )
     worst = gaps.max(axis=1).sum()
     return float(128.0 * math.log(levels) * log * worst / gaps[gaps > 0].min() ** 2)
+
+
+def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
+    r"""Return Lemma 3's bound on the chance that an arm's estimate is off by an error anywhere.
+
+    .. math:: P\Big(\sup_{j \in M} |\hat F_i(j) - F_i(j)| \ge \epsilon\Big)
+        \le 2 \, e^{-2 \epsilon^2 N_i}
+
+    The inequality of Dvoretzky, Kiefer and Wolfowitz: one bound for all levels, where every sample
+    is seen.
+
+    Parameters
+    ----------
+    pulls : sequence of float
+        :math:`N_i`: of how many samples each estimate is the mean, at least 0.
+    error : float
+        At least 0.
+
+    Returns
+    -------
+    ndarray of float64
+        The bound for each; says nothing where it exceeds 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), section 4, Lemma 3. The constant 2 is that of Massart (1990),
+    "The Tight Constant in the Dvoretzky-Kiefer-Wolfowitz Inequality", Annals of Probability 18.
+
+    Examples
+    --------
+    >>> sample_failure([25, 50], 0.3).round(4)
+    array([0.0222, 0.0002])
+    """
+    return estimate_failure(4.0 * vector("pulls", pulls, Range(ge=0)), error)
+
+
+def sample_width(pulls: ArrayLike, delta: float) -> FloatArray:
+    r"""Return the error that an estimate stays below at all levels, but for a chance of delta.
+
+    .. math:: \sqrt{\frac{\ln(2 / \delta)}{2 N_i}}
+
+    Parameters
+    ----------
+    pulls : sequence of float
+        :math:`N_i`: of how many samples each estimate is the mean, above 0.
+    delta : float
+        The chance, in (0, 1).
+
+    Returns
+    -------
+    ndarray of float64
+        The width for each; says nothing where it exceeds 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), section 4, Lemma 3, solved for the error.
+
+    Examples
+    --------
+    >>> sample_width([25, 100], 0.05).round(3)
+    array([0.272, 0.136])
+    """
+    return estimate_width(4.0 * vector("pulls", pulls, Range(gt=0)), delta)
 
 
 def estimate_failure(support: ArrayLike, error: float) -> FloatArray:

@@ -12,12 +12,13 @@ from keyhole.threshold.setting import SETTING
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
 """How thresholds come: independently, in stages, in permutations, or as listed."""
 
-# The chance that Lemma 4 leaves a miss, in the metric that counts misses.
+# The chance that a lemma leaves a miss, in the metrics that count misses.
 _MISS: Final = 0.05
 
 
 class _Played(Protocol):
     pulls: IntArray
+    wrong: IntArray
     stage: IntArray
     left: IntArray
     block: IntArray
@@ -41,6 +42,14 @@ class Arms(World):
         "reached_share",
         "lemma_4_misses",
     )
+    details: ClassVar[tuple[str, ...]] = (
+        "cumulative_reward",
+        "observations",
+        "wrong_settled",
+        "lemma_3_misses",
+        "hoeffding_misses",
+    )
+    by_arm: ClassVar[tuple[str, ...]] = ("pulls", "wrong_pulls")
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
     arms = whole()
@@ -64,6 +73,8 @@ class Arms(World):
         """Pulls, regret, and how often the threshold was reached; where the order stands."""
 
         pulls = counts("arms")
+        wrong = counts("arms")
+        """Those at thresholds for which another arm is better."""
         regret = per()
         reached = per()
         stage = counts()
@@ -99,6 +110,7 @@ class Arms(World):
         """Return what is seen of the sample of the arm's next pull."""
         seek(rng, arm, s.pulls[arm])
         s.pulls[arm] += 1
+        s.wrong[arm] += e.loss[arm, threshold - 1] > 0.0
         s.regret[0] += e.loss[arm, threshold - 1]
         value = draw(e, rng, arm)
         if value < threshold:
@@ -110,21 +122,37 @@ class Arms(World):
         e, s: _Played, t: int, best: IntArray, settled: IntArray, survival: FloatArray,
         support: FloatArray, metrics: FloatArray,
     ) -> None:  # fmt: skip
-        """Write the regret, and how good what the policy reports is."""
-        wrong, closed, estimates, misses = 0.0, 0.0, 0.0, 0.0
+        """Write the regret, what came back, and how good what the policy reports is."""
+        wrong, closed, wrong_settled = 0.0, 0.0, 0.0
         for j in range(e.levels):
             wrong += e.loss[best[j], j] > 0.0
             closed += settled[j]
-            for arm in range(e.arms):
-                if support[arm, j] > 0.0:
-                    width = math.sqrt(2.0 * math.log(2.0 / _MISS) / support[arm, j])
-                    estimates += 1.0
-                    misses += abs(survival[arm, j] - e.survival[arm, j]) >= width
+            wrong_settled += settled[j] == 1 and e.loss[best[j], j] > 0.0
         metrics[0] = s.regret[0]
         metrics[1] = wrong
         metrics[2] = closed
         metrics[3] = s.reached[0] / t
+        metrics[5] = s.reached[0]
+        metrics[6] = t - s.reached[0] if e.censored == 1 else t
+        metrics[7] = wrong_settled
+        estimates, misses, halves, known, anywhere = 0.0, 0.0, 0.0, 0.0, 0.0
+        for arm in range(e.arms):
+            worst = 0.0
+            for j in range(e.levels):
+                if support[arm, j] > 0.0:
+                    hoeffding = math.sqrt(0.5 * math.log(2.0 / _MISS) / support[arm, j])
+                    off = abs(survival[arm, j] - e.survival[arm, j]) / hoeffding
+                    worst = max(worst, off)
+                    estimates += 1.0
+                    misses += off >= 2.0
+                    halves += off >= 1.0
+            known += support[arm, 0] > 0.0
+            anywhere += worst >= 1.0
+            metrics[10 + arm] = s.pulls[arm]
+            metrics[10 + e.arms + arm] = s.wrong[arm]
         metrics[4] = misses / max(estimates, 1.0)
+        metrics[8] = anywhere / max(known, 1.0)
+        metrics[9] = halves / max(estimates, 1.0)
 
 
 class TabledArms(Arms):

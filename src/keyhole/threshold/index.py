@@ -1,5 +1,6 @@
 """Index policies of the threshold bandit: pull the arm with the largest index."""
 
+import math
 from typing import ClassVar
 
 from keyhole.core.link import Kernel
@@ -12,8 +13,9 @@ class IndexPolicy(Policy):
 
     A subclass writes one kernel, ``index(p, t, tried, reached)``: at the threshold of the round,
     the index of an arm of which `tried` samples (at least one) are known to have reached the
-    threshold or not, and `reached` of them did; ``t`` is the round. The arm with the largest index
-    is pulled, the lowest of equals; an arm of which nothing is known at the threshold comes first.
+    threshold or not, and `reached` of them did; ``t`` is the round. The arm with the largest index,
+    which must not be NaN, is pulled, the lowest of equals; an arm of which nothing is known at the
+    threshold comes first.
 
     What is known is counted as in eq. (8) of Abernethy et al. (2016): a pull tells about all
     levels up to its threshold.
@@ -48,7 +50,7 @@ class IndexPolicy(Policy):
 
 def largest(p: Policy, s: Tally, t: int, threshold: int, index: Kernel) -> int:
     """Return the arm with the largest index, or the first of which nothing is known."""
-    best, highest = 0, -1.0
+    best, highest = 0, -math.inf
     for arm in range(p.arms):
         tried = s.tried[arm, threshold - 1]
         if tried == 0.0:

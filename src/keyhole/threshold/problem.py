@@ -10,6 +10,7 @@ from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.setting import Setting
 from keyhole.core.validate import Range, choice, integer, vector
 from keyhole.core.world import World
+from keyhole.stochastic.gaps import gaps_of
 from keyhole.threshold.environment import Arms, ReplayArms, TabledArms
 from keyhole.threshold.estimators import whole_numbers
 from keyhole.threshold.learner import FEEDBACK
@@ -29,6 +30,13 @@ class Problem:
     settle levels for good ``settled_levels``, how many; ``reached_share``, the share of rounds in
     which the sample reached the threshold; and ``lemma_4_misses``, the share of the policy's
     estimates of :math:`F_i(j)` that are off by at least the width of Lemma 4 at 5 %.
+
+    With ``details=True`` further ``cumulative_reward``; ``observations``, the samples that were
+    seen whole; ``wrong_settled``, the levels that are settled on an arm that is not the best;
+    ``lemma_3_misses``, the share of arms whose estimates are off by at least the width of Lemma 3
+    at 5 % at some level (it covers uncensored feedback); ``hoeffding_misses``, the share of
+    estimates that are off by half the width of Lemma 4, which is Hoeffding's at 5 %; and for each
+    arm ``pulls`` and ``wrong_pulls``, those at thresholds for which another arm is better.
 
     Parameters
     ----------
@@ -112,7 +120,10 @@ class Problem:
             if abs(row.sum() - 1.0) > _CLOSE:
                 raise ValueError(f"mass[{i}] must sum to 1, got {row.sum():g}")
         survival = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]
-        return cls(np.minimum(survival, 1.0), feedback=feedback, order=order)
+        # From what is missing: where all samples are above 0, level 1 is reached for certain.
+        survival[:, 0] = 1.0 - chances[:, 0]
+        falling = np.minimum.accumulate(survival, axis=1)
+        return cls(falling, feedback=feedback, order=order)
 
     @classmethod
     def replay(
@@ -204,8 +215,11 @@ class Problem:
 
     @property
     def gaps(self) -> FloatArray:
-        """How far each arm is below the best at each level, shape (arms, levels)."""
-        return np.asarray(self.survival.max(axis=0) - self.survival)
+        """How far each arm is below the best at each level, shape (arms, levels).
+
+        Up to 1e-12 counts as nothing: sums of decimals err by less.
+        """
+        return gaps_of(self.survival)
 
     @property
     def ties(self) -> IntArray:

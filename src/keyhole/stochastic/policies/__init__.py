@@ -7,6 +7,7 @@ from keyhole.stochastic.policies.klucb import KLUCB
 from keyhole.stochastic.policies.moss import MOSS
 from keyhole.stochastic.policies.thompson_sampling import ThompsonSampling
 from keyhole.stochastic.policies.ucb1 import UCB1
+from keyhole.stochastic.policies.uniform import Uniform
 
 __all__ = [
     "KLUCB",
@@ -16,4 +17,5 @@ __all__ = [
     "HoeffdingUCB",
     "ImprovedUCB",
     "ThompsonSampling",
+    "Uniform",
 ]

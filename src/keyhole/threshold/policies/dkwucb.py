@@ -11,7 +11,7 @@ class DKWUCB(IndexPolicy):
 
     The choice where every sample is seen: a sample tells about all levels, and by the inequality
     of Dvoretzky, Kiefer and Wolfowitz one width holds for all of them, so that m thresholds are no
-    harder than one. With censored feedback see `KaplanMeierUCB`; without a horizon,
+    harder than one. With censored feedback see `SurvivalThompson`; without a horizon,
     `AnytimeDKWUCB`.
 
     After one pull of each arm, pull

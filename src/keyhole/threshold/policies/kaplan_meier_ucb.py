@@ -10,9 +10,10 @@ from keyhole.threshold.policies.dkwucb import log_term
 class KaplanMeierUCB(IndexPolicy):
     r"""Pull the arm whose estimate from censored samples could be highest at the threshold.
 
-    The choice for censored feedback when thresholds come in any order: a pull at a high threshold
-    also tells about lower ones. The paper proves no bound for it. If thresholds never rise it is
-    `OPTIM`, which has one.
+    The paper's estimator for thresholds in any order: a pull at a high threshold also tells about
+    lower ones. The paper proves no bound for it; if thresholds never rise it is `OPTIM`, which has
+    one. The width of Lemma 4 is wide: on the shipped flights and deliveries `PerThresholdUCB` does
+    about as well, and `SurvivalThompson` has a quarter of its regret or less.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
 

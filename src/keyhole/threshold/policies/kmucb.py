@@ -13,7 +13,7 @@ class KMUCB(Policy):
 
     For censored feedback when every block of m rounds has each threshold once. Its guarantee is
     for long runs: with gaps of 0.1 to 0.3 a level takes hundreds of epochs of K m rounds, and
-    `KaplanMeierUCB` does better in practice.
+    `SurvivalThompson` does far better in practice.
 
     Epoch k has K m rounds, in which each threshold comes K times. At a threshold below the current
     level j, pull the arm that is left there; at the others, pull arms 1 to K in turn. At the end

@@ -10,8 +10,9 @@ from keyhole.threshold.index import IndexPolicy, largest
 class PerThresholdUCB(IndexPolicy):
     r"""Play a bandit of its own at each threshold, with UCB1.
 
-    The naive baseline: what is learnt at one threshold is not used at any other. Any policy for
-    threshold bandits should beat it.
+    The naive baseline: what is learnt at one threshold is not used at any other. Its widths are
+    narrower than those that Lemma 4 proves: with censored feedback and small gaps `KaplanMeierUCB`
+    may lose to it, as it does on the shipped flights to Washington and deliveries.
 
     At a threshold seen for the n-th time, after one pull of each arm there, pull
 

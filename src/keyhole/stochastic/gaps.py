@@ -1,0 +1,32 @@
+"""How far arms are below the best."""
+
+from typing import Final
+
+import numpy as np
+
+from keyhole.core.memory import FloatArray
+
+TIE: Final = 1e-12
+"""Arms whose means differ by at most this much are equal: sums of decimals err by less."""
+
+
+def gaps_of(means: FloatArray) -> FloatArray:
+    """Return how far each mean is below the best; 0 where they differ by at most `TIE`.
+
+    Parameters
+    ----------
+    means : ndarray of float64, shape (arms,) or (arms, ...)
+        Compared along the first axis.
+
+    Returns
+    -------
+    ndarray of float64
+        Of the same shape, at least 0.
+
+    Examples
+    --------
+    >>> gaps_of(np.array([0.1 + 0.2, 0.3, 0.25])).round(2)
+    array([0.  , 0.  , 0.05])
+    """
+    gaps = means.max(axis=0) - means
+    return np.asarray(np.where(gaps > TIE, gaps, 0.0))

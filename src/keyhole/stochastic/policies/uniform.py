@@ -1,0 +1,59 @@
+"""Uniform sampling."""
+
+from keyhole.core.memory import counts, per
+from keyhole.stochastic.setting import Policy
+
+
+class Uniform(Policy):
+    r"""Pull the arms in turn.
+
+    A yardstick: it learns, and never uses what it has learnt. A bound on regret that it keeps says
+    little.
+
+    In round t pull
+
+    .. math:: i_t = (t - 1) \bmod K
+
+    Notes
+    -----
+    Setting: stochastic bandit; anytime.
+
+    Feedback: the reward of the arm pulled, in [0, 1].
+
+    Randomness: none.
+
+    Cost per round: O(1).
+
+    Departures from the paper: none.
+
+    References
+    ----------
+    Lattimore and Szepesvari (2020), "Bandit Algorithms", Cambridge University Press; section 6.1,
+    where such exploration comes first.
+
+    Examples
+    --------
+    >>> learner = Uniform().learner(arms=2)
+    >>> for reward in (1.0, 0.0, 1.0):
+    ...     arm = learner.ask()
+    ...     learner.tell(reward)
+    >>> learner.ask()
+    1
+    """
+
+    class State:
+        """Pulls and summed rewards of each arm, and the arm whose turn it is."""
+
+        pulls = per("arms")
+        totals = per("arms")
+        turn = counts()
+
+    def select(p, s: State) -> int:
+        """Return the arm whose turn it is."""
+        return int(s.turn[0])
+
+    def update(p, s: State, arm: int, reward: float) -> None:
+        """Count the pull."""
+        s.pulls[arm] += 1.0
+        s.totals[arm] += reward
+        s.turn[0] = arm + 1 if arm + 1 < p.arms else 0

@@ -1,0 +1,149 @@
+"""The potential function of upper confidence bounds, which bounds what they lose.
+
+Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
+section 2. V is the width of a policy's bound, delta the chance that one fails.
+"""
+
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.core.memory import FloatArray
+from keyhole.core.validate import Range, integer, vector
+from keyhole.stochastic.deviation import UCB, delta
+
+_PULLS: Final = Range(ge=0)
+_GAP: Final = Range(gt=0, le=1)
+
+
+def potential(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
+    r"""Return the widths that so many pulls have met.
+
+    .. math:: \Phi(N_2, \dots, N_K) = 2 \sum_{i \ge 2} \sum_{N=0}^{N_i - 1} V(N, \delta),
+        \qquad V(0, \delta) = 1
+
+    Parameters
+    ----------
+    policy : UCB
+        Whose width V is.
+    pulls : array of int, shape (..., arms)
+        How often each arm was pulled, of all but the best; for the threshold bandit, eq. (7), how
+        often each arm was pulled where it was not the best, with `HoeffdingUCB` for DKWUCB.
+    horizon : int
+        T, at least 1; delta is T^-2 / 2.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        At least 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not allowed.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), eqs. (2) and (7).
+
+    Examples
+    --------
+    >>> from keyhole.stochastic import HoeffdingUCB
+    >>> potential(HoeffdingUCB(), [1, 0], horizon=100)  # one pull, of width V(0)
+    array(2.)
+    """
+    counts = np.asarray(pulls, np.float64)
+    if counts.ndim == 0 or counts.size == 0:
+        raise ValueError(f"pulls must be one number for each arm, got {pulls!r}")
+    flat = vector("pulls", counts.ravel(), _PULLS).astype(np.int64)
+    met = np.concatenate([[0.0], np.cumsum(_widths(policy, int(flat.max()), horizon))])
+    return np.asarray(2.0 * met[flat].reshape(counts.shape).sum(axis=-1))
+
+
+def lemma_1(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
+    r"""Return the bound on the regret that holds for any horizon: its mean over runs.
+
+    .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
+
+    The only bound of the paper without an unknown constant: the proof of the lemma, whose statement
+    has O(T delta), says 2 T delta.
+
+    Parameters
+    ----------
+    policy : UCB
+        Whose regret it is.
+    pulls : array of int, shape (..., arms)
+        As for `potential`; of each run.
+    horizon : int
+        T, at least 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        For each run what is in the mean.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not allowed.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), Lemma 1 and its proof.
+
+    Examples
+    --------
+    >>> from keyhole.stochastic import HoeffdingUCB
+    >>> lemma_1(HoeffdingUCB(), [[40, 25], [30, 60]], horizon=100).round(1)
+    array([ 94. , 111.6])
+    """
+    return potential(policy, pulls, horizon=horizon) + 2.0 * horizon * delta(horizon)
+
+
+def lemma_2(policy: UCB, gaps: ArrayLike, *, horizon: int) -> float:
+    r"""Return the potential of the pulls after which no width exceeds half the arm's gap.
+
+    .. math:: E \Phi(N_2, \dots, N_K) \le
+        \Phi(\sharp(\Delta_2, \delta), \dots, \sharp(\Delta_K, \delta)) + O(T^2 \delta)
+
+    Parameters
+    ----------
+    policy : UCB
+        Whose potential it is.
+    gaps : sequence of float
+        Of all arms but the best, in (0, 1].
+    horizon : int
+        T, at least 1.
+
+    Returns
+    -------
+    float
+        The bound, without its O(T^2 delta), a constant that the paper does not give.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not allowed.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), Lemma 2.
+
+    Examples
+    --------
+    >>> from keyhole.stochastic import HoeffdingUCB
+    >>> round(lemma_2(HoeffdingUCB(), [0.1, 0.3], horizon=1000), 1)
+    798.6
+    """
+    needed = [policy.sharp(gap, horizon=horizon) for gap in vector("gaps", gaps, _GAP)]
+    return float(potential(policy, needed, horizon=horizon))
+
+
+def _widths(policy: UCB, pulls: int, horizon: int) -> FloatArray:
+    """Return V(0), ..., V(pulls - 1)."""
+    t = integer("horizon", horizon, Range(ge=1))
+    p, kernels = SimpleNamespace(**policy.parameters(), horizon=t), cast(Any, type(policy))
+    found = [kernels.width(p, float(n), kernels.deviation) for n in range(1, pulls)]
+    return np.array([1.0, *found][:pulls])

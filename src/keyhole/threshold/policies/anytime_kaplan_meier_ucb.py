@@ -1,0 +1,64 @@
+"""The modified Kaplan-Meier estimate with a width that need not know the horizon."""
+
+import math
+
+from keyhole.core.policy import parameter
+from keyhole.threshold.index import IndexPolicy
+from keyhole.threshold.policies.anytime_dkwucb import growing_log
+
+
+class AnytimeKaplanMeierUCB(IndexPolicy):
+    r"""Pull the arm whose estimate from censored samples could be highest, by now.
+
+    For censored feedback, thresholds in any order, and any number of rounds: `KaplanMeierUCB` with
+    a narrower width. On the shipped flights and deliveries its regret is a quarter to three fifths
+    of `KaplanMeierUCB`'s; `CappedKLUCB` and the Thompson samplers of this room have less.
+
+    Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
+
+    .. math:: \arg\max_i \; \hat F_i(c_t) + \sqrt{\frac{\ln t + c \ln \ln t}{2 N_i(c_t)}}
+
+    with :math:`N_i(c)` the pulls of arm i at thresholds of at least c, and :math:`\hat F_i(c)` the
+    share of them that reached c.
+
+    Parameters
+    ----------
+    c : float, default 0
+        Weight of ln ln t, at least 0. Theory for such indices uses 3, practice 0.
+
+    Notes
+    -----
+    Setting: threshold bandit; anytime.
+
+    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
+    more: what a sample tells beyond the threshold is left unused, since it would bias the estimate.
+
+    Randomness: none.
+
+    Cost per round: two logarithms, O(K) square roots, and O(c) to count what is seen.
+
+    Departures from the paper: it is not in the paper, which has the estimator. The width is
+    Hoeffding's, half of that of Lemma 4, with ln t + c ln ln t for ln(2 / delta). Where ln t is
+    below 1, ln ln t counts as 0. Arms of which nothing is known at the threshold come first, the
+    lowest first; ties go to the lowest arm.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; eq. (8), for the estimator.
+
+    Examples
+    --------
+    >>> learner = AnytimeKaplanMeierUCB().learner(arms=2, levels=3, feedback="censored")
+    >>> learner.ask(threshold=1), learner.tell(censored=True)
+    (0, None)
+    >>> learner.ask(threshold=2)  # nothing is known of arm 0 at level 2
+    0
+    """
+
+    c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
+
+    def index(p, t: int, tried: float, reached: float) -> float:
+        """Return the estimate and its width."""
+        share = 1.0 / tried
+        return reached * share + math.sqrt(0.5 * growing_log(t, p.c) * share)

@@ -1,0 +1,83 @@
+"""Thompson sampling on the counts of the modified Kaplan-Meier estimator."""
+
+from keyhole.core.memory import per
+from keyhole.core.policy import parameter
+from keyhole.core.samplers import beta
+from keyhole.core.streams import Stream
+from keyhole.threshold.setting import Policy, count
+
+
+class KaplanMeierThompson(Policy):
+    r"""Pull each arm as often as it is likely to be the best at the threshold.
+
+    For censored feedback, thresholds in any order, and any number of rounds. The paper proves
+    nothing of it; on the shipped flights and deliveries its regret is a thirteenth to a third of
+    `KaplanMeierUCB`'s. `SurvivalThompson`, which uses more of what is seen, has less still, and
+    costs more a round.
+
+    In every round draw :math:`\theta_i \sim \mathrm{Beta}(a + D_i(c_t), \; b + N_i(c_t) -
+    D_i(c_t))` and pull
+
+    .. math:: \arg\max_i \; \theta_i
+
+    with :math:`N_i(c)` the pulls of arm i at thresholds of at least c, and :math:`D_i(c)` how many
+    of them reached c.
+
+    Parameters
+    ----------
+    a, b : float, default 1
+        The prior at each level: as if an arm had been pulled a + b times and a of the samples had
+        reached it; from 10**-3 to 10**6.
+
+    Notes
+    -----
+    Setting: threshold bandit; anytime.
+
+    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
+    more: what a sample tells beyond the threshold is left unused, since it would bias the estimate.
+
+    Randomness: a beta variate for each arm in every round.
+
+    Cost per round: K beta variates, and O(c) to count what is seen.
+
+    Departures from the paper: it is not in the paper, which has the counts. Ties go to the lowest
+    arm.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; eq. (8), for the counts. Agrawal and Goyal (2012), "Analysis of Thompson Sampling for
+    the Multi-armed Bandit Problem", COLT; Algorithm 1.
+
+    Examples
+    --------
+    >>> learner = KaplanMeierThompson().learner(arms=2, levels=3, feedback="censored", seed=1)
+    >>> for _ in range(50):
+    ...     arm = learner.ask(threshold=2)
+    ...     learner.tell(0 if arm == 0 else None, censored=arm == 1)
+    >>> learner.recommend()[1]
+    np.int64(1)
+    """
+
+    a: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples that reached a level")
+    b: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples that did not")
+
+    class State:
+        """Per arm and level: pulls that tell whether it was reached, and how many did."""
+
+        reached = per("arms", "levels")
+        tried = per("arms", "levels")
+
+    def select(p, s: State, rng: Stream, threshold: int) -> int:
+        """Return the arm with the largest draw."""
+        best, highest = 0, -1.0
+        for arm in range(p.arms):
+            reached = s.reached[arm, threshold - 1]
+            value = beta(rng, p.a + reached, p.b + s.tried[arm, threshold - 1] - reached)
+            if value > highest:
+                best, highest = arm, value
+        return best
+
+    def update(p, s: State, threshold: int, arm: int, value: int) -> None:
+        """Count what the pull tells."""
+        count(s, arm, threshold, value)
