@@ -1,5 +1,4 @@
 import threading
-import time
 
 import pytest
 
@@ -50,9 +49,7 @@ def test_a_dismissed_crew_begins_nothing_more():
 def test_who_does_not_end_is_left_behind():
     for_ever = threading.Event()
     crew = Crew([for_ever.wait], 1)
-    began = time.monotonic()
-    assert not crew.dismiss(0.05)
-    assert time.monotonic() - began < 5.0
+    assert not crew.dismiss(0.05)  # comes back
     for_ever.set()
 
 

@@ -121,6 +121,30 @@ def reproduce(
     _conclude(papers.reproduce(name, scale=scale, out=out, threads=threads, progress=True))
 
 
+@app.command(name="compile")
+def compile_(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[ROOM|SPEC.toml]", help="By default all rooms.")
+    ] = None,
+) -> None:
+    """Compile ahead what a room or an experiment needs."""
+    from keyhole.cli.compiling import compile_ahead
+
+    compile_ahead(what)
+
+
+@app.command()
+def cache(
+    action: Annotated[str, typer.Argument(metavar="info|clear", help="Show, or remove.")],
+) -> None:
+    """Show how much compiled code is kept, or remove it."""
+    from keyhole.cli.compiling import empty_cache, show_cache
+    from keyhole.core.validate import choice
+
+    actions = {"info": show_cache, "clear": empty_cache}
+    actions[choice("action", action, actions)]()
+
+
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(

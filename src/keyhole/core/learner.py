@@ -104,7 +104,7 @@ class Learner:
             view[...] = known[name]
         # Nothing that a file says can be believed, and some of it is where kernels write.
         with bounds_checked(self._loaded or is_bounds_checked()):
-            self._step = _compiled_step(side, policy.setting)
+            self._step = compiled_step(side, policy.setting)
 
     def _run(self, what: int) -> int:
         try:
@@ -319,7 +319,21 @@ def _layouts(side: Component) -> tuple[Layout, ...]:
     return (side.inputs, side.state, *side.channels.layouts)
 
 
-def _compiled_step(side: Component, setting: Setting) -> Kernel:
+def compiled_step(side: Component, setting: Setting) -> Kernel:
+    """Return the machine code of a policy that decides one round at a time.
+
+    Parameters
+    ----------
+    side : Component
+        The policy's compiled side.
+    setting : Setting
+        Its setting.
+
+    Returns
+    -------
+    callable
+        Takes what `SIGNATURE` lists.
+    """
     digest = digest_of("step", side.digest, fingerprint(setting.allowed))
     return compile_cached(side.owner.__name__, digest, lambda: _build(side, setting), SIGNATURE)
 

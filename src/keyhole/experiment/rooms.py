@@ -59,7 +59,7 @@ def metrics_of(setting: str) -> list[str]:
     list of str
         Their names.
     """
-    lists = [world.metrics for world in _worlds(setting) if hasattr(world, "metrics")]
+    lists = [world.metrics for world in worlds_of(setting) if hasattr(world, "metrics")]
     names = dict.fromkeys(name for metrics in lists for name in metrics)
     return sorted(names, key=lambda name: not all(name in metrics for metrics in lists))
 
@@ -77,7 +77,7 @@ def details_of(setting: str) -> set[str]:
     set of str
         Their names; of those taken for each arm, without its number.
     """
-    return {name for world in _worlds(setting) for name in (*world.details, *world.by_arm)}
+    return {name for world in worlds_of(setting) for name in (*world.details, *world.by_arm)}
 
 
 def words_of(setting: str) -> dict[str, str]:
@@ -93,7 +93,7 @@ def words_of(setting: str) -> dict[str, str]:
     dict of str to str
         By metric.
     """
-    return {name: word for world in _worlds(setting) for name, word in world.words.items()}
+    return {name: word for world in worlds_of(setting) for name, word in world.words.items()}
 
 
 def shares_of(setting: str) -> set[str]:
@@ -109,7 +109,7 @@ def shares_of(setting: str) -> set[str]:
     set of str
         Their names.
     """
-    return {name for world in _worlds(setting) for name in world.shares}
+    return {name for world in worlds_of(setting) for name in world.shares}
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
@@ -216,7 +216,19 @@ def _reason(error: BaseException, path: Path) -> str:
     return text if line is None else f"{text} (line {line})"
 
 
-def _worlds(setting: str) -> list[type[World]]:
+def worlds_of(setting: str) -> list[type[World]]:
+    """Return the worlds of a room, abstract ones too.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the room.
+
+    Returns
+    -------
+    list of World class
+        In the order of their definition.
+    """
     prefix = f"{ROOMS[setting].__name__}."
     return [world for world in _below(World) if world.__module__.startswith(prefix)]
 

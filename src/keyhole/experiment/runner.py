@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from keyhole.core.arithmetic import arithmetic_digest
 from keyhole.core.cache import core_digest
 from keyhole.core.curves import Curves
 from keyhole.core.engine import LANES
@@ -116,8 +117,8 @@ def run_digest(spec: Spec) -> str:
     """Return a digest of all that decides a run's results.
 
     It covers the spec, but for what only reports show; the problem's values; of every policy the
-    class, all parameters and what it is told; the code of policies, world, setting and core; and
-    the versions of the compiler.
+    class, all parameters and what it is told; the code of policies, world, setting and core; the
+    versions of the compiler; and how this machine computes logarithms.
     """
     plan = spec.plan
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
@@ -131,6 +132,7 @@ def run_digest(spec: Spec) -> str:
         [world.digest, plan.metrics],
         core_digest(),
         [version(package) for package in ("numba", "llvmlite", "numpy")],
+        arithmetic_digest(),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -206,6 +208,7 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "versions": {package: version(package) for package in _PACKAGES},
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
+        "arithmetic": arithmetic_digest(),
         "started": _now(),
         "finished": None,
     }

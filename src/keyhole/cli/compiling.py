@@ -1,0 +1,62 @@
+"""Machine code: compiled ahead, listed, removed."""
+
+from pathlib import Path
+
+import typer
+
+from keyhole.core.cache import cache_folder, cache_limit, cached_files, clear_cache
+from keyhole.experiment.rooms import ROOMS
+from keyhole.experiment.spec import Spec
+from keyhole.experiment.warming import Job, jobs_of_room, jobs_of_spec
+
+_MEGABYTE = 10**6
+
+
+def compile_ahead(what: str | None) -> None:
+    """Compile what a room or a spec needs, and print each piece.
+
+    Parameters
+    ----------
+    what : str, optional
+        The name of a room, or the path of a spec; by default all rooms.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such room or spec.
+    """
+    jobs = _jobs(what)
+    for number, (name, compile_it) in enumerate(jobs, 1):
+        compile_it()
+        typer.echo(f"{number} of {len(jobs)}: {name}")
+    _print_size()
+
+
+def _jobs(what: str | None) -> list[Job]:
+    if what is None:
+        return [job for room in ROOMS for job in jobs_of_room(room)]
+    if what in ROOMS:
+        return jobs_of_room(what)
+    if not what.endswith(".toml"):
+        raise ValueError(f"WHAT must be one of {', '.join(ROOMS)}, or a SPEC.toml; got {what!r}")
+    return jobs_of_spec(Spec.from_file(Path(what)))
+
+
+def show_cache() -> None:
+    """Print where compiled code is kept, and how much."""
+    typer.echo(f"folder: {cache_folder()}")
+    _print_size()
+
+
+def _print_size() -> None:
+    files = cached_files()
+    size = sum(found.st_size for _, found in files) / _MEGABYTE
+    typer.echo(
+        f"compiled code: {len(files)} pieces, {size:.1f} MB of at most "
+        f"{cache_limit() / _MEGABYTE:.0f} MB"
+    )
+
+
+def empty_cache() -> None:
+    """Remove all compiled code, and print how much there was."""
+    typer.echo(f"removed {clear_cache()} pieces of compiled code from {cache_folder()}")

@@ -1,0 +1,75 @@
+"""Compiling ahead: images and servers start with all machine code on file."""
+
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from typing import Any, cast
+
+from keyhole.core.base import WithBase
+from keyhole.core.engine import compiled_engine
+from keyhole.core.kernels import policy_component, world_component
+from keyhole.core.learner import compiled_step
+from keyhole.core.policy import Policy
+from keyhole.core.world import World
+from keyhole.experiment.rooms import policies_of, worlds_of
+from keyhole.experiment.spec import Spec
+
+Job = tuple[str, Callable[[], object]]
+
+
+def jobs_of_room(setting: str) -> list[Job]:
+    """Return what is to be compiled for a room: every policy as a learner and in every world.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the room.
+
+    Returns
+    -------
+    list of (str, callable)
+        What it is, and what compiles it, unless it is on file.
+    """
+    worlds = [world for world in worlds_of(setting) if _complete(world)]
+    kinds = [_playing(kind) for kind in policies_of(setting).values()]
+    return [job for kind in kinds for job in _jobs(kind, worlds)]
+
+
+def jobs_of_spec(spec: Spec) -> list[Job]:
+    """Return what is to be compiled for a spec: its policies as learners and in its world.
+
+    Parameters
+    ----------
+    spec : Spec
+        The experiment.
+
+    Returns
+    -------
+    list of (str, callable)
+        As for `jobs_of_room`.
+    """
+    kinds = dict.fromkeys(type(policy) for policy in spec.plan.policies.values())
+    return [job for kind in kinds for job in _jobs(kind, [spec.plan.problem.world])]
+
+
+def _jobs(kind: type[Policy], worlds: list[type[World]]) -> list[Job]:
+    side, setting = policy_component(kind), kind.setting
+    jobs: list[Job] = [(kind.__name__, lambda: compiled_step(side, setting))]
+    for world in worlds:
+        other = world_component(world)
+        jobs.append(
+            (
+                f"{kind.__name__} in {world.__name__}",
+                lambda other=other: compiled_engine(setting, side, other),  # type: ignore[misc]
+            )
+        )
+    return jobs
+
+
+def _playing(kind: type[Policy]) -> type[Policy]:
+    """Return the class that plays: of a policy with a base, the one for its default base."""
+    bare = all(item.default is not MISSING for item in fields(cast(Any, kind)))
+    return type(kind()) if issubclass(kind, WithBase) and bare else kind
+
+
+def _complete(world: type[World]) -> bool:
+    return all(hasattr(world, name) for name in ("respond", "score", *world.helpers))

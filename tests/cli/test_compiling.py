@@ -1,0 +1,55 @@
+"""`keyhole compile` and `keyhole cache`."""
+
+import pytest
+
+from keyhole.core import cache
+from keyhole.experiment.rooms import ROOMS
+from keyhole.experiment.warming import jobs_of_room
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path / "code"))
+    monkeypatch.setattr(cache, "_alive", {})
+    return tmp_path / "code"
+
+
+def test_a_spec_is_compiled_ahead_shown_and_removed(keyhole, spec, folder):
+    code, out, _ = keyhole("compile", spec)
+    assert code == 0
+    assert [line.partition(": ")[2] for line in out.splitlines()[:4]] == [
+        "LSA",
+        "LSA in BernoulliArms",
+        "Uniform",
+        "Uniform in BernoulliArms",
+    ]
+    files = sorted(folder.iterdir())
+    assert len(files) == 4
+    keyhole("compile", spec)
+    assert sorted(folder.iterdir()) == files
+    code, out, _ = keyhole("cache", "info")
+    assert (code, out.splitlines()[0]) == (0, f"folder: {folder}")
+    assert out.splitlines()[1].startswith("compiled code: 4 pieces, 0.")
+    assert keyhole("cache", "clear")[1] == f"removed 4 pieces of compiled code from {folder}\n"
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_says_what_there_is_to_compile(room):
+    names = [name for name, _ in jobs_of_room(room)]
+    assert len(names) == len(set(names)) > 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compile", "tresholding"], "WHAT must be one of"),
+        (["compile", "missing.toml"], "there is no file missing.toml"),
+        (["cache", "empty"], "action must be one of info, clear; got 'empty'"),
+    ],
+)
+def test_bad_input_is_one_line(keyhole, arguments, message):
+    code, out, err = keyhole(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
