@@ -34,13 +34,15 @@ def jobs_of_room(setting: str) -> list[Job]:
     return [job for kind in kinds for job in _jobs(kind, worlds)]
 
 
-def jobs_of_spec(spec: Spec) -> list[Job]:
+def jobs_of_spec(spec: Spec, *, learners: bool = True) -> list[Job]:
     """Return what is to be compiled for a spec: its policies as learners and in its world.
 
     Parameters
     ----------
     spec : Spec
         The experiment.
+    learners : bool, default True
+        Whether the policies are wanted as learners, too.
 
     Returns
     -------
@@ -48,12 +50,13 @@ def jobs_of_spec(spec: Spec) -> list[Job]:
         As for `jobs_of_room`.
     """
     kinds = dict.fromkeys(type(policy) for policy in spec.plan.policies.values())
-    return [job for kind in kinds for job in _jobs(kind, [spec.plan.problem.world])]
+    worlds = [spec.plan.problem.world]
+    return [job for kind in kinds for job in _jobs(kind, worlds, learners=learners)]
 
 
-def _jobs(kind: type[Policy], worlds: list[type[World]]) -> list[Job]:
+def _jobs(kind: type[Policy], worlds: list[type[World]], *, learners: bool = True) -> list[Job]:
     side, setting = policy_component(kind), kind.setting
-    jobs: list[Job] = [(kind.__name__, lambda: compiled_step(side, setting))]
+    jobs: list[Job] = [(kind.__name__, lambda: compiled_step(side, setting))] if learners else []
     for world in worlds:
         other = world_component(world)
         jobs.append(

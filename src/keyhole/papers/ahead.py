@@ -10,8 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from keyhole.core.engine import compiled_engine
-from keyhole.core.kernels import policy_component, world_component
+from keyhole.experiment.warming import jobs_of_spec
 from keyhole.papers.entry import Entry
 
 
@@ -59,10 +58,9 @@ def compile_back_to_front(words: Sequence[str]) -> None:
     """
     for word in reversed(words):
         name, _, problem = word.partition(":")
-        plan = Entry.load(name).spec(problem, "quick").plan
-        world = world_component(plan.problem.world)
-        for policy in reversed(plan.policies.values()):
-            compiled_engine(plan.problem.setting, policy_component(type(policy)), world)
+        spec = Entry.load(name).spec(problem, "quick")
+        for _, compile_it in reversed(jobs_of_spec(spec, learners=False)):
+            compile_it()
 
 
 if __name__ == "__main__":
