@@ -277,6 +277,11 @@ TABLE = {
         ({"cutoff": [None, None]}, "cutoff must be a number of seconds above 0, got 'None'"),
         ({"runstatus": ["ok", "bad"]}, "runstatus must be one of"),
         ({"runstatus": ["ok", None]}, "runstatus must be one of .* got 'None'"),
+        (
+            {"cutoff": [[10.0], [10.0]]},
+            r"cutoff must be a number of seconds above 0, got '\[10.0\]'",
+        ),
+        ({"instance": ["a", None]}, "instance and algorithm must be given, got None"),
         ({"runtime": [1.0, None]}, r"runtime must be seconds, at least 0, got '\?'"),
     ],
 )

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -133,6 +134,12 @@ def test_other_results_are_refused_and_never_unpickled(tmp_path, monkeypatch, jo
     with Worker(job) as worker, pytest.raises(JobError, match=message):
         worker.run(1, limit=60)
     assert not (tmp_path / "sprung").exists()
+
+
+def test_threads_take_turns():
+    with Worker(jobs.double) as worker, ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda n: worker.run(n, limit=60)[0], range(40)))
+    assert found == [2 * n for n in range(40)]
 
 
 def test_an_answer_that_is_no_json_is_refused():

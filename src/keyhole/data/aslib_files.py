@@ -217,20 +217,20 @@ def read_table(path: Path) -> tuple[float, Iterator[Run]]:
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
         table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
+        wanted = [name for name in (*_TABLE, *_FURTHER) if name in table.column_names]
+        columns = {name: table[name].to_pylist() for name in wanted}
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: the file must be Parquet: {shortened(str(error))}") from None
     for name in _TABLE:
-        if name not in table.column_names:
+        if name not in columns:
             got = shortened(str(table.column_names))
             raise ValueError(f"{path}: the column {name} must be given, got {got}")
-    cutoffs = table["cutoff"].unique().to_pylist()
+    cutoffs = list(dict.fromkeys(map(str, columns["cutoff"])))
     if len(cutoffs) != 1:
-        raise ValueError(
-            f"{path}: cutoff must be the same in all rows, got {shortened(str(cutoffs))}"
-        )
-    cutoff = _seconds(path, "cutoff", str(cutoffs[0]))
-    names = [*_TABLE[:-1], *(name for name in _FURTHER if name in table.column_names)]
-    return cutoff, _rows(path, cutoff, {name: table[name].to_pylist() for name in names})
+        got = shortened(", ".join(cutoffs)) or "no row"
+        raise ValueError(f"{path}: cutoff must be the same in all rows, got {got}")
+    cutoff = _seconds(path, "cutoff", cutoffs[0])
+    return cutoff, _rows(path, cutoff, columns)
 
 
 def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterator[Run]:
@@ -240,6 +240,8 @@ def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterat
     rows = zip(*(columns[name] for name in _TABLE[:-1]), objectives, believed, strict=True)
     for number, (instance, repetition, solver, time, status, objective, good) in enumerate(rows, 1):
         where = f"{file}, row {number}"
+        if None in (instance, solver):
+            raise ValueError(f"{where}: instance and algorithm must be given, got None")
         unknown = time is None or time != time  # NaN
         seconds = _taken(where, "?" if unknown else str(time), str(status), cutoff)
         quality = math.nan
