@@ -48,6 +48,7 @@ FILES: Final = {
     "bengs2022-theory": "bengs2022/theory.toml",
     "bengs2022-ames": "bengs2022/ames.toml",
     "bengs2022-zooming": "bengs2022/zooming.toml",
+    "bengs2022-zooming-rivals": "bengs2022/zooming_rivals.toml",
     "abernethy2016-uncensored": "abernethy2016/uncensored.toml",
     "abernethy2016-censored": "abernethy2016/censored.toml",
     "abernethy2016-levels": "abernethy2016/levels.toml",

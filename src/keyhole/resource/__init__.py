@@ -24,6 +24,7 @@ from keyhole.resource.policies import (
     ZoomingRCUCB,
 )
 from keyhole.resource.problem import Problem
+from keyhole.resource.rewards import RewardScale
 from keyhole.resource.setting import Policy
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "ReductionThompson",
     "ReductionUCB",
     "Replay",
+    "RewardScale",
     "Sampler",
     "Steps",
     "StoOO",

