@@ -129,7 +129,7 @@ def claims_section(verdicts: Sequence[Verdict]) -> str:
     for (text, source), group in groupby(verdicts, key=lambda v: (v.text, v.source)):
         rows = "".join(
             f'<tr><td class="verdict {v.status.replace(" ", "-")}">{v.status}</td>'
-            f"<td>{escape(v.about)}</td><td>{escape(v.detail)}</td></tr>"
+            f"<td>{escape(v.about)}</td><td>{escape(_together(v.detail))}</td></tr>"
             for v in group
         )
         body += (
@@ -146,6 +146,11 @@ def claims_section(verdicts: Sequence[Verdict]) -> str:
 
 Decorate = Callable[[Figure, str], None]
 """Draws more into the figure of a metric, given its name."""
+
+
+def _together(text: str) -> str:
+    """Return a text in which no number is parted from its interval."""
+    return text.replace(" ± ", unbroken(" ± ")).replace(" [", unbroken(" ["))
 
 
 def metric_figure(
