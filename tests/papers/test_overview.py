@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from keyhole.core.plot import look
-from keyhole.papers.figures import overview_figure, ratio_figure, ratios
+from keyhole.core.plot import look, plot_curves
+from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure, ratios
 from keyhole.papers.overview import Overview
 from tests.papers.made_up import result, results
 
@@ -76,6 +77,17 @@ def test_one_replication_is_drawn_without_bars():
     figure = overview_figure(points, ["u"], title="O", x_label="x", name="regret")
     figure.canvas.draw()
     assert figure.axes[0].get_ylim()[1] < 100
+
+
+@pytest.mark.parametrize(("bound", "lines"), [(12.0, 2), (900.0, 1)])
+def test_a_bound_is_drawn_unless_it_lies_far_above(bound, lines):
+    axes = plot_curves(result({"u": [3, 4]}).curves, METRIC, Figure().subplots())
+    draw_bound(axes, [10, 20], [bound, bound], "theorem 5 of $u")
+    assert len(axes.lines) == lines
+    (text,) = axes.texts
+    assert text.get_text().startswith("theorem 5 of $u")
+    assert ("above the figure" in text.get_text()) == (lines == 1)
+    assert axes.get_ylim()[0] <= 0.0
 
 
 def test_a_line_of_ratios_is_broken_where_there_is_none():

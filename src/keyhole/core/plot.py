@@ -149,6 +149,8 @@ def plot_curves(
     finish(axes, drawn)
     if logarithm:
         axes.set_ylim(bottom=floor if log_per is None else np.log(floor / log_per))
+    elif metric.endswith("regret"):  # what begins above 0 hides that it grows in a straight line
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     return axes
 
 

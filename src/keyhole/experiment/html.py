@@ -92,9 +92,12 @@ def _contents(found: Sequence[re.Match[str]]) -> str:
     items, depth = "", 2
     for number, match in enumerate(found, 1):
         level = int(match[1])
-        items += "<ul>" * (level - depth) + "</ul>" * (depth - level)
+        if level > depth:
+            items = items.removesuffix("</li>") + "<ul>"
+        elif level < depth:
+            items += "</ul></li>"
         items += f'<li><a href="#s{number}">{match[2]}</a></li>'
         depth = level
-    items += "</ul>" * (depth - 2)
+    items += "</ul></li>" * (depth - 2)
     listed = f"<details open><summary>Contents</summary><ul>{items}</ul></details>"
     return f'<nav aria-label="Contents">{listed}</nav>'

@@ -1,7 +1,7 @@
 """The report: one HTML file that needs nothing else."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -129,7 +129,7 @@ def claims_section(verdicts: Sequence[Verdict]) -> str:
     for (text, source), group in groupby(verdicts, key=lambda v: (v.text, v.source)):
         rows = "".join(
             f'<tr><td class="verdict {v.status.replace(" ", "-")}">{v.status}</td>'
-            f"<td>{escape(v.about)}</td><td>{escape(v.detail)}</td></tr>"
+            f"<td>{escape(v.about)}</td><td>{escape(_together(v.detail))}</td></tr>"
             for v in group
         )
         body += (
@@ -144,13 +144,29 @@ def claims_section(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def metric_figure(run: Run, metric: str, *, title: str | None = None) -> Figure:
+Decorate = Callable[[Figure, str], None]
+"""Draws more into the figure of a metric, given its name."""
+
+
+def _together(text: str) -> str:
+    """Return a text in which no number is parted from its interval."""
+    return text.replace(" ± ", unbroken(" ± ")).replace(" [", unbroken(" ["))
+
+
+def metric_figure(
+    run: Run, metric: str, *, title: str | None = None, decorate: Decorate | None = None
+) -> Figure:
     """Return the figure of one metric of a run, by default under a title that names both."""
     title = title or _metric_title(run, metric)
-    return figure_of(run.curves, metric, title=title, **_drawn(run, metric))
+    figure = figure_of(run.curves, metric, title=title, **_drawn(run, metric))
+    if decorate is not None:
+        decorate(figure, metric)
+    return figure
 
 
-def run_section(run: Run, metrics: Sequence[str] | None = None) -> str:
+def run_section(
+    run: Run, metrics: Sequence[str] | None = None, *, decorate: Decorate | None = None
+) -> str:
     """Return figures and tables of one run."""
     curves = run.curves
     parts = []
@@ -159,7 +175,10 @@ def run_section(run: Run, metrics: Sequence[str] | None = None) -> str:
         said = caption(curves, metric, logarithm="arms" in drawn or drawn["y"] == "log")
         parts += [
             heading(3, name_of(metric, curves.words)),
-            inline(metric_figure(run, metric), f"{_metric_title(run, metric)}. {said}"),
+            inline(
+                metric_figure(run, metric, decorate=decorate),
+                f"{_metric_title(run, metric)}. {said}",
+            ),
             values_section(curves, metric, drawn.get("arms")),
             paired_section(curves, metric),
         ]

@@ -1,7 +1,7 @@
 """Figures over several problems, and of curves relative to one policy."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -16,6 +16,7 @@ from keyhole.core.plot import entitle, finish, look, name_of
 from keyhole.papers.claims import ratio_of
 
 _MARKS_A_CURVE: Final = 10
+_FAR: Final = 4.0  # times the height of a figure: drawn, a bound would leave nothing of the curves
 
 Points = Mapping[str, Sequence[tuple[float, Estimate]]]
 """By policy: x, and what was measured there."""
@@ -142,6 +143,34 @@ def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
     )
     finish(axes, drawn)
     return figure
+
+
+def draw_bound(axes: Axes, rounds: Sequence[int], values: Sequence[float], name: str) -> None:
+    """Draw a bound as a dashed line; one far above the curves is only named.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        A figure of the mean it bounds. On an axis of logarithms nothing is drawn.
+    rounds : sequence of int
+        Checkpoints.
+    values : sequence of float
+        The bound at each.
+    name : str
+        What to call it.
+    """
+    if axes.get_yscale() != "linear" or axes.get_ylabel().startswith("ln("):
+        return
+    top = axes.get_ylim()[1]
+    style: dict[str, Any] = {"fontsize": 7.5, "color": "0.3", "parse_math": False}
+    if max(values) > _FAR * top:
+        text = f"{name}: {values[-1]:,.4g}, above the figure"
+        axes.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", **style)
+        return
+    axes.plot(rounds, values, color="0.3", linewidth=1.0, linestyle=(0, (6, 3)), marker="_")
+    start = (rounds[0], values[0])
+    axes.annotate(name, start, xytext=(2, 3), textcoords="offset points", **style)
+    axes.set_ylim(top=max(top, 1.08 * max(values)))
 
 
 def _blank(title: str) -> tuple[Figure, Axes]:

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from keyhole.core.curves import Curves
 from keyhole.core.plot import name_of
@@ -12,6 +15,7 @@ from keyhole.experiment import Run
 from keyhole.experiment.html import heading, inline, page, paragraph, table, unbroken
 from keyhole.experiment.plots import write_figure
 from keyhole.experiment.report import (
+    Decorate,
     Verdict,
     claims_section,
     metric_figure,
@@ -19,9 +23,9 @@ from keyhole.experiment.report import (
     run_section,
     summary_section,
 )
-from keyhole.papers.claims import LEVEL, comparisons
+from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
 from keyhole.papers.entry import Entry
-from keyhole.papers.figures import overview_figure, ratio_figure
+from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.overview import Overview
 
 _RULES = (
@@ -80,9 +84,11 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
         body += _overview(part, overview, folder, f"overview-{i + 1}")
     for part in parts:
         for key, run in part.runs.items():
-            body += _problem(part.entry, key, run)
+            bounds = partial(_draw_bounds, part, key)
+            body += _problem(part.entry, key, run, bounds)
             for metric in metrics_of(part.entry, run):
-                write_figure(metric_figure(run, metric), folder, f"{key}-{metric}")
+                figure = metric_figure(run, metric, decorate=bounds)
+                write_figure(figure, folder, f"{key}-{metric}")
             body += _relative(part.entry, key, run, folder)
     body += provenance_section([run for part in parts for run in part.runs.values()])
     path = folder / "report.html"
@@ -101,11 +107,25 @@ def _about(part: Part, *, alone: bool) -> str:
     return f"{head}<p>{escape(entry.about)}<br><small>{escape(entry.source)}</small></p>"
 
 
-def _problem(entry: Entry, key: str, run: Run) -> str:
+def _draw_bounds(part: Part, key: str, figure: Figure, metric: str) -> None:
+    """Draw the bounds that claims of a problem name into the figure of their metric."""
+    bounded = [claim for claim in part.entry.claims if isinstance(claim, Bounded)]
+    bounded = [claim for claim in bounded if (claim.problem, claim.metric) == (key, metric)]
+    if not bounded:
+        return
+    plan = part.entry.spec(key, part.scale).plan
+    for name, claim in {f"{claim.bound} of {claim.policy}": claim for claim in bounded}.items():
+        rounds = list(claim.rounds or plan.checkpoints)
+        policy = plan.policies[claim.policy]
+        values = [BOUNDS[claim.bound](plan.problem, policy, t, plan.horizon) for t in rounds]
+        draw_bound(figure.axes[0], rounds, values, name)
+
+
+def _problem(entry: Entry, key: str, run: Run, bounds: Decorate) -> str:
     instance = entry.problems[key]
     head = heading(2, instance.title) + (paragraph(instance.note) if instance.note else "")
     tests = _tests(run.curves, entry.metrics[0]) if entry.tests else ""
-    return head + tests + run_section(run, metrics_of(entry, run))
+    return head + tests + run_section(run, metrics_of(entry, run), decorate=bounds)
 
 
 def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:

@@ -3,7 +3,7 @@
 from keyhole.papers.claims.across import Across, Flat
 from keyhole.papers.claims.advantage import Advantage
 from keyhole.papers.claims.base import Claim, Finding, Origin, Result, Single
-from keyhole.papers.claims.bounds import AboveBound, BelowBound
+from keyhole.papers.claims.bounds import AboveBound, BelowBound, Bounded
 from keyhole.papers.claims.cells import Cell
 from keyhole.papers.claims.elsewhere import Contrast, OtherBest, Place
 from keyhole.papers.claims.estimate import inside, ratio_of
@@ -32,6 +32,7 @@ __all__ = [
     "BelowBound",
     "Between",
     "Bound",
+    "Bounded",
     "Cell",
     "Claim",
     "Comparison",
