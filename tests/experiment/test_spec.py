@@ -110,7 +110,7 @@ CHANGES = [
     (
         "means = [0.2, 0.45, 0.7]",
         'means = [0.2]\ncrowd = "ducks"',
-        "problem must have exactly one of means, watched, samples, crowd, labels; got means and crowd",
+        "exactly one of means, watched, samples, crowd, labels; got means and crowd",
     ),
     (
         "means = [0.2, 0.45, 0.7]",
