@@ -30,7 +30,7 @@ CHANGES = {
     "no source": (
         "means = ",
         "mean = ",
-        "problem must have exactly one of means, samples, crowd, labels",
+        "problem must have exactly one of means, watched, samples, crowd, labels",
     ),
     "two sources": ("means = ", 'crowd = "ducks"\nmeans = ', "got means and crowd"),
     "unknown source": ("means = [0.2, 0.45, 0.7]", 'crowd = "duks"', "problem.crowd must be one"),

@@ -100,7 +100,7 @@ CHANGES = [
     (
         "means = [0.2, 0.45, 0.7]",
         "",
-        "problem must have exactly one of means, samples, crowd, labels; got none$",
+        "problem must have exactly one of means, watched, samples, crowd, labels; got none$",
     ),
     (
         "means = [0.2, 0.45, 0.7]",
@@ -110,7 +110,7 @@ CHANGES = [
     (
         "means = [0.2, 0.45, 0.7]",
         'means = [0.2]\ncrowd = "ducks"',
-        "problem must have exactly one of means, samples, crowd, labels; got means and crowd",
+        "exactly one of means, watched, samples, crowd, labels; got means and crowd",
     ),
     (
         "means = [0.2, 0.45, 0.7]",
