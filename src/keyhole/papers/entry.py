@@ -53,6 +53,7 @@ FILES: Final = {
     "abernethy2016-censored": "abernethy2016/censored.toml",
     "abernethy2016-levels": "abernethy2016/levels.toml",
     "abernethy2016-bounds": "abernethy2016/bounds.toml",
+    "abernethy2016-theorem3": "abernethy2016/theorem3.toml",
     "abernethy2016-coverage": "abernethy2016/coverage.toml",
     "abernethy2016-kmucb": "abernethy2016/kmucb.toml",
     "abernethy2016-real-data": "abernethy2016/real_data.toml",

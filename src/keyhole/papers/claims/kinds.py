@@ -11,6 +11,7 @@ from keyhole.papers.claims.bounds import AboveBound, BelowBound
 from keyhole.papers.claims.elsewhere import Contrast, OtherBest
 from keyhole.papers.claims.increments import Increment, Slope
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
+from keyhole.papers.claims.potential import Potential
 from keyhole.papers.claims.power import Power
 from keyhole.papers.claims.ranges import Between, Counts, Growth, Ratio
 from keyhole.papers.claims.shape import Linear
@@ -44,6 +45,7 @@ _Kinds = (
     | BelowBound
     | AboveBound
     | Linear
+    | Potential
 )
 AnyClaim = Annotated[_Kinds, Field(discriminator="kind")]
 

@@ -1,0 +1,69 @@
+"""Claims that the regret is covered by the potential function of upper confidence bounds."""
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from keyhole.core.estimate import mean_of, written
+from keyhole.core.memory import FloatArray
+from keyhole.core.simulation import Plan
+from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.witness import OfOne
+from keyhole.stochastic.policies import HoeffdingUCB
+from keyhole.stochastic.potential import lemma_1, lemma_2, potential
+
+
+class Potential(OfOne):
+    r"""Lemma 1 or 2 of Abernethy, Amin and Zhu (2016), with Hoeffding's width, at the horizon.
+
+    Lemma 1: the mean of the regret less :math:`\Phi + 2 T \delta` is at most 0. Lemma 2: the mean
+    of :math:`\Phi` is at most that of the pulls which the gaps ask for, without the lemma's unknown
+    constant. :math:`\Phi` is taken of the pulls of each arm where it is not the best: eq. (2) in
+    the classical bandit, eq. (7) in the threshold bandit. The claim holds if the 95 % interval lies
+    below, and does not hold if it lies above.
+
+    Attributes
+    ----------
+    lemma : {1, 2}
+        Which.
+    metrics : list of str
+        The pulls that count, a metric for each arm.
+    """
+
+    kind: Literal["potential"]
+    lemma: Literal[1, 2]
+    metrics: Annotated[list[str], Field(min_length=1)]
+
+    @property
+    def needs_witness(self) -> bool:
+        """Always, as bounds do."""
+        return True
+
+    def check(self, plan: Plan) -> None:
+        """Refuse Lemma 2 where arms have no gap of their own."""
+        if self.lemma == 2 and _gaps(plan.problem).ndim != 1:
+            raise ValueError(f"lemma must be 1 on {self.problem!r}: Lemma 2 is of eq. (2)")
+
+    def judge_one(self, result: Result, policy: str) -> Finding:
+        """Compare what was lost, or the potential, with its bound."""
+        horizon, measure = result.curves.checkpoints[-1], HoeffdingUCB()
+        wrong = np.stack([result.values(policy, name) for name in self.metrics], axis=1)
+        if self.lemma == 1:
+            bound = lemma_1(measure, wrong, horizon=horizon)
+            regret = result.values(policy, "regret")
+            excess = mean_of(regret - bound)
+            return inside([(excess, -np.inf, 0.0)]), (
+                f"regret {mean_of(regret)}, bound {mean_of(bound)}; difference {excess}"
+            )
+        gaps = _gaps(result.problem)
+        bound_2 = lemma_2(measure, gaps[gaps > 0], horizon=horizon)
+        found = mean_of(potential(measure, wrong, horizon=horizon))
+        return inside([(found, -np.inf, bound_2)]), (
+            f"potential {found}, bound {written(bound_2, bound_2 / 100)}"
+        )
+
+
+def _gaps(problem: Any) -> FloatArray:
+    return np.asarray(problem.gaps)

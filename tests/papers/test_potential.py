@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from keyhole import simulate
+from keyhole.papers.claims import Result
+from keyhole.papers.claims.potential import Potential
+from keyhole.stochastic import HoeffdingUCB, Problem, Uniform
+from keyhole.stochastic.potential import lemma_1
+from keyhole.threshold import DKWUCB
+from keyhole.threshold import Problem as Thresholds
+from keyhole.threshold import Uniform as InTurn
+from tests.papers.made_up import WORDS, judge
+
+MEANS = [0.5, 0.9, 0.1]
+
+
+def claim(policy, witness, **more):
+    table = {"kind": "potential", "policy": policy, "witness": witness, "problem": "made-up"}
+    table |= {"lemma": 1, "metrics": ["pulls[0]", "pulls[2]"]}
+    return Potential.model_validate(WORDS | table | more)
+
+
+@pytest.fixture(scope="module")
+def classical():
+    problem = Problem(MEANS)
+    policies = [HoeffdingUCB(), Uniform()]
+    curves = simulate(problem, policies, horizon=20_000, replications=20, details=True)
+    return Result("Made up", problem, 3, curves)
+
+
+@pytest.mark.parametrize("lemma", [1, 2])
+def test_the_lemmas_hold_of_the_policy_and_not_of_its_witness(classical, lemma):
+    status, detail = judge(claim("HoeffdingUCB()", "Uniform()", lemma=lemma), classical)
+    assert status == "holds"
+    assert "Uniform() breaks it" in detail
+    turned = claim("Uniform()", "HoeffdingUCB()", lemma=lemma)
+    assert judge(turned, classical)[0] == "does not hold"
+
+
+def test_lemma_1_is_of_the_arms_that_are_not_the_best(classical):
+    pulls = np.stack([classical.values("HoeffdingUCB()", f"pulls[{arm}]") for arm in (0, 2)], 1)
+    bound = lemma_1(HoeffdingUCB(), pulls, horizon=20_000).mean()
+    detail = judge(claim("HoeffdingUCB()", "Uniform()"), classical)[1]
+    assert f"bound {bound:.0f}"[:9] in detail
+
+
+def test_in_the_threshold_bandit_wrong_pulls_count():
+    problem = Thresholds([[0.95, 0.1], [0.5, 0.4]], feedback="uncensored")
+    curves = simulate(problem, [DKWUCB(), InTurn()], horizon=20_000, replications=10, details=True)
+    found = Result("Made up", problem, 2, curves)
+    wrong = ["wrong_pulls[0]", "wrong_pulls[1]"]
+    assert judge(claim("DKWUCB()", "Uniform()", metrics=wrong), found)[0] == "holds"
