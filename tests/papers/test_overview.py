@@ -1,8 +1,11 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from keyhole.core.plot import look, plot_curves
+from keyhole.papers import pages
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure, ratios
 from keyhole.papers.overview import Overview
 from tests.papers.made_up import result, results
@@ -46,6 +49,18 @@ def test_an_overview_has_a_line_a_policy_with_its_own_look(curves):
     bars = axes.collections[0].get_segments()
     reach = points["us"][0][1].reach
     assert bars[0][:, 1] == pytest.approx([1.0 - reach, 1.0 + reach])
+
+
+def test_an_overview_may_be_of_policies_that_do_not_play_the_first_problem(tmp_path):
+    runs = {
+        "a": SimpleNamespace(curves=result({"us": [1, 2]}).curves),
+        "b": SimpleNamespace(curves=result({"them": [1, 2]}).curves),
+        "c": SimpleNamespace(curves=result({"them": [3, 4]}).curves),
+    }
+    entry = SimpleNamespace(metrics=[METRIC], policies=[{"label": "us"}, {"label": "them"}])
+    part = SimpleNamespace(entry=entry, runs=runs)
+    overview = Overview(title="O", x_label="x", x={"b": 1.0, "c": 2.0})
+    assert "them" in pages._overview(part, overview, tmp_path, "overview")
 
 
 def test_ratios_are_those_of_the_means_where_there_are_any():

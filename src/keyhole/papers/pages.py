@@ -137,7 +137,7 @@ def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:
     points = overview.estimates(curves, metric)
     figure = overview_figure(
         points,
-        first_run.labels,
+        [policy["label"] for policy in part.entry.policies],
         title=overview.title,
         x_label=overview.x_label,
         name=called,
