@@ -4,12 +4,10 @@ import pytest
 from keyhole import simulate
 from keyhole.core.referee import Referee
 from keyhole.delayed import (
-    ODAAF,
     QPMD,
     Constant,
     DelayedUCB1,
     Geometric,
-    NaivePhases,
     Poisson,
     Problem,
     Uniform,
@@ -95,73 +93,6 @@ def test_memory_does_not_grow_with_the_delay():
 def test_bad_input_is_named(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
-
-
-def anonymous(policy=None, horizon=10_000):
-    learner = (policy or ODAAF(expected_delay=2)).learner(
-        arms=2, horizon=horizon, feedback="anonymous"
-    )
-    learner.ask()
-    return learner
-
-
-@pytest.mark.parametrize("total", [-0.5, 1.5, float("nan"), "1", None])
-def test_a_total_that_cannot_have_arrived_changes_nothing(total):
-    learner = anonymous()
-    with pytest.raises((TypeError, ValueError), match="arrived must"):
-        learner.tell(total)
-    assert learner.state["totals"].sum() == 0
-    learner.tell(1.0)
-    with pytest.raises(RuntimeError, match="tell must follow an ask"):
-        learner.tell(1.0)
-
-
-def test_no_more_than_the_pulls_in_flight_can_arrive():
-    learner = anonymous(NaivePhases(bound=1))
-    for _ in range(3):
-        learner.tell(0.0)
-        learner.ask()
-    with pytest.raises(ValueError, match=r"arrived must lie in \[0, 2\], got 3"):
-        learner.tell(3.0)
-    learner.tell(2.0)
-
-
-@pytest.mark.parametrize(
-    ("arrived", "message"),
-    [
-        (1.0, "arrived must be a list of .* pairs, got 1.0"),
-        ([(0, 1.0), (1, 0.5)], "arrived must have at most 1 entries"),
-        ([(2, 1.0)], r"arrived\[0\]\[0\] must lie in \[0, 1\], got 2"),
-        ([(0, 1.5)], r"arrived\[0\]\[1\] must lie in \[0, 1\], got 1\.5"),
-        ([3], r"arrived\[0\] must be a pair \(arm, reward\), got 3"),
-    ],
-)
-def test_pairs_that_cannot_have_arrived_are_refused(arrived, message):
-    learner = QPMD().learner(arms=2, horizon=50, feedback="named")
-    learner.ask()
-    with pytest.raises((TypeError, ValueError), match=message):
-        learner.tell(arrived)
-    learner.tell([(0, 1.0)])
-
-
-def test_nothing_is_asked_beyond_the_horizon():
-    learner = DelayedUCB1().learner(arms=2, horizon=2, feedback="named")
-    for _ in range(2):
-        learner.ask()
-        learner.tell([])
-    with pytest.raises(RuntimeError, match="the horizon of 2 rounds has been reached"):
-        learner.ask()
-
-
-def test_what_is_shown():
-    learner = anonymous()
-    learner.tell(1.0)
-    lines = repr(learner).splitlines()
-    assert lines[0].endswith("after 1 round, 2 arms, horizon 10000, anonymous feedback")
-    assert lines[1].strip().startswith("phase 1: tolerance 0.5, ")
-    assert lines[2].strip() == "arm 0: left, credited with 1"
-    named = QPMD().learner(arms=2, horizon=50, feedback="named")
-    assert repr(named).splitlines()[1].strip() == "arm 0: 0 rewards used"
 
 
 def test_policies_learn_through_the_delay():

@@ -39,6 +39,7 @@ class Anonymous(World):
 
     arms = whole()
     horizon = whole()
+    memory = whole()
     best = real()
     """The largest mean reward."""
     means = per("arms")

@@ -29,6 +29,7 @@ class PhasePolicy(Policy):
     rounded up, and says by `bridged` whether there is a bridge.
     """
 
+    needs = ("horizon",)
     helpers: ClassVar[tuple[str, ...]] = ("length", "bridged")
 
     class State:
@@ -92,6 +93,10 @@ class PhasePolicy(Policy):
         for arm in range(p.arms):
             eliminated[arm] = s.eliminated[arm]
 
+    def held(self, state: Mapping[str, Any], told: int) -> int:
+        """Return that no reward is held, only sums."""
+        return 0
+
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the horizon ends before the first phase does, else nothing."""
         arms, horizon = told["arms"], told["horizon"]
@@ -141,10 +146,11 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
     """Give up the arms that have fallen behind, and go on with those that are left."""
     best = leader(s.totals, s.active)
-    least = s.totals[best] / s.length[0] - 0.5 ** s.phase[0]
+    # Sums instead of averages: of rewards 0 and 1 they are exact, and so is a tie, which keeps.
+    tolerance = 0.5 ** s.phase[0] * s.length[0]
     arms_left = 0
     for arm in range(p.arms):
-        if s.active[arm] == 1 and s.totals[arm] / s.length[0] < least:
+        if s.active[arm] == 1 and s.totals[arm] + tolerance < s.totals[best]:
             s.active[arm] = 0
             s.eliminated[arm] = t
         arms_left += s.active[arm]

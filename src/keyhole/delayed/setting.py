@@ -20,11 +20,17 @@ SETTING: Final = Setting(
     name="delayed",
     facts={
         "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24), always=True),
-        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1, le=2**40), always=True),
+        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1, le=2**40)),
         "named": Fact(
             "whether a reward that arrives says whose it is",
             Field("int64"),
             Range(ge=0, le=1),
+            always=True,
+        ),
+        "memory": Fact(
+            "how many rewards there is memory for",
+            Field("int64"),
+            Range(ge=1, le=2**40),
             always=True,
         ),
     },
@@ -32,8 +38,8 @@ SETTING: Final = Setting(
     feedback={
         "total": Field("float64"),
         "count": Field("int64"),
-        "sources": Field("int64", ("horizon",)),
-        "rewards": Field("float64", ("horizon",)),
+        "sources": Field("int64", ("memory",)),
+        "rewards": Field("float64", ("memory",)),
     },
     report={"phase": Field("int64"), "eliminated": Field("int64", ("arms",))},
     allowed=_arm_exists,
@@ -43,15 +49,21 @@ SETTING: Final = Setting(
 Anonymous feedback is the sum of what arrives, ``total``. Named feedback also gives the rewards
 one by one: ``count`` of them, with the arms that earned them at the beginning of ``sources`` and
 the ``rewards`` themselves beside them, in the order of their pulls. Anonymous, ``count`` is 0.
+
+In a simulation ``memory`` is the number of rounds. A learner begins with little and doubles it when
+it no longer holds what `Policy.held` says.
 """
+
+_FIRST_MEMORY: Final = 1024
 
 
 class Policy(CorePolicy):
     """Base of the policies of this room.
 
-    Kernels read `p.arms`, `p.horizon` and `p.named`. `select` returns an ``arm``; `update` may
-    name ``arm`` and ``total``, and with named feedback ``count``, ``sources`` and ``rewards``.
-    `recommend` fills ``phase[0]`` and ``eliminated``, the round in which each arm was given up, 0
+    Kernels read `p.arms` and `p.named`, and `p.horizon` if the class lists it in `needs`. `select`
+    returns an ``arm``; `update` may name ``arm`` and ``total``, and with named feedback ``count``,
+    ``sources`` and ``rewards``. Arrays that hold rewards have the length "memory". `recommend`
+    fills ``phase[0]`` and ``eliminated``, the round in which each arm was given up, 0
     for those that were not; a policy without phases need not write it.
 
     Attributes
@@ -66,6 +78,7 @@ class Policy(CorePolicy):
     arms: ClassVar[int] = known()
     horizon: ClassVar[int] = known()
     named: ClassVar[int] = known()
+    memory: ClassVar[int] = known()
 
     def recommend(p, phase: IntArray, eliminated: IntArray) -> None:
         """Report that there are no phases, and that no arm was given up."""
@@ -98,17 +111,38 @@ class Policy(CorePolicy):
             raise ValueError(f"feedback must be {allowed} for {self}, got {feedback!r}")
         return told
 
-    def learner(self, *, arms: int, horizon: int, feedback: str, seed: int = 0) -> Learner:
+    def held(self, state: Mapping[str, Any], told: int) -> int:
+        """Return how many rewards the state holds, or at most as many as it may hold.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The arrays of a learner.
+        told : int
+            How many rewards it has been told, with named feedback.
+
+        Returns
+        -------
+        int
+            By default all. A policy whose arrays use a place again returns fewer, and its learner
+            needs no more memory however long it runs.
+        """
+        return told
+
+    def learner(
+        self, *, arms: int, feedback: str, horizon: int | None = None, seed: int = 0
+    ) -> Learner:
         """Return a learner: the policy at work, one decision at a time.
 
         Parameters
         ----------
         arms : int
             Number of arms, at least 1.
-        horizon : int
-            Rounds in all, at least 1.
         feedback : {"anonymous", "named"}
             Whether only the sum of what arrives is seen, or each reward and whose it is.
+        horizon : int, optional
+            Rounds in all, at least 1, for the policies that need it (see `needs`): they stop there.
+            Others go on for as long as they are asked.
         seed : int, default 0
             Of the policy's own randomness.
 
@@ -120,7 +154,8 @@ class Policy(CorePolicy):
         Raises
         ------
         TypeError, ValueError
-            If a fact is not allowed, or the policy does not work with the feedback.
+            If a fact that the policy needs is missing, one is not allowed, or the policy does not
+            work with the feedback.
 
         Examples
         --------
@@ -133,6 +168,6 @@ class Policy(CorePolicy):
         >>> learner.tell(0)  # nothing has arrived yet
         """
         named = FEEDBACK.index(choice("feedback", feedback, FEEDBACK))
-        facts = {"arms": arms, "horizon": horizon, "named": named}
+        facts = {"arms": arms, "horizon": horizon, "named": named, "memory": _FIRST_MEMORY}
         learner: Learner = learner_for(self, facts, seed=seed)
         return learner
