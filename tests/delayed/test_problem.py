@@ -8,6 +8,7 @@ from keyhole.delayed import (
     Constant,
     DelayedUCB1,
     Geometric,
+    NaivePhases,
     Poisson,
     Problem,
     Uniform,
@@ -100,3 +101,42 @@ def test_policies_learn_through_the_delay():
     curves = simulate(problem, [QPMD(), DelayedUCB1()], horizon=5000, replications=100)
     for label in curves.labels:
         assert curves.mean(label, "regret")[-1] < 0.05 * 5000 * 0.5
+
+
+def test_details_are_what_was_earned_seen_and_pulled():
+    means, rounds = [0.3, 0.8], 400
+    for feedback in ("anonymous", "named"):
+        problem = Problem(means, Constant(3), feedback=feedback)
+        curves = simulate(
+            problem, [NaivePhases(bound=3)], horizon=rounds, replications=6, details=True
+        )
+        values = {name: curves.values(curves.labels[0], name)[-1] for name in curves.metrics}
+        pulls = values["pulls[0]"] + values["pulls[1]"]
+        assert (pulls == rounds).all()
+        assert values["regret"] == pytest.approx(0.5 * values["pulls[0]"])
+        expected = 0.3 * values["pulls[0]"] + 0.8 * values["pulls[1]"]
+        assert np.abs(values["cumulative_reward"] - expected).max() < 5 * 0.5 * rounds**0.5
+        assert (values["observations"] == (rounds if feedback == "anonymous" else rounds - 3)).all()
+
+
+def test_estimate_errors_are_in_units_of_half_the_tolerance():
+    policy = NaivePhases(bound=0)
+    n = policy.phase_lengths(2000, 2)
+    curves = simulate(
+        Problem([1.0, 0.75], Constant(0)),
+        {"it": policy},
+        horizon=2000,
+        checkpoints=[2 * n[0] - 1, 2 * n[0], 2 * n[1]],
+        replications=50,
+        details=True,
+    )
+    best, worse = (curves.values("it", f"estimate_errors[{arm}]") for arm in (0, 1))
+    assert (best == 0).all()
+    assert (worse[0] == 0).all()
+    for phase in (1, 2):
+        pulls = n[phase - 1]
+        totals = pulls * (0.75 + worse[phase] * 0.5 ** (phase + 1))
+        other = pulls * (0.75 - worse[phase] * 0.5 ** (phase + 1))
+        whole = np.minimum(np.abs(totals - totals.round()), np.abs(other - other.round()))
+        assert whole.max() < 1e-9
+        assert 0 < worse[phase].max() < 2

@@ -40,6 +40,10 @@ class PhasePolicy(Policy):
         active = counts("arms")
         eliminated = counts("arms")
         """The round in which the arm was given up, or 0."""
+        estimates = per("arms")
+        """The arm's average at the end of the last phase in which it was left."""
+        judged = counts("arms")
+        """Which phase that was, or 0."""
         phase = counts()
         length = per()
         """n_m: pulls of an arm by the end of the phase."""
@@ -86,12 +90,19 @@ class PhasePolicy(Policy):
             end_phase(p, s, t, bridged(p), length)
 
     def recommend(  # type: ignore[override]
-        p, s: State, phase: IntArray, eliminated: IntArray
+        p,
+        s: State,
+        phase: IntArray,
+        eliminated: IntArray,
+        estimates: FloatArray,
+        judged: IntArray,
     ) -> None:
-        """Report the phase, and when arms were given up."""
+        """Report the phase, when arms were given up, and what the last phases found of them."""
         phase[0] = s.phase[0]
         for arm in range(p.arms):
             eliminated[arm] = s.eliminated[arm]
+            estimates[arm] = s.estimates[arm]
+            judged[arm] = s.judged[arm]
 
     def held(self, state: Mapping[str, Any], told: int) -> int:
         """Return that no reward is held, only sums."""
@@ -150,7 +161,11 @@ def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length
     tolerance = 0.5 ** s.phase[0] * s.length[0]
     arms_left = 0
     for arm in range(p.arms):
-        if s.active[arm] == 1 and s.totals[arm] + tolerance < s.totals[best]:
+        if s.active[arm] == 0:
+            continue
+        s.estimates[arm] = s.totals[arm] / s.length[0]
+        s.judged[arm] = s.phase[0]
+        if s.totals[arm] + tolerance < s.totals[best]:
             s.active[arm] = 0
             s.eliminated[arm] = t
         arms_left += s.active[arm]

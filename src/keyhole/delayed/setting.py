@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from keyhole.core.learner import learner_for
-from keyhole.core.memory import Field, IntArray
+from keyhole.core.memory import Field, FloatArray, IntArray
 from keyhole.core.policy import Policy as CorePolicy
 from keyhole.core.policy import known
 from keyhole.core.setting import Fact, Setting
@@ -41,7 +41,12 @@ SETTING: Final = Setting(
         "sources": Field("int64", ("memory",)),
         "rewards": Field("float64", ("memory",)),
     },
-    report={"phase": Field("int64"), "eliminated": Field("int64", ("arms",))},
+    report={
+        "phase": Field("int64"),
+        "eliminated": Field("int64", ("arms",)),
+        "estimates": Field("float64", ("arms",)),
+        "judged": Field("int64", ("arms",)),
+    },
     allowed=_arm_exists,
 )
 """Pull an arm; at the end of the round see what arrives, from this pull or from earlier ones.
@@ -62,9 +67,10 @@ class Policy(CorePolicy):
 
     Kernels read `p.arms` and `p.named`, and `p.horizon` if the class lists it in `needs`. `select`
     returns an ``arm``; `update` may name ``arm`` and ``total``, and with named feedback ``count``,
-    ``sources`` and ``rewards``. Arrays that hold rewards have the length "memory". `recommend`
-    fills ``phase[0]`` and ``eliminated``, the round in which each arm was given up, 0
-    for those that were not; a policy without phases need not write it.
+    ``sources`` and ``rewards``. Arrays that hold rewards have the length "memory". A
+    policy that plays in phases writes `recommend`, which fills ``phase[0]``; ``eliminated``, the
+    round in which each arm was given up, 0 for those that were not; and ``estimates`` with
+    ``judged``, each arm's mean as the last phase found it, and which phase that was, 0 for none.
 
     Attributes
     ----------
@@ -80,11 +86,14 @@ class Policy(CorePolicy):
     named: ClassVar[int] = known()
     memory: ClassVar[int] = known()
 
-    def recommend(p, phase: IntArray, eliminated: IntArray) -> None:
+    def recommend(
+        p, phase: IntArray, eliminated: IntArray, estimates: FloatArray, judged: IntArray
+    ) -> None:
         """Report that there are no phases, and that no arm was given up."""
         phase[0] = 0
         for arm in range(p.arms):
-            eliminated[arm] = 0
+            eliminated[arm] = judged[arm] = 0
+            estimates[arm] = 0.0
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked; refuse feedback that it does not work with.
