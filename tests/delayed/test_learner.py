@@ -177,3 +177,21 @@ def test_what_is_shown():
     assert lines[2].strip() == "arm 0: left, credited with 1"
     named = QPMD().learner(arms=2, feedback="named")
     assert repr(named).splitlines()[1].strip() == "arm 0: 0 rewards used"
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "value", "message"),
+    [
+        ("ledger", "pulls", 7, "its ledger must have a pull a round"),
+        ("ledger", "told", 2, "no more rewards than pulls"),
+        ("ledger", "told", -1, "no more rewards than pulls"),
+        ("state", "held", 2, "no more than the 1 rewards that it was told"),
+    ],
+)
+def test_a_ledger_that_does_not_add_up_is_refused(copied, group, name, value, message):
+    learner = QPMD().learner(arms=2, feedback="named")
+    learner.ask()
+    learner.tell([(0, 1.0)])
+    learner._kept()[group][name][0] = value
+    with pytest.raises(ValueError, match=message):
+        copied(learner)

@@ -3,7 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,7 +171,7 @@ class Learner(CoreLearner):
 
     def _make_room(self, rewards: int) -> None:
         """Double the memory until it holds so many rewards more than the policy does."""
-        policy: Any = self.policy
+        policy = cast(Any, self.policy)
         memory: int = self.facts["memory"]
         needed = policy.held(self.state, int(self._ledger["told"].sum())) + rewards
         if needed <= memory:
@@ -204,6 +204,9 @@ class Learner(CoreLearner):
         pulls, told = self._ledger["pulls"], self._ledger["told"]
         if pulls.sum() != self.rounds - self._pending or (told < 0).any() or (told > pulls).any():
             raise ValueError("its ledger must have a pull a round, and no more rewards than pulls")
+        rewards, policy = int(told.sum()), cast(Any, self.policy)
+        if not 0 <= policy.held(self.state, rewards) <= rewards:
+            raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")
 
     def _known(self) -> list[str]:
         known = dict(zip(self.facts, super()._known(), strict=True))
