@@ -9,6 +9,7 @@ import pytest
 
 from keyhole import Learner
 from keyhole.delayed import QPMD
+from keyhole.stochastic import ImprovedUCB
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import LSA
 
@@ -93,7 +94,7 @@ def test_a_forged_threshold_or_round_is_refused(tmp_path):
     forged(path, lambda c: c["arrays"]["context"]["threshold"].update(values=[4]))
     with pytest.raises(ValueError, match=r"threshold must lie in \[1, 3\], got 4"):
         Learner.load(path)
-    late = QPMD().learner(arms=2, horizon=50, feedback="named")
+    late = QPMD(base=ImprovedUCB()).learner(arms=2, horizon=50, feedback="named")
     late.save(path)
     forged(path, lambda c: c.update(rounds=51))
     with pytest.raises(ValueError, match="rounds must be at most the horizon, got 51"):
@@ -123,7 +124,7 @@ def kaplan_meier(draw, learner=None):
 
 def qpmd(draw, learner=None):
     if learner is None:
-        return QPMD().learner(arms=3, horizon=60, feedback="named")
+        return QPMD().learner(arms=3, feedback="named")
     arm = learner.ask()
     learner.tell([(arm, draw.random())] if draw.random() < 0.5 else [])
 

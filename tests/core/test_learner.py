@@ -112,7 +112,7 @@ def test_a_copy_goes_on_as_the_original_and_alone(learner, copied, asked):
 
 
 def test_a_copy_knows_the_base_of_its_policy_and_is_not_cautioned_again():
-    learner = QPMD().learner(arms=2, horizon=50, feedback="named")
+    learner = QPMD().learner(arms=2, feedback="named")
     learner.ask()
     again = pickle.loads(pickle.dumps(learner))
     assert again.policy == learner.policy

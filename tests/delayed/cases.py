@@ -26,12 +26,3 @@ def reference_of(policy, arms, horizon):
     if hasattr(policy, "phase_lengths"):
         return make(arms, horizon, **policy.parameters())
     return make(arms)
-
-
-def drive(learner, arrivals):
-    """Let a learner decide; `arrivals(arm, t)` is what it is told. Return the arms."""
-    asked = []
-    while learner.rounds < learner.facts["horizon"]:
-        asked.append(learner.ask())
-        learner.tell(arrivals(asked[-1], learner.rounds))
-    return asked

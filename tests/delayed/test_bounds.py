@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.delayed import ODAAF, ODAAFB, NaivePhases, Poisson, Problem, Uniform
+from keyhole.delayed import ODAAF, ODAAFB, ODAAFV, QPMD, NaivePhases, Poisson, Problem, Uniform
 from keyhole.delayed.bounds import (
+    failure_bound,
     odaaf_order,
     odaafb_order,
     odaafv_order,
     pulls_bound,
+    regret_bound,
     stretch_bound,
     worst_case_order,
 )
@@ -68,6 +70,32 @@ def test_the_bound_with_constants_is_kept(policy, delay):
     assert np.all(curves.values("it", "regret")[-1] <= stretch_bound(policy, means, horizon) + 1e-6)
 
 
+def test_the_regret_bound_adds_bridges_and_failed_estimates():
+    means, horizon = [0.5, 0.8], 250_000
+    gap = 0.3
+    parts = {
+        ODAAF(expected_delay=50): gap * 15471 + 96 * 3 / gap,
+        ODAAFB(expected_delay=50, bound=100): gap * (7359 + 2746) + 96 * 12 / gap,
+        ODAAFV(expected_delay=50, variance=50): gap * (12149 + 4986) + 96 * 12 / gap,
+        NaivePhases(bound=100): gap * 7645 + 96 * 2 / gap,
+    }
+    for policy, expected in parts.items():
+        assert regret_bound(policy, means, horizon) == pytest.approx(expected)
+        assert regret_bound(policy, [0.5, 0.5], horizon) == 0
+    assert failure_bound(ODAAF(expected_delay=1), 1000, 5) == 1
+    assert failure_bound(ODAAFB(1, 2), 12_000, 1) == pytest.approx(12 * 4 / 12_000)
+
+
+def test_a_policy_that_gives_nothing_up_breaks_the_regret_bound():
+    never, means, horizon = NaivePhases(bound=2000), [0.5, 0.8], 25_000
+    problem = Problem(means, Uniform(0, 4))
+    curves = simulate(
+        problem, {"never": never, "it": ODAAF(expected_delay=2)}, horizon=horizon, replications=20
+    )
+    bound = regret_bound(ODAAF(expected_delay=2), means, horizon)
+    assert curves.values("it", "regret")[-1].max() < bound < curves.values("never", "regret").min()
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -77,6 +105,8 @@ def test_the_bound_with_constants_is_kept(policy, delay):
         (lambda: odaafb_order([0.2], 10, 5, 4), "bound must be at least 5, got 4"),
         (lambda: odaafv_order([0.2], 10, 5, -4), "variance must be at least 0, got -4"),
         (lambda: worst_case_order(0, 10, 5), "arms must be at least 1, got 0"),
+        (lambda: failure_bound(ODAAF(1), 10, 0), "phase must be at least 1, got 0"),
+        (lambda: regret_bound(QPMD(), [0.2], 10), "policy must be ODAAF, .* got QPMD"),
         (lambda: pulls_bound(ODAAFB(1, 2), [2], 10), r"means\[0\] must lie in"),
     ],
 )

@@ -81,6 +81,22 @@ def test_the_switch_comes_when_it_was_computed_to_come(gap, mean, delay, policy,
     assert np.all(np.abs(found - switch) <= 1), found
 
 
+@pytest.mark.parametrize("ahead", [286, 287])
+def test_a_tie_at_the_tolerance_keeps_the_arm(ahead):
+    """572 pulls each, with tolerance 1/2: a lead of 286 is a tie, whatever the totals are."""
+    learner = ODAAF(expected_delay=10).learner(arms=2, horizon=30_000, feedback="anonymous")
+    assert ODAAF(expected_delay=10).phase_lengths(30_000, 1) == [572]
+    for total in range(1, 286):
+        learner.state["totals"][:] = [total, total + ahead]
+        learner.state["active"][:] = 1
+        learner.state["eliminated"][:] = 0
+        for name, value in (("phase", 1), ("length", 572), ("arm", 1), ("left", 1)):
+            learner.state[name][0] = value
+        learner.ask()
+        learner.tell(0.0)
+        assert learner.state["active"].tolist() == [int(ahead == 286), 1], total
+
+
 def test_the_regret_of_odaaf_is_known_once_the_switch_is():
     curves = simulate(
         Problem([0.5, 0.6], Poisson(20)),

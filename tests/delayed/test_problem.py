@@ -4,7 +4,6 @@ import pytest
 from keyhole import simulate
 from keyhole.core.referee import Referee
 from keyhole.delayed import (
-    ODAAF,
     QPMD,
     Constant,
     DelayedUCB1,
@@ -97,75 +96,47 @@ def test_bad_input_is_named(make, message):
         make()
 
 
-def anonymous(policy=None, horizon=10_000):
-    learner = (policy or ODAAF(expected_delay=2)).learner(
-        arms=2, horizon=horizon, feedback="anonymous"
-    )
-    learner.ask()
-    return learner
-
-
-@pytest.mark.parametrize("total", [-0.5, 1.5, float("nan"), "1", None])
-def test_a_total_that_cannot_have_arrived_changes_nothing(total):
-    learner = anonymous()
-    with pytest.raises((TypeError, ValueError), match="arrived must"):
-        learner.tell(total)
-    assert learner.state["totals"].sum() == 0
-    learner.tell(1.0)
-    with pytest.raises(RuntimeError, match="tell must follow an ask"):
-        learner.tell(1.0)
-
-
-def test_no_more_than_the_pulls_in_flight_can_arrive():
-    learner = anonymous(NaivePhases(bound=1))
-    for _ in range(3):
-        learner.tell(0.0)
-        learner.ask()
-    with pytest.raises(ValueError, match=r"arrived must lie in \[0, 2\], got 3"):
-        learner.tell(3.0)
-    learner.tell(2.0)
-
-
-@pytest.mark.parametrize(
-    ("arrived", "message"),
-    [
-        (1.0, "arrived must be a list of .* pairs, got 1.0"),
-        ([(0, 1.0), (1, 0.5)], "arrived must have at most 1 entries"),
-        ([(2, 1.0)], r"arrived\[0\]\[0\] must lie in \[0, 1\], got 2"),
-        ([(0, 1.5)], r"arrived\[0\]\[1\] must lie in \[0, 1\], got 1\.5"),
-        ([3], r"arrived\[0\] must be a pair \(arm, reward\), got 3"),
-    ],
-)
-def test_pairs_that_cannot_have_arrived_are_refused(arrived, message):
-    learner = QPMD().learner(arms=2, horizon=50, feedback="named")
-    learner.ask()
-    with pytest.raises((TypeError, ValueError), match=message):
-        learner.tell(arrived)
-    learner.tell([(0, 1.0)])
-
-
-def test_nothing_is_asked_beyond_the_horizon():
-    learner = DelayedUCB1().learner(arms=2, horizon=2, feedback="named")
-    for _ in range(2):
-        learner.ask()
-        learner.tell([])
-    with pytest.raises(RuntimeError, match="the horizon of 2 rounds has been reached"):
-        learner.ask()
-
-
-def test_what_is_shown():
-    learner = anonymous()
-    learner.tell(1.0)
-    lines = repr(learner).splitlines()
-    assert lines[0].endswith("after 1 round, 2 arms, horizon 10000, anonymous feedback")
-    assert lines[1].strip().startswith("phase 1: tolerance 0.5, ")
-    assert lines[2].strip() == "arm 0: left, credited with 1"
-    named = QPMD().learner(arms=2, horizon=50, feedback="named")
-    assert repr(named).splitlines()[1].strip() == "arm 0: 0 rewards used"
-
-
 def test_policies_learn_through_the_delay():
     problem = Problem([0.3, 0.8], Poisson(20), feedback="named")
     curves = simulate(problem, [QPMD(), DelayedUCB1()], horizon=5000, replications=100)
     for label in curves.labels:
         assert curves.mean(label, "regret")[-1] < 0.05 * 5000 * 0.5
+
+
+def test_details_are_what_was_earned_seen_and_pulled():
+    means, rounds = [0.3, 0.8], 400
+    for feedback in ("anonymous", "named"):
+        problem = Problem(means, Constant(3), feedback=feedback)
+        curves = simulate(
+            problem, [NaivePhases(bound=3)], horizon=rounds, replications=6, details=True
+        )
+        values = {name: curves.values(curves.labels[0], name)[-1] for name in curves.metrics}
+        pulls = values["pulls[0]"] + values["pulls[1]"]
+        assert (pulls == rounds).all()
+        assert values["regret"] == pytest.approx(0.5 * values["pulls[0]"])
+        expected = 0.3 * values["pulls[0]"] + 0.8 * values["pulls[1]"]
+        assert np.abs(values["cumulative_reward"] - expected).max() < 5 * 0.5 * rounds**0.5
+        assert (values["observations"] == (rounds if feedback == "anonymous" else rounds - 3)).all()
+
+
+def test_estimate_errors_are_in_units_of_half_the_tolerance():
+    policy = NaivePhases(bound=0)
+    n = policy.phase_lengths(2000, 2)
+    curves = simulate(
+        Problem([1.0, 0.75], Constant(0)),
+        {"it": policy},
+        horizon=2000,
+        checkpoints=[2 * n[0] - 1, 2 * n[0], 2 * n[1]],
+        replications=50,
+        details=True,
+    )
+    best, worse = (curves.values("it", f"estimate_errors[{arm}]") for arm in (0, 1))
+    assert (best == 0).all()
+    assert (worse[0] == 0).all()
+    for phase in (1, 2):
+        pulls = n[phase - 1]
+        totals = pulls * (0.75 + worse[phase] * 0.5 ** (phase + 1))
+        other = pulls * (0.75 - worse[phase] * 0.5 ** (phase + 1))
+        whole = np.minimum(np.abs(totals - totals.round()), np.abs(other - other.round()))
+        assert whole.max() < 1e-9
+        assert 0 < worse[phase].max() < 2

@@ -6,6 +6,7 @@ the n-th pull of an arm; arrivals are kept in a dictionary by round.
 
 import math
 from collections import deque
+from fractions import Fraction
 
 
 def play(policy, draw, arms, horizon):
@@ -69,10 +70,10 @@ class Phased:
             for arm in left:
                 for _ in range(n - before):
                     yield arm, True
-            averages = {arm: self.sums[arm] / n for arm in left}
+            averages = {arm: Fraction(self.sums[arm]) / n for arm in left}
             best = max(averages.values())
             for arm in left:
-                if averages[arm] + 2.0**-m < best:
+                if averages[arm] + Fraction(1, 2**m) < best:
                     self.given_up[arm] = self.round
             left = [arm for arm in left if arm not in self.given_up]
             if self.bridge and len(left) > 1:

@@ -29,7 +29,7 @@ from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.policy import Policy
 from keyhole.core.progress import Report, bar
 from keyhole.core.validate import Range, integer, line, room_in_memory, shown
-from keyhole.core.world import Problem, metrics_of, truth_of
+from keyhole.core.world import PER_ROUND, Problem, metrics_of, truth_of
 
 # Pieces of work a thread gets for one policy: enough that threads finish together.
 _PIECES_PER_THREAD: Final = 8
@@ -255,7 +255,7 @@ class Plan:
     def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
         """Return what a policy is told, checked by the setting."""
         names = policy.setting.known(policy.needs)
-        told = {n: horizon if n == "horizon" else self.problem.fact(n) for n in names}
+        told = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
         return policy.informed(told)
 
     def play(

@@ -1,10 +1,17 @@
 """The world's side of the contract: what comes back, and what it was worth."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.core.memory import Field
 from keyhole.core.setting import Setting
+
+PER_ROUND: Final = ("horizon", "memory")
+"""What a simulation says to policies and worlds under these names: how many rounds a run has.
+
+The first is knowledge; the second is how long the arrays are that need one entry a round, which
+is longer with every round where there is no horizon.
+"""
 
 
 class World:
@@ -23,7 +30,8 @@ class World:
     says what a metric is called in figures where that differs from setting to setting, `shares`
     which metrics are 0 or 1, so that their mean is a share of the replications.
 
-    A world that declares ``horizon = whole()`` is told how many rounds the run has.
+    A world that declares ``horizon = whole()`` is told how many rounds the run has; ``memory``,
+    for the shapes of arrays, is the same number.
     """
 
     setting: ClassVar[Setting]
@@ -54,10 +62,10 @@ class Problem(Protocol):
         """The kernels that answer decisions."""
 
     def truth(self) -> dict[str, Any]:
-        """Return the values of what the world declares, by name (all but the horizon)."""
+        """Return the values of what the world declares, by name (all but those of `PER_ROUND`)."""
 
     def fact(self, name: str) -> Any:
-        """Return a fact of the setting (all but the horizon)."""
+        """Return a fact of the setting (all but those of `PER_ROUND`)."""
 
 
 def metrics_of(problem: Problem, *, details: bool) -> tuple[str, ...]:
@@ -124,11 +132,11 @@ def truth_of(problem: Problem, horizon: int | None) -> dict[str, Any]:
         If the world wants to be told the horizon, and it is not given.
     """
     truth = problem.truth()
-    if "horizon" not in declared(problem.world):
+    if declared(problem.world).keys().isdisjoint(PER_ROUND):
         return truth
     if horizon is None:
         raise TypeError("horizon must be given: what happens in this problem depends on it")
-    return truth | {"horizon": horizon}
+    return truth | dict.fromkeys(PER_ROUND, horizon)
 
 
 def declared_state(owner: type) -> dict[str, Field]:

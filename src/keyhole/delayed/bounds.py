@@ -3,9 +3,9 @@
 The theorems bound the regret up to constants. Their formulas could not be read in the text at hand,
 and stand here as they are recalled: those functions whose names end in ``_order`` return the sum
 inside the O(...), with factors of 1, and are good for comparing problems and horizons, not for
-comparing with a regret. `pulls_bound` and `stretch_bound`
-have their constants, those of the phase lengths. All logarithms are natural. The lower bound is
-that of the classical bandit: see `keyhole.stochastic.bounds`.
+comparing with a regret. The others have constants: those of the phase lengths, and `regret_bound`
+also those of the proof. All logarithms are natural. The lower bound is that of the classical
+bandit: see `keyhole.stochastic.bounds`.
 """
 
 import math
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from keyhole.core.memory import FloatArray, IntArray
 from keyhole.core.validate import Range, integer, number, vector
 from keyhole.delayed.phases import PhasePolicy
+from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, NaivePhases
 
 _UNIT: Final = Range(ge=0, le=1)
 _MOMENT: Final = Range(ge=0)
@@ -232,8 +233,7 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
     bounds = np.full(len(values), rounds, np.int64)
     for arm, gap in enumerate(values.max() - values):
         if gap > 0:
-            phases = math.floor(1.0 - math.log2(gap)) + 1
-            bounds[arm] = min(rounds, policy.phase_lengths(rounds, phases)[-1])
+            bounds[arm] = min(rounds, policy.phase_lengths(rounds, _last_phase(gap))[-1])
     return bounds
 
 
@@ -270,6 +270,112 @@ def stretch_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     """
     values = vector("means", means, _UNIT)
     return float(((values.max() - values) * pulls_bound(policy, means, horizon)).sum())
+
+
+def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
+    r"""Return how often at most an arm's estimate of a phase is off by over half the tolerance.
+
+    .. math:: \min\Big\{ 1, \, \frac{c}{T \tilde\Delta_m^2} \Big\}, \qquad
+        \tilde\Delta_m = 2^{-m}
+
+    Parameters
+    ----------
+    policy : ODAAF, ODAAFB, ODAAFV or NaivePhases
+        The policy, told the truth about the delays.
+    horizon : int
+        T, rounds in all, at least 1.
+    phase : int
+        m, at least 1.
+
+    Returns
+    -------
+    float
+        The bound, with c = 3 for ODAAF, 12 for ODAAF-B, 2 for NaivePhases; and 12 for ODAAF-V,
+        whose lemma could not be read.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), Lemmas 4.1 and 4.2, as they are
+    recalled; for NaivePhases from Hoeffding's inequality (Appendix B, Lemma 4).
+
+    Examples
+    --------
+    >>> from keyhole.delayed import ODAAF
+    >>> failure_bound(ODAAF(expected_delay=20), 250_000, phase=4)
+    0.003072
+    """
+    rounds = integer("horizon", horizon, Range(ge=1))
+    m = integer("phase", phase, Range(ge=1))
+    return min(1.0, _failures(policy) * 4.0**m / rounds)
+
+
+def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
+    r"""Return a bound of the expected regret, with constants.
+
+    .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, (n_{m_j} + b \, n_{m_j - 1})
+        + \frac{96 \, c}{\Delta_j}
+
+    The first part is `stretch_bound` and, with b = 1 for the policies that have them, bridges. The
+    second is for estimates that fail, which they do as often as `failure_bound` says, with its c:
+    an arm is kept since its estimate or the best arm's fails in phase :math:`m_j`, which costs
+    :math:`2 c \Delta_j / \tilde\Delta_{m_j}^2 \le 32 \, c / \Delta_j`; or the best arm is given
+    up for it in one of the phases until then, after which a round costs
+    :math:`4 \tilde\Delta_m` at most: together
+    :math:`\sum_{m \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
+
+    Parameters
+    ----------
+    policy, means, horizon
+        See `pulls_bound`.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), Theorems 4.1 to 4.3 and, in Appendix
+    B, 5, which have orders only; the constants follow from the phase lengths and from the proof of
+    Theorem 3.1 of Auer and Ortner (2010), "UCB revisited", as section 4 says.
+
+    Examples
+    --------
+    >>> from keyhole.delayed import ODAAF
+    >>> round(regret_bound(ODAAF(expected_delay=20), [0.5, 0.6], 250_000))
+    10831
+    """
+    failures, bound = _failures(policy), stretch_bound(policy, means, horizon)
+    values = vector("means", means, _UNIT)
+    for gap in (values.max() - values).tolist():
+        if gap > 0:
+            bound += 96.0 * failures / gap
+            if policy.bridged():
+                bound += gap * min(horizon, policy.phase_lengths(horizon, _last_phase(gap))[-2])
+    return bound
+
+
+def _failures(policy: PhasePolicy) -> float:
+    """Return c of `failure_bound`."""
+    for kind, constant in ((ODAAF, 3.0), (ODAAFB, 12.0), (ODAAFV, 12.0), (NaivePhases, 2.0)):
+        if isinstance(policy, kind):
+            return constant
+    raise TypeError(f"policy must be ODAAF, ODAAFB, ODAAFV or NaivePhases, got {policy!r}")
+
+
+def _last_phase(gap: float) -> int:
+    """Return by which phase an arm of this gap is given up, if no estimate fails; at least 2."""
+    return math.floor(1.0 - math.log2(gap)) + 1
 
 
 def _gaps_and_logs(means: ArrayLike, horizon: int) -> tuple[FloatArray, FloatArray]:

@@ -14,6 +14,8 @@ from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 class _Earned(Protocol):
     pulls: IntArray
     regret: FloatArray
+    earned: FloatArray
+    seen: IntArray
     due: FloatArray
 
 
@@ -35,20 +37,26 @@ class Anonymous(World):
 
     setting = SETTING
     metrics: ClassVar[tuple[str, ...]] = ("regret", "phase", "eliminated_at")
+    details: ClassVar[tuple[str, ...]] = ("cumulative_reward", "observations")
+    by_arm: ClassVar[tuple[str, ...]] = ("pulls", "estimate_errors")
     helpers: ClassVar[tuple[str, ...]] = ("draw", "wait")
 
     arms = whole()
     horizon = whole()
+    memory = whole()
     best = real()
     """The largest mean reward."""
     means = per("arms")
     """The mean rewards."""
 
     class State:
-        """Pulls and regret so far, and what arrives in each round to come."""
+        """Pulls, regret and rewards so far, and what arrives in each round to come."""
 
         pulls = counts("arms")
         regret = per()
+        earned = per()
+        seen = counts()
+        """Sums, or rewards, that have been handed out."""
         due = per("horizon")
 
     def respond(
@@ -61,15 +69,24 @@ class Anonymous(World):
             s.due[t - 1 + int(delay)] += reward
         total[0] = s.due[t - 1]
         count[0] = 0
+        s.seen[0] += 1
 
-    def score(e, s: _Earned, phase: IntArray, eliminated: IntArray, metrics: FloatArray) -> None:
-        """Write the regret so far, the policy's phase, and when it first gave up an arm."""
+    def score(
+        e, s: _Earned, phase: int, eliminated: IntArray, estimates: FloatArray, judged: IntArray,
+        metrics: FloatArray,
+    ) -> None:  # fmt: skip
+        """Write regret, phase, first elimination; rewards, what was seen; and of each arm."""
         metrics[0] = s.regret[0]
         metrics[1] = phase
         metrics[2] = e.horizon + 1
+        metrics[3] = s.earned[0]
+        metrics[4] = s.seen[0]
         for arm in range(e.arms):
             if 0 < eliminated[arm] < metrics[2]:
                 metrics[2] = eliminated[arm]
+            metrics[5 + arm] = s.pulls[arm]
+            error = abs(estimates[arm] - e.means[arm]) if judged[arm] > 0 else 0.0
+            metrics[5 + e.arms + arm] = error / (0.5 * 0.5 ** judged[arm])
 
 
 class Named(Anonymous):
@@ -102,6 +119,7 @@ class Named(Anonymous):
             s.arriving[due] += 1
         total[0] = s.due[t - 1]
         count[0] = s.arriving[t - 1]
+        s.seen[0] += count[0]
         pull = s.newest[t - 1]
         for i in range(count[0] - 1, -1, -1):
             sources[i] = s.source[pull - 1]
@@ -112,11 +130,12 @@ class Named(Anonymous):
 def earn(
     e: Anonymous, s: _Earned, rng: Stream, arm: int, draw: Kernel, wait: Kernel
 ) -> tuple[float, float]:
-    """Return reward and delay of the arm's next pull, and add up the regret."""
+    """Return reward and delay of the arm's next pull, and add up regret and rewards."""
     seek(rng, arm, s.pulls[arm])
     s.pulls[arm] += 1
     s.regret[0] += e.best - e.means[arm]
     reward, delay = wait(e, rng, arm, draw)
+    s.earned[0] += reward
     return reward, delay
 
 

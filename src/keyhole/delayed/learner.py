@@ -1,25 +1,39 @@
 """A policy at work while feedback is late: ask for an arm, tell what has arrived."""
 
+import warnings
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from keyhole.core.learner import Learner as CoreLearner
+from keyhole.core.policy import Policy
 from keyhole.core.validate import Range, integer, number, unit
 
 FEEDBACK: Final = ("anonymous", "named")
 """What is seen of what arrives, in the order of the fact `named`: its sum, or each reward."""
+
+# By how much, relatively, sums of sums may round up.
+_ROUNDING: Final = 1e-9
+# What a learner with more memory has otherwise.
+_MEMORY: Final = (
+    "facts", "state", "_cells", "_plan", "_context", "_decision", "_feedback", "_report", "_ledger"
+)  # fmt: skip
 
 
 class Learner(CoreLearner):
     """Decides which arm to pull next, from what has arrived so far.
 
     Made by a policy. With anonymous feedback, tell the sum of the rewards that have arrived since
-    the last pull; with named feedback, each of them with the arm that earned it.
+    the last pull; with named feedback, each of them with the arm that earned it. No more is
+    believed than the pulls so far can have earned: one reward in [0, 1] each, of its own arm.
 
     Examples
     --------
     >>> from keyhole.delayed import QPMD
-    >>> learner = QPMD().learner(arms=2, horizon=100, feedback="named")
+    >>> learner = QPMD().learner(arms=2, feedback="named")
     >>> learner.ask()
     0
     >>> learner.tell([])
@@ -29,6 +43,21 @@ class Learner(CoreLearner):
     >>> learner.ask()
     1
     """
+
+    _ledger: dict[str, NDArray[Any]]
+    """Of each arm the pulls, and the rewards told of it; and the sum of all that was told."""
+
+    def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
+        super()._prepare(policy, told)
+        arms = told["arms"]
+        self._ledger = {
+            "pulls": np.zeros(arms, np.int64),
+            "told": np.zeros(arms, np.int64),
+            "sum": np.zeros(1),
+        }
+
+    def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
+        return super()._kept() | {"ledger": self._ledger}
 
     def ask(self) -> int:
         """Return the arm to pull next.
@@ -41,11 +70,11 @@ class Learner(CoreLearner):
         Raises
         ------
         RuntimeError
-            If the horizon has been reached.
+            If the policy needs a horizon, and it has been reached.
         """
         self._enter()
         try:
-            if self.rounds == self.facts["horizon"] and not self._pending:
+            if self.rounds == self.facts.get("horizon") and not self._pending:
                 raise RuntimeError(f"the horizon of {self.rounds} rounds has been reached")
             self._ask()
             arm: int = self._decision["arm"].item()
@@ -55,6 +84,11 @@ class Learner(CoreLearner):
 
     def tell(self, arrived: float | Sequence[tuple[int, float]]) -> None:
         """Report what has arrived by the end of the round of the last pull.
+
+        What is only known for several rounds together, such as a day, is told at the end of the
+        last of them, and nothing (0, or an empty list) for those before. So long it has been
+        waiting, and this wait is part of the delay: with n rounds together the longest delay is
+        n - 1 rounds longer, the expected one about half of that; policies want to be told so.
 
         Parameters
         ----------
@@ -69,6 +103,11 @@ class Learner(CoreLearner):
         TypeError, ValueError
             If what is told is not allowed, or more than the pulls so far can have earned. Nothing
             changes then; tell again.
+
+        Warns
+        -----
+        UserWarning
+            If more has arrived than the policy's own bound of the delay allows.
         """
         self._enter()
         try:
@@ -76,32 +115,77 @@ class Learner(CoreLearner):
             if self.facts["named"]:
                 self._write_pairs(arrived)
             else:
-                total = number("arrived", arrived, Range(ge=0, le=self._most()))
-                self._feedback["total"][()] = total
-                self._feedback["count"][()] = 0
+                self._write_sum(arrived)
             self._tell()
         finally:
             self._leave()
 
-    def _most(self) -> int:
-        """Return how many rewards can arrive in this round: those of the pulls in flight."""
+    def _write_sum(self, arrived: Any) -> None:
+        most = self.rounds * (1.0 + _ROUNDING) - self._ledger["sum"].item()
+        total = number("arrived", arrived, Range(ge=0, le=most))
+        self._feedback["total"][()] = total
+        self._feedback["count"][()] = 0
+        self._compare_with_bound(total)
+
+    def _tell(self) -> None:
+        """Enter the pull and what was told into the ledger, and have the policy learn."""
+        self._ledger["pulls"][self._decision["arm"].item()] += 1
+        self._ledger["sum"][0] += self._feedback["total"].item()
+        told = self._ledger["told"]
+        for arm in self._feedback["sources"][: self._feedback["count"].item()].tolist():
+            told[arm] += 1
+        super()._tell()
+
+    def _compare_with_bound(self, rewards: float) -> None:
         bound = getattr(self.policy, "bound", None)
-        return self.rounds if bound is None else min(self.rounds, int(bound) + 1)
+        if bound is not None and rewards > bound + 1:
+            warnings.warn(
+                f"more has arrived in one round than delays of at most {bound} rounds allow, as "
+                f"{self.policy} was told: the wait until it is told is delay, too",
+                stacklevel=4,
+            )
 
     def _write_pairs(self, arrived: Any) -> None:
         if isinstance(arrived, (str, int, float)) or not hasattr(arrived, "__len__"):
             raise TypeError(f"arrived must be a list of (arm, reward) pairs, got {arrived!r}")
-        if len(arrived) > self._most():
-            raise ValueError(
-                f"arrived must have at most {self._most()} entries, one for each pull in flight; "
-                f"got {len(arrived)}"
-            )
         pairs = [self._pair(f"arrived[{i}]", pair) for i, pair in enumerate(arrived)]
+        for arm, count in Counter(arm for arm, _ in pairs).items():
+            due = self._due(arm)
+            if count > due:
+                raise ValueError(
+                    f"arrived must have at most {due} rewards of arm {arm}, one for each of its "
+                    f"pulls that none has been told of; got {count}"
+                )
+        self._make_room(len(pairs))
         for i, (arm, reward) in enumerate(pairs):
             self._feedback["sources"][i] = arm
             self._feedback["rewards"][i] = reward
         self._feedback["count"][()] = len(pairs)
         self._feedback["total"][()] = sum(reward for _, reward in pairs)
+        self._compare_with_bound(len(pairs))
+
+    def _due(self, arm: int) -> int:
+        """Return how many pulls of an arm, the last one included, have brought no reward yet."""
+        last = int(self._decision["arm"].item() == arm)
+        return int(self._ledger["pulls"][arm] - self._ledger["told"][arm]) + last
+
+    def _make_room(self, rewards: int) -> None:
+        """Double the memory until it holds so many rewards more than the policy does."""
+        policy = cast(Any, self.policy)
+        memory: int = self.facts["memory"]
+        needed = policy.held(self.state, int(self._ledger["told"].sum())) + rewards
+        if needed <= memory:
+            return
+        while memory < needed:
+            memory *= 2
+        larger = type(self).__new__(type(self))
+        larger._loaded = self._loaded
+        larger._prepare(policy, self.facts | {"memory": memory})
+        roomy = larger._kept()
+        for group, views in self._kept().items():
+            for name, view in views.items():
+                roomy[group][name][tuple(map(slice, view.shape))] = view
+        vars(self).update({name: vars(larger)[name] for name in _MEMORY})
 
     def _pair(self, name: str, pair: Any) -> tuple[int, float]:
         try:
@@ -114,11 +198,19 @@ class Learner(CoreLearner):
         )
 
     def _check_restored(self) -> None:
-        if self.rounds > self.facts["horizon"]:
+        horizon = self.facts.get("horizon")
+        if horizon is not None and self.rounds > horizon:
             raise ValueError(f"rounds must be at most the horizon, got {self.rounds}")
+        pulls, told = self._ledger["pulls"], self._ledger["told"]
+        if pulls.sum() != self.rounds - self._pending or (told < 0).any() or (told > pulls).any():
+            raise ValueError("its ledger must have a pull a round, and no more rewards than pulls")
+        rewards, policy = int(told.sum()), cast(Any, self.policy)
+        if not 0 <= policy.held(self.state, rewards) <= rewards:
+            raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")
 
     def _known(self) -> list[str]:
         known = dict(zip(self.facts, super()._known(), strict=True))
+        del known["memory"]
         return list((known | {"named": f"{FEEDBACK[self.facts['named']]} feedback"}).values())
 
     def _learnt(self) -> list[str]:

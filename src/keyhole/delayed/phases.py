@@ -29,6 +29,7 @@ class PhasePolicy(Policy):
     rounded up, and says by `bridged` whether there is a bridge.
     """
 
+    needs = ("horizon",)
     helpers: ClassVar[tuple[str, ...]] = ("length", "bridged")
 
     class State:
@@ -39,6 +40,10 @@ class PhasePolicy(Policy):
         active = counts("arms")
         eliminated = counts("arms")
         """The round in which the arm was given up, or 0."""
+        estimates = per("arms")
+        """The arm's average at the end of the last phase in which it was left."""
+        judged = counts("arms")
+        """Which phase that was, or 0."""
         phase = counts()
         length = per()
         """n_m: pulls of an arm by the end of the phase."""
@@ -85,12 +90,23 @@ class PhasePolicy(Policy):
             end_phase(p, s, t, bridged(p), length)
 
     def recommend(  # type: ignore[override]
-        p, s: State, phase: IntArray, eliminated: IntArray
+        p,
+        s: State,
+        phase: IntArray,
+        eliminated: IntArray,
+        estimates: FloatArray,
+        judged: IntArray,
     ) -> None:
-        """Report the phase, and when arms were given up."""
+        """Report the phase, when arms were given up, and what the last phases found of them."""
         phase[0] = s.phase[0]
         for arm in range(p.arms):
             eliminated[arm] = s.eliminated[arm]
+            estimates[arm] = s.estimates[arm]
+            judged[arm] = s.judged[arm]
+
+    def held(self, state: Mapping[str, Any], told: int) -> int:
+        """Return that no reward is held, only sums."""
+        return 0
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the horizon ends before the first phase does, else nothing."""
@@ -141,10 +157,15 @@ def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
 def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
     """Give up the arms that have fallen behind, and go on with those that are left."""
     best = leader(s.totals, s.active)
-    least = s.totals[best] / s.length[0] - 0.5 ** s.phase[0]
+    # Sums instead of averages: of rewards 0 and 1 they are exact, and so is a tie, which keeps.
+    tolerance = 0.5 ** s.phase[0] * s.length[0]
     arms_left = 0
     for arm in range(p.arms):
-        if s.active[arm] == 1 and s.totals[arm] / s.length[0] < least:
+        if s.active[arm] == 0:
+            continue
+        s.estimates[arm] = s.totals[arm] / s.length[0]
+        s.judged[arm] = s.phase[0]
+        if s.totals[arm] + tolerance < s.totals[best]:
             s.active[arm] = 0
             s.eliminated[arm] = t
         arms_left += s.active[arm]

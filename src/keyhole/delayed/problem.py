@@ -45,7 +45,11 @@ class Problem:
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
     :math:`\sum_t \mu^* - \mu_{I_t}` of the rewards that are generated, whether or not they
     arrive in time; and of policies that play in phases ``phase``, the number of the phase, and
-    ``eliminated_at``, the round in which an arm was first given up, or the horizon and one.
+    ``eliminated_at``, the round in which an arm was first given up, or the horizon and one. With
+    details also ``cumulative_reward``, of the rewards that are generated; ``observations``, the
+    sums (one a round) or with named feedback the rewards that were seen; and of each arm ``pulls``
+    and ``estimate_errors``: how far its mean as the last phase found it is from the truth, in units
+    of half that phase's tolerance, which the lemmas allow.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from keyhole.core.learner import learner_for
-from keyhole.core.memory import Field, IntArray
+from keyhole.core.memory import Field, FloatArray, IntArray
 from keyhole.core.policy import Policy as CorePolicy
 from keyhole.core.policy import known
 from keyhole.core.setting import Fact, Setting
@@ -20,11 +20,17 @@ SETTING: Final = Setting(
     name="delayed",
     facts={
         "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24), always=True),
-        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1, le=2**40), always=True),
+        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1, le=2**40)),
         "named": Fact(
             "whether a reward that arrives says whose it is",
             Field("int64"),
             Range(ge=0, le=1),
+            always=True,
+        ),
+        "memory": Fact(
+            "how many rewards there is memory for",
+            Field("int64"),
+            Range(ge=1, le=2**40),
             always=True,
         ),
     },
@@ -32,10 +38,15 @@ SETTING: Final = Setting(
     feedback={
         "total": Field("float64"),
         "count": Field("int64"),
-        "sources": Field("int64", ("horizon",)),
-        "rewards": Field("float64", ("horizon",)),
+        "sources": Field("int64", ("memory",)),
+        "rewards": Field("float64", ("memory",)),
     },
-    report={"phase": Field("int64"), "eliminated": Field("int64", ("arms",))},
+    report={
+        "phase": Field("int64"),
+        "eliminated": Field("int64", ("arms",)),
+        "estimates": Field("float64", ("arms",)),
+        "judged": Field("int64", ("arms",)),
+    },
     allowed=_arm_exists,
 )
 """Pull an arm; at the end of the round see what arrives, from this pull or from earlier ones.
@@ -43,16 +54,23 @@ SETTING: Final = Setting(
 Anonymous feedback is the sum of what arrives, ``total``. Named feedback also gives the rewards
 one by one: ``count`` of them, with the arms that earned them at the beginning of ``sources`` and
 the ``rewards`` themselves beside them, in the order of their pulls. Anonymous, ``count`` is 0.
+
+In a simulation ``memory`` is the number of rounds. A learner begins with little and doubles it when
+it no longer holds what `Policy.held` says.
 """
+
+_FIRST_MEMORY: Final = 1024
 
 
 class Policy(CorePolicy):
     """Base of the policies of this room.
 
-    Kernels read `p.arms`, `p.horizon` and `p.named`. `select` returns an ``arm``; `update` may
-    name ``arm`` and ``total``, and with named feedback ``count``, ``sources`` and ``rewards``.
-    `recommend` fills ``phase[0]`` and ``eliminated``, the round in which each arm was given up, 0
-    for those that were not; a policy without phases need not write it.
+    Kernels read `p.arms` and `p.named`, and `p.horizon` if the class lists it in `needs`. `select`
+    returns an ``arm``; `update` may name ``arm`` and ``total``, and with named feedback ``count``,
+    ``sources`` and ``rewards``. Arrays that hold rewards have the length "memory". A
+    policy that plays in phases writes `recommend`, which fills ``phase[0]``; ``eliminated``, the
+    round in which each arm was given up, 0 for those that were not; and ``estimates`` with
+    ``judged``, each arm's mean as the last phase found it, and which phase that was, 0 for none.
 
     Attributes
     ----------
@@ -66,12 +84,16 @@ class Policy(CorePolicy):
     arms: ClassVar[int] = known()
     horizon: ClassVar[int] = known()
     named: ClassVar[int] = known()
+    memory: ClassVar[int] = known()
 
-    def recommend(p, phase: IntArray, eliminated: IntArray) -> None:
+    def recommend(
+        p, phase: IntArray, eliminated: IntArray, estimates: FloatArray, judged: IntArray
+    ) -> None:
         """Report that there are no phases, and that no arm was given up."""
         phase[0] = 0
         for arm in range(p.arms):
-            eliminated[arm] = 0
+            eliminated[arm] = judged[arm] = 0
+            estimates[arm] = 0.0
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked; refuse feedback that it does not work with.
@@ -98,17 +120,38 @@ class Policy(CorePolicy):
             raise ValueError(f"feedback must be {allowed} for {self}, got {feedback!r}")
         return told
 
-    def learner(self, *, arms: int, horizon: int, feedback: str, seed: int = 0) -> Learner:
+    def held(self, state: Mapping[str, Any], told: int) -> int:
+        """Return how many rewards the state holds, or at most as many as it may hold.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The arrays of a learner.
+        told : int
+            How many rewards it has been told, with named feedback.
+
+        Returns
+        -------
+        int
+            By default all. A policy whose arrays use a place again returns fewer, and its learner
+            needs no more memory however long it runs.
+        """
+        return told
+
+    def learner(
+        self, *, arms: int, feedback: str, horizon: int | None = None, seed: int = 0
+    ) -> Learner:
         """Return a learner: the policy at work, one decision at a time.
 
         Parameters
         ----------
         arms : int
             Number of arms, at least 1.
-        horizon : int
-            Rounds in all, at least 1.
         feedback : {"anonymous", "named"}
             Whether only the sum of what arrives is seen, or each reward and whose it is.
+        horizon : int, optional
+            Rounds in all, at least 1, for the policies that need it (see `needs`): they stop there.
+            Others go on for as long as they are asked.
         seed : int, default 0
             Of the policy's own randomness.
 
@@ -120,7 +163,8 @@ class Policy(CorePolicy):
         Raises
         ------
         TypeError, ValueError
-            If a fact is not allowed, or the policy does not work with the feedback.
+            If a fact that the policy needs is missing, one is not allowed, or the policy does not
+            work with the feedback.
 
         Examples
         --------
@@ -133,6 +177,6 @@ class Policy(CorePolicy):
         >>> learner.tell(0)  # nothing has arrived yet
         """
         named = FEEDBACK.index(choice("feedback", feedback, FEEDBACK))
-        facts = {"arms": arms, "horizon": horizon, "named": named}
+        facts = {"arms": arms, "horizon": horizon, "named": named, "memory": _FIRST_MEMORY}
         learner: Learner = learner_for(self, facts, seed=seed)
         return learner

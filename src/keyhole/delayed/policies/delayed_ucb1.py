@@ -1,6 +1,8 @@
 """UCB1 on the rewards that have arrived."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from keyhole.core.memory import FloatArray, IntArray, counts, per
 from keyhole.delayed.setting import Policy
@@ -37,7 +39,7 @@ class DelayedUCB1(Policy):
 
     Examples
     --------
-    >>> learner = DelayedUCB1().learner(arms=2, horizon=100, feedback="named")
+    >>> learner = DelayedUCB1().learner(arms=2, feedback="named")
     >>> asked = []
     >>> for arrived in ([], [], [(0, 1.0), (1, 0.0)], []):
     ...     asked.append(learner.ask())
@@ -67,6 +69,10 @@ class DelayedUCB1(Policy):
             if bound > highest or (bound == highest and fewer):
                 best, highest = arm, bound
         return best
+
+    def held(self, state: Mapping[str, Any], told: int) -> int:
+        """Return that no reward is held, only sums."""
+        return 0
 
     def update(p, s: State, arm: int, count: int, sources: IntArray, rewards: FloatArray) -> None:
         """Count the pull, and what has arrived."""

@@ -9,8 +9,11 @@ from keyhole.delayed.phases import PhasePolicy, log_term
 class NaivePhases(PhasePolicy):
     r"""Play in phases long enough for the worst that a bounded delay can do.
 
-    The simple way, to compare with: its phases grow with m d, the bound of the delay times the
-    phase, where those of `ODAAFB` grow with the expected delay.
+    Needs nothing but the longest delay, and is the best choice for sums without names where that is
+    at most two or three times the expected one: with delays of at most twice it, it has about half
+    the regret of `ODAAF`. Its phases grow with m d, the longest delay times the phase, where those
+    of `ODAAF` grow with the expected delay: where the longest is 20 times that, this policy has
+    nearly four times the regret of `ODAAF`. `phase_lengths` says beforehand whose are shorter.
 
     In phase m, with :math:`\tilde\Delta_m = 2^{-m}` and :math:`L = \ln(T \tilde\Delta_m^2)`, each
     arm that is left is pulled in one stretch until it has been pulled

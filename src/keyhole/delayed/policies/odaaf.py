@@ -7,8 +7,9 @@ from keyhole.delayed.phases import PhasePolicy, log_term, root_length
 class ODAAF(PhasePolicy):
     r"""Play in phases long enough for the delays to average out.
 
-    Needs nothing but the expected delay. If the delay is bounded, `ODAAFB` pays less for it; if its
-    variance is small, `ODAAFV`.
+    Needs nothing but the expected delay, and costs the same however long rare delays are. If no
+    delay is longer than a known bound, `ODAAFB` costs less, and `NaivePhases` still less where that
+    bound is two or three times the expected delay; if the variance is small, `ODAAFV` does.
 
     In phase m, with :math:`\tilde\Delta_m = 2^{-m}` and :math:`L = \ln(T \tilde\Delta_m^2)`, each
     arm that is left is pulled in one stretch until it has been pulled

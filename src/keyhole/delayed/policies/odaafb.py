@@ -11,7 +11,8 @@ class ODAAFB(PhasePolicy):
     r"""Play in phases, with bridges between them, told a bound of the delay.
 
     Better than `ODAAF` where no delay is longer than a known bound: the bridge keeps what one
-    phase leaves behind out of the next.
+    phase leaves behind out of the next. Where that bound is only two or three times the expected
+    delay, `NaivePhases` is better still.
 
     In phase m, with :math:`\tilde\Delta_m = 2^{-m}` and :math:`L = \ln(T \tilde\Delta_m^2)`, each
     arm that is left is pulled in one stretch until it has been pulled

@@ -8,8 +8,8 @@ from keyhole.delayed.phases import PhasePolicy, log_term, root_length
 class ODAAFV(PhasePolicy):
     r"""Play in phases, with bridges between them, told the variance of the delay.
 
-    Better than `ODAAF` where the variance is not much larger than the expected delay (Poisson
-    delays, say); worse for heavy delays, whose variance is large.
+    Better than `ODAAF` where delays have no bound and their variance is not much larger than the
+    expected delay (Poisson delays, say); worse for heavy delays, whose variance is large.
 
     In phase m, with :math:`\tilde\Delta_m = 2^{-m}` and :math:`L = \ln(T \tilde\Delta_m^2)`, each
     arm that is left is pulled in one stretch until it has been pulled

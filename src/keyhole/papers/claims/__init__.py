@@ -19,6 +19,7 @@ from keyhole.papers.claims.significance import LEVEL, Comparison, comparisons, h
 from keyhole.papers.claims.size import AxisEnd, Exactly, Level, Spread
 from keyhole.papers.claims.unbeaten import Unbeaten
 from keyhole.papers.claims.variation import Deviations, Identical
+from keyhole.papers.claims.worst import WorstPower
 
 __all__ = [
     "BOUNDS",
@@ -60,6 +61,7 @@ __all__ = [
     "Slope",
     "Spread",
     "Unbeaten",
+    "WorstPower",
     "comparisons",
     "holm",
     "inside",

@@ -18,6 +18,7 @@ from keyhole.papers.claims.shape import Linear
 from keyhole.papers.claims.size import AxisEnd, Exactly, Level, Spread
 from keyhole.papers.claims.unbeaten import Unbeaten
 from keyhole.papers.claims.variation import Deviations, Identical
+from keyhole.papers.claims.worst import WorstPower
 
 _Kinds = (
     Ordering
@@ -35,6 +36,7 @@ _Kinds = (
     | Increment
     | Slope
     | Power
+    | WorstPower
     | Counts
     | Level
     | AxisEnd

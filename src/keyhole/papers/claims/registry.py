@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from keyhole.delayed.bounds import regret_bound
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
 from keyhole.semibandit.bounds import csbst_bound, lower_bound
 from keyhole.stochastic.bounds import lai_robbins_constant, theorem_1
@@ -20,6 +21,10 @@ Bound = Callable[[Any, Any, int, int], float]
 """The value of a bound, given a problem of its room, the policy, a round, and the horizon."""
 
 BOUNDS: Final[dict[str, Bound]] = {
+    # Theorems 4.1 to 4.3 and 5, with the constants of the phase lengths and of the proof.
+    "delayed.regret": lambda problem, policy, t, horizon: regret_bound(
+        policy, problem.means, horizon
+    ),
     # Of LSA with its default alpha, 1.35.
     "thresholding.theorem_1": lambda problem, policy, t, horizon: lsa_regret_bound(problem.gaps, t),
     # Equations (5) and (6): of the best allocation to known gaps.

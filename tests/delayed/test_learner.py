@@ -1,0 +1,197 @@
+"""What a policy at work believes, and how long it goes on."""
+
+import pytest
+
+from keyhole import Learner
+from keyhole.core.learner import learner_for
+from keyhole.core.memory import counts, per
+from keyhole.delayed import ODAAF, ODAAFB, QPMD, DelayedUCB1, Policy
+from keyhole.stochastic import ImprovedUCB
+
+
+class Hoarder(Policy):
+    """Keep every reward, and pull the arm of the last."""
+
+    works_with = ("named",)
+
+    class State:
+        stored = counts()
+        last = counts()
+        hoard = per("memory")
+
+    def select(p, s):
+        return int(s.last[0])
+
+    def update(p, s, count, sources, rewards):
+        for i in range(count):
+            s.hoard[s.stored[0]] = rewards[i]
+            s.stored[0] += 1
+            s.last[0] = sources[i]
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Return a function that saves a learner and loads it."""
+
+    def copy(learner):
+        learner.save(tmp_path / "learner.json")
+        return Learner.load(tmp_path / "learner.json", policies=[type(learner.policy)])
+
+    return copy
+
+
+def anonymous(policy=None, horizon=10_000):
+    learner = (policy or ODAAF(expected_delay=2)).learner(
+        arms=2, horizon=horizon, feedback="anonymous"
+    )
+    learner.ask()
+    return learner
+
+
+@pytest.mark.parametrize("total", [-0.5, 1.5, float("nan"), "1", None])
+def test_a_total_that_cannot_have_arrived_changes_nothing(total):
+    learner = anonymous()
+    with pytest.raises((TypeError, ValueError), match="arrived must"):
+        learner.tell(total)
+    assert learner.state["totals"].sum() == 0
+    learner.tell(1.0)
+    with pytest.raises(RuntimeError, match="tell must follow an ask"):
+        learner.tell(1.0)
+
+
+def test_no_more_than_all_pulls_together_can_have_earned_is_believed():
+    learner = anonymous()
+    learner.tell(1.0)
+    learner.ask()
+    with pytest.raises(ValueError, match=r"arrived must lie in \[0, 1\], got 2"):
+        learner.tell(2.0)
+    learner.tell(0.5)
+    learner.ask()
+    learner.tell(1.5)
+
+
+def test_sums_may_round_up():
+    learner = anonymous()
+    for _ in range(10):
+        learner.tell(0.0)
+        learner.ask()
+    learner.tell(0.0)
+    learner.ask()
+    learner.tell(12 * (1.0 + 1e-12))
+
+
+def test_the_sum_of_a_day_is_told_in_its_last_round():
+    learner = anonymous(ODAAFB(expected_delay=20 + 49.5, bound=40 + 99))
+    for _ in range(99):
+        learner.tell(0.0)
+        learner.ask()
+    learner.tell(45.0)
+    assert learner.state["totals"].tolist() == [45.0, 0.0]
+
+
+def test_a_bound_that_proves_wrong_is_warned_of_and_the_sum_taken():
+    learner = anonymous(ODAAFB(expected_delay=20, bound=40))
+    for _ in range(99):
+        learner.tell(0.0)
+        learner.ask()
+    with pytest.warns(UserWarning, match="delays of at most 40 rounds allow, as ODAAFB"):
+        learner.tell(45.0)
+    assert learner.state["totals"].tolist() == [45.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("arrived", "message"),
+    [
+        (1.0, "arrived must be a list of .* pairs, got 1.0"),
+        ([(0, 1.0), (0, 0.5)], "must have at most 1 rewards of arm 0, .*; got 2"),
+        ([(1, 1.0)], "must have at most 0 rewards of arm 1, one for each of its pulls"),
+        ([(2, 1.0)], r"arrived\[0\]\[0\] must lie in \[0, 1\], got 2"),
+        ([(0, 1.5)], r"arrived\[0\]\[1\] must lie in \[0, 1\], got 1\.5"),
+        ([3], r"arrived\[0\] must be a pair \(arm, reward\), got 3"),
+    ],
+)
+def test_pairs_that_cannot_have_arrived_are_refused(arrived, message):
+    learner = QPMD().learner(arms=2, feedback="named")
+    learner.ask()
+    with pytest.raises((TypeError, ValueError), match=message):
+        learner.tell(arrived)
+    learner.tell([(0, 1.0)])
+
+
+def test_a_pull_brings_one_reward_whenever_it_comes(copied):
+    learner = DelayedUCB1().learner(arms=2, feedback="named")
+    for arrived in ([], [], [(1, 0.5)]):
+        learner.ask()
+        learner.tell(arrived)
+    again = copied(learner)
+    for one in (learner, again):
+        assert one.ask() == 0
+        with pytest.raises(ValueError, match="at most 0 rewards of arm 1"):
+            one.tell([(0, 1.0), (1, 0.5)])
+        one.tell([(0, 1.0)])
+
+
+def test_nothing_is_asked_beyond_a_horizon_that_the_policy_needs():
+    with pytest.raises(TypeError, match=r"horizon \(rounds in all\) must be given"):
+        QPMD(base=ImprovedUCB()).learner(arms=2, feedback="named")
+    learner = QPMD(base=ImprovedUCB()).learner(arms=2, horizon=2, feedback="named")
+    for _ in range(2):
+        learner.ask()
+        learner.tell([])
+    with pytest.raises(RuntimeError, match="the horizon of 2 rounds has been reached"):
+        learner.ask()
+
+
+@pytest.mark.parametrize("policy", [QPMD(), DelayedUCB1(), Hoarder()], ids=repr)
+def test_without_a_horizon_a_learner_goes_on_for_ever(policy, copied):
+    rounds = 3000
+    learner = policy.learner(arms=2, feedback="named")
+    roomy = learner_for(policy, {"arms": 2, "named": 1, "memory": rounds})
+    waiting = []
+    for t in range(rounds):
+        arm = learner.ask()
+        assert arm == roomy.ask()
+        waiting.append((arm, float(t % 3 == 0)))
+        arrived, waiting = (waiting, []) if t % 1200 == 1199 else ([], waiting)
+        if t % 500 == 0:
+            learner = copied(learner)
+        learner.tell(arrived)
+        roomy.tell(arrived)
+    assert learner.state.keys() == roomy.state.keys()
+
+
+def test_queues_use_their_memory_again():
+    learner = QPMD().learner(arms=2, feedback="named")
+    for t in range(5000):
+        learner.tell([(learner.ask(), float(t % 2))])
+    assert learner.facts["memory"] == 1024
+    assert learner.state["used"][0] <= 2
+
+
+def test_what_is_shown():
+    learner = anonymous()
+    learner.tell(1.0)
+    lines = repr(learner).splitlines()
+    assert lines[0].endswith("after 1 round, 2 arms, horizon 10000, anonymous feedback")
+    assert lines[1].strip().startswith("phase 1: tolerance 0.5, ")
+    assert lines[2].strip() == "arm 0: left, credited with 1"
+    named = QPMD().learner(arms=2, feedback="named")
+    assert repr(named).splitlines()[1].strip() == "arm 0: 0 rewards used"
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "value", "message"),
+    [
+        ("ledger", "pulls", 7, "its ledger must have a pull a round"),
+        ("ledger", "told", 2, "no more rewards than pulls"),
+        ("ledger", "told", -1, "no more rewards than pulls"),
+        ("state", "held", 2, "no more than the 1 rewards that it was told"),
+    ],
+)
+def test_a_ledger_that_does_not_add_up_is_refused(copied, group, name, value, message):
+    learner = QPMD().learner(arms=2, feedback="named")
+    learner.ask()
+    learner.tell([(0, 1.0)])
+    learner._kept()[group][name][0] = value
+    with pytest.raises(ValueError, match=message):
+        copied(learner)
