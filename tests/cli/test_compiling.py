@@ -17,20 +17,22 @@ def folder(monkeypatch, tmp_path):
 def test_a_spec_is_compiled_ahead_shown_and_removed(keyhole, spec, folder):
     code, out, _ = keyhole("compile", spec)
     assert code == 0
-    assert [line.partition(": ")[2] for line in out.splitlines()[:4]] == [
+    assert [line.partition(": ")[2] for line in out.splitlines()[:-1]] == [
         "LSA",
+        "LSA loaded from a file",
         "LSA in BernoulliArms",
         "Uniform",
+        "Uniform loaded from a file",
         "Uniform in BernoulliArms",
     ]
     files = sorted(folder.iterdir())
-    assert len(files) == 4
+    assert len(files) == 6
     keyhole("compile", spec)
     assert sorted(folder.iterdir()) == files
     code, out, _ = keyhole("cache", "info")
     assert (code, out.splitlines()[0]) == (0, f"folder: {folder}")
-    assert out.splitlines()[1].startswith("compiled code: 4 pieces, 0.")
-    assert keyhole("cache", "clear")[1] == f"removed 4 pieces of compiled code from {folder}\n"
+    assert out.splitlines()[1].startswith("compiled code: 6 pieces, 0.")
+    assert keyhole("cache", "clear")[1] == f"removed 6 pieces of compiled code from {folder}\n"
     assert list(folder.iterdir()) == []
 
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from keyhole.core.base import WithBase
 from keyhole.core.engine import compiled_engine
+from keyhole.core.jit import bounds_checked
 from keyhole.core.kernels import policy_component, world_component
 from keyhole.core.learner import compiled_step
 from keyhole.core.policy import Policy
@@ -56,7 +57,17 @@ def jobs_of_spec(spec: Spec, *, learners: bool = True) -> list[Job]:
 
 def _jobs(kind: type[Policy], worlds: list[type[World]], *, learners: bool = True) -> list[Job]:
     side, setting = policy_component(kind), kind.setting
-    jobs: list[Job] = [(kind.__name__, lambda: compiled_step(side, setting))] if learners else []
+
+    def loaded() -> object:  # from a file: such learners check every index
+        with bounds_checked():
+            return compiled_step(side, setting)
+
+    jobs: list[Job] = []
+    if learners:
+        jobs += [
+            (kind.__name__, lambda: compiled_step(side, setting)),
+            (f"{kind.__name__} loaded from a file", loaded),
+        ]
     for world in worlds:
         other = world_component(world)
         jobs.append(
