@@ -163,6 +163,21 @@ def test_what_differs_is_said(finished, text):
             run(spec, finished)
 
 
+@pytest.mark.parametrize(
+    ("name", "other", "words"),
+    [
+        ("version", lambda package: "0", "of other versions of keyhole, numba"),
+        ("arithmetic_digest", lambda: "0", "of a machine that computes logarithms otherwise"),
+    ],
+)
+def test_other_versions_and_machines_are_said_to_be_other(
+    finished, text, monkeypatch, name, other, words
+):
+    monkeypatch.setattr(keyhole.experiment.runner, name, other)
+    with pytest.raises(ValueError, match=f"holds a run {words}"):
+        run(Spec.from_text(text), finished)
+
+
 def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
     monkeypatch.setattr(keyhole.experiment.runner, "core_digest", lambda: "0")
     with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):

@@ -48,6 +48,7 @@ _BLOCK_ROUNDS: Final = 30_000_000
 # What reports show, and results do not depend on.
 _SHOWN: Final = ("title", "notes", "figure")
 _PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
+_DECIDING: Final = ("keyhole", "numba", "numpy")
 
 
 def run(
@@ -164,7 +165,9 @@ def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any
     if any(not path.name.startswith(".") for path in folder.iterdir()):
         found = read_provenance(folder)
         if found["digest"] != digest:
-            raise ValueError(f"{folder} holds a run {_other(folder, spec)}; choose another folder")
+            raise ValueError(
+                f"{folder} holds a run {_other(folder, spec, found)}; choose another folder"
+            )
     for place in (folder, folder / "blocks"):
         remove_drafts(place)
     texts = {SPEC: as_json(spec.table()), "spec.toml": spec.to_toml()}
@@ -183,8 +186,8 @@ def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any
     return found
 
 
-def _other(folder: Path, spec: Spec) -> str:
-    """Say in what a run differs from one of a spec."""
+def _other(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
+    """Say in what a run differs from one of a spec, played here and now."""
     try:
         there = dict(json.loads((folder / SPEC).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
@@ -193,6 +196,11 @@ def _other(folder: Path, spec: Spec) -> str:
     names = [n for n in {**here, **there} if n not in _SHOWN and here.get(n) != there.get(n)]
     if names:
         return f"of another spec (not the same {', '.join(names)})"
+    others = [p for p in _DECIDING if found["versions"].get(p) != version(p)]
+    if others:
+        return f"of other versions of {', '.join(others)}"
+    if found.get("arithmetic", arithmetic_digest()) != arithmetic_digest():
+        return "of a machine that computes logarithms otherwise"
     return "of other data, or of another version of the code"
 
 
