@@ -6,7 +6,9 @@ from keyhole.papers.claims.base import Claim, Finding, Origin, Result, Single
 from keyhole.papers.claims.bounds import AboveBound, BelowBound, Bounded
 from keyhole.papers.claims.cells import Cell
 from keyhole.papers.claims.elsewhere import Contrast, OtherBest, Place
+from keyhole.papers.claims.equivalent import Equivalent
 from keyhole.papers.claims.estimate import inside, ratio_of
+from keyhole.papers.claims.gain_ratio import GainRatio
 from keyhole.papers.claims.increments import Increment, Slope
 from keyhole.papers.claims.kinds import KINDS, AnyClaim
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
@@ -40,9 +42,11 @@ __all__ = [
     "Contrast",
     "Counts",
     "Deviations",
+    "Equivalent",
     "Exactly",
     "Finding",
     "Flat",
+    "GainRatio",
     "Growth",
     "Identical",
     "Increment",

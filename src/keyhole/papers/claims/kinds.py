@@ -9,6 +9,8 @@ from keyhole.papers.claims.advantage import Advantage
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.bounds import AboveBound, BelowBound
 from keyhole.papers.claims.elsewhere import Contrast, OtherBest
+from keyhole.papers.claims.equivalent import Equivalent
+from keyhole.papers.claims.gain_ratio import GainRatio
 from keyhole.papers.claims.increments import Increment, Slope
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
 from keyhole.papers.claims.potential import Potential
@@ -38,6 +40,8 @@ _Kinds = (
     | Power
     | WorstPower
     | Counts
+    | GainRatio
+    | Equivalent
     | Level
     | AxisEnd
     | Spread

@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from keyhole import Curves
+from keyhole.core.simulation import Plan
+from keyhole.papers.claims import Equivalent, Result
+from keyhole.semibandit import CTS, Problem
+from tests.papers.made_up import WORDS
+
+# The best set, arms 0 and 1, leaves 0.1 over.
+PROBLEM = Problem([0.9, 0.8, 0.3], [0.5, 0.4, 0.5], resource=1.0)
+TABLE = WORDS | {
+    "kind": "equivalent",
+    "problem": "made-up",
+    "policy": "us",
+    "metric": "estimates[0]",
+    "at_least": 0.9,
+}
+
+
+def judged(rows, **more):
+    """Judge estimates: each row so many times."""
+    table = np.array([row for row, times in rows for _ in range(times)])
+    names = [f"estimates[{arm}]" for arm in range(3)]
+    curves = Curves((10,), names, {"us": table.T[None]})
+    claim = Equivalent.model_validate(TABLE | more)
+    return claim.judge({"made-up": Result("Made up", PROBLEM, 3, curves)})
+
+
+GOOD, HIGH, LOW = [0.55, 0.45, 1.0], [0.56, 0.45, 0.5], [0.5, 0.39, 0.5]
+
+
+def test_estimates_need_not_be_close_to_serve():
+    status, detail = judged([(GOOD, 99), (HIGH, 1)])
+    assert status == "holds"
+    assert detail.startswith("in 99 of 100 replications at the end")
+
+
+@pytest.mark.parametrize("bad", [HIGH, LOW])
+def test_estimates_that_leave_too_little_room_or_are_too_low_do_not_serve(bad):
+    assert judged([(GOOD, 50), (bad, 50)])[0] == "does not hold"
+    assert judged([(GOOD, 90), (bad, 10)])[0] == "undecided"
+
+
+def test_another_metric_is_refused():
+    plan = Plan.make(PROBLEM, {"us": CTS()}, horizon=10, checkpoints=None, seed=0, details=True)
+    Equivalent.model_validate(TABLE).check(plan)
+    with pytest.raises(ValueError, match=r"metric must be 'estimates\[0\]', .* got 'regret'"):
+        Equivalent.model_validate(TABLE | {"metric": "regret"}).check(plan)
