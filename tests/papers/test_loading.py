@@ -99,6 +99,15 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             r"claims\[2\] \(below-bound\): bound 'thresholding\.theorem_1' at T = 60: budget must",
         ),
         (
+            'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9',
+            r"claims\[2\] \(counts\): witness must be given, a bad policy that breaks the claim",
+        ),
+        (
+            'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9\n'
+            'witness = "Unfiorm"',
+            r"claims\[2\] \(counts\)\.witness must be one of LSA, Uniform; got 'Unfiorm'",
+        ),
+        (
             'kind = "above-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "theorem 1"',
             r"claims\[2\] \(above-bound\): bound must be one of .*; got 'theorem 1'",
         ),

@@ -9,6 +9,7 @@ from keyhole.core.validate import choice
 from keyhole.papers.checks import PlansOf, check_names, complaint
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.kinds import KINDS
+from keyhole.papers.claims.witness import Witnessed
 
 
 def read_claims(
@@ -49,6 +50,7 @@ def read_claims(
             claim = _parsed(where, KINDS[kind], {"metric": metric} | one)
             check_names(where, claim, claim.concerns, problems, plans_of)
             _check(where, claim, plans_of)
+            _check_witness(where, claim)
             claims.append(claim)
     return claims
 
@@ -83,3 +85,14 @@ def _check(where: str, claim: Claim, plans_of: PlansOf) -> None:
                 claim.check(plan)
             except ValueError as error:
                 raise ValueError(f"{where}: {error}") from error
+
+
+def _check_witness(where: str, claim: Claim) -> None:
+    """Refuse a claim that anything may keep, if it says neither what breaks it nor why not."""
+    if not isinstance(claim, Witnessed) or not claim.needs_witness:
+        return
+    if claim.witness is None and not claim.no_witness:
+        raise ValueError(
+            f"{where}: witness must be given, a bad policy that breaks the claim, or no_witness, "
+            "why there is none"
+        )
