@@ -59,7 +59,7 @@ EXAMPLES = {
     "semibandit": {
         "mean_losses": (
             "mean_losses = [0.2, 0.7, 0.5]\nthresholds = [0.5, 0.6, 0.7]\nresource = 1.3",
-            "CSBDT",
+            "CTS",
         ),
         "losses": ("losses = [[0, 1], [1, 1]]\nthresholds = 0.5\nresource = 0.6", "CSBST"),
         "patrols": ('patrols = "cities"\nthresholds = 0.5\nresource = 2', "CSBST"),
@@ -67,6 +67,7 @@ EXAMPLES = {
     },
     "thresholding": {
         "means": ('means = [0.2, 0.45, 0.7]\nthreshold = 0.5\nlaw = "bernoulli"', "LSA"),
+        "watched": ("watched = [0.2, 0.45, 0.7]\nthreshold = 0.5\na = 11.0\nb = 1.0", "LSA"),
         "samples": ('samples = "samples.csv"\nthreshold = 0.5', "LSA"),
         "crowd": ('crowd = "bluebirds"', "LSA"),
         "labels": ('labels = "labels.csv"\nthreshold = 0.4', "LSA"),

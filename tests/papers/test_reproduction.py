@@ -187,6 +187,10 @@ def test_a_demo_of_other_code_is_replaced(small_demo, tmp_path, monkeypatch):
 
 
 def test_a_demo_does_not_replace_anything_else(done, monkeypatch):
+    marker = done.report.parent / keyhole.papers.reproduction.MARKER
+    text = json.loads(marker.read_text())
+    text["parts"] = [{"entry": "tao2019-setup3", "scale": "quick", "problems": ["setup3"]}]
+    marker.write_text(json.dumps(text))
     monkeypatch.undo()
     with pytest.raises(ValueError, match="holds another reproduction"):
         demo(done.report.parent, threads=1)

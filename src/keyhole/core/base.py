@@ -118,6 +118,12 @@ class WithBase(Policy):
         return cls.base_class.input_fields() | own
 
 
+def with_default_base(cls: type[WithBase]) -> type[WithBase]:
+    """Return the subclass of a policy class for bases of the class of its default base."""
+    defaults = {item.name: item.default for item in fields(cast(Any, cls))}
+    return _over(cls, type(cast(Policy, defaults["base"])))
+
+
 def _wanted(cls: type[WithBase]) -> type[Policy]:
     """Return the kind of policy that a class takes as its base."""
     kinds = {item.name: item.type for item in fields(cast(Any, cls))}

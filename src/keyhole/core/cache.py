@@ -9,6 +9,7 @@ import stat
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -39,6 +40,8 @@ _RECENT: Final = 32
 _lock = threading.RLock()
 
 _SAY_AFTER_SECONDS: Final = 1.0
+_WAIT_SECONDS: Final = 0.05
+_WAITS: Final = 1200
 
 
 def cache_folder() -> Path:
@@ -239,6 +242,30 @@ def _reason(error: NumbaError) -> str:
 
 
 @contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let one process at a time compile a piece: the others wait, and then find it on file."""
+    lock = path.with_suffix(".lock")
+    handle = -1
+    if sys.platform != "win32":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+            for _ in range(_WAITS):  # not for ever: the other may have been stopped
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(_WAIT_SECONDS)
+    try:
+        yield
+    finally:
+        if handle >= 0:
+            lock.unlink(missing_ok=True)
+            os.close(handle)
+
+
+@contextlib.contextmanager
 def _said(owner: str) -> Iterator[None]:
     """Say on standard error what is being compiled, if that takes long."""
     how = " with every index checked" if is_bounds_checked() else ""
@@ -275,6 +302,17 @@ def _compile(owner: str, path: Path | None, build: Callable[[], Any], signature:
     return loaded
 
 
+def _loaded_or_compiled(
+    owner: str, path: Path | None, build: Callable[[], Any], signature: Any
+) -> Kernel:
+    if path is None:
+        return _compile(owner, None, build, signature)
+    if (found := _load(path)) is not None:
+        return found
+    with _alone(path):
+        return _load(path) or _compile(owner, path, build, signature)
+
+
 def compile_cached(owner: str, digest: str, build: Callable[[], Any], signature: Any) -> Kernel:
     """Return the machine code filed under a digest, compiling it if nobody has yet.
 
@@ -307,9 +345,7 @@ def compile_cached(owner: str, digest: str, build: Callable[[], Any], signature:
         if function is None:
             folder = cache_folder()
             path = _path(name) if USES_PARTS and _usable(folder) else None
-            function = (_load(path) if path is not None else None) or _compile(
-                owner, path, build, signature
-            )
+            function = _loaded_or_compiled(owner, path, build, signature)
             _alive[name] = function
         _recent.pop(name, None)
         _recent[name] = function

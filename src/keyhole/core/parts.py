@@ -16,8 +16,11 @@ What Keyhole needs of the insides of Numba's compiler stands in this file. Where
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from types import FunctionType
 from typing import Any, Final
@@ -230,7 +233,8 @@ def compile_entry(function: FunctionType, signature: Any, options: dict[str, Any
         If it cannot be compiled.
     """
     dispatcher = Part(function, options, EntryCompiler)
-    dispatcher.compile(signature)
+    with _without_collector():
+        dispatcher.compile(signature)
     result: Any = next(iter(dispatcher.overloads.values()))
     with global_compiler_lock:
         result.library._ensure_finalized()
@@ -255,6 +259,18 @@ def compile_entry(function: FunctionType, signature: Any, options: dict[str, Any
         if item.is_declaration and not item.name.startswith("llvm.")
     ]
     return MachineCode(wrapper, found, outside, code)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Put off the collection of garbage: there is little, and looking for it costs 8 %."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def processor() -> str:

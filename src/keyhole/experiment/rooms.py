@@ -230,7 +230,8 @@ def worlds_of(setting: str) -> list[type[World]]:
         In the order of their definition.
     """
     prefix = f"{ROOMS[setting].__name__}."
-    return [world for world in _below(World) if world.__module__.startswith(prefix)]
+    worlds = dict.fromkeys(_below(World))  # some have two bases that are worlds
+    return [world for world in worlds if world.__module__.startswith(prefix)]
 
 
 def _below(cls: type[World]) -> Iterator[type[World]]:

@@ -1,10 +1,8 @@
 """Compiling ahead: images and servers start with all machine code on file."""
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields
-from typing import Any, cast
 
-from keyhole.core.base import WithBase
+from keyhole.core.base import WithBase, with_default_base
 from keyhole.core.engine import compiled_engine
 from keyhole.core.jit import bounds_checked
 from keyhole.core.kernels import policy_component, world_component
@@ -81,8 +79,7 @@ def _jobs(kind: type[Policy], worlds: list[type[World]], *, learners: bool = Tru
 
 def _playing(kind: type[Policy]) -> type[Policy]:
     """Return the class that plays: of a policy with a base, the one for its default base."""
-    bare = all(item.default is not MISSING for item in fields(cast(Any, kind)))
-    return type(kind()) if issubclass(kind, WithBase) and bare else kind
+    return with_default_base(kind) if issubclass(kind, WithBase) else kind
 
 
 def _complete(world: type[World]) -> bool:
