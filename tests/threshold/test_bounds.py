@@ -177,7 +177,8 @@ def test_theorem_3_is_no_lower_bound_for_survival_functions():
     curves = simulate(problem, [CappedKLUCB()], horizon=10_000, replications=40, seed=3)
     label = curves.labels[0]
     mean, error = curves.mean(label, "regret")[-1], curves.std_error(label, "regret")[-1]
-    assert mean + 5 * error < bounds.adversarial_lower_bound(problem, 10_000)
+    # Being below it is not enough: at one horizon five separate KL-UCB have nine tenths of it.
+    assert mean + 5 * error < bounds.adversarial_lower_bound(problem, 10_000) / 2
     # One level's share of it is a bound: nothing is known beforehand at the first.
     assert mean > bounds.adversarial_lower_bound(problem, 10_000) / 5 - 5 * error
 

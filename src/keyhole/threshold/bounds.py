@@ -97,9 +97,10 @@ def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float
     (1985), in the limit of long horizons, for m independent bandits one after the other.
 
     Survival functions are not independent: they fall, and an upper bound learnt at a low level caps
-    all higher ones. Where the best arm's chance at a high level exceeds another arm's at level 1,
-    that arm need not be tried again, and the regret of `CappedKLUCB` is smaller than this number,
-    in the limit too: it is no lower bound for this setting (see the page on Theorem 3).
+    all higher ones. Where an arm's chance at level 1 is below that of the best arm at every level,
+    what is learnt of it at level 1 counts at all of them, and the regret of `CappedKLUCB` with
+    c = 3 may be smaller than this number in the limit, too, up to m times: it is no lower bound for
+    this setting (see the page on Theorem 3). A smaller regret at one horizon proves nothing.
 
     Parameters
     ----------
