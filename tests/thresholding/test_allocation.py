@@ -92,7 +92,7 @@ def test_an_arm_on_the_threshold_gets_nothing():
     assert allocation.optimal_value([0.0, 0.3], 50) == pytest.approx(1 + math.exp(-2 * 50 * 0.09))
 
 
-@pytest.mark.parametrize("gap", [0.01, 0.1, 0.35])
+@pytest.mark.parametrize("gap", [0.01, 0.1, 0.35, 0.478])
 @pytest.mark.parametrize("budget", [1, 10, 200])
 def test_the_best_test_of_one_arm_stays_above_the_lower_bound(gap, budget):
     # The mean of both errors of the likelihood ratio test of 1/2 - gap against 1/2 + gap.
@@ -105,8 +105,15 @@ def test_the_best_test_of_one_arm_stays_above_the_lower_bound(gap, budget):
 
 
 def test_arms_that_are_far_from_the_threshold_add_nothing_to_the_lower_bound():
-    assert allocation.lower_bound([0.1, 0.4], 50) == allocation.lower_bound([0.1], 50)
-    assert allocation.lower_bound([0.4, 0.5], 50) == 0.0
+    assert allocation.lower_bound([0.1, 0.48], 50) == allocation.lower_bound([0.1], 50)
+    assert allocation.lower_bound([0.48, 0.5], 50) == 0.0
+
+
+def test_the_lower_bound_takes_in_arms_as_long_as_its_divergence_is_one():
+    assert math.atanh(2 * 0.478) <= 4 * 0.478
+    assert math.atanh(2 * 0.479) > 4 * 0.479
+    assert allocation.lower_bound([0.478], 1) > 0.0
+    assert allocation.lower_bound([0.479], 1) == 0.0
 
 
 @pytest.mark.parametrize(

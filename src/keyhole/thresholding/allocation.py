@@ -1,7 +1,6 @@
 """How a budget is best spent on arms whose gaps are known, and what nobody can do better than."""
 
 import heapq
-import math
 from typing import Final
 
 import numpy as np
@@ -12,8 +11,9 @@ from keyhole.core.validate import Range, integer, number, vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
-# Up to this gap, Bernoulli laws at 1/2 - gap and 1/2 + gap diverge by at most 16 gap^2.
-_CLOSE: Final = math.sqrt(1 / 8)
+# Up to this gap artanh(2 gap) is at most 4 gap, so that Bernoulli laws at 1/2 - gap and 1/2 + gap
+# diverge by at most 16 gap^2; at 0.479 it is more.
+_CLOSE: Final = 0.478
 
 
 def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> FloatArray:
@@ -212,8 +212,8 @@ def lower_bound(gaps: ArrayLike, budget: float) -> float:
 
     .. math:: \inf_A \sup_I R^A(I; T) \ge \tfrac14 P_{16}(\{\Delta_i\}, T)
 
-    for Bernoulli arms, a threshold of 1/2 and gaps up to :math:`\sqrt{1/8}`; arms with larger
-    gaps are left out.
+    for Bernoulli arms, a threshold of 1/2 and gaps up to 0.478; arms with larger gaps are left
+    out.
 
     Parameters
     ----------
@@ -238,9 +238,9 @@ def lower_bound(gaps: ArrayLike, budget: float) -> float:
     constant (its Theorem 20); constant and proof are ours. Over all 2^K ways to put the arms on a
     side, compare those that differ in arm i: the inequality of Bretagnolle and Huber says that the
     chances of a wrong label i add up to at least :math:`\frac12 e^{-x_i d_i}`, with :math:`x_i`
-    the expected pulls of arm i and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)
-    \le 16 \Delta_i^2` the divergence of its two laws. Hence the mean regret over all ways is at
-    least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
+    the expected pulls of arm i and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)`
+    the divergence of its two laws, at most :math:`16 \Delta_i^2` for gaps up to 0.478. Hence the
+    mean regret over all ways is at least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
 
     References
     ----------
