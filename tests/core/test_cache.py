@@ -343,3 +343,23 @@ def test_two_hundred_pairs_stay_below_a_gigabyte(tmp_path):
         check=True,
     )
     assert int(done.stdout) < 1_000_000
+
+
+def test_code_under_another_name_is_not_taken(warm):
+    workshop, first = warm
+    paths = sorted(workshop.cache.glob("*.code"))
+    data = [path.read_bytes() for path in paths]
+    for path, other in zip(paths, data[1:] + data[:1], strict=True):
+        path.write_bytes(other)
+    again = workshop.run()
+    assert (again["compiled"] > 0) == (len(paths) > 1)
+    assert again["regret"] == first["regret"]
+
+
+def test_what_killed_processes_left_goes_with_the_rest(monkeypatch, tmp_path):
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
+    for name in ("a.code", "b.draft", "c.lock", "mine.txt"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "d.code").mkdir()
+    assert cache.clear_cache() == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.code", "mine.txt"]

@@ -1,10 +1,14 @@
+import functools
 import math
+import random
 import types
+from collections import namedtuple
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import cfunc, njit
 
+import keyhole.core.streams
 from keyhole.core.link import fingerprint, link
 
 
@@ -111,3 +115,91 @@ def test_a_module_as_a_value_is_refused():
     f = function("def f(x):\n m = mine\n return m.scale", mine=types.ModuleType("mine"))
     with pytest.raises(TypeError, match="'mine', a module, as a value"):
         fingerprint(f)
+
+
+def make(number):
+    def helper(x):
+        return x + number
+
+    return helper
+
+
+def test_which_of_several_helpers_of_one_name_is_meant_counts():
+    one, two = make(1), make(2)
+    source = "def f(x): return a(x) + b(x) + c(x)"
+    first = fingerprint(function(source, a=one, b=two, c=one))
+    assert fingerprint(function(source, a=one, b=two, c=two)) != first
+
+
+def test_the_order_of_a_tuples_names_counts():
+    source = "def f(x): return v.a"
+    first, second = (namedtuple("V", names)(1.0, 2.0) for names in (["a", "b"], ["b", "a"]))
+    assert fingerprint(function(source, v=first)) != fingerprint(function(source, v=second))
+
+
+def test_the_arguments_of_a_function_count():
+    assert fingerprint(function("def f(a, b): return a")) != fingerprint(
+        function("def f(a, *b): return a")
+    )
+
+
+def test_a_default_is_followed_to_its_last_digit():
+    source = "def f(x, table=T): return table[0]"
+    first = fingerprint(function(source, T=np.array([0.1])))
+    assert fingerprint(function(source, T=np.array([np.nextafter(0.1, 1)]))) != first
+
+
+def test_who_pretends_to_be_a_part_of_keyhole_is_followed_all_the_same():
+    def mine(source):
+        f = function(source)
+        return functools.wraps(keyhole.core.streams.mix64.py_func)(f)
+
+    assert fingerprint(mine("def f(x): return x")) != fingerprint(mine("def f(x): return -x"))
+
+
+def test_a_variable_of_the_kernel_is_not_one_of_the_script():
+    source = "def f(p):\n g = lambda i: i % p.arms\n return g(1)"
+    assert fingerprint(function(source, p=object())) == fingerprint(function(source))
+
+
+def test_many_globals_do_not_hide_an_attribute():
+    lines = "".join(f" + c{i}" for i in range(300))
+    scope = {f"c{i}": i for i in range(300)}
+    module = types.ModuleType("mine")
+    module.K = 1
+    f = function(f"def f(x): return x{lines} + mine.K", mine=module, **scope)
+    first = fingerprint(f)
+    module.K = 2
+    assert fingerprint(f) != first
+
+
+def test_helpers_in_modules_are_compiled_as_they_are_now():
+    module = types.ModuleType("mine")
+    module.K = 1
+    exec("def g(x): return x + K", vars(module))
+    for compile_it in (lambda g: g, njit):
+        module.h = compile_it(module.g)
+        f = function("def f(x): return mine.h(x)", mine=module)
+        module.K = 1
+        assert link(f)(1) == 2
+        module.K = 5
+        assert link(f)(1) == 6
+
+
+def test_arrays_with_gaps_are_copied_and_huge_ones_refused():
+    assert link(function("def f(i): return w[i]", w=np.arange(20.0)[::2]))(3) == 6.0
+    with pytest.raises(TypeError, match="an array of more than 1,000,000 bytes"):
+        fingerprint(function("def f(i): return w[i]", w=np.zeros(200_000)))
+
+
+@pytest.mark.parametrize(
+    ("source", "scope", "message"),
+    [
+        ("def f(x): return np.random.random()", {"np": np}, "draws from rng"),
+        ("def f(x): return draw()", {"draw": random.random}, "a builtin_function_or_method"),
+        ("def f(x): return c(x)", {"c": cfunc("float64(float64)")(lambda x: x)}, "a CFunc"),
+    ],
+)
+def test_what_cannot_be_repeated_is_refused(source, scope, message):
+    with pytest.raises(TypeError, match=message):
+        fingerprint(function(source, **scope))

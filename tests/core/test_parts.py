@@ -51,7 +51,11 @@ def test_an_entry_survives_its_way_through_a_file():
 def test_code_that_needs_what_is_not_there_is_refused_before_the_linker_ends_the_process():
     machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
     broken = parts.MachineCode(
-        machine.wrapper, machine.environments, [*machine.outside, "no_such_function"], machine.code
+        machine.wrapper,
+        machine.environments,
+        [*machine.outside, "no_such_function"],
+        machine.lasting,
+        machine.code,
     )
     with pytest.raises(ImportError, match="compiled code needs no_such_function"):
         parts.load(broken)
@@ -111,3 +115,20 @@ def test_numba_as_usual_gives_the_same_results(tmp_path):
     in_parts, plain = play(), play(KEYHOLE_PLAIN_NUMBA="1")
     assert (in_parts[0], plain[0]) == (True, False)
     assert in_parts[1:] == plain[1:]
+
+
+@needs_parts
+def test_functions_that_call_one_another_in_a_circle_are_refused():
+    scope = {}
+    exec("def even(x): return True if x == 0 else odd(x - 1)", scope)
+    exec("def odd(x): return False if x == 0 else even(x - 1)", scope)
+    scope |= {name: jit.kernel(scope[name]) for name in ("even", "odd")}
+    exec("def start(values, count): return int(even(count))", scope)
+    with pytest.raises(TypeError, match="call one another in a circle"):
+        parts.compile_entry(scope["start"], SIGNATURE, OPTIONS)
+
+
+def test_checks_that_the_environment_switches_off_are_not_promised(monkeypatch):
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 0)
+    with pytest.raises(ValueError, match="NUMBA_BOUNDSCHECK"), jit.bounds_checked():
+        pass

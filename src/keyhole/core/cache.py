@@ -31,6 +31,7 @@ _FOLDER: Final = "KEYHOLE_CACHE_DIR"
 _SIZE: Final = "KEYHOLE_CACHE_MB"
 _DEFAULT_SIZE: Final = 500  # some 4,000 pairs of policy and world
 _ENDING: Final = ".code"
+_ENDINGS: Final = (_ENDING, ".draft", ".lock")  # the latter two only as long as somebody compiles
 _DIGEST: Final = 32
 
 # Functions that nobody holds any more are let go, but for the ones used last.
@@ -100,9 +101,10 @@ def cached_files() -> list[tuple[Path, os.stat_result]]:
     """
     found = []
     with contextlib.suppress(OSError):
-        for path in cache_folder().glob(f"*{_ENDING}"):
+        for path in cache_folder().iterdir():
             with contextlib.suppress(OSError):  # another process may remove it
-                found.append((path, path.stat()))
+                if path.suffix in _ENDINGS and stat.S_ISREG((state := path.stat()).st_mode):
+                    found.append((path, state))
     return sorted(found, key=lambda item: (item[1].st_mtime_ns, item[0].name))
 
 
@@ -143,6 +145,10 @@ def core_digest() -> str:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+# At import: a package that is replaced later must not have its digest on the older code.
+core_digest()
 
 
 def _path(digest: str) -> Path:
@@ -193,7 +199,7 @@ def _load(path: Path) -> Kernel | None:
             if not _trusted(os.fstat(file.fileno())):
                 return None
             data = file.read()
-        if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
+        if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:
             return None
         loaded: Kernel = parts.load(parts.MachineCode.from_bytes(data[_DIGEST:]))
         with contextlib.suppress(OSError):
@@ -202,12 +208,18 @@ def _load(path: Path) -> Kernel | None:
     return None
 
 
+def _checksum(path: Path, payload: bytes) -> bytes:
+    """Return a digest that is right for this name alone."""
+    return hashlib.sha256(path.name.encode() + payload).digest()
+
+
 def _save(path: Path, payload: bytes) -> None:
     with contextlib.suppress(OSError):
-        handle, name = tempfile.mkstemp(dir=path.parent)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(suffix=".draft", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(payload).digest() + payload)
+                file.write(_checksum(path, payload) + payload)
             os.replace(name, path)
         except OSError:
             os.unlink(name)
@@ -222,8 +234,9 @@ def _shrink() -> None:
     for path, found in files:
         if over <= 0:
             return
-        path.unlink(missing_ok=True)
-        over -= found.st_size
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+            over -= found.st_size
 
 
 def _reason(error: NumbaError) -> str:
@@ -296,7 +309,7 @@ def _compile(owner: str, path: Path | None, build: Callable[[], Any], signature:
             machine = parts.compile_entry(build(), signature, chosen)
     except NumbaError as error:
         raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
-    if path is not None:
+    if path is not None and machine.lasting:
         _save(path, machine.to_bytes())
     loaded: Kernel = parts.load(machine)
     return loaded
@@ -309,6 +322,7 @@ def _loaded_or_compiled(
         return _compile(owner, None, build, signature)
     if (found := _load(path)) is not None:
         return found
+    cache_limit()  # refused before the work, not after it
     with _alone(path):
         return _load(path) or _compile(owner, path, build, signature)
 

@@ -8,12 +8,15 @@ from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
 import numba
-from numba import njit
+from numba import config, njit
 
 try:
     from keyhole.core import parts as parts
 except (ImportError, AttributeError):  # Numba's insides have moved
     parts = None  # type: ignore[assignment]
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,6 +52,8 @@ def bounds_checked(wanted: bool = True) -> Iterator[None]:
     ------
     None
     """
+    if wanted and config.BOUNDSCHECK == 0:  # type: ignore[attr-defined]
+        raise ValueError("NUMBA_BOUNDSCHECK must not be 0 where indices are to be checked")
     token = _checked.set(wanted)
     try:
         yield

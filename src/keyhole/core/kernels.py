@@ -140,7 +140,8 @@ class Component:
     @cached_property
     def digest(self) -> str:
         """A digest of everything the compiled kernels depend on."""
-        layouts = (self.inputs.fields, self.state.fields, self.forms)
+        ways = [layout.fields for layout in self.channels.layouts]
+        layouts = (self.inputs.fields, self.state.fields, ways, self.forms)
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
             names = (*_base_calls(self.base), *self.base.helpers)

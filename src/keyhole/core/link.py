@@ -10,6 +10,7 @@ import builtins
 import dis
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from functools import lru_cache
 from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
@@ -17,8 +18,10 @@ from typing import Any, Final
 
 import numpy as np
 from numba.core import types as numba_types
+from numba.core.ccallback import CFunc
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
+from numpy.typing import NDArray
 
 from keyhole.core.jit import is_bounds_checked, kernel
 
@@ -28,8 +31,13 @@ Kernel = Callable[..., Any]
 _CORE: Final = "keyhole.core."
 
 # What these modules hold is fixed by their version, which is part of the cache key.
-_PLAIN: Final = (int, float, complex, str, bytes, np.generic, numba_types.Type)
+_PLAIN: Final = (bool, int, float, complex, str, bytes)
+_TYPED: Final = (np.generic, numba_types.Type)
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
+
+
+# Numba refers to larger ones by their address in this process.
+_LARGEST: Final = 10**6
 
 
 def source_of(function: Kernel) -> FunctionType:
@@ -70,7 +78,11 @@ def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     {'math': (('pi',),)}
     """
     found: dict[str, set[Chain]] = {}
-    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+    steps = [
+        (step.opname, step.argval)
+        for step in dis.get_instructions(code)
+        if step.opname != "EXTENDED_ARG"
+    ]
     for i, (what, name) in enumerate(steps):
         if what in _LOADS:
             chain = takewhile(lambda step: step[0] in _ATTRIBUTES, steps[i + 1 :])
@@ -78,7 +90,8 @@ def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             for name, chains in references(constant).items():
-                found.setdefault(name, set()).update(chains)
+                if name not in code.co_cellvars:  # a variable of this code, not from outside
+                    found.setdefault(name, set()).update(chains)
     return {name: tuple(sorted(found[name])) for name in sorted(found)}
 
 
@@ -126,10 +139,21 @@ def fingerprint(function: Kernel) -> str:
     return walk.digest.hexdigest()
 
 
+def _home(function: FunctionType) -> str:
+    """Return the module whose globals a function uses, whatever it says of itself."""
+    return str(function.__globals__.get("__name__", ""))
+
+
+def _is_fixed(value: Any) -> bool:
+    """Tell whether a value is a function or the like of a module that its version fixes."""
+    module = getattr(value, "__module__", None) or ""
+    return module.split(".")[0] in _FIXED_MODULES and not isinstance(value, CFunc)
+
+
 class _Fingerprint:
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
-        self.seen: dict[int, Any] = {}
+        self.seen: dict[int, tuple[int, FunctionType]] = {}
 
     def put(self, *words: object) -> None:
         for word in words:
@@ -137,15 +161,17 @@ class _Fingerprint:
             self.digest.update(len(data).to_bytes(8, "little") + data)
 
     def function(self, function: FunctionType) -> None:
-        if (function.__module__ or "").startswith(_CORE):
+        if _home(function).startswith(_CORE):
             self.put(function.__module__, function.__qualname__)
             return
         if id(function) in self.seen:
-            self.put("seen", function.__name__)
+            self.put("seen", self.seen[id(function)][0])
             return
-        self.seen[id(function)] = function  # keeps it alive, so that no other takes its id
+        # Held, so that no other takes its id; counted, since several may have one name.
+        self.seen[id(function)] = (len(self.seen), function)
         self.code(function.__code__)
-        self.put(function.__defaults__ or ())
+        for default in function.__defaults__ or ():
+            self.value(f"{function.__qualname__} has a default", default, ())
         for name, value in free_variables(function):
             self.put(name)
             chains = references(function.__code__).get(name, ())
@@ -153,6 +179,7 @@ class _Fingerprint:
 
     def code(self, code: CodeType) -> None:
         self.put(code.co_code, code.co_names, code.co_varnames, code.co_freevars)
+        self.put(code.co_argcount, code.co_kwonlyargcount, code.co_flags)
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
                 self.code(constant)
@@ -169,16 +196,16 @@ class _Fingerprint:
         elif isinstance(value, ModuleType):
             self.module(use, value, chains)
         elif isinstance(value, np.ndarray):
-            self.put(value.dtype.str, value.shape, value.tobytes())
+            self.array(use, value)
         elif isinstance(value, tuple):
-            self.put(type(value).__qualname__, len(value))
+            self.put(type(value).__qualname__, len(value), getattr(value, "_fields", ()))
             for item in value:
                 self.value(use, item, ())
         elif isinstance(value, type):
-            self.put(value.__module__, value.__qualname__, getattr(value, "_fields", ()))
-        elif value is None or isinstance(value, _PLAIN):
+            self.kind(use, value)
+        elif value is None or type(value) in _PLAIN or isinstance(value, _TYPED):
             self.put(type(value).__qualname__, value)
-        elif getattr(value, "__module__", "").split(".")[0] in _FIXED_MODULES:
+        elif _is_fixed(value):
             self.put(value.__module__, getattr(value, "__qualname__", type(value).__qualname__))
         else:
             raise TypeError(
@@ -186,9 +213,25 @@ class _Fingerprint:
                 "tuples, arrays, functions and modules"
             )
 
+    def array(self, use: str, array: NDArray[Any]) -> None:
+        if array.nbytes > _LARGEST:
+            raise TypeError(f"{use}, an array of more than {_LARGEST:,} bytes")
+        self.put(array.dtype.descr, array.shape, array.tobytes())
+
+    def kind(self, use: str, kind: type) -> None:
+        if issubclass(kind, BaseException) and kind.__module__ == "__main__":
+            raise TypeError(f"{use}, an exception of the script: put it into a module")
+        self.put(kind.__module__, kind.__qualname__, getattr(kind, "_fields", ()))
+        if issubclass(kind, Enum):
+            self.put([(member.name, member.value) for member in kind])
+
     def module(self, use: str, module: ModuleType, chains: Iterable[Chain]) -> None:
         self.put(module.__name__)
         if module.__name__.split(".")[0] in _FIXED_MODULES:
+            if any(f"{module.__name__}.{'.'.join(c)}".startswith("numpy.random") for c in chains):
+                raise TypeError(
+                    f"{use}.random: a kernel draws from rng, so that runs can be repeated"
+                )
             return
         for chain in chains:
             if not chain:
@@ -236,18 +279,38 @@ def _link(plain: FunctionType, done: dict[int, Kernel]) -> Kernel:
     copy.__module__ = plain.__module__
     linked: Kernel = kernel(copy)
     done[id(plain)] = linked
-    for name in references(plain.__code__):
-        if name in plain.__globals__:
-            scope[name] = _relinked(plain.__globals__[name], done)
-    for new, old in zip(cells, plain.__closure__ or (), strict=True):
-        new.cell_contents = _relinked(old.cell_contents, done)
+    inner = plain.__code__.co_freevars
+    used = references(plain.__code__)
+    for name, chains in used.items():
+        if name in plain.__globals__ and name not in inner:
+            scope[name] = _relinked(plain.__globals__[name], done, chains)
+    for name, new, old in zip(inner, cells, plain.__closure__ or (), strict=True):
+        new.cell_contents = _relinked(old.cell_contents, done, used.get(name, ()))
     return linked
 
 
-def _relinked(value: Any, done: dict[int, Kernel]) -> Any:
-    own = isinstance(value, Dispatcher) and (value.py_func.__module__ or "").startswith("keyhole.")
-    if own and not is_bounds_checked():
-        return value
+def _relinked(value: Any, done: dict[int, Kernel], chains: Iterable[Chain]) -> Any:
     if isinstance(value, Dispatcher | FunctionType):
-        return _link(source_of(value), done)
+        plain = source_of(value)
+        own = isinstance(value, Dispatcher) and _home(plain).startswith("keyhole.")
+        return value if own and not is_bounds_checked() else _link(plain, done)
+    if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
+        return _stand_in(value, done, chains)
+    if isinstance(value, tuple):
+        items = [_relinked(item, done, ()) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value)  # Numba refers to others by their address
     return value
+
+
+def _stand_in(module: ModuleType, done: dict[int, Kernel], chains: Iterable[Chain]) -> ModuleType:
+    """Return a module that holds what a kernel uses of another one, relinked."""
+    result = ModuleType(module.__name__)
+    below: dict[str, list[Chain]] = {}
+    for chain in chains:
+        below.setdefault(chain[0], []).append(chain[1:])
+    for name, rest in below.items():
+        if hasattr(module, name):
+            setattr(result, name, _relinked(getattr(module, name), done, rest))
+    return result

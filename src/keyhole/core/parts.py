@@ -185,6 +185,8 @@ class MachineCode:
         Names of the variables that point to Numba's environments.
     outside : list of str
         Names of the functions and variables that must be found in the process.
+    lasting : bool
+        Whether another process may load it: it holds no address of something in this one.
     code : bytes
         An object file.
     """
@@ -192,6 +194,7 @@ class MachineCode:
     wrapper: str
     environments: list[str]
     outside: list[str]
+    lasting: bool
     code: bytes
 
     def to_bytes(self) -> bytes:
@@ -208,6 +211,9 @@ class MachineCode:
 
 
 _HEAD: Final = 4
+# What Numba calls variables that hold an address, and functions called before they are compiled.
+_ADDRESS: Final = "numba.dynamic.globals"
+_AHEAD: Final = ".numba.unresolved$"
 
 
 def compile_entry(function: FunctionType, signature: Any, options: dict[str, Any]) -> MachineCode:
@@ -252,13 +258,18 @@ def compile_entry(function: FunctionType, signature: Any, options: dict[str, Any
     found = [name for name, value in environments.items() if value is not None]
     if any(environments[name].consts for name in found):
         raise TypeError("a kernel cannot use objects of Python")  # they are not in the machine code
+    addresses = [name for name in known if name.startswith(_ADDRESS)]
+    text = str(module) if addresses else ""
+    lasting = all(text.count(f"@{name}") == 1 for name in addresses)  # defined, but not used
+    if any(name.startswith(_AHEAD) for name in known):
+        raise TypeError("a kernel cannot use functions that call one another in a circle")
     outside = [
         item.name
         for items in (module.functions, module.global_variables)
         for item in items
         if item.is_declaration and not item.name.startswith("llvm.")
     ]
-    return MachineCode(wrapper, found, outside, code)
+    return MachineCode(wrapper, found, outside, lasting, code)
 
 
 @contextmanager

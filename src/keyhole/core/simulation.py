@@ -344,6 +344,8 @@ class Player:
         try:
             self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
         except IndexError as error:
+            if "out of bounds" not in str(error):  # a kernel's own
+                raise
             raise IndexError(
                 f"a kernel of {self.policy} or of its world reads or writes beyond an array"
             ) from error
