@@ -103,6 +103,10 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             r"claims\[2\] \(counts\): witness must be given, a bad policy that breaks the claim",
         ),
         (
+            'kind = "between"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1',
+            r"claims\[2\] \(between\): witness must be given, a bad policy that breaks the claim",
+        ),
+        (
             'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9\n'
             'witness = "Unfiorm"',
             r"claims\[2\] \(counts\)\.witness must be one of LSA, Uniform; got 'Unfiorm'",
@@ -116,6 +120,18 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
 def test_a_claim_about_what_is_not_there_is_refused(tmp_path, lines, message):
     with pytest.raises(ValueError, match=rf"^bad\.toml: .*{message}"):
         load(tmp_path, TINY + CLAIM + lines)
+
+
+@pytest.mark.parametrize("origin", ["ours", "paper, as a bound"])
+def test_a_growth_that_is_told_as_a_bound_needs_a_witness(tmp_path, origin):
+    lines = 'kind = "growth"\nproblem = "easy"\npolicy = "LSA"\nearly = 30\nlate = 60\nat_most = 2'
+    text = TINY + CLAIM.replace("ours", origin) + lines
+    if origin == "ours":
+        load(tmp_path, text)
+        return
+    with pytest.raises(ValueError, match=r"claims\[2\] \(growth\): witness must be given"):
+        load(tmp_path, text)
+    load(tmp_path, text + '\nno_witness = "none."')
 
 
 def test_an_entry_records_what_it_names(tiny, monkeypatch):

@@ -140,10 +140,43 @@ def test_growth_from_nothing_is_undecided():
 
 
 @pytest.mark.parametrize(
+    ("factors", "status"),
+    [
+        ({"at_least": 0.9, "at_most": 1.1}, "holds"),
+        ({"at_most": 1.0}, "undecided"),
+        ({"at_most": 0.9}, "does not hold"),
+        ({"at_least": 1.1}, "does not hold"),
+    ],
+)
+def test_a_ratio_of_two_metrics_grows_by_a_factor(factors, status):
+    # Both grow threefold: their ratio stays.
+    found, detail = judge(growth(ratio_to="you", **factors), result({"us": [2, 6], "you": [1, 3]}))
+    assert found == status
+    assert detail.startswith("us / you 2 at T = 20, us / you 2 at T = 10; from the early")
+
+
+def test_a_ratio_is_held_against_its_witness_too():
+    found = result({"us": [2, 6], "you": [1, 3], "bad": [2, 20]})
+    status, detail = judge(growth(ratio_to="you", at_most=1.1, witness="bad"), found)
+    assert status == "holds"
+    assert "bad breaks it: bad / you 6.667 at T = 20" in detail
+    assert judge(growth(ratio_to="bad", at_most=1.1, witness="you"), found)[0] == "undecided"
+
+
+@pytest.mark.parametrize("you", [[0, 3], [1, 0]])
+def test_a_ratio_to_nothing_does_not_grow(you):
+    found = result({"us": [2, 6], "you": you})
+    status, detail = judge(growth(ratio_to="you", at_most=9.0), found)
+    assert status == "undecided"
+    assert detail.startswith("a mean may be 0")
+
+
+@pytest.mark.parametrize(
     ("table", "message"),
     [
         ({}, "at_least or at_most must be given"),
         ({"early": 20, "at_most": 2.0}, "late must come after early, got 20 after 20"),
+        ({"ratio_to": "us", "at_most": 2.0}, "ratio_to must be another policy, got 'us'"),
     ],
 )
 def test_growth_needs_two_rounds_and_a_factor(table, message):

@@ -45,6 +45,15 @@ def test_a_line_lost_in_noise_is_undecided():
     assert linear().judge(results(NEARLY_EQUAL, runs=5))[0] == "undecided"
 
 
+def test_where_the_slope_alone_is_claimed_the_shape_does_not_matter():
+    parabola = curve(lambda x: 5 + 0.01 * x**2)
+    status, detail = linear(r_squared=None).judge(parabola)
+    assert status == "holds"
+    assert "(claimed: a rising slope alone)" in detail
+    assert linear(r_squared=None, slope="falling").judge(parabola)[0] == "does not hold"
+    assert linear(r_squared=None).judge(results(NEARLY_EQUAL, runs=5))[0] == "undecided"
+
+
 def test_constants_on_a_line_are_linear_and_equal_ones_are_not():
     found = curve(lambda x: x)
     for key, x in X.items():

@@ -19,6 +19,7 @@ _KINDS: Final = {
     "policies": "policy",
     "witness": "policy",
     "others": "policy",
+    "ratio_to": "policy",
     "narrow": "policy",
     "wide": "policy",
     "metric": "metric",

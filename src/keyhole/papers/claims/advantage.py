@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from keyhole.core.estimate import Estimate, mean_of
-from keyhole.core.memory import FloatArray
 from keyhole.papers.claims.base import Claim, Finding, Result, when
-from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.estimate import inside, log_quotient
 
 _Some = Annotated[list[str], Field(min_length=1)]
 
@@ -59,7 +58,7 @@ class Advantage(Claim):
                 ]
                 if any(mean_of(one).low <= 0.0 for one in values):
                     return "undecided", f"a mean on {results[key].title} may be 0"
-                logs.append(_log_quotient(*values))
+                logs.append(log_quotient(*values))
             steps += [mean_of(late - early) for early, late in pairwise(logs)]
             found = ", ".join(
                 f"{math.exp(one.mean()):.3g} on {results[key].title}"
@@ -69,12 +68,6 @@ class Advantage(Claim):
         times = ", ".join(f"{_times(step)}" for step in steps)
         status = inside([(step, 0.0, math.inf) for step in steps])
         return status, f"{when(self.round)}: {'; '.join(words)}; from one to the next times {times}"
-
-
-def _log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Return numbers whose mean is ln of the quotient of means, and that vary as it does."""
-    a, b = float(above.mean()), float(below.mean())
-    return math.log(a / b) + (above - a) / a - (below - b) / b
 
 
 def _times(step: Estimate) -> str:

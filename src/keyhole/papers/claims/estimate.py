@@ -1,5 +1,6 @@
 """Ratios of means, and whether numbers lie where a claim says."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -41,6 +42,25 @@ def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
     # Equal ratios in every replication leave rounding alone.
     off = np.where(np.abs(off) <= 1e-12 * np.abs(above), 0.0, off)
     return Estimate(ratio, mean_of(off).error / abs(denominator.value), len(above))
+
+
+def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
+    r"""Return numbers whose mean is ln of the quotient of two means, and that vary as it does.
+
+    .. math:: \ln(\bar a / \bar b) + (a_i - \bar a) / \bar a - (b_i - \bar b) / \bar b
+
+    Parameters
+    ----------
+    above, below : ndarray of float64, shape (replications,)
+        Numerator and denominator, paired, of means above 0.
+
+    Returns
+    -------
+    ndarray of float64, shape (replications,)
+        The numbers.
+    """
+    a, b = float(above.mean()), float(below.mean())
+    return math.log(a / b) + (above - a) / a - (below - b) / b
 
 
 def inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:

@@ -2,17 +2,19 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from keyhole.core.estimate import Estimate, mean_of, share_of
 from keyhole.papers.claims.base import Finding, Result, Rounds, decide, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
-from keyhole.papers.claims.estimate import inside, ratio_of
+from keyhole.papers.claims.estimate import inside, log_quotient, ratio_of
 from keyhole.papers.claims.witness import OfOne
 
 End = float | list[float] | None
+_LARGEST: Final = 700.0  # whose exponential is finite
+_Factor = Annotated[float, Field(gt=0)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -39,6 +41,11 @@ class Between(OfOne):
     def _ends(self) -> Self:
         check_ends(self.low, self.high, self.rounds)
         return self
+
+    @property
+    def needs_witness(self) -> bool:
+        """Whether the range is open on one side: then any policy may keep a metric in it."""
+        return self.low is None or self.high is None or super().needs_witness
 
     def judge_one(self, result: Result, policy: str) -> Finding:
         """Compare the interval with the range, round by round."""
@@ -98,13 +105,16 @@ class Ratio(OverCells):
 class Growth(OfOne):
     """The mean of a metric at a late round is at least, or at most, so many times an early one's.
 
-    The interval comes from the delta method on paired replications; status as of `Between`. Where
-    the early mean may be 0, the claim is undecided.
+    Or, with `ratio_to`, the mean divided by that of another policy is. The interval comes from the
+    delta method on paired replications; status as of `Between`. Where the early mean, or with
+    `ratio_to` any of the four, may be 0, the claim is undecided.
 
     Attributes
     ----------
     early, late : int
         Two checkpoints.
+    ratio_to : str, optional
+        The label of the policy by whose mean it is divided.
     at_least, at_most : float, optional
         Factors; at least one is given.
     """
@@ -112,11 +122,14 @@ class Growth(OfOne):
     kind: Literal["growth"]
     early: int
     late: int
-    at_least: float | None = None
-    at_most: float | None = None
+    ratio_to: str | None = None
+    at_least: _Factor | None = None
+    at_most: _Factor | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
+        if self.ratio_to is not None and self.ratio_to in (self.policy, self.witness):
+            raise ValueError(f"ratio_to must be another policy, got {self.ratio_to!r}")
         if self.late <= self.early:
             raise ValueError(f"late must come after early, got {self.late} after {self.early}")
         check_pair("at_least", self.at_least, "at_most", self.at_most)
@@ -124,6 +137,8 @@ class Growth(OfOne):
 
     def judge_one(self, result: Result, policy: str) -> Finding:
         """Compare the interval of the ratio with the factors."""
+        if self.ratio_to is not None:
+            return self._quotient(result, policy, self.ratio_to)
         late, early = (result.values(policy, self.metric, t) for t in (self.late, self.early))
         found = ratio_of(late, early)
         if found is None:
@@ -131,6 +146,24 @@ class Growth(OfOne):
         detail = f"{mean_of(late)} {when(self.late)}, {mean_of(early)} {when(self.early)}"
         low, high = or_infinite(self.at_least, self.at_most)
         return inside([(found, low, high)]), f"{detail}; ratio {found}{claimed(low, high)}"
+
+    def _quotient(self, result: Result, policy: str, over: str) -> Finding:
+        """Compare the two quotients, each of two means, on the scale of logarithms."""
+        logs, words = [], []
+        for t in (self.late, self.early):
+            both = [result.values(one, self.metric, t) for one in (policy, over)]
+            if any(mean_of(one).low <= 0.0 for one in both):
+                return "undecided", f"a mean may be 0 {when(t)}"
+            logs.append(log_quotient(*both))
+            words.append(f"{policy} / {over} {math.exp(logs[-1].mean()):.4g} {when(t)}")
+        step = mean_of(logs[0] - logs[1])
+        low, high = or_infinite(self.at_least, self.at_most)
+        ends = math.log(low) if low > 0 else -math.inf, math.log(high)
+        times = ", ".join(f"{math.exp(min(end, _LARGEST)):.3g}" for end in (step.low, step.high))
+        return inside([(step, *ends)]), (
+            f"{', '.join(words)}; from the early to the late times {math.exp(step.value):.3g} "
+            f"[{times}]{claimed(low, high)}"
+        )
 
 
 class Counts(OfOne):
@@ -166,7 +199,7 @@ class Counts(OfOne):
     @property
     def needs_witness(self) -> bool:
         """Whether the range is open on one side: then doing nothing may keep a metric in it."""
-        return self.low is None or self.high is None
+        return self.low is None or self.high is None or super().needs_witness
 
     def judge_one(self, result: Result, policy: str) -> Finding:
         """Count, and compare the interval of the share with p."""

@@ -32,8 +32,9 @@ class Linear(Witnessed):
     ----------
     x : dict of str to float
         The number of each problem, by key; at least three that differ.
-    r_squared : float
-        In (0, 1).
+    r_squared : float, optional
+        In (0, 1); by default the slope alone counts, for a metric that varies too much to show a
+        shape.
     slope : {"rising", "falling"}, default "rising"
         The sign.
     round : int, optional
@@ -42,7 +43,7 @@ class Linear(Witnessed):
 
     kind: Literal["linear"]
     x: dict[str, float]
-    r_squared: Annotated[float, Field(gt=0, lt=1)]
+    r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None
     slope: Literal["rising", "falling"] = "rising"
     round: int | None = None
 
@@ -68,15 +69,18 @@ class Linear(Witnessed):
         sign = 1.0 if self.slope == "rising" else -1.0
         rises = sign * line.slope.value - line.slope.reach > 0
         turned = sign * line.slope.value + line.slope.reach < 0
-        bent = line.r_squared.high < self.r_squared and min(line.off_line) < LEVEL
+        straight, bent = True, False
+        said = f"(claimed: a {self.slope} slope alone)"
+        if self.r_squared is not None:
+            straight = line.r_squared.low >= self.r_squared
+            bent = line.r_squared.high < self.r_squared and min(line.off_line) < LEVEL
+            said = f"(claimed: at least {self.r_squared:g})"
         furthest = list(self.x)[int(np.argmin(line.off_line))]
-        status = decide(
-            supported=rises and line.r_squared.low >= self.r_squared, contradicted=turned or bent
-        )
+        status = decide(supported=rises and straight, contradicted=turned or bent)
         return status, (
             f"{detail}; R squared {line.r_squared.value:.5f} "
             f"[{line.r_squared.low:.5f}, {min(1.0, line.r_squared.high):.5f}] "
-            f"(claimed: at least {self.r_squared:g}); most clearly off the line: "
+            f"{said}; most clearly off the line: "
             f"{results[furthest].title} ({p_text(min(line.off_line))})"
         )
 

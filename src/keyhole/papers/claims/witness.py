@@ -55,8 +55,11 @@ class Witnessed(Claim):
 
     @property
     def needs_witness(self) -> bool:
-        """Whether a file must give a witness, or say why there is none."""
-        return False
+        """Whether a file must give a witness, or say why there is none.
+
+        A bound must: it may be so wide that nothing breaks it.
+        """
+        return self.origin == "paper, as a bound"
 
     @abstractmethod
     def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
