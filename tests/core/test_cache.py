@@ -272,12 +272,12 @@ def test_a_size_that_is_none_is_refused(monkeypatch, given):
 def test_the_oldest_go_first_when_the_folder_is_full(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("KEYHOLE_CACHE_MB", "1")
-    for age, name in enumerate(["new", "middle", "old"]):
-        path = tmp_path / f"{name}.code"
+    for age in range(3):
+        path = tmp_path / f"{age:064x}.code"
         path.write_bytes(bytes(400_000))
         os.utime(path, (1e9 - age, 1e9 - age))
-    cache._save(tmp_path / "newest.code", b"code")
-    assert sorted(path.stem for path in tmp_path.iterdir()) == ["middle", "new", "newest"]
+    cache._save(tmp_path / f"{3:064x}.code", b"code")
+    assert sorted(int(path.stem, 16) for path in tmp_path.iterdir()) == [0, 1, 3]
     assert cache.clear_cache() == 3
     assert cache.cached_files() == []
 
@@ -358,8 +358,9 @@ def test_code_under_another_name_is_not_taken(warm):
 
 def test_what_killed_processes_left_goes_with_the_rest(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
-    for name in ("a.code", "b.draft", "c.lock", "mine.txt"):
-        (tmp_path / name).write_bytes(b"")
-    (tmp_path / "d.code").mkdir()
+    name = "0" * 64
+    for path in (f"{name}.code", f"{name}-x1.draft", f"{name}.lock", "mine.lock", "mine.code"):
+        (tmp_path / path).write_bytes(b"")
+    (tmp_path / f"{'1' * 64}.code").mkdir()
     assert cache.clear_cache() == 3
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.code", "mine.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir())[1:] == ["mine.code", "mine.lock"]

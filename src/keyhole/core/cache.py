@@ -31,7 +31,8 @@ _FOLDER: Final = "KEYHOLE_CACHE_DIR"
 _SIZE: Final = "KEYHOLE_CACHE_MB"
 _DEFAULT_SIZE: Final = 500  # some 4,000 pairs of policy and world
 _ENDING: Final = ".code"
-_ENDINGS: Final = (_ENDING, ".draft", ".lock")  # the latter two only as long as somebody compiles
+# Nothing else in the folder is ever removed. Drafts and locks are there while somebody compiles.
+_OURS: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
 _DIGEST: Final = 32
 
 # Functions that nobody holds any more are let go, but for the ones used last.
@@ -103,7 +104,7 @@ def cached_files() -> list[tuple[Path, os.stat_result]]:
     with contextlib.suppress(OSError):
         for path in cache_folder().iterdir():
             with contextlib.suppress(OSError):  # another process may remove it
-                if path.suffix in _ENDINGS and stat.S_ISREG((state := path.stat()).st_mode):
+                if _OURS.fullmatch(path.name) and stat.S_ISREG((state := path.stat()).st_mode):
                     found.append((path, state))
     return sorted(found, key=lambda item: (item[1].st_mtime_ns, item[0].name))
 
@@ -216,7 +217,7 @@ def _checksum(path: Path, payload: bytes) -> bytes:
 def _save(path: Path, payload: bytes) -> None:
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(suffix=".draft", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".draft", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_checksum(path, payload) + payload)
