@@ -18,12 +18,14 @@ from __future__ import annotations
 import ctypes
 import gc
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from types import FunctionType
 from typing import Any, Final
+from weakref import WeakSet
 
 from llvmlite import binding
 from numba import _dynfunc, njit  # type: ignore[attr-defined]
@@ -162,6 +164,7 @@ class Part(CPUDispatcher):
         super().__init__(function, {}, {**options, "nopython": True}, compiler)
         self._options = options
         self._usual: Any = None
+        _parts.add(self)
 
     def add_overload(self, cres: Any) -> None:
         """Make the compiled function known to callers that are compiled, not to Python."""
@@ -213,6 +216,10 @@ class MachineCode:
 _HEAD: Final = 4
 # What Numba calls variables that hold an address, and functions called before they are compiled.
 _ADDRESS: Final = "numba.dynamic.globals"
+_ADDRESSES: Final = re.compile(
+    rf"^@({_ADDRESS}\S*) = .*inttoptr \(i64 (\d+) to ptr\)", re.MULTILINE
+)
+_parts: Final[WeakSet[Any]] = WeakSet()
 _AHEAD: Final = ".numba.unresolved$"
 
 
@@ -258,9 +265,7 @@ def compile_entry(function: FunctionType, signature: Any, options: dict[str, Any
     found = [name for name, value in environments.items() if value is not None]
     if any(environments[name].consts for name in found):
         raise TypeError("a kernel cannot use objects of Python")  # they are not in the machine code
-    addresses = [name for name in known if name.startswith(_ADDRESS)]
-    text = str(module) if addresses else ""
-    lasting = all(text.count(f"@{name}") == 1 for name in addresses)  # defined, but not used
+    lasting = not (any(name.startswith(_ADDRESS) for name in known) and _holds_address(str(module)))
     if any(name.startswith(_AHEAD) for name in known):
         raise TypeError("a kernel cannot use functions that call one another in a circle")
     outside = [
@@ -270,6 +275,19 @@ def compile_entry(function: FunctionType, signature: Any, options: dict[str, Any
         if item.is_declaration and not item.name.startswith("llvm.")
     ]
     return MachineCode(wrapper, found, outside, lasting, code)
+
+
+def _holds_address(text: str) -> bool:
+    """Tell whether code uses the address of something other than a part, whose is never looked at.
+
+    A part is handed to kernels that name it (`base_select`, say) as its address, and called as what
+    it is.
+    """
+    parts = {id(part) for part in _parts}
+    return any(
+        int(address) not in parts and text.count(f"@{name}") > 1
+        for name, address in _ADDRESSES.findall(text)
+    )
 
 
 @contextmanager
