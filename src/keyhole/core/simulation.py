@@ -82,11 +82,9 @@ def simulate(
     progress : bool, default False
         Whether to show progress on standard error.
     details : bool, default False
-        Whether to keep all that the world measures: rewards, observations, pulls by arm
-        (``pulls[0]``, ...) and the like; see `keyhole catalog`.
+        Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
         Whether to check every index that a kernel uses: several times slower, the same results.
-        Without, a kernel that reads or writes beyond an array goes on with whatever lies there.
 
     Returns
     -------
