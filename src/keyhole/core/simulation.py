@@ -84,7 +84,7 @@ def simulate(
     details : bool, default False
         Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
-        Whether to check every index that a kernel uses: several times slower, the same results.
+        Whether to check every index of a kernel. Without, one beyond its array goes unnoticed.
 
     Returns
     -------
