@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keyhole.core.link import Kernel
-from keyhole.core.memory import Field, Layout, generated
+from keyhole.core.memory import Field, Layout, generated, shared
 
 
 class Channel:
@@ -52,7 +52,7 @@ class Channel:
             return self.layout.reader("Values")
         parts = list(self.layout.parts().values())
         value = parts[0] if len(parts) == 1 else f"({', '.join(parts)},)" if parts else "0"
-        return generated(f"def read(buffer, start, dims):\n    return {value}\n", "read", {})
+        return shared(f"def read(buffer, start, dims):\n    return {value}\n", "read")
 
     def writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, value) that stores the values.
@@ -63,7 +63,7 @@ class Channel:
         parts = {} if self.filled else self.layout.parts()
         lines = [f"    {part} = {where[name]}" for name, part in parts.items()]
         body = "\n".join(["def write(buffer, start, dims, value):", *lines, "    return", ""])
-        return generated(body, "write", {})
+        return shared(body, "write")
 
     def producer(self, kernel: Kernel, call: str) -> Kernel:
         """Return the compiled function (`call`, buffer, start, dims) -> the values.

@@ -7,16 +7,21 @@ one-line function, generated from the kernel's argument names, that the compiler
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from keyhole.core.base import WithBase
 from keyhole.core.channel import Channel
+from keyhole.core.jit import is_bounds_checked
 from keyhole.core.jit import kernel as compiled
 from keyhole.core.link import Kernel, fingerprint, link, source_of
-from keyhole.core.memory import Field, Layout
+from keyhole.core.memory import Field, Layout, shared
 from keyhole.core.policy import Policy
 from keyhole.core.setting import Setting
 from keyhole.core.world import World, declared, declared_state
+
+
+_linked: Final[dict[str, dict[str, Kernel]]] = {}
+_KEPT: Final = 6
 
 
 def _do_nothing() -> int:
@@ -71,10 +76,8 @@ def integers(fields: Mapping[str, Field]) -> tuple[str, ...]:
 
 def tuple_of(length: int, start: int = 0) -> Kernel:
     """Return the compiled function that reads entries of a vector into a tuple."""
-    scope: dict[str, Any] = {}
     entries = ", ".join(f"vector[{start + i}]" for i in range(length)) or "0"
-    exec(f"def read(vector):\n    return ({entries},)\n", scope)
-    return cast(Kernel, compiled(scope["read"]))
+    return cast(Kernel, shared(f"def read(vector):\n    return ({entries},)\n", "read"))
 
 
 class Channels:
@@ -150,7 +153,18 @@ class Component:
         return hashlib.sha256(repr((layouts, prints)).encode()).hexdigest()
 
     def kernels(self) -> dict[str, Kernel]:
-        """Return the kernels in their fixed forms, freshly linked."""
+        """Return the kernels in their fixed forms, linked as they are now.
+
+        Those used last are kept: what is typed for one pair serves the next.
+        """
+        key = f"{self.digest} {is_bounds_checked()}"
+        found = _linked.pop(key, None) or self._link()
+        _linked[key] = found
+        while len(_linked) > _KEPT:
+            _linked.pop(next(iter(_linked)), None)
+        return found
+
+    def _link(self) -> dict[str, Kernel]:
         helpers = {name: link(helper) for name, helper in self.helper_sources.items()}
         if self.base is not None:
             helpers |= base_kernels(self.base)

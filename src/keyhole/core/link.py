@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba.core import types as numba_types
@@ -35,6 +36,9 @@ _PLAIN: Final = (bool, int, float, complex, str, bytes)
 _TYPED: Final = (np.generic, numba_types.Type)
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
 
+
+# Functions of Keyhole's own cannot change within a process, so they are checked once for all.
+_checked_twins: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
 
 # Numba refers to larger ones by their address in this process.
 _LARGEST: Final = 10**6
@@ -269,16 +273,16 @@ def link(function: Kernel) -> Kernel:
     return _link(source_of(function), {})
 
 
-def _link(plain: FunctionType, done: dict[int, Kernel]) -> Kernel:
-    if id(plain) in done:
-        return done[id(plain)]
+def _link(plain: FunctionType, done: dict[FunctionType, Kernel]) -> Kernel:
+    if plain in done:
+        return done[plain]
     scope: dict[str, Any] = {"__builtins__": builtins, "__name__": plain.__module__ or ""}
     cells = tuple(type(cell)() for cell in plain.__closure__ or ())
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
     linked: Kernel = kernel(copy)
-    done[id(plain)] = linked
+    done[plain] = linked
     inner = plain.__code__.co_freevars
     used = references(plain.__code__)
     for name, chains in used.items():
@@ -289,11 +293,21 @@ def _link(plain: FunctionType, done: dict[int, Kernel]) -> Kernel:
     return linked
 
 
-def _relinked(value: Any, done: dict[int, Kernel], chains: Iterable[Chain]) -> Any:
+def _checked_twin(plain: FunctionType) -> Kernel:
+    """Return a function of Keyhole's own with its indices checked: one for all that use it."""
+    if plain not in _checked_twins:
+        _checked_twins[plain] = _link(plain, {})
+    return _checked_twins[plain]
+
+
+def _relinked(value: Any, done: dict[FunctionType, Kernel], chains: Iterable[Chain]) -> Any:
     if isinstance(value, Dispatcher | FunctionType):
         plain = source_of(value)
-        own = isinstance(value, Dispatcher) and _home(plain).startswith("keyhole.")
-        return value if own and not is_bounds_checked() else _link(plain, done)
+        if isinstance(value, Dispatcher) and _home(plain).startswith("keyhole."):
+            if not is_bounds_checked():
+                return value
+            return done.get(plain) or _checked_twin(plain)
+        return _link(plain, done)
     if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
         return _stand_in(value, done, chains)
     if isinstance(value, tuple):
@@ -304,7 +318,7 @@ def _relinked(value: Any, done: dict[int, Kernel], chains: Iterable[Chain]) -> A
     return value
 
 
-def _stand_in(module: ModuleType, done: dict[int, Kernel], chains: Iterable[Chain]) -> ModuleType:
+def _stand_in(module: ModuleType, done: dict[FunctionType, Kernel], chains: Iterable[Chain]) -> ModuleType:
     """Return a module that holds what a kernel uses of another one, relinked."""
     result = ModuleType(module.__name__)
     below: dict[str, list[Chain]] = {}

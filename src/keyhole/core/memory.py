@@ -9,6 +9,7 @@ import math
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from numba.np.arrayobj import make_array, populate_array
 from numpy.typing import NDArray
 
 from keyhole.core.argmin import argmin_size
-from keyhole.core.jit import kernel
+from keyhole.core.jit import is_bounds_checked, kernel
 from keyhole.core.link import source_of
 
 FloatArray = NDArray[np.float64]
@@ -244,9 +245,8 @@ class Layout:
         `dims` is the tuple of the integers named by `self.dims`; for `slots` see `parts`.
         """
         parts = ", ".join(self.parts(slots=slots).values()) or "0"
-        record = namedtuple(kind, list(self.fields) or ["nothing"])  # type: ignore[misc]
-        source = f"def read(buffer, start, dims):\n    return {kind}({parts},)\n"
-        return generated(source, "read", {kind: record})
+        source = f"def read(buffer, start, dims):\n    return record({parts},)\n"
+        return shared(source, "read", kind, tuple(self.fields) or ("nothing",))
 
 
 def allot(
@@ -281,6 +281,39 @@ def allot(
         for layout, start, length in zip(layouts, starts, lengths, strict=True)
     ]
     return buffer, plan, views
+
+
+@lru_cache(maxsize=256)
+def _record(kind: str, names: tuple[str, ...]) -> Any:
+    return namedtuple(kind, names)  # type: ignore[misc]
+
+
+def shared(source: str, name: str, kind: str = "", names: tuple[str, ...] = ()) -> Any:
+    """Return the compiled function `name` of some source text, the same one for the same text.
+
+    What is shared is compiled once for all policies and worlds of a process, and so is what takes
+    the tuples that it makes.
+
+    Parameters
+    ----------
+    source : str
+        Defines `name`; it may borrow from buffers, and make a `record`.
+    name : str
+        The function.
+    kind, names : str, tuple of str
+        The name of the named tuple `record`, and those of its fields.
+
+    Returns
+    -------
+    callable
+        The compiled function.
+    """
+    return _shared(source, name, kind, names, is_bounds_checked())
+
+
+@lru_cache(maxsize=256)
+def _shared(source: str, name: str, kind: str, names: tuple[str, ...], checked: bool) -> Any:
+    return generated(source, name, {"record": _record(kind, names)} if names else {})
 
 
 def generated(source: str, name: str, scope: dict[str, Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from keyhole.core.validate import choice
 from keyhole.experiment import Spec
 from keyhole.experiment.rooms import ROOMS, details_of
 from keyhole.papers.checks import PlansOf, check_names, complaint
-from keyhole.papers.claims import AnyClaim, read_claims
+from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
 from keyhole.papers.overview import Overview
 
 FILES: Final = {
@@ -184,7 +184,8 @@ class Entry(BaseModel):
             If there is none of this name (the nearest is suggested).
         """
         *folders, file = FILES[choice("entry", name, FILES)].split("/")
-        return cls.from_file(resources.files("keyhole.papers").joinpath(*folders), file, name)
+        folder = resources.files("keyhole.papers").joinpath(*folders)
+        return cls._read(folder, file, name)[0]
 
     @classmethod
     def from_file(cls, folder: Traversable, file: str, name: str) -> Self:
@@ -195,6 +196,21 @@ class Entry(BaseModel):
         ValueError
             If the file is not a valid entry, or its claims or overviews name something that is
             not there; the message names file and field.
+        """
+        entry, claims = cls._read(folder, file, name)
+        try:
+            entry._check(claims)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
+        return entry
+
+    @classmethod
+    def _read(
+        cls, folder: Traversable, file: str, name: str
+    ) -> tuple[Self, list[tuple[str, Claim]]]:
+        """Return an entry, and each of its claims with where it stands; none is checked yet.
+
+        To check is to make all problems, which takes seconds: those that come with Keyhole were.
         """
         table = tomllib.loads((folder / file).read_text(encoding="utf-8"))
         problems, policies = dict[str, Any](), list[dict[str, Any]]()
@@ -211,22 +227,26 @@ class Entry(BaseModel):
             table["policies"] = list(labelled.values())
             shown = {"metric": table.get("metrics", [])}
             table["named"] = _metrics_in([shown, table.get("overviews", []), claims])
-            return cls.model_validate({"name": name} | table)._claiming(claims)
+            entry = cls.model_validate({"name": name} | table)
+            placed = read_claims(claims, entry.metrics[0])
+            return entry.model_copy(update={"claims": [claim for _, claim in placed]}), placed
         except ValidationError as error:
             raise ValueError(f"{file}: {complaint(error)}") from None
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
 
-    def _claiming(self, tables: list[dict[str, Any]]) -> Self:
-        """Return the entry with its claims; refuse what names things that are not there."""
+    def _check(self, claims: list[tuple[str, Claim]]) -> None:
+        """Refuse what names things that are not there."""
         plans_of = self._plans()
+        for problem in self.problems:
+            plans_of(problem)
         if self.ratio_to is not None:
             choice("ratio_to", self.ratio_to, _by_label(self.policies))
         for i, overview in enumerate(self.overviews):
             shown = overview.model_copy(update={"metric": overview.metric or self.metrics[0]})
             check_names(f"overviews[{i}]", shown, list(shown.x), self.problems, plans_of)
-        claims = read_claims(tables, self.metrics[0], self.problems, plans_of)
-        return self.model_copy(update={"claims": claims})
+        for where, claim in claims:
+            check_claim(where, claim, self.problems, plans_of)
 
     def _plans(self) -> PlansOf:
         """Return how to get the experiments on a problem, each made once and if asked for."""

@@ -14,7 +14,7 @@ from keyhole.papers.claims.kinds import KINDS, AnyClaim
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
 from keyhole.papers.claims.power import Power
 from keyhole.papers.claims.ranges import Between, Counts, Growth, Ratio
-from keyhole.papers.claims.reading import read_claims
+from keyhole.papers.claims.reading import check_claim, read_claims
 from keyhole.papers.claims.registry import BOUNDS, Bound
 from keyhole.papers.claims.shape import Linear
 from keyhole.papers.claims.significance import LEVEL, Comparison, comparisons, holm
@@ -66,6 +66,7 @@ __all__ = [
     "Spread",
     "Unbeaten",
     "WorstPower",
+    "check_claim",
     "comparisons",
     "holm",
     "inside",

@@ -12,9 +12,7 @@ from keyhole.papers.claims.kinds import KINDS
 from keyhole.papers.claims.witness import Witnessed
 
 
-def read_claims(
-    tables: Iterable[Any], metric: str, problems: Collection[str], plans_of: PlansOf
-) -> list[Claim]:
+def read_claims(tables: Iterable[Any], metric: str) -> list[tuple[str, Claim]]:
     """Read the claims of an entry.
 
     Parameters
@@ -23,21 +21,16 @@ def read_claims(
         The tables ``[[claims]]``; one with `problems` makes a claim about each of them.
     metric : str
         The metric of claims that name none.
-    problems : collection of str
-        The entry's problems.
-    plans_of : callable
-        Their experiments.
 
     Returns
     -------
-    list of Claim
-        The claims.
+    list of (str, Claim)
+        Each claim, and where it stands, for messages.
 
     Raises
     ------
     ValueError
-        If a table is no claim, or one about things that are not there; the message names the
-        table, its kind, and the field.
+        If a table is no claim; the message names the table, its kind, and the field.
     """
     claims = []
     for i, table in enumerate(tables):
@@ -48,11 +41,37 @@ def read_claims(
         where += f" ({kind})"
         for one in _each(where, table):
             claim = _parsed(where, KINDS[kind], {"metric": metric} | one)
-            check_names(where, claim, claim.concerns, problems, plans_of)
-            _check(where, claim, plans_of)
             _check_witness(where, claim)
-            claims.append(claim)
+            claims.append((where, claim))
     return claims
+
+
+def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
+    """Check that a claim is about things that are there.
+
+    Parameters
+    ----------
+    where : str
+        Where it stands, for messages.
+    claim : Claim
+        The claim.
+    problems : collection of str
+        The entry's problems.
+    plans_of : callable
+        Their experiments.
+
+    Raises
+    ------
+    ValueError
+        If it is not; the message names where it stands, and the field.
+    """
+    check_names(where, claim, claim.concerns, problems, plans_of)
+    for problem in claim.concerns:
+        for plan in plans_of(problem).values():
+            try:
+                claim.check(plan)
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from error
 
 
 def _each(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -76,15 +95,6 @@ def _parsed(where: str, kind: type[Claim], table: dict[str, Any]) -> Claim:
         return kind.model_validate(table)
     except ValidationError as error:
         raise ValueError(f"{where}: {complaint(error)}") from None
-
-
-def _check(where: str, claim: Claim, plans_of: PlansOf) -> None:
-    for problem in claim.concerns:
-        for plan in plans_of(problem).values():
-            try:
-                claim.check(plan)
-            except ValueError as error:
-                raise ValueError(f"{where}: {error}") from error
 
 
 def _check_witness(where: str, claim: Claim) -> None:
