@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from benchmarks.measure import Row, against, paired, seconds
 from keyhole import simulate
-from keyhole.core.link import link
+from keyhole.kernels.link import link
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
 from keyhole.semibandit.knapsack import knapsack, working_memory
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from keyhole.core.curves import Curves
-from keyhole.core.estimate import Paired
-from keyhole.core.learner import Learner
-from keyhole.core.policy import parameter
-from keyhole.core.simulation import simulate
+from keyhole.contract.policy import parameter
+from keyhole.play.learner import Learner
+from keyhole.play.simulation import simulate
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Paired
 
 if TYPE_CHECKING:
     from keyhole.experiment import load_run

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from keyhole.core.saving import content_checksum
 from keyhole.experiment import Spec
 from keyhole.experiment import run as run_spec
+from keyhole.play.saving import content_checksum
 from tests.cli.conftest import TEXT
 
 CHANGES = {

@@ -9,10 +9,10 @@ from importlib.metadata import version
 import pytest
 
 from keyhole import load_run
-from keyhole.core.plot import name_of
 from keyhole.experiment.problems import SOURCES
 from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of, words_of
 from keyhole.papers import FILES, Entry
+from keyhole.results.plot import name_of
 from tests.cli.conftest import TEXT
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from keyhole.core import cache
 from keyhole.experiment.rooms import ROOMS
 from keyhole.experiment.warming import jobs_of_room
+from keyhole.kernels import cache
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.core.referee import Referee
 from keyhole.data import Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.labels import NAMES
+from keyhole.play.referee import Referee
 from keyhole.thresholding import LSA, OptKG, Uniform
 
 

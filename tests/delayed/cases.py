@@ -1,8 +1,8 @@
 """What the tests of this room share."""
 
-from keyhole.core.streams import WORLD, seek, stream, uniform
 from keyhole.delayed import QPMD
 from keyhole.delayed.delays import draw_delay
+from keyhole.draws.streams import WORLD, seek, stream, uniform
 from tests.reference import delayed as reference
 
 

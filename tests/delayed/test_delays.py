@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from keyhole.core.streams import stream
 from keyhole.delayed import (
     Constant,
     Empirical,
@@ -16,6 +15,7 @@ from keyhole.delayed import (
     Uniform,
 )
 from keyhole.delayed.delays import draw_delay
+from keyhole.draws.streams import stream
 
 DRAWS = 30_000
 LAWS = [

@@ -3,9 +3,9 @@
 import pytest
 
 from keyhole import Learner
-from keyhole.core.learner import learner_for
-from keyhole.core.memory import counts, per
+from keyhole.contract.memory import counts, per
 from keyhole.delayed import ODAAF, ODAAFB, QPMD, DelayedUCB1, Policy
+from keyhole.play.learner import learner_for
 from keyhole.stochastic import ImprovedUCB
 
 

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.core.referee import Referee
 from keyhole.delayed import (
     QPMD,
     Constant,
@@ -13,6 +12,7 @@ from keyhole.delayed import (
     Problem,
     Uniform,
 )
+from keyhole.play.referee import Referee
 from tests.delayed.cases import drawer
 
 

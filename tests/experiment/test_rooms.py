@@ -1,9 +1,9 @@
 import pytest
 
-from keyhole.core.plot import LABELS
 from keyhole.experiment import Spec
 from keyhole.experiment.problems import SOURCES
 from keyhole.experiment.rooms import ROOMS, metrics_of, words_of
+from keyhole.results.plot import LABELS
 
 
 @pytest.mark.parametrize("setting", SOURCES)

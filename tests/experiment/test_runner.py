@@ -143,7 +143,7 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (Spacing, "rounds", lambda self, first, horizon: [25, 60]),
         (keyhole.experiment.runner, "version", lambda package: "0"),
-        (keyhole.experiment.runner, "core_digest", lambda: "0"),
+        (keyhole.experiment.runner, "code_digest", lambda: "0"),
         (BernoulliArms, "metrics", ("simple_regret", "aggregate_regret")),
     ],
     ids=["what policies are told", "checkpoints", "compiler", "core", "metrics"],
@@ -179,7 +179,7 @@ def test_other_versions_and_machines_are_said_to_be_other(
 
 
 def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.experiment.runner, "core_digest", lambda: "0")
+    monkeypatch.setattr(keyhole.experiment.runner, "code_digest", lambda: "0")
     with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):
         run(Spec.from_text(text), finished)
 

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import keyhole
-from keyhole.core.saving import content_checksum
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.store import checksum
+from keyhole.play.saving import content_checksum
 
 
 def test_a_run_folder_holds_what_it_should(finished):

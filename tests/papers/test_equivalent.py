@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from keyhole import Curves
-from keyhole.core.simulation import Plan
 from keyhole.papers.claims import Equivalent, Result
+from keyhole.play.simulation import Plan
 from keyhole.semibandit import CTS, Problem
 from tests.papers.made_up import WORDS
 

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.core.estimate import Estimate
 from keyhole.papers.claims import inside, ratio_of
+from keyhole.results.estimate import Estimate
 
 
 def test_the_interval_of_a_ratio_covers_the_true_ratio():

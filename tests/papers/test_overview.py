@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from keyhole.core.plot import look, plot_curves
 from keyhole.papers import pages
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure, ratios
 from keyhole.papers.overview import Overview
+from keyhole.results.plot import look, plot_curves
 from tests.papers.made_up import result, results
 
 METRIC = "aggregate_regret"

@@ -6,8 +6,8 @@ import pytest
 
 import keyhole.papers.reproduction
 from keyhole import load_run
-from keyhole.core.simulation import Plan
 from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
+from keyhole.play.simulation import Plan
 
 
 @pytest.fixture

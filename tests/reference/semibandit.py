@@ -6,8 +6,8 @@ Only the streams of random numbers, and the variates drawn from them, are Keyhol
 import itertools
 import math
 
-from keyhole.core.samplers import beta
-from keyhole.core.streams import uniform
+from keyhole.draws.samplers import beta
+from keyhole.draws.streams import uniform
 
 ROUNDING = 1e-10
 

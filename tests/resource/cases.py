@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keyhole.core.referee import Referee
+from keyhole.play.referee import Referee
 from keyhole.resource import BetaExponential, Power, Problem, TruncatedNormal
 
 COST = Power(slope=0.1)

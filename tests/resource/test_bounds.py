@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.core.referee import Referee
+from keyhole.play.referee import Referee
 from keyhole.resource import (
     RCUCB,
     BetaExponential,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.core.samplers import beta
-from keyhole.core.streams import POLICY, stream, uniform
+from keyhole.draws.samplers import beta
+from keyhole.draws.streams import POLICY, stream, uniform
 from keyhole.resource import (
     RCUCB,
     AnytimeZoomingRCUCB,

@@ -6,9 +6,9 @@ from scipy import stats
 from scipy.integrate import dblquad, quad
 
 from keyhole import simulate
-from keyhole.core.referee import Referee
-from keyhole.core.samplers import exponential
-from keyhole.core.streams import uniform
+from keyhole.draws.samplers import exponential
+from keyhole.draws.streams import uniform
+from keyhole.play.referee import Referee
 from keyhole.resource import (
     RCUCB,
     BetaExponential,

@@ -1,6 +1,6 @@
 """What the tests of this room share."""
 
-from keyhole.core.streams import WORLD, seek, stream, uniform
+from keyhole.draws.streams import WORLD, seek, stream, uniform
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
 from tests.reference import semibandit as reference
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.core.streams import POLICY, stream
+from keyhole.draws.streams import POLICY, stream
 from keyhole.semibandit import (
     CTS,
     MPTS,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.core.referee import Referee
+from keyhole.play.referee import Referee
 from keyhole.semibandit import CSBST, CTS, MPTS, Problem
 from tests.semibandit.cases import losses_of, shown
 

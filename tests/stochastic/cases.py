@@ -1,7 +1,7 @@
 """What the tests of this room share."""
 
-from keyhole.core.samplers import beta
-from keyhole.core.streams import POLICY, WORLD, seek, stream, uniform
+from keyhole.draws.samplers import beta
+from keyhole.draws.streams import POLICY, WORLD, seek, stream, uniform
 from keyhole.stochastic import ThompsonSampling
 from tests.reference import stochastic as reference
 

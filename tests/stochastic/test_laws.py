@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from keyhole.core.streams import seek, stream
+from keyhole.draws.streams import seek, stream
 from keyhole.stochastic.laws import Beta, TruncatedNormal, replayed, rewards_of, truncated_mean
 
 DRAWS = 40_000

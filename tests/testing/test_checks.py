@@ -2,11 +2,11 @@
 
 import pytest
 
-from keyhole.core.memory import per
-from keyhole.core.streams import uniform
+from keyhole.contract.memory import per
+from keyhole.draws.streams import uniform
 from keyhole.testing import CHECKS, Trial, check_policy
 from keyhole.thresholding import LSA, Policy, Problem
-from tests.core.toys import TOYS
+from tests.toys import TOYS
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 

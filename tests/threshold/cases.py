@@ -1,8 +1,8 @@
 """What the tests of this room share: problems, the randomness of a replication, references."""
 
-from keyhole.core.referee import Referee
-from keyhole.core.samplers import beta
-from keyhole.core.streams import POLICY, WORLD, seek, stream, uniform
+from keyhole.draws.samplers import beta
+from keyhole.draws.streams import POLICY, WORLD, seek, stream, uniform
+from keyhole.play.referee import Referee
 from keyhole.threshold import (
     DKWUCB,
     KMUCB,

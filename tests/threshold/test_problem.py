@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.core.referee import Referee
+from keyhole.play.referee import Referee
 from keyhole.threshold import DKWUCB, KMUCB, KaplanMeierUCB, PerThresholdUCB, Problem, bounds
 from tests.threshold.cases import FIVE, drive, sampler, thresholds_of
 

@@ -1,6 +1,6 @@
 """What the tests of this room share: problems, the randomness of a replication, references."""
 
-from keyhole.core.streams import WORLD, seek, stream, uniform
+from keyhole.draws.streams import WORLD, seek, stream, uniform
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
 from tests.reference import thresholding as reference
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from keyhole import simulate
-from keyhole.core.referee import Referee
+from keyhole.play.referee import Referee
 from keyhole.thresholding import LSA, Policy, Problem, Uniform
 
 DRAWS = 20_000

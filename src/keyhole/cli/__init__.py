@@ -1,4 +1,4 @@
-"""Floor 4: words on a terminal."""
+"""Words on a terminal."""
 
 from keyhole.cli.app import main
 

@@ -16,8 +16,8 @@ import typer
 from keyhole.cli.text import heading, on_a_line, paragraph
 
 if TYPE_CHECKING:
-    from keyhole.core.curves import Curves
     from keyhole.papers import Reproduction
+    from keyhole.results.curves import Curves
 
 CLAIM_FAILED: Final = 1
 BAD_INPUT: Final = 2
@@ -139,7 +139,7 @@ def cache(
 ) -> None:
     """Show how much compiled code is kept, or remove it."""
     from keyhole.cli.compiling import empty_cache, show_cache
-    from keyhole.core.validate import choice
+    from keyhole.validate import choice
 
     actions = {"info": show_cache, "clear": empty_cache}
     actions[choice("action", action, actions)]()

@@ -6,11 +6,11 @@ from dataclasses import MISSING, fields
 from typing import Any, cast
 
 from keyhole.cli.text import heading, paragraph
-from keyhole.core.plot import name_of
-from keyhole.core.policy import Policy
-from keyhole.core.validate import choice
+from keyhole.contract.policy import Policy
 from keyhole.experiment.problems import SOURCES
 from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of, words_of
+from keyhole.results.plot import name_of
+from keyhole.validate import choice
 
 
 def show(setting: str | None) -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import typer
 
-from keyhole.core.cache import cache_folder, cache_limit, cached_files, clear_cache
 from keyhole.experiment.rooms import ROOMS
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.warming import Job, jobs_of_room, jobs_of_spec
+from keyhole.kernels.cache import cache_folder, cache_limit, cached_files, clear_cache
 
 _MEGABYTE = 10**6
 

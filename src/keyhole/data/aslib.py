@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import choice
+from keyhole.contract.memory import FloatArray
 from keyhole.data.aslib_files import RUNS, Run, read_folder, read_table
 from keyhole.data.measured import Measured
 from keyhole.resource import Power, Problem
 from keyhole.resource.functions import KnownFunction
+from keyhole.validate import choice
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Limits as parts of the cut-off, unless told otherwise."""

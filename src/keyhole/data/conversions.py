@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, choice, distinct, integer, number
+from keyhole.contract.memory import FloatArray
 from keyhole.data.rows import read_rows
 from keyhole.data.times import shipped
 from keyhole.delayed import Empirical, Problem
+from keyhole.validate import Range, choice, distinct, integer, number
 
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 """The words for a round's length, in seconds."""

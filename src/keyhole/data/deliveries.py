@@ -6,10 +6,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import choice, vector
+from keyhole.contract.memory import FloatArray
 from keyhole.data.times import Times, falling, shipped
 from keyhole.threshold import Problem
+from keyhole.validate import choice, vector
 
 DAYS: Final[tuple[str, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BANDS: Final = {"hour": (13.0, 15.0, 17.0, 19.0), "distance": (2.25, 2.75, 3.5, 5.0)}

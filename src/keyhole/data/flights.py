@@ -6,10 +6,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, choice, integer
+from keyhole.contract.memory import FloatArray
 from keyhole.data.times import Times, shipped
 from keyhole.threshold import Problem
+from keyhole.validate import Range, choice, integer
 
 ORIGINS: Final = ("EWR", "JFK", "LGA")
 DEADLINES: Final = (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)

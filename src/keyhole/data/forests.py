@@ -12,12 +12,12 @@ from typing import Final, Self
 
 import numpy as np
 
-from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.validate import Range, integer, number
+from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.data.measured import Measured, read_measured_csv
 from keyhole.data.worker import Worker
 from keyhole.resource import Power, Problem
 from keyhole.resource.functions import KnownFunction
+from keyhole.validate import Range, integer, number
 
 _TARGET: Final = "Sale_Price"
 _TEST: Final = 0.3  # of a task's houses are held out

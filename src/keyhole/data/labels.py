@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.core.validate import choice, distinct
 from keyhole.data.rows import read_text
+from keyhole.validate import choice, distinct
 
 NAMES: Final = (
     "bluebirds",

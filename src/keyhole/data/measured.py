@@ -10,11 +10,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.validate import Range, distinct, number, vector
+from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.data.rows import read_rows, shortened
 from keyhole.resource import Problem, Replay
 from keyhole.resource.functions import KnownFunction, as_function, rising
+from keyhole.validate import Range, distinct, number, vector
 
 _COLUMNS: Final = ("arm", "reward", "consumption")
 _LIMIT: Final = "limit"

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.core.validate import choice, distinct
 from keyhole.data.rows import read_rows
 from keyhole.data.times import shipped
 from keyhole.semibandit import Problem
+from keyhole.validate import choice, distinct
 
 PLACES: Final = ("tracts", "boroughs", "cities")
 _COLUMNS: Final = ("day", "place", "events")

@@ -4,9 +4,9 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.core.validate import choice
 from keyhole.data.times import shipped
 from keyhole.delayed import Empirical
+from keyhole.validate import choice
 
 REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.validate import ANY, distinct, vector
+from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.threshold import Problem
+from keyhole.validate import ANY, distinct, vector
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,10 +14,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from keyhole.core.validate import Range, number
 from keyhole.data import worker_process
 from keyhole.data.rows import shortened
 from keyhole.data.worker_process import LENGTH, end_below, how_it_ended
+from keyhole.validate import Range, number
 
 _SECONDS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
 

@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.validate import Range, integer, number, vector
+from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.delayed.phases import PhasePolicy
 from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, NaivePhases
+from keyhole.validate import Range, integer, number, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _MOMENT: Final = Range(ge=0)

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfc
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.samplers import exponential, normal, poisson
-from keyhole.core.streams import Stream, uniform
-from keyhole.core.validate import Range, integer, number, vector
+from keyhole.contract.memory import FloatArray
+from keyhole.draws.samplers import exponential, normal, poisson
+from keyhole.draws.streams import Stream, uniform
+from keyhole.validate import Range, integer, number, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 # Above this, float64 no longer holds every whole number; no run is that long.

@@ -2,12 +2,12 @@
 
 from typing import ClassVar, Final, Protocol
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per, real, whole
-from keyhole.core.streams import Stream, seek, uniform
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
+from keyhole.contract.world import World
 from keyhole.delayed.delays import draw_delay
 from keyhole.delayed.setting import SETTING
+from keyhole.draws.streams import Stream, seek, uniform
+from keyhole.kernels.link import Kernel
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 
 

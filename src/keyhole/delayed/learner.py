@@ -8,9 +8,9 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.policy import Policy
-from keyhole.core.validate import Range, integer, number, unit
+from keyhole.contract.policy import Policy
+from keyhole.play.learner import Learner as CoreLearner
+from keyhole.validate import Range, integer, number, unit
 
 FEEDBACK: Final = ("anonymous", "named")
 """What is seen of what arrives, in the order of the fact `named`: its sum, or each reward."""

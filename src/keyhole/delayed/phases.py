@@ -7,9 +7,9 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.memory import FloatArray, IntArray, counts, per
 from keyhole.delayed.setting import Policy
+from keyhole.kernels.link import Kernel
 from keyhole.stochastic.policies.improved_ucb import next_active
 
 

@@ -7,10 +7,9 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.setting import Setting
-from keyhole.core.validate import Range, choice, vector
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray
+from keyhole.contract.setting import Setting
+from keyhole.contract.world import World
 from keyhole.delayed.delays import (
     Constant,
     Delay,
@@ -26,6 +25,7 @@ from keyhole.delayed.environment import WORLDS, RecordedPairs
 from keyhole.delayed.learner import FEEDBACK
 from keyhole.delayed.setting import SETTING
 from keyhole.stochastic.laws import rewards_of
+from keyhole.validate import Range, choice, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _LENGTH: Final = Range(ge=0, le=2**52)

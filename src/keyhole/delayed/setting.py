@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from keyhole.core.learner import learner_for
-from keyhole.core.memory import Field, FloatArray, IntArray
-from keyhole.core.policy import Policy as CorePolicy
-from keyhole.core.policy import known
-from keyhole.core.setting import Fact, Setting
-from keyhole.core.validate import Range, choice
+from keyhole.contract.memory import Field, FloatArray, IntArray
+from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.policy import known
+from keyhole.contract.setting import Fact, Setting
 from keyhole.delayed.learner import FEEDBACK, Learner
+from keyhole.play.learner import learner_for
+from keyhole.validate import Range, choice
 
 
 def _arm_exists(p: "Policy", arm: int) -> bool:

@@ -1,4 +1,4 @@
-"""Floor 2: experiments from a file to a report."""
+"""Experiments from a file to a report."""
 
 from keyhole.experiment.runner import run
 from keyhole.experiment.spec import Spec

@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.saving import write_atomically
+from keyhole.contract.memory import FloatArray
+from keyhole.files import write_atomically
 
 _FORMAT: Final = "keyhole-block"
 _NUMBER: Final = "<f8"

@@ -9,9 +9,9 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from keyhole.core.curves import Curves
-from keyhole.core.plot import Scale, entitle, plot_curves, without_logarithm
-from keyhole.core.saving import write_atomically
+from keyhole.files import write_atomically
+from keyhole.results.curves import Curves
+from keyhole.results.plot import Scale, entitle, plot_curves, without_logarithm
 
 # Nothing of the moment goes into a figure, so that equal results make equal files.
 _SETTINGS: Final[Any] = {"svg.hashsalt": "keyhole", "svg.fonttype": "path"}

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole import delayed, resource, semibandit, stochastic, threshold, thresholding
-from keyhole.core.validate import choice
-from keyhole.core.world import Problem
+from keyhole.contract.world import Problem
 from keyhole.data import (
     Conversions,
     Events,
@@ -31,6 +30,7 @@ from keyhole.data.labels import NAMES, Labels
 from keyhole.experiment.samples import samples
 from keyhole.experiment.sources import Source, a_file
 from keyhole.experiment.values import list_of, one_of
+from keyhole.validate import choice
 
 
 def _shipped(value: Any, folder: Path) -> Labels:

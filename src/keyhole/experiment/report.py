@@ -11,13 +11,13 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from matplotlib.figure import Figure
 
-from keyhole.core.curves import Curves
-from keyhole.core.estimate import Estimate, written
-from keyhole.core.plot import name_of
-from keyhole.core.saving import write_atomically
 from keyhole.experiment.html import heading, inline, page, table, unbroken
 from keyhole.experiment.plots import caption, figure_of, write_figure
 from keyhole.experiment.store import Run, open_run
+from keyhole.files import write_atomically
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Estimate, written
+from keyhole.results.plot import name_of
 
 Status = Literal["holds", "does not hold", "undecided"]
 _NOT_LISTED: Final = ("policy", "title", "notes")

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, cast
 
-from keyhole.core.policy import Policy
-from keyhole.core.validate import choice
-from keyhole.core.world import World
+from keyhole.contract.policy import Policy
+from keyhole.contract.world import World
 from keyhole.experiment.entries import unknown
 from keyhole.experiment.problems import SOURCES
+from keyhole.validate import choice
 
 ROOMS: Final[dict[str, ModuleType]] = {
     name: importlib.import_module(f"keyhole.{name}") for name in SOURCES

@@ -13,18 +13,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from keyhole.core.arithmetic import arithmetic_digest
-from keyhole.core.cache import core_digest
-from keyhole.core.curves import Curves
-from keyhole.core.engine import LANES
-from keyhole.core.kernels import policy_component, world_component
-from keyhole.core.link import fingerprint
-from keyhole.core.memory import FloatArray
-from keyhole.core.policy import Policy
-from keyhole.core.progress import Report, bar
-from keyhole.core.saving import remove_drafts, write_atomically
-from keyhole.core.simulation import Plan
-from keyhole.core.validate import Range, integer
+from keyhole.contract.component import policy_component, world_component
+from keyhole.contract.memory import FloatArray
+from keyhole.contract.policy import Policy
+from keyhole.drivers.engine import LANES
 from keyhole.experiment.blocks import Block
 from keyhole.experiment.holding import held
 from keyhole.experiment.spec import Spec
@@ -42,6 +34,14 @@ from keyhole.experiment.store import (
     write_provenance,
     write_table,
 )
+from keyhole.files import remove_drafts, write_atomically
+from keyhole.kernels.arithmetic import arithmetic_digest
+from keyhole.kernels.cache import code_digest
+from keyhole.kernels.link import fingerprint
+from keyhole.play.progress import Report, bar
+from keyhole.play.simulation import Plan
+from keyhole.results.curves import Curves
+from keyhole.validate import Range, integer
 
 # Rounds in a block: about half a second of work, which is what a killed run loses.
 _BLOCK_ROUNDS: Final = 30_000_000
@@ -131,7 +131,7 @@ def run_digest(spec: Spec) -> str:
         [[label, *_policy_print(plan, policy)] for label, policy in plan.policies.items()],
         [setting.name, setting.budgeted, fingerprint(setting.allowed)],
         [world.digest, plan.metrics],
-        core_digest(),
+        code_digest(),
         [version(package) for package in ("numba", "llvmlite", "numpy")],
         arithmetic_digest(),
     ]

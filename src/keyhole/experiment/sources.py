@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from keyhole.core.validate import room_in_memory
-from keyhole.core.world import Problem
+from keyhole.contract.world import Problem
 from keyhole.experiment.entries import unknown
+from keyhole.validate import room_in_memory
 
 Read = Callable[[Any, Path], Any]
 """From an entry's value, and the folder of the spec, to an argument."""

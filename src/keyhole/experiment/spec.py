@@ -11,13 +11,13 @@ import numpy as np
 import tomli_w
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from keyhole.core.policy import Policy
-from keyhole.core.simulation import Plan
-from keyhole.core.validate import line, shown
-from keyhole.core.world import Problem
+from keyhole.contract.policy import Policy
+from keyhole.contract.world import Problem
 from keyhole.experiment.entries import plain, unknown
 from keyhole.experiment.problems import make_problem
 from keyhole.experiment.rooms import make_policy
+from keyhole.play.simulation import Plan
+from keyhole.validate import line, shown
 
 Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 """Until there a float counts exactly."""

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from keyhole.core.curves import Curves
-from keyhole.core.memory import FloatArray
-from keyhole.core.saving import content_checksum, write_atomically
-from keyhole.core.validate import shown
+from keyhole.contract.memory import FloatArray
 from keyhole.experiment.rooms import shares_of, words_of
 from keyhole.experiment.spec import Spec
+from keyhole.files import content_checksum, write_atomically
+from keyhole.results.curves import Curves
+from keyhole.validate import shown
 
 FORMAT: Final = "keyhole-run"
 VERSION: Final = 2

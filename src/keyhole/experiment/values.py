@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from keyhole.core.validate import choice
 from keyhole.experiment.sources import Read
+from keyhole.validate import choice
 
 
 def one_of(*classes: type) -> Read:

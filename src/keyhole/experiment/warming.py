@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from keyhole.core.base import WithBase, with_default_base
-from keyhole.core.engine import compiled_engine
-from keyhole.core.jit import bounds_checked
-from keyhole.core.kernels import policy_component, world_component
-from keyhole.core.learner import compiled_step
-from keyhole.core.policy import Policy
-from keyhole.core.world import World
+from keyhole.contract.base import WithBase, with_default_base
+from keyhole.contract.component import policy_component, world_component
+from keyhole.contract.policy import Policy
+from keyhole.contract.world import World
+from keyhole.drivers.engine import compiled_engine
+from keyhole.drivers.step import compiled_step
 from keyhole.experiment.rooms import policies_of, worlds_of
 from keyhole.experiment.spec import Spec
+from keyhole.kernels.jit import bounds_checked
 
 Job = tuple[str, Callable[[], object]]
 

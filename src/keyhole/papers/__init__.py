@@ -1,4 +1,4 @@
-"""Floor 3: published experiments as data, each with its claims and a verdict on every one."""
+"""Published experiments as data, each with its claims and a verdict on every one."""
 
 from keyhole.papers.entry import FILES, SCALES, Entry
 from keyhole.papers.reproduction import (

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from keyhole.core.simulation import Plan
-from keyhole.core.validate import choice
+from keyhole.play.simulation import Plan
+from keyhole.validate import choice
 
 PlansOf = Callable[[str], Mapping[str, Plan]]
 """The experiments on a problem, by scale, given its key."""

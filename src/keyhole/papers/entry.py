@@ -9,13 +9,13 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from keyhole.core.simulation import Plan
-from keyhole.core.validate import choice
 from keyhole.experiment import Spec
 from keyhole.experiment.rooms import ROOMS, details_of
 from keyhole.papers.checks import PlansOf, check_names, complaint
 from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
 from keyhole.papers.overview import Overview
+from keyhole.play.simulation import Plan
+from keyhole.validate import choice
 
 FILES: Final = {
     "tao2019-setup1": "tao2019/setup1.toml",

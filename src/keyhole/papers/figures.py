@@ -10,10 +10,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import Container
 from matplotlib.figure import Figure
 
-from keyhole.core.curves import Curves
-from keyhole.core.estimate import Estimate
-from keyhole.core.plot import entitle, finish, look, name_of
 from keyhole.papers.claims import ratio_of
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Estimate
+from keyhole.results.plot import entitle, finish, look, name_of
 
 _MARKS_A_CURVE: Final = 10
 _FAR: Final = 4.0  # times the height of a figure: drawn, a bound would leave nothing of the curves

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keyhole.core.curves import Curves
-from keyhole.core.estimate import Estimate
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Estimate
 
 
 class Overview(BaseModel):

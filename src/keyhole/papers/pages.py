@@ -8,9 +8,6 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from keyhole.core.curves import Curves
-from keyhole.core.plot import name_of
-from keyhole.core.saving import write_atomically
 from keyhole.experiment import Run
 from keyhole.experiment.html import heading, inline, page, paragraph, table, unbroken
 from keyhole.experiment.plots import write_figure
@@ -23,10 +20,13 @@ from keyhole.experiment.report import (
     run_section,
     summary_section,
 )
+from keyhole.files import write_atomically
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
 from keyhole.papers.entry import Entry
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.overview import Overview
+from keyhole.results.curves import Curves
+from keyhole.results.plot import name_of
 
 _RULES = (
     "A claim holds, does not hold, or is undecided: too few replications to tell, or a witness, a "

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.core.saving import remove_drafts, write_atomically
-from keyhole.core.validate import Range, choice, distinct, integer, line
 from keyhole.experiment import Run, Spec, open_run, run
 from keyhole.experiment.report import Verdict, arms_of
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.store import read_provenance
+from keyhole.files import remove_drafts, write_atomically
 from keyhole.papers.ahead import compiling_ahead
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.pages import Part, write_pages
+from keyhole.validate import Range, choice, distinct, integer, line
 
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, integer, number, vector
+from keyhole.contract.memory import FloatArray
+from keyhole.validate import Range, integer, number, vector
 
 _ABOVE_1: Final = Range(gt=1)
 # Ratios between the slices of the peeling argument, among which the best is taken.

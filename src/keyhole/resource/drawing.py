@@ -7,12 +7,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from keyhole.core.plot import look
-from keyhole.core.referee import Referee
-from keyhole.core.validate import Range, integer
+from keyhole.play.referee import Referee
 from keyhole.resource.functions import Power
 from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem
+from keyhole.results.plot import look
+from keyhole.validate import Range, integer
 
 _POINTS: Final = 400
 _OPEN: Final = 1e9  # a limit that no run exceeds

@@ -3,11 +3,11 @@
 import math
 from typing import ClassVar, Final, Protocol
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per, real, whole
-from keyhole.core.samplers import beta, exponential, normal
-from keyhole.core.streams import Stream, seek, uniform
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
+from keyhole.contract.world import World
+from keyhole.draws.samplers import beta, exponential, normal
+from keyhole.draws.streams import Stream, seek, uniform
+from keyhole.kernels.link import Kernel
 from keyhole.resource.laws import BETA_EXPONENTIAL, NORMAL, REPLAY
 from keyhole.resource.limits import place_of
 from keyhole.resource.setting import SETTING

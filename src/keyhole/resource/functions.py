@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, number, vector
+from keyhole.contract.memory import FloatArray
+from keyhole.validate import Range, number, vector
 
 PIECE: Final = 5
 _START, _CONSTANT, _SLOPE, _FACTOR, _POWER = range(PIECE)

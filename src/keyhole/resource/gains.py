@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 from keyhole.resource.functions import Function
 from keyhole.resource.laws import Law, SmoothLaw
 from keyhole.resource.own_laws import Replay

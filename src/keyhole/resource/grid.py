@@ -7,7 +7,7 @@ confidence length. An arm's points are kept in rising order.
 import math
 from typing import Any
 
-from keyhole.core.link import Kernel
+from keyhole.kernels.link import Kernel
 from keyhole.resource.functions import value_at
 
 

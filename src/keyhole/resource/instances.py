@@ -6,11 +6,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, choice, integer
+from keyhole.contract.memory import FloatArray
 from keyhole.resource.functions import Power
 from keyhole.resource.laws import BetaExponential, Law, TruncatedNormal
 from keyhole.resource.problem import Problem
+from keyhole.validate import Range, choice, integer
 
 # "Energy costs correspond to one tenth of the wall-clock time" (Example 2).
 _COST: Final = Power(slope=0.1)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, number, vector
+from keyhole.contract.memory import FloatArray
+from keyhole.validate import Range, number, vector
 
 NORMAL, BETA_EXPONENTIAL, REPLAY, SAMPLER = range(4)
 """How the world draws."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.validate import Range, number, unit
+from keyhole.play.learner import Learner as CoreLearner
+from keyhole.validate import Range, number, unit
 
 
 class Learner(CoreLearner):

@@ -1,6 +1,6 @@
 """Where a limit stands among those that may be chosen (kernels)."""
 
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 
 
 def place_of(limits: FloatArray, limit: float) -> int:

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 from keyhole.resource.functions import value_at
 
 

@@ -6,11 +6,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.link import Kernel, source_of
-from keyhole.core.memory import FloatArray
-from keyhole.core.streams import WORLD, stream
-from keyhole.core.validate import Range, number, vector
+from keyhole.contract.memory import FloatArray
+from keyhole.draws.streams import WORLD, stream
+from keyhole.kernels.link import Kernel, source_of
 from keyhole.resource.laws import REPLAY, SAMPLER, Law, SmoothLaw
+from keyhole.validate import Range, number, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _TRIAL_DRAWS: Final = 1000
@@ -23,7 +23,7 @@ class Sampler(SmoothLaw):
     ----------
     draw : callable
         ``draw(rng, numbers) -> (reward, consumption)``, a kernel: plain arithmetic and the
-        samplers of `keyhole.core.samplers`. Rewards in [0, 1], consumptions at least 0. All laws
+        samplers of `keyhole.draws.samplers`. Rewards in [0, 1], consumptions at least 0. All laws
         of this kind in one problem have the same `draw`; they differ in their numbers.
     numbers : sequence of float
         What `draw` is given; zeros may follow.
@@ -40,7 +40,7 @@ class Sampler(SmoothLaw):
 
     Examples
     --------
-    >>> from keyhole.core.streams import uniform
+    >>> from keyhole.draws.streams import uniform
     >>> def draw(rng, numbers):
     ...     consumption = numbers[0] * uniform(rng)
     ...     return uniform(rng), consumption

@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.setting import Setting
-from keyhole.core.validate import Range, integer, number
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray
+from keyhole.contract.setting import Setting
+from keyhole.contract.world import World
 from keyhole.resource.environment import LEAST_NUMBERS, Runs, RunsWithAnyLimit
 from keyhole.resource.functions import Function, KnownFunction, as_function
 from keyhole.resource.gains import GainTable, gain_at, gain_table, profile_of
 from keyhole.resource.laws import Law
 from keyhole.resource.own_laws import Replay, Sampler, check_laws
 from keyhole.resource.setting import SETTING, facts_of
+from keyhole.validate import Range, integer, number
 
 # A limit between two knots is not taken for better than a knot on the word of its last digits.
 _ROUNDING: Final = 1e-12

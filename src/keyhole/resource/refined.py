@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, integer, number, vector
+from keyhole.contract.memory import FloatArray
 from keyhole.resource.bounds import (
     checked_gaps,
     enough_rounds,
@@ -18,6 +17,7 @@ from keyhole.resource.bounds import (
     rcucb_plays,
     regret_at_most,
 )
+from keyhole.validate import Range, integer, number, vector
 
 # Numbers of rounds at which bounds are compared: from one to the next the bound moves little.
 _STEP: Final = 1.02

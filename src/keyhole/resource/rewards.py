@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyhole.core.validate import Range, number
 from keyhole.resource.functions import PIECE, Function, KnownFunction
+from keyhole.validate import Range, number
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Final, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.learner import learner_for
-from keyhole.core.memory import Field, FloatArray, IntArray
-from keyhole.core.policy import Policy as CorePolicy
-from keyhole.core.policy import known
-from keyhole.core.setting import Fact, Setting
-from keyhole.core.validate import Range, vector
+from keyhole.contract.memory import Field, FloatArray, IntArray
+from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.policy import known
+from keyhole.contract.setting import Fact, Setting
+from keyhole.play.learner import learner_for
 from keyhole.resource.functions import (
     PIECE,
     Function,
@@ -22,6 +21,7 @@ from keyhole.resource.functions import (
 )
 from keyhole.resource.learner import Learner
 from keyhole.resource.limits import is_admissible
+from keyhole.validate import Range, vector
 
 
 def _pair_exists(p: "Policy", arm: int, limit: float) -> bool:

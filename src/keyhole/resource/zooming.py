@@ -5,8 +5,8 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from keyhole.core.memory import Field, FloatArray, IntArray, counts, per
-from keyhole.core.policy import known, parameter
+from keyhole.contract.memory import Field, FloatArray, IntArray, counts, per
+from keyhole.contract.policy import known, parameter
 from keyhole.resource.grid import finest, log_ratio, start_grids
 from keyhole.resource.setting import Policy
 

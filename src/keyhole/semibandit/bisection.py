@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per
-from keyhole.core.policy import parameter
-from keyhole.core.streams import Stream
+from keyhole.contract.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.policy import parameter
+from keyhole.draws.streams import Stream
+from keyhole.kernels.link import Kernel
 from keyhole.semibandit.funding import (
     KnapsackFunding,
     count_losses,

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, integer, number
+from keyhole.contract.memory import FloatArray
 from keyhole.semibandit.equivalence import candidate_thresholds, funded_arms
 from keyhole.semibandit.knapsack_search import SLACK
 from keyhole.semibandit.problem import Problem
 from keyhole.semibandit.setting import whole_part
+from keyhole.validate import Range, integer, number
 
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
 _MOST_ARMS: Final = 16  # all sets of arms are gone through

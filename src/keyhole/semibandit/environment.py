@@ -2,9 +2,9 @@
 
 from typing import ClassVar, Protocol
 
-from keyhole.core.memory import FloatArray, IntArray, counts, per, real, whole
-from keyhole.core.streams import Stream, seek, uniform
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
+from keyhole.contract.world import World
+from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.semibandit.setting import SETTING, sufficient
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, integer, number, vector
+from keyhole.contract.memory import FloatArray
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.setting import whole_part
+from keyhole.validate import Range, integer, number, vector
 
 _UNIT = Range(ge=0, le=1)
 _THRESHOLD = Range(gt=0, le=1)

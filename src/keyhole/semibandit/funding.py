@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per
-from keyhole.core.samplers import beta
-from keyhole.core.streams import Stream, uniform
+from keyhole.contract.memory import FloatArray, IntArray, counts, per
+from keyhole.draws.samplers import beta
+from keyhole.draws.streams import Stream, uniform
+from keyhole.kernels.link import Kernel
 from keyhole.semibandit.knapsack import knapsack, sort_down
 from keyhole.semibandit.knapsack_search import SLACK, Scratch
 from keyhole.semibandit.setting import Policy, keep_within, sum_up

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.core.memory import FloatArray, IntArray, Layout
-from keyhole.core.validate import Range, number, vector
-from keyhole.core.world import declared
+from keyhole.contract.memory import FloatArray, IntArray, Layout
+from keyhole.contract.world import declared
 from keyhole.semibandit.knapsack_search import (
     EMPTY,
     FULL,
@@ -30,6 +29,7 @@ from keyhole.semibandit.knapsack_search import (
     fitting,
     grow_sets,
 )
+from keyhole.validate import Range, number, vector
 
 
 def knapsack(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.memory import FloatArray, IntArray, counts, per
 
 SLACK: Final = 1e-10
 """By how much the weight of a set may exceed the capacity: sums of decimals are not exact."""

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, integer, vector
+from keyhole.contract.memory import FloatArray
+from keyhole.play.learner import Learner as CoreLearner
+from keyhole.validate import Range, integer, vector
 
 
 class Learner(CoreLearner):

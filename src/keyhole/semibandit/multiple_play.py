@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.policy import parameter
-from keyhole.core.validate import Range, integer
+from keyhole.contract.memory import FloatArray, IntArray
+from keyhole.contract.policy import parameter
 from keyhole.semibandit.funding import Funding, count_losses, count_refuted, times_refuted
 from keyhole.semibandit.setting import Policy, sufficient
+from keyhole.validate import Range, integer
 
 
 class MultiplePlayPolicy(Policy):

@@ -6,14 +6,14 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.setting import Setting
-from keyhole.core.validate import Range, choice, number, vector
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray
+from keyhole.contract.setting import Setting
+from keyhole.contract.world import World
 from keyhole.semibandit.environment import Days, DaysInOrder, Losses
 from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
+from keyhole.validate import Range, choice, number, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _THRESHOLD: Final = Range(gt=0, le=1)

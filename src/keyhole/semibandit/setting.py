@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Final, Protocol
 
 from numpy.typing import ArrayLike
 
-from keyhole.core.learner import learner_for
-from keyhole.core.memory import Field, FloatArray, IntArray
-from keyhole.core.policy import Policy as CorePolicy
-from keyhole.core.policy import known
-from keyhole.core.setting import Fact, Setting
-from keyhole.core.validate import Range
+from keyhole.contract.memory import Field, FloatArray, IntArray
+from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.policy import known
+from keyhole.contract.setting import Fact, Setting
+from keyhole.play.learner import learner_for
 from keyhole.semibandit.learner import Learner
+from keyhole.validate import Range
 
 ENOUGH: Final = 1e-9
 """An allocation is sufficient from so much below the threshold on: seven tenths of a resource, say,

@@ -8,7 +8,7 @@ optimum, and the sets that could still be better are gone through depth first.
 import math
 from typing import Final
 
-from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.memory import FloatArray, IntArray, counts, per
 from keyhole.semibandit.knapsack import sort_down
 
 TIE: Final = 1e-11

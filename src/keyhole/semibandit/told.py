@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray
-from keyhole.core.policy import known, parameter
-from keyhole.core.streams import Stream
+from keyhole.contract.memory import FloatArray
+from keyhole.contract.policy import known, parameter
+from keyhole.draws.streams import Stream
+from keyhole.kernels.link import Kernel
 from keyhole.semibandit.funding import KnapsackFunding, count_losses, fund_best, hand_out
 from keyhole.semibandit.setting import Policy
 

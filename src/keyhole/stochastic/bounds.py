@@ -10,9 +10,9 @@ from typing import Final
 
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, integer, vector
+from keyhole.contract.memory import FloatArray
 from keyhole.stochastic.gaps import gaps_of
+from keyhole.validate import Range, integer, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 

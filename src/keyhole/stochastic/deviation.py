@@ -4,10 +4,10 @@ import math
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
-from keyhole.core.argmin import argmin_set
-from keyhole.core.link import Kernel
-from keyhole.core.validate import Range, number
+from keyhole.draws.argmin import argmin_set
+from keyhole.kernels.link import Kernel
 from keyhole.stochastic.setting import IndexPolicy
+from keyhole.validate import Range, number
 
 # Halvings of an interval after which no float64 lies inside.
 _HALVINGS = 64

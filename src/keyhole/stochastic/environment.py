@@ -2,10 +2,10 @@
 
 from typing import ClassVar, Final, Protocol
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
-from keyhole.core.streams import Stream, seek
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray, IntArray, counts, per, whole
+from keyhole.contract.world import World
+from keyhole.draws.streams import Stream, seek
+from keyhole.kernels.link import Kernel
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.stochastic.setting import SETTING
 

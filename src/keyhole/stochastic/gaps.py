@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 
 TIE: Final = 1e-12
 """Arms whose means differ by at most this much are equal: sums of decimals err by less."""

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from keyhole.core.memory import FloatArray, counts, per, real, whole
-from keyhole.core.samplers import beta, normal
-from keyhole.core.streams import Stream, uniform
-from keyhole.core.validate import Range, choice, number, vector
+from keyhole.contract.memory import FloatArray, counts, per, real, whole
+from keyhole.draws.samplers import beta, normal
+from keyhole.draws.streams import Stream, uniform
+from keyhole.validate import Range, choice, number, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _INSIDE: Final = Range(gt=0, lt=1)

@@ -1,7 +1,7 @@
 """A policy of the classical bandit at work: ask for an arm, tell its reward."""
 
-from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.validate import unit
+from keyhole.play.learner import Learner as CoreLearner
+from keyhole.validate import unit
 
 
 class Learner(CoreLearner):

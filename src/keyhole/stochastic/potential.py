@@ -10,9 +10,9 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, integer, vector
+from keyhole.contract.memory import FloatArray
 from keyhole.stochastic.deviation import UCB, delta
+from keyhole.validate import Range, integer, vector
 
 _PULLS: Final = Range(ge=0)
 _GAP: Final = Range(gt=0, le=1)

@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.setting import Setting
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray
+from keyhole.contract.setting import Setting
+from keyhole.contract.world import World
 from keyhole.stochastic.environment import WORLDS
 from keyhole.stochastic.gaps import gaps_of
 from keyhole.stochastic.laws import Rewards, replayed, rewards_of

@@ -2,14 +2,14 @@
 
 from typing import ClassVar, Final, Protocol
 
-from keyhole.core.index import IndexPolicy as CoreIndexPolicy
-from keyhole.core.learner import learner_for
-from keyhole.core.memory import Field, FloatArray, IntArray
-from keyhole.core.policy import Policy as CorePolicy
-from keyhole.core.policy import known
-from keyhole.core.setting import Fact, Setting
-from keyhole.core.validate import Range
+from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.memory import Field, FloatArray, IntArray
+from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.policy import known
+from keyhole.contract.setting import Fact, Setting
+from keyhole.play.learner import learner_for
 from keyhole.stochastic.learner import Learner
+from keyhole.validate import Range
 
 
 def _arm_exists(p: "Policy", arm: int) -> bool:
@@ -95,7 +95,7 @@ class Policy(CorePolicy):
 
 
 class IndexPolicy(CoreIndexPolicy, Policy):
-    """Base of the policies that are a formula: see `keyhole.core.index.IndexPolicy`.
+    """Base of the policies that are a formula: see `keyhole.contract.index.IndexPolicy`.
 
     The arm with the smallest index is pulled: where a paper takes the largest, return its
     negative.

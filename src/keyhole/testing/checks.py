@@ -12,12 +12,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.core.jit import bounds_checked
-from keyhole.core.learner import Learner, learner_for
-from keyhole.core.policy import Policy
-from keyhole.core.referee import Referee
-from keyhole.core.simulation import Plan, simulate
-from keyhole.core.world import Problem
+from keyhole.contract.policy import Policy
+from keyhole.contract.world import Problem
+from keyhole.kernels.jit import bounds_checked
+from keyhole.play.learner import Learner, learner_for
+from keyhole.play.referee import Referee
+from keyhole.play.simulation import Plan, simulate
 
 # Replications that are followed by hand: the first, and one from another group of lanes.
 _FOLLOWED: Final = (0, 6)

@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, integer, number, vector
+from keyhole.contract.memory import FloatArray
 from keyhole.stochastic.bounds import bernoulli_kl
 from keyhole.stochastic.gaps import gaps_of
 from keyhole.threshold.problem import Problem
+from keyhole.validate import Range, integer, number, vector
 
 _GAP: Final = Range(ge=0, le=1)
 _OPEN_UNIT: Final = Range(gt=0, lt=1)

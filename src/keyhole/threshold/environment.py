@@ -3,10 +3,10 @@
 import math
 from typing import ClassVar, Final, Protocol
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
-from keyhole.core.streams import Stream, seek, uniform
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray, IntArray, counts, per, whole
+from keyhole.contract.world import World
+from keyhole.draws.streams import Stream, seek, uniform
+from keyhole.kernels.link import Kernel
 from keyhole.threshold.setting import SETTING
 
 DRAWN, STAGED, CYCLIC, LISTED = range(4)

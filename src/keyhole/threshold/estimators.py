@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.validate import Range, integer, number, vector
+from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.threshold.setting import count
+from keyhole.validate import Range, integer, number, vector
 
 _UNIT_OPEN = Range(gt=0, lt=1)
 

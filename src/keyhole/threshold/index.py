@@ -3,8 +3,8 @@
 import math
 from typing import ClassVar
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import per
+from keyhole.contract.memory import per
+from keyhole.kernels.link import Kernel
 from keyhole.threshold.setting import Policy, Tally, count
 
 

@@ -4,9 +4,9 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.validate import Range, integer
+from keyhole.contract.memory import FloatArray, IntArray
+from keyhole.play.learner import Learner as CoreLearner
+from keyhole.validate import Range, integer
 
 FEEDBACK: Final = ("uncensored", "censored")
 """What is seen of a sample, in the order of the fact `censored`: all of it, or less."""

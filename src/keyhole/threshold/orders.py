@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.validate import Range, choice, integer, vector
 from keyhole.threshold.environment import CYCLIC, DRAWN, LISTED, STAGED
+from keyhole.validate import Range, choice, integer, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _CLOSE: Final = 1e-9

@@ -6,16 +6,16 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.setting import Setting
-from keyhole.core.validate import Range, choice, integer, vector
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray, IntArray
+from keyhole.contract.setting import Setting
+from keyhole.contract.world import World
 from keyhole.stochastic.gaps import gaps_of
 from keyhole.threshold.environment import Arms, ReplayArms, TabledArms
 from keyhole.threshold.estimators import whole_numbers
 from keyhole.threshold.learner import FEEDBACK
 from keyhole.threshold.orders import Order, order_of
 from keyhole.threshold.setting import SETTING
+from keyhole.validate import Range, choice, integer, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _CLOSE: Final = 1e-9

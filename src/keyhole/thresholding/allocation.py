@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray, IntArray
-from keyhole.core.validate import Range, integer, number, vector
+from keyhole.contract.memory import FloatArray, IntArray
+from keyhole.validate import Range, integer, number, vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.validate import Range, integer, number, vector
+from keyhole.contract.memory import FloatArray
+from keyhole.validate import Range, integer, number, vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)

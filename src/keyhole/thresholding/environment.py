@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import ClassVar, Final, Protocol
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per, whole
-from keyhole.core.streams import Stream, seek, uniform
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray, IntArray, counts, per, whole
+from keyhole.contract.world import World
+from keyhole.draws.streams import Stream, seek, uniform
+from keyhole.kernels.link import Kernel
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.thresholding.setting import SETTING
 

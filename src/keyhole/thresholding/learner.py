@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.core.learner import Learner as CoreLearner
-from keyhole.core.validate import unit
+from keyhole.play.learner import Learner as CoreLearner
+from keyhole.validate import unit
 
 
 class Learner(CoreLearner):

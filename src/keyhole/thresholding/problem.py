@@ -7,13 +7,13 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.core.memory import FloatArray
-from keyhole.core.setting import Setting
-from keyhole.core.validate import Range, number
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray
+from keyhole.contract.setting import Setting
+from keyhole.contract.world import World
 from keyhole.stochastic.laws import Replay, Rewards, replayed, rewards_of
 from keyhole.thresholding.environment import GOLD, WORLDS, Arms, ReplayOnceArms
 from keyhole.thresholding.setting import SETTING
+from keyhole.validate import Range, number
 
 # A mean this close to the threshold lies on it: closer than the means of different decimals get,
 # further than rounding takes them.

@@ -4,14 +4,14 @@ from typing import ClassVar, Final, Protocol
 
 import numpy as np
 
-from keyhole.core.index import IndexPolicy as CoreIndexPolicy
-from keyhole.core.learner import learner_for
-from keyhole.core.memory import Field, FloatArray
-from keyhole.core.policy import Policy as CorePolicy
-from keyhole.core.policy import known
-from keyhole.core.setting import Fact, Setting
-from keyhole.core.validate import Range
+from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
+from keyhole.contract.memory import Field, FloatArray
+from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.policy import known
+from keyhole.contract.setting import Fact, Setting
+from keyhole.play.learner import learner_for
 from keyhole.thresholding.learner import Learner
+from keyhole.validate import Range
 
 # The largest relative error of rounding a number.
 _ROUNDING: Final = 2.0**-53
@@ -130,7 +130,7 @@ class Policy(CorePolicy):
 
 
 class IndexPolicy(CoreIndexPolicy, Policy):
-    """Base of the policies that are a formula: see `keyhole.core.index.IndexPolicy`.
+    """Base of the policies that are a formula: see `keyhole.contract.index.IndexPolicy`.
 
     Examples
     --------

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Protocol
 
 from numpy.typing import ArrayLike
 
-from keyhole.core.memory import FloatArray, IntArray, counts, per, real, whole
-from keyhole.core.streams import Stream, seek, uniform
-from keyhole.core.validate import Range, number
-from keyhole.core.world import World
+from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
+from keyhole.contract.world import World
+from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.thresholding.bounds import confidence_failure
 from keyhole.thresholding.environment import BernoulliArms
 from keyhole.thresholding.problem import Problem
+from keyhole.validate import Range, number
 
 
 class _Seen(Protocol):

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.memory import FloatArray, IntArray, counts, per
 from keyhole.delayed.setting import Policy
 
 

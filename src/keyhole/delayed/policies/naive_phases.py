@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.core.policy import parameter
+from keyhole.contract.policy import parameter
 from keyhole.delayed.phases import PhasePolicy, log_term
 
 

@@ -1,6 +1,6 @@
 """Optimism for delayed, aggregated anonymous feedback: known expected delay."""
 
-from keyhole.core.policy import parameter
+from keyhole.contract.policy import parameter
 from keyhole.delayed.phases import PhasePolicy, log_term, root_length
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from keyhole.core.policy import parameter
-from keyhole.core.validate import Range, number
+from keyhole.contract.policy import parameter
 from keyhole.delayed.phases import PhasePolicy, log_term, root_length
+from keyhole.validate import Range, number
 
 
 class ODAAFB(PhasePolicy):

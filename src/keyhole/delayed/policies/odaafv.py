@@ -1,8 +1,8 @@
 """Optimism for delayed, aggregated anonymous feedback: bounded variance."""
 
-from keyhole.core.policy import parameter
-from keyhole.core.validate import Range, number
+from keyhole.contract.policy import parameter
 from keyhole.delayed.phases import PhasePolicy, log_term, root_length
+from keyhole.validate import Range, number
 
 
 class ODAAFV(PhasePolicy):

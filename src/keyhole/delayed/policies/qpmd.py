@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.core.base import WithBase
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per
-from keyhole.core.policy import parameter
-from keyhole.core.streams import Stream
+from keyhole.contract.base import WithBase
+from keyhole.contract.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.policy import parameter
 from keyhole.delayed.setting import Policy
+from keyhole.draws.streams import Stream
+from keyhole.kernels.link import Kernel
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 

@@ -6,10 +6,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from keyhole.core.estimate import Paired, compare, mean_of
 from keyhole.papers.claims.base import Finding, Result, decide, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
 from keyhole.papers.claims.significance import LEVEL, holm
+from keyhole.results.estimate import Paired, compare, mean_of
 
 Cells = Annotated[list[Cell], Field(min_length=2)]
 _Factor = Annotated[float, Field(gt=0)]

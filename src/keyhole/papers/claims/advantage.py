@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from keyhole.core.estimate import Estimate, mean_of
 from keyhole.papers.claims.base import Claim, Finding, Result, when
 from keyhole.papers.claims.estimate import inside, log_quotient
+from keyhole.results.estimate import Estimate, mean_of
 
 _Some = Annotated[list[str], Field(min_length=1)]
 

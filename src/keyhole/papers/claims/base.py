@@ -8,13 +8,13 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keyhole.core.curves import Curves
-from keyhole.core.estimate import Estimate
-from keyhole.core.memory import FloatArray
-from keyhole.core.policy import Policy
-from keyhole.core.simulation import Plan
-from keyhole.core.world import Problem
+from keyhole.contract.memory import FloatArray
+from keyhole.contract.policy import Policy
+from keyhole.contract.world import Problem
 from keyhole.experiment.report import Status, Verdict
+from keyhole.play.simulation import Plan
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Estimate
 
 Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "our replica", "ours"]
 """Who says so: the paper; the paper, of experiments of which only the conclusion could be read;

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from keyhole.core.estimate import Estimate, written
-from keyhole.core.simulation import Plan
-from keyhole.core.validate import choice
 from keyhole.papers.claims.base import Finding, Result, Rounds, when
 from keyhole.papers.claims.estimate import inside
 from keyhole.papers.claims.registry import BOUNDS
 from keyhole.papers.claims.witness import OfOne
+from keyhole.play.simulation import Plan
+from keyhole.results.estimate import Estimate, written
+from keyhole.validate import choice
 
 
 def _known(name: str) -> str:

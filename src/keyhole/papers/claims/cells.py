@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.claims.base import Claim, Result
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keyhole.core.estimate import Estimate, mean_of
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.claims.base import Claim, Finding, Result, decide
 from keyhole.papers.claims.significance import LEVEL, comparisons, holm
+from keyhole.results.estimate import Estimate, mean_of
 
 _Two = Annotated[list[str], Field(min_length=2)]
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from keyhole.core.estimate import share_of
-from keyhole.core.memory import FloatArray
-from keyhole.core.simulation import Plan
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result, decide, when
 from keyhole.papers.claims.ranges import claimed
 from keyhole.papers.claims.witness import OfOne
+from keyhole.play.simulation import Plan
+from keyhole.results.estimate import share_of
 from keyhole.semibandit import allocation_equivalent
 from keyhole.semibandit.setting import sufficient
 

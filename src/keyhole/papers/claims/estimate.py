@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyhole.core.estimate import Estimate, mean_of
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 from keyhole.experiment.report import Status
 from keyhole.papers.claims.base import decide
 from keyhole.papers.claims.significance import LEVEL, holm
+from keyhole.results.estimate import Estimate, mean_of
 
 
 def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:

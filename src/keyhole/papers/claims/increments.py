@@ -6,13 +6,13 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from keyhole.core.estimate import mean_of
-from keyhole.core.simulation import Plan
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
 from keyhole.papers.claims.estimate import inside
 from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
 from keyhole.papers.claims.witness import OfOne
+from keyhole.play.simulation import Plan
+from keyhole.results.estimate import mean_of
 
 
 class Gain(OfOne):

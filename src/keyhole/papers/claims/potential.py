@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from keyhole.core.estimate import mean_of, written
-from keyhole.core.memory import FloatArray
-from keyhole.core.simulation import Plan
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.estimate import inside
 from keyhole.papers.claims.witness import OfOne
+from keyhole.play.simulation import Plan
+from keyhole.results.estimate import mean_of, written
 from keyhole.stochastic.policies import HoeffdingUCB
 from keyhole.stochastic.potential import lemma_1, lemma_2, potential
 

@@ -7,12 +7,12 @@ from typing import Annotated, Final, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from keyhole.core.estimate import Estimate, mean_of
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.estimate import inside
 from keyhole.papers.claims.ranges import check_pair, or_infinite
 from keyhole.papers.claims.witness import Witnessed
+from keyhole.results.estimate import Estimate, mean_of
 
 _Three = Annotated[list[int], Field(min_length=3, max_length=3)]
 _EXPONENTS: Final = (-8.0, 8.0)

@@ -6,11 +6,11 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from keyhole.core.estimate import Estimate, mean_of, share_of
 from keyhole.papers.claims.base import Finding, Result, Rounds, decide, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
 from keyhole.papers.claims.estimate import inside, log_quotient, ratio_of
 from keyhole.papers.claims.witness import OfOne
+from keyhole.results.estimate import Estimate, mean_of, share_of
 
 End = float | list[float] | None
 _LARGEST: Final = 700.0  # whose exponential is finite

@@ -5,11 +5,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keyhole.core.validate import choice
 from keyhole.papers.checks import PlansOf, check_names, complaint
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.kinds import KINDS
 from keyhole.papers.claims.witness import Witnessed
+from keyhole.validate import choice
 
 
 def read_claims(tables: Iterable[Any], metric: str) -> list[tuple[str, Claim]]:

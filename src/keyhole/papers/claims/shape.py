@@ -7,11 +7,11 @@ from typing import Annotated, Final, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from keyhole.core.estimate import Estimate, compare, mean_of, p_text
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result, decide, when
 from keyhole.papers.claims.significance import LEVEL, holm
 from keyhole.papers.claims.witness import Witnessed
+from keyhole.results.estimate import Estimate, compare, mean_of, p_text
 
 _FEWEST: Final = 3  # any two means lie on a line
 _ROUNDING: Final = 1e-12

@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.core.curves import Curves
-from keyhole.core.estimate import Paired
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Paired
 
 LEVEL: Final = 0.05
 """Chance of any false finding among the comparisons of one claim."""

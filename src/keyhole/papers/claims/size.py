@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from keyhole.core.estimate import Estimate, mean_of
 from keyhole.papers.claims.base import Finding, Result, Single, decide
 from keyhole.papers.claims.witness import OfOne
+from keyhole.results.estimate import Estimate, mean_of
 
 _Error = Annotated[float, Field(ge=0)]
 

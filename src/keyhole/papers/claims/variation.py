@@ -7,12 +7,12 @@ from typing import Annotated, Final, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from keyhole.core.estimate import Estimate, written
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result, Rounds, decide, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
 from keyhole.papers.claims.estimate import inside
 from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
+from keyhole.results.estimate import Estimate, written
 
 _FEWEST: Final = 3  # without one replication, two are needed for a variance
 _SHOWN: Final = 3

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from keyhole.core.memory import FloatArray
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.claims.base import Result
 from keyhole.papers.claims.power import Power
 

@@ -2,8 +2,8 @@
 
 import math
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.memory import FloatArray, IntArray, counts, per
+from keyhole.kernels.link import Kernel
 from keyhole.resource.grid import finest, log_ratio, start_grids
 from keyhole.resource.policies.zooming import ZoomingRCUCB, learn, width_of
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from keyhole.core.base import WithBase
-from keyhole.core.link import Kernel
-from keyhole.core.memory import FloatArray, IntArray, counts, per
-from keyhole.core.policy import parameter
-from keyhole.core.streams import Stream
+from keyhole.contract.base import WithBase
+from keyhole.contract.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.policy import parameter
+from keyhole.draws.streams import Stream
+from keyhole.kernels.link import Kernel
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
 from keyhole.resource.optimism import net_reward

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.core.memory import counts, per
-from keyhole.core.samplers import beta
-from keyhole.core.streams import Stream, uniform
+from keyhole.contract.memory import counts, per
+from keyhole.draws.samplers import beta
+from keyhole.draws.streams import Stream, uniform
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
 from keyhole.resource.optimism import net_reward

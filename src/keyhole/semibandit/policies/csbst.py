@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.core.memory import FloatArray, IntArray, counts
-from keyhole.core.policy import parameter
-from keyhole.core.streams import Stream
+from keyhole.contract.memory import FloatArray, IntArray, counts
+from keyhole.contract.policy import parameter
+from keyhole.draws.streams import Stream
 from keyhole.semibandit.funding import (
     Funding,
     count_losses,

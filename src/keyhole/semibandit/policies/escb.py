@@ -2,8 +2,8 @@
 
 import math
 
-from keyhole.core.memory import FloatArray, per
-from keyhole.core.policy import parameter
+from keyhole.contract.memory import FloatArray, per
+from keyhole.contract.policy import parameter
 from keyhole.semibandit.funding import Funding, hand_out
 from keyhole.semibandit.multiple_play import MultiplePlayPolicy
 from keyhole.semibandit.subset_search import Subsets, best_subset

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.core.streams import Stream
+from keyhole.draws.streams import Stream
 from keyhole.semibandit.funding import Funding
 from keyhole.semibandit.told import ToldPolicy
 

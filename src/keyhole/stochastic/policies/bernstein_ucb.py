@@ -2,8 +2,8 @@
 
 import math
 
-from keyhole.core.link import Kernel
-from keyhole.core.policy import parameter
+from keyhole.contract.policy import parameter
+from keyhole.kernels.link import Kernel
 from keyhole.stochastic.deviation import UCB, log_term
 
 

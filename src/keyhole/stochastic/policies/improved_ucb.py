@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.core.memory import IntArray, counts, per
+from keyhole.contract.memory import IntArray, counts, per
 from keyhole.stochastic.setting import Policy
 
 

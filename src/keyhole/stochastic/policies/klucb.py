@@ -3,8 +3,8 @@
 import math
 from typing import Final
 
-from keyhole.core.memory import counts, per
-from keyhole.core.policy import parameter
+from keyhole.contract.memory import counts, per
+from keyhole.contract.policy import parameter
 from keyhole.stochastic.setting import Policy
 
 # Newton's method doubles the digits in every step: after one this small, nothing is left to gain.

@@ -1,9 +1,9 @@
 """Thompson sampling with beta priors."""
 
-from keyhole.core.memory import per
-from keyhole.core.policy import parameter
-from keyhole.core.samplers import beta
-from keyhole.core.streams import Stream, uniform
+from keyhole.contract.memory import per
+from keyhole.contract.policy import parameter
+from keyhole.draws.samplers import beta
+from keyhole.draws.streams import Stream, uniform
 from keyhole.stochastic.setting import Policy
 
 

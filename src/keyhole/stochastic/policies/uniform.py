@@ -1,6 +1,6 @@
 """Uniform sampling."""
 
-from keyhole.core.memory import counts, per
+from keyhole.contract.memory import counts, per
 from keyhole.stochastic.setting import Policy
 
 

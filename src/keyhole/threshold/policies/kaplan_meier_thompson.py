@@ -1,9 +1,9 @@
 """Thompson sampling on the counts of the modified Kaplan-Meier estimator."""
 
-from keyhole.core.memory import per
-from keyhole.core.policy import parameter
-from keyhole.core.samplers import beta
-from keyhole.core.streams import Stream
+from keyhole.contract.memory import per
+from keyhole.contract.policy import parameter
+from keyhole.draws.samplers import beta
+from keyhole.draws.streams import Stream
 from keyhole.threshold.setting import Policy, count
 
 

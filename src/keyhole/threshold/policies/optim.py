@@ -1,7 +1,7 @@
 """Censored feedback while thresholds never rise."""
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import counts
+from keyhole.contract.memory import counts
+from keyhole.kernels.link import Kernel
 from keyhole.threshold.index import largest
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
 from keyhole.threshold.setting import count

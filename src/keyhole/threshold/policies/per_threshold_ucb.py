@@ -2,8 +2,8 @@
 
 import math
 
-from keyhole.core.link import Kernel
-from keyhole.core.memory import counts
+from keyhole.contract.memory import counts
+from keyhole.kernels.link import Kernel
 from keyhole.threshold.index import IndexPolicy, largest
 
 

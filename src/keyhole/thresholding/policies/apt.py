@@ -1,6 +1,6 @@
 """Anytime Parameter-free Thresholding."""
 
-from keyhole.core.policy import parameter
+from keyhole.contract.policy import parameter
 from keyhole.thresholding.setting import IndexPolicy
 
 

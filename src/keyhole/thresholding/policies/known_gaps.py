@@ -2,8 +2,8 @@
 
 import math
 
-from keyhole.core.argmin import argmin, argmin_set
-from keyhole.core.memory import keys, per
+from keyhole.contract.memory import keys, per
+from keyhole.draws.argmin import argmin, argmin_set
 from keyhole.thresholding.setting import Policy
 
 

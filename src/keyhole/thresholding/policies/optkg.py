@@ -5,10 +5,10 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.core.argmin import argmin, argmin_fill, argmin_set
-from keyhole.core.memory import FloatArray, keys, per
-from keyhole.core.policy import parameter
-from keyhole.core.special import beta_cdf, log_beta_weight
+from keyhole.contract.memory import FloatArray, keys, per
+from keyhole.contract.policy import parameter
+from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
+from keyhole.draws.special import beta_cdf, log_beta_weight
 from keyhole.thresholding.setting import Policy
 
 # Rounding gathers in sums that are only ever added to; so often they are computed anew.

@@ -1,0 +1,166 @@
+"""Policies that leave the decisions to another one, their base, which is a parameter of theirs."""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, Final, Self, cast
+
+from keyhole.contract.memory import Field
+from keyhole.contract.policy import Policy
+from keyhole.contract.world import declared_state
+from keyhole.validate import choice
+
+_MADE: Final[dict[tuple[type, type], type["WithBase"]]] = {}
+
+
+class WithBase(Policy):
+    """Base of the policies that have a parameter `base`: a policy of some other setting.
+
+    A subclass annotates it with the kind of policy that it takes::
+
+        base: stochastic.Policy = parameter(UCB1(), doc="who decides")
+
+    Its kernels find the parameters of the base in `p` and its state in `s`, beside their own, and
+    may name three more functions, which run the kernels of the base:
+
+    ``base_init(p, s, t, rng)``
+        prepares its part of the state;
+    ``base_select(p, s, t, rng, <context>)``
+        returns its decision;
+    ``base_update(p, s, t, rng, <context>, <decision>, <feedback>)``
+        tells it what came of one.
+
+    Context, decision and feedback are the single values of the base's setting, in its order, and
+    ``t`` is the round as the base counts it. What the base needs to know, the policy needs to
+    know, and is told.
+
+    Attributes
+    ----------
+    base_class : Policy class
+        The class of the base. An instance belongs to a subclass of its own for every such class,
+        of the same name: other kernels are other machine code.
+    """
+
+    base_class: ClassVar[type[Policy]]
+    _plain: ClassVar[type["WithBase"]]
+
+    def __new__(cls, *args: Any, **values: Any) -> Self:
+        """Return an instance of the subclass for the class of the base."""
+        given = inspect.signature(cls.__init__).bind(None, *args, **values)
+        given.apply_defaults()
+        base, wanted = given.arguments["base"], _wanted(cls)
+        if not isinstance(base, wanted):
+            raise TypeError(
+                f"base must be a policy of the setting {wanted.setting.name!r}, got {base!r}"
+            )
+        return cast(Self, object.__new__(_over(cls, type(base))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: the subclass for the base has no name of its own."""
+        values = tuple(getattr(self, item.name) for item in fields(cast(Any, self)))
+        return self._plain, values
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters by name; the base as its name and its own parameters.
+
+        Returns
+        -------
+        dict
+            `from_parameters` takes it.
+        """
+        base = cast(Policy, getattr(self, "base"))  # noqa: B009 (declared by subclasses)
+        table = {"name": type(base).__name__, **base.parameters()}
+        return Policy.numbers(self) | {"base": table}
+
+    def numbers(self) -> dict[str, Any]:
+        """Return what kernels read: the numbers among the parameters, then those of the base."""
+        own = super().numbers()
+        return own | cast(Policy, own.pop("base")).numbers()
+
+    @classmethod
+    def from_parameters(cls, values: Mapping[str, Any]) -> Self:
+        """Make a policy from parameters by name.
+
+        Parameters
+        ----------
+        values : mapping
+            As given by `parameters`; the base as a policy, as its name, or as a mapping of its
+            name and its parameters.
+
+        Returns
+        -------
+        Policy
+            The policy.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a name is unknown, missing, or its value not allowed.
+        """
+        plain = getattr(cls, "_plain", cls)
+        if plain is not cls:  # made for bases of one class; here may come any
+            return cast(Self, plain.from_parameters(values))
+        base = values.get("base")
+        if isinstance(base, str):
+            base = {"name": base}
+        if isinstance(base, Mapping):
+            known = {kind.__name__: kind for kind in _complete(_wanted(cls))}
+            name = choice("base.name", base.get("name"), known)
+            rest = {key: value for key, value in base.items() if key != "name"}
+            values = {**values, "base": known[name].from_parameters(rest)}
+        return super().from_parameters(values)
+
+    @classmethod
+    def input_fields(cls) -> dict[str, Field]:
+        """Return what kernels find in `p`: the parameters, those of the base, the known facts."""
+        own = super().input_fields()
+        del own["base"]
+        return cls.base_class.input_fields() | own
+
+
+def with_default_base(cls: type[WithBase]) -> type[WithBase]:
+    """Return the subclass of a policy class for bases of the class of its default base."""
+    defaults = {item.name: item.default for item in fields(cast(Any, cls))}
+    return _over(cls, type(cast(Policy, defaults["base"])))
+
+
+def _wanted(cls: type[WithBase]) -> type[Policy]:
+    """Return the kind of policy that a class takes as its base."""
+    kinds = {item.name: item.type for item in fields(cast(Any, cls))}
+    return cast(type[Policy], kinds["base"])
+
+
+def _over(cls: type[WithBase], kind: type[Policy]) -> type[WithBase]:
+    """Return the subclass of a policy class for bases of a class, always the same."""
+    if (cls, kind) not in _MADE:
+        _MADE[cls, kind] = _made(cls, kind)
+    return _MADE[cls, kind]
+
+
+def _made(cls: type[WithBase], kind: type[Policy]) -> type[WithBase]:
+    own, others = ({f.name for f in fields(cast(Any, c))} for c in (cls, kind))
+    twice = (own & others) | (set(declared_state(cls)) & set(declared_state(kind)))
+    if twice:
+        raise TypeError(
+            f"{cls.__name__} and its base {kind.__name__} both have {', '.join(sorted(twice))}"
+        )
+    content = {
+        "__doc__": cls.__doc__,
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "State": type("State", (cls.State, kind.State), {}),
+        "base_class": kind,
+        "needs": tuple(dict.fromkeys((*cls.needs, *kind.needs))),
+        "oracle": cls.oracle or kind.oracle,
+        "_plain": cls,
+    }
+    return type(cls.__name__, (cls,), content)
+
+
+def _complete(kind: type[Policy]) -> Iterator[type[Policy]]:
+    """Yield the classes of a kind that can play: neither abstract nor made by `_over`."""
+    for cls in kind.__subclasses__():
+        abstract = not all(hasattr(cls, name) for name in ("select", "update", *cls.helpers))
+        if not abstract and "_plain" not in vars(cls):
+            yield cls
+        yield from _complete(cls)

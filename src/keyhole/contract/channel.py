@@ -1,0 +1,93 @@
+"""How a group of named values (a decision, say) travels between kernels.
+
+Single values are returned by the kernel that makes them: one as it is, several as a tuple. As
+soon as one of them is an array, nothing is returned: the kernel names the values and fills the
+arrays it is handed (a single value is then an array of length 1). The kernels that receive the
+group name its values either way.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keyhole.contract.memory import Field, Layout, generated, shared
+from keyhole.kernels.link import Kernel
+
+
+class Channel:
+    """The way of one group of values.
+
+    Parameters
+    ----------
+    fields : mapping of str to Field
+        The values.
+    dims : sequence of str
+        Names of the integers that shapes may refer to.
+    filled : bool, optional
+        Whether the values are filled in; by default if one of them is an array.
+    """
+
+    def __init__(
+        self, fields: Mapping[str, Field], dims: Sequence[str], *, filled: bool | None = None
+    ) -> None:
+        self.layout = Layout(fields, dims)
+        has_array = any(field.shape for field in fields.values())
+        self.filled = has_array if filled is None else filled
+
+    def received(self, value: str) -> dict[str, str]:
+        """Return where a receiving kernel finds each name in an expression `value`."""
+        names = list(self.layout.fields)
+        if self.filled:
+            return {name: f"{value}.{name}" for name in names}
+        if len(names) == 1:
+            return {names[0]: value}
+        return {name: f"{value}[{i}]" for i, name in enumerate(names)}
+
+    def slots(self) -> dict[str, str]:
+        """Return where the kernel that makes the values finds what it has to fill."""
+        return {name: f"slots.{name}" for name in self.layout.fields} if self.filled else {}
+
+    def reader(self) -> Kernel:
+        """Return the compiled function (buffer, start, dims) -> the values, as received."""
+        if self.filled:
+            return self.layout.reader("Values")
+        parts = list(self.layout.parts().values())
+        value = parts[0] if len(parts) == 1 else f"({', '.join(parts)},)" if parts else "0"
+        return shared(f"def read(buffer, start, dims):\n    return {value}\n", "read")
+
+    def writer(self) -> Kernel:
+        """Return the compiled function (buffer, start, dims, value) that stores the values.
+
+        Values that are filled in lie where they belong already.
+        """
+        where = self.received("value")
+        parts = {} if self.filled else self.layout.parts()
+        lines = [f"    {part} = {where[name]}" for name, part in parts.items()]
+        body = "\n".join(["def write(buffer, start, dims, value):", *lines, "    return", ""])
+        return shared(body, "write")
+
+    def producer(self, kernel: Kernel, call: str) -> Kernel:
+        """Return the compiled function (`call`, buffer, start, dims) -> the values.
+
+        Parameters
+        ----------
+        kernel : callable
+            The bridge of the kernel that makes the values; takes `call` and its slots.
+        call : str
+            Its fixed argument list, without the slots.
+
+        Returns
+        -------
+        callable
+            Runs the kernel; what it fills lies in `buffer` at `start`.
+        """
+        scope: dict[str, Any] = {"kernel": kernel}
+        if self.filled:
+            scope |= {"slots": self.layout.reader("Slots", slots=True), "read": self.reader()}
+            body = (
+                f"    kernel({call}, slots(buffer, start, dims))\n"
+                "    return read(buffer, start, dims)\n"
+            )
+        else:
+            body = f"    return kernel({call}, 0)\n"
+        source = f"def produce({call}, buffer, start, dims):\n{body}"
+        return generated(source, "produce", scope)

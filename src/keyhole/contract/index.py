@@ -1,0 +1,48 @@
+"""Index policies: pull the arm with the smallest index."""
+
+import math
+from typing import ClassVar
+
+from keyhole.contract.memory import keys, per
+from keyhole.contract.policy import Policy, known
+from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
+from keyhole.kernels.link import Kernel
+
+
+class IndexPolicy(Policy):
+    """A policy that is its formula.
+
+    A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
+    pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled
+    once, in order; then always the arm with the smallest index, the lowest of equals. Where the
+    largest index should win, return its negative.
+
+    The index may depend on nothing but the arm's own pulls, so that one index changes a round
+    and a round costs at most log K.
+    """
+
+    helpers: ClassVar[tuple[str, ...]] = ("index",)
+    arms: ClassVar[int] = known()
+
+    class State:
+        """Pulls and summed rewards of each arm, and the index of each."""
+
+        pulls = per("arms")
+        totals = per("arms")
+        index = keys("arms")
+
+    def init(p, s: State) -> None:
+        """Put every arm ahead of all that have been pulled."""
+        argmin_fill(s.index, p.arms, -math.inf)
+
+    def select(p, s: State) -> int:
+        """Return the arm with the smallest index."""
+        return argmin(s.index, p.arms)
+
+    def update(p, s: State, arm: int, reward: float, index: Kernel) -> None:
+        """Count the pull and renew the arm's index."""
+        pulls = s.pulls[arm] + 1.0
+        total = s.totals[arm] + reward
+        s.pulls[arm] = pulls
+        s.totals[arm] = total
+        argmin_set(s.index, p.arms, arm, index(p, pulls, total))

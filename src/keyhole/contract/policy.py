@@ -1,0 +1,233 @@
+"""The policy contract: parameters, state, kernels."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from dataclasses import field as dataclass_field
+from typing import Any, ClassVar, Self, cast, dataclass_transform
+
+from keyhole.contract.memory import Field
+from keyhole.contract.setting import Setting
+from keyhole.validate import Range, choice, integer, number
+
+
+def parameter(
+    default: Any = MISSING,
+    *,
+    doc: str = "",
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+) -> Any:
+    """Declare a parameter of a policy.
+
+    Parameters
+    ----------
+    default : float or int, optional
+        Its default; without one it must always be given.
+    doc : str
+        What it is, in a few words; shown by the catalog.
+    ge, gt, le, lt : float, optional
+        Least and largest value, included (`ge`, `le`) or not (`gt`, `lt`).
+
+    Returns
+    -------
+    Any
+        A dataclass field.
+
+    Examples
+    --------
+    >>> parameter(1.35, gt=0).default
+    1.35
+    """
+    allowed = Range(ge=ge, gt=gt, le=le, lt=lt)
+    return dataclass_field(default=default, metadata={"allowed": allowed, "doc": doc})
+
+
+def known() -> Any:
+    """Tell a type checker that kernels may read a fact of the setting from `p`.
+
+    Examples
+    --------
+    >>> class Policy:
+    ...     threshold: ClassVar[float] = known()
+    """
+    return None
+
+
+@dataclass_transform(field_specifiers=(parameter,), frozen_default=True)
+class Policy:
+    """A rule that decides, round after round, from what it has been told.
+
+    A policy has three parts. Its *parameters* are annotated class attributes made with
+    `parameter`; the object is immutable. Its *state* is described by the nested class `State`,
+    whose attributes are made with `per`, `counts` and `keys`; it starts as zeros. Its *kernels*
+    are plain functions in the class body, compiled when first used. A kernel receives what it
+    names, out of these words:
+
+    ``p``
+        the parameters, and what the setting lets a policy know (`p.arms`, `p.threshold`, ...);
+    ``s``
+        the state; the only thing a kernel may change;
+    ``rng``
+        the policy's own stream of randomness (see `keyhole.draws.samplers`);
+    ``t``
+        the round, from 1;
+    the words of the setting
+        its context, decision and feedback, and in `recommend` the arrays of its report.
+
+    ``init(p, s)`` prepares the state, ``select(...)`` returns the decision, ``update(...)``
+    learns from the feedback, and ``recommend(...)`` fills the report. `init` and `recommend` may
+    be left out where there is nothing to do.
+
+    A class that other policies build on may list further functions in `helpers`; kernels receive
+    them by name too.
+
+    Attributes
+    ----------
+    setting : Setting
+        The vocabulary; set by the room's own base class.
+    needs : tuple of str
+        Facts that the policy uses beyond those that every policy of the setting is told.
+    oracle : bool
+        Whether `needs` contains what nobody could know in practice.
+    helpers : tuple of str
+        Functions that kernels may name.
+    learner_class : type, optional
+        The room's own kind of `keyhole.Learner`.
+    requires : str
+        What rounds must be like, in words, for a policy that cannot play just any: in a round
+        that is not so, `select` returns a decision that the setting does not allow (arm -1).
+    """
+
+    setting: ClassVar[Setting]
+    needs: ClassVar[tuple[str, ...]] = ()
+    oracle: ClassVar[bool] = False
+    helpers: ClassVar[tuple[str, ...]] = ()
+    learner_class: ClassVar[type[Any] | None] = None
+    requires: ClassVar[str] = ""
+
+    class State:
+        """What the policy remembers: nothing, unless a subclass says otherwise."""
+
+    def __init_subclass__(cls) -> None:
+        """Make the subclass a frozen dataclass of its parameters."""
+        dataclass(frozen=True, repr=False)(cls)
+        for name in cls.needs:
+            choice(f"{cls.__name__}.needs", name, cls.setting.facts)
+
+    def __post_init__(self) -> None:
+        """Check the parameters and bring them to their declared type."""
+        for item in fields(cast(Any, self)):
+            if isinstance(getattr(self, item.name), Policy):
+                continue
+            convert = integer if item.type in (int, "int") else number
+            value = convert(item.name, getattr(self, item.name), item.metadata["allowed"])
+            object.__setattr__(self, item.name, value)
+
+    def __repr__(self) -> str:
+        """Return the call that makes this policy."""
+        words = (f"{name}={_short(value)}" for name, value in Policy.numbers(self).items())
+        return f"{type(self).__name__}({', '.join(words)})"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters by name, as plain numbers (for TOML, JSON).
+
+        Returns
+        -------
+        dict
+            ``type(policy).from_parameters(policy.parameters()) == policy``.
+        """
+        return self.numbers()
+
+    def numbers(self) -> dict[str, Any]:
+        """Return the parameters as kernels read them, by name."""
+        return {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
+
+    @classmethod
+    def from_parameters(cls, values: Mapping[str, Any]) -> Self:
+        """Make a policy from parameters by name.
+
+        Parameters
+        ----------
+        values : mapping of str to number
+            As given by `parameters`; those with a default may be missing.
+
+        Returns
+        -------
+        Policy
+            The policy.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a name is unknown (the nearest is suggested), missing, or its value not allowed.
+        """
+        known_names = [item.name for item in fields(cast(Any, cls))]
+        for name in values:
+            if not known_names:
+                raise ValueError(f"{cls.__name__} has no parameters, got {name!r}")
+            choice(f"parameter of {cls.__name__}", name, known_names)
+        for item in fields(cast(Any, cls)):
+            if item.default is MISSING and item.name not in values:
+                raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
+        return cls(**values)
+
+    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the policy is told before the first round, checked.
+
+        A subclass that cannot work with all values of a fact refuses the others here.
+
+        Parameters
+        ----------
+        values : mapping of str to value
+            Facts by name; None for what is not known.
+
+        Returns
+        -------
+        dict
+            Those that the policy is told.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If one is missing or not allowed.
+        """
+        return self.setting.check(self.needs, values)
+
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning about facts, or a problem, that the policy is not made for.
+
+        Parameters
+        ----------
+        told : mapping of str to value
+            What `informed` returned; in a simulation also the ``horizon``, told or not.
+        problem : Problem or None
+            The problem, in a simulation; a learner knows none.
+
+        Returns
+        -------
+        str
+            A sentence; empty for none.
+        """
+        return ""
+
+    def refusal(self, where: str) -> str:
+        """Return the complaint about a decision that could not be carried out in some round."""
+        if self.requires:
+            return f"{self} needs {self.requires}: not so in {where}"
+        return f"{self} took a decision that the setting does not allow, in {where}"
+
+    @classmethod
+    def input_fields(cls) -> dict[str, Field]:
+        """Return what kernels find in `p`: the parameters, then the known facts."""
+        parameters = {
+            item.name: Field("int64" if item.type in (int, "int") else "float64")
+            for item in fields(cast(Any, cls))
+        }
+        return parameters | {n: f.field for n, f in cls.setting.known(cls.needs).items()}
+
+
+def _short(value: Any) -> str:
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return repr(int(value)) if whole else repr(value)

@@ -1,0 +1,99 @@
+"""A setting: who tells whom what, and when."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from keyhole.contract.memory import Field
+from keyhole.kernels.link import Kernel
+from keyhole.validate import ANY, Range, integer, number, vector
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that a policy may know before the first round.
+
+    Parameters
+    ----------
+    doc : str
+        What it is, in a few words.
+    field : Field
+        Its type, and its shape in terms of other facts.
+    allowed : Range
+        What values it may take.
+    always : bool
+        Whether every policy is told; others must name it in their `needs`.
+    """
+
+    doc: str
+    field: Field
+    allowed: Range = ANY
+    always: bool = False
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the value, converted; raise an error that names the fact if it is not allowed."""
+        if self.field.shape:
+            return vector(name, value, self.allowed)
+        convert = integer if self.field.dtype == "int64" else number
+        return convert(name, value, self.allowed)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The vocabulary of one kind of bandit: the same for its policies, worlds and learners.
+
+    In every round the world may show a *context*, the policy takes a *decision*, and the world
+    gives *feedback*. At any time the policy can be asked for its *report* (a recommendation).
+    Each of these is a list of named values; kernels ask for what they need by name. A single
+    value is passed as it is; several are returned as a tuple in the order given here.
+
+    Parameters
+    ----------
+    name : str
+        The name of the room.
+    facts : mapping of str to Fact
+        What policies may be told beforehand.
+    decision, feedback, context, report : mapping of str to Field
+        Named values; shape () for single ones.
+    allowed : kernel
+        ``(p, <decision names>) -> bool``: whether a decision can be carried out. It guards the
+        memory of the world, so it must refuse positions out of range.
+    budgeted : bool
+        Whether a checkpoint is a budget of its own: a policy that knows the horizon is then run
+        once for each checkpoint with that checkpoint as its horizon.
+    """
+
+    name: str
+    facts: Mapping[str, Fact]
+    decision: Mapping[str, Field]
+    feedback: Mapping[str, Field]
+    allowed: Kernel
+    context: Mapping[str, Field] = field(default_factory=dict)
+    report: Mapping[str, Field] = field(default_factory=dict)
+    budgeted: bool = False
+
+    def known(self, needs: tuple[str, ...]) -> dict[str, Fact]:
+        """Return the facts that a policy with these needs is told."""
+        return {n: f for n, f in self.facts.items() if f.always or n in needs}
+
+    def check(self, needs: tuple[str, ...], values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the facts that a policy with these needs is told, each checked."""
+        facts = self.known(needs)
+        for name in facts:
+            if values.get(name) is None:
+                raise TypeError(f"{name} ({facts[name].doc}) must be given")
+        checked = {name: fact.check(name, values[name]) for name, fact in facts.items()}
+        for name, fact in facts.items():
+            expected = fact.field.extent({k: v for k, v in checked.items() if isinstance(v, int)})
+            if np.shape(checked[name]) != expected:
+                raise ValueError(
+                    f"{name} must have {expected[0]} entries, got {len(checked[name])}"
+                )
+        if self.budgeted and "horizon" in checked and checked["horizon"] < checked["arms"]:
+            raise ValueError(
+                f"horizon must be at least the number of arms, {checked['arms']}; "
+                f"got {checked['horizon']}"
+            )
+        return checked

@@ -1,1 +1,0 @@
-"""Floor 0: randomness, the policy contract, the engine, the learner, the curves."""

@@ -1,0 +1,1 @@
+"""Randomness and special functions, for kernels: the same words on every machine."""

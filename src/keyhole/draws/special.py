@@ -1,0 +1,144 @@
+"""Special functions that kernels may call."""
+
+import math
+from typing import Final
+
+from keyhole.kernels.jit import kernel
+
+_HALF_LOG_TWO_PI: Final = 0.5 * math.log(2.0 * math.pi)
+# From here on the first five terms of Stirling's series leave an error below 2e-16.
+_STIRLING_FROM: Final = 15.0
+# Where both ways to compute a deviance are exact to a few units in the last place.
+_SERIES_BELOW: Final = 0.1
+_EPSILON: Final = 2.0**-52
+# Keeps Lentz's method away from a division by zero.
+_TINY: Final = 1e-300
+# The fraction needs about sqrt(max(a, b)) terms: this many are far more than enough for 1e12.
+_MAX_TERMS: Final = 10_000_000
+
+
+@kernel
+def _stirling_error(x: float) -> float:
+    """Return ln Gamma(x + 1) - (x + 1/2) ln x + x - ln(2 pi)/2."""
+    if x < _STIRLING_FROM:
+        return math.lgamma(x + 1.0) - (x + 0.5) * math.log(x) + x - _HALF_LOG_TWO_PI
+    y = 1.0 / (x * x)
+    return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - y / 1188) * y) * y) * y) / x
+
+
+@kernel
+def _deviance(x: float, mean: float) -> float:
+    """Return x ln(x / mean) + mean - x without cancellation."""
+    if abs(x - mean) >= _SERIES_BELOW * (x + mean):
+        return x * math.log(x / mean) + mean - x
+    v = (x - mean) / (x + mean)
+    total = (x - mean) * v
+    term = 2.0 * x * v
+    odd = 1.0
+    while True:
+        term *= v * v
+        odd += 2.0
+        new = total + term / odd
+        if new == total:
+            return total
+        total = new
+
+
+@kernel
+def log_beta_weight(x: float, a: float, b: float) -> float:
+    r"""Return the logarithm of :math:`x^a (1 - x)^b / B(a, b)`.
+
+    This is the density of the beta law times :math:`x (1 - x)`; also, times 1 / a, the step from
+    :math:`I_x(a + 1, b)` to :math:`I_x(a, b)`.
+
+    Parameters
+    ----------
+    x : float
+        In (0, 1).
+    a, b : float
+        The shapes, above 0.
+
+    Returns
+    -------
+    float
+        The logarithm; finite.
+
+    References
+    ----------
+    Loader (2000), "Fast and accurate computation of binomial probabilities": Stirling's series
+    and deviances in place of differences of large logarithms.
+
+    Examples
+    --------
+    >>> round(math.exp(log_beta_weight(0.5, 1.0, 1.0)), 15)
+    0.25
+    """
+    n = a + b
+    root = 0.5 * math.log(a / n * b) - _HALF_LOG_TWO_PI
+    corrections = _stirling_error(n) - (_stirling_error(a) + _stirling_error(b))
+    return root + corrections - (_deviance(a, n * x) + _deviance(b, n * (1.0 - x)))
+
+
+@kernel
+def _fraction(x: float, a: float, b: float) -> float:
+    """Return the continued fraction of I_x(a, b), by Lentz's method; x below about a/(a + b)."""
+    n = a + b
+    c = 1.0
+    d = 1.0 / _away(1.0 - n * x / (a + 1.0))
+    value = d
+    for m in range(1, _MAX_TERMS):
+        step = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m))
+        d = 1.0 / _away(1.0 + step * d)
+        c = _away(1.0 + step / c)
+        value *= d * c
+        step = -(a + m) * (n + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0))
+        d = 1.0 / _away(1.0 + step * d)
+        c = _away(1.0 + step / c)
+        value *= d * c
+        if abs(d * c - 1.0) <= _EPSILON:
+            break
+    return value
+
+
+@kernel
+def _away(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY
+
+
+@kernel
+def beta_cdf(x: float, a: float, b: float) -> float:
+    """Return the probability that a beta variable is at most `x`.
+
+    This is the regularised incomplete beta function :math:`I_x(a, b)`.
+
+    Parameters
+    ----------
+    x : float
+        In [0, 1]; 0, or at least 1e-300.
+    a, b : float
+        The shapes, from 1e-300 to 1e12.
+
+    Returns
+    -------
+    float
+        In [0, 1]. The absolute error is below 2e-13 for shapes up to 10**4 and below 1e-12 up
+        to 10**7 (measured against 50 digits). Small values left of (a + 1) / (a + b + 2) are
+        right to ten digits or more.
+
+    References
+    ----------
+    DLMF 8.17.22 (continued fraction), evaluated by the method of Lentz (1976).
+
+    Examples
+    --------
+    >>> round(beta_cdf(0.5, 2.0, 1.0), 15)
+    0.25
+    """
+    if x <= 0.0:
+        return 0.0
+    if x >= 1.0:
+        return 1.0
+    weight = math.exp(log_beta_weight(x, a, b))
+    if x * (a + b + 2.0) < a + 1.0:
+        return weight / a * _fraction(x, a, b)
+    return 1.0 - weight / b * _fraction(1.0 - x, b, a)

@@ -1,0 +1,186 @@
+"""Streams of randomness in which every draw has an address.
+
+A stream is identified by (seed, replication, purpose). Inside it, draws are numbered, and the
+number alone decides the value: there is no generator to share, so results cannot depend on
+threads, chunks, or on which policies run side by side.
+
+The generator is SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
+generators"): a draw is a bijective hash of a counter.
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import uint64
+from numpy.typing import NDArray
+
+from keyhole.kernels.jit import kernel
+
+Stream = NDArray[np.uint64]
+"""Two words: where the next draw is read, and the key at which the stream begins."""
+
+POLICY: Final = 0
+"""Purpose of the stream from which a policy draws: Thompson samples, random ties."""
+WORLD: Final = 1
+"""Purpose of the stream from which a world answers."""
+
+# SplitMix64's increment (the golden ratio in 64 bits) walks along a stream. A second odd
+# constant, from the table of good multipliers of Steele and Vigna (2021), jumps between the
+# pulls of an arm, so that the draws of one pull never run into those of the next.
+_WALK: Final = np.uint64(0x9E3779B97F4A7C15)
+_JUMP: Final = np.uint64(0xD1342543DE82EF95)
+# Arms and pulls share the 64-bit counter: 24 bits for the arm, 40 for its pulls.
+_PULL_BITS: Final = np.uint64(40)
+_TO_UNIT: Final = 2.0**-53
+
+
+@kernel
+def mix64(word: np.uint64) -> np.uint64:
+    """Hash 64 bits so that every input bit moves every output bit.
+
+    Parameters
+    ----------
+    word : uint64
+        Any value.
+
+    Returns
+    -------
+    uint64
+        A bijective image of `word`.
+
+    Notes
+    -----
+    The finaliser of SplitMix64: variant 13 of Stafford's (2011) improved mixers.
+
+    Examples
+    --------
+    >>> hex(mix64(np.uint64(1)))
+    '0x5692161d100b05e5'
+    """
+    word = (word ^ (word >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return word ^ (word >> uint64(31))
+
+
+@kernel
+def stream_key(seed: int, replication: int, purpose: int) -> np.uint64:
+    """Return the word at which the stream of (seed, replication, purpose) begins.
+
+    Parameters
+    ----------
+    seed, replication, purpose : int
+        Non-negative, below 2**64.
+
+    Returns
+    -------
+    uint64
+        The key. Each coordinate is hashed before the next is added, so that neighbouring
+        coordinates lead to unrelated keys.
+
+    Examples
+    --------
+    >>> stream_key(0, 0, POLICY) != stream_key(0, 1, POLICY)
+    True
+    """
+    key = mix64(uint64(seed) + uint64(_WALK))
+    key = mix64(key + uint64(replication) * uint64(_WALK))
+    return mix64(key + uint64(purpose) * uint64(_JUMP))
+
+
+def stream(seed: int, replication: int = 0, purpose: int = POLICY) -> Stream:
+    """Make the stream of (seed, replication, purpose), standing at its beginning.
+
+    Parameters
+    ----------
+    seed, replication, purpose : int
+        Non-negative, below 2**64.
+
+    Returns
+    -------
+    ndarray of uint64, shape (2,)
+        The stream, to be handed to kernels and samplers.
+
+    Examples
+    --------
+    >>> rng = stream(seed=7)
+    >>> uniform(rng), uniform(rng)
+    (0.4144608105310156, 0.3649830455871761)
+    """
+    key = stream_key(int(seed), int(replication), int(purpose))
+    return np.full(2, key, np.uint64)
+
+
+@kernel
+def next_uint64(rng: Stream) -> np.uint64:
+    """Draw 64 random bits and move the stream one draw on.
+
+    Parameters
+    ----------
+    rng : Stream
+        The stream; its position changes.
+
+    Returns
+    -------
+    uint64
+        Uniform on 0 .. 2**64 - 1.
+
+    Examples
+    --------
+    >>> rng = stream(seed=7)
+    >>> next_uint64(rng) != next_uint64(rng)
+    True
+    """
+    rng[0] += uint64(_WALK)
+    return mix64(rng[0])
+
+
+@kernel
+def uniform(rng: Stream) -> float:
+    """Draw a uniform number in [0, 1).
+
+    Parameters
+    ----------
+    rng : Stream
+        The stream; its position changes.
+
+    Returns
+    -------
+    float
+        A multiple of 2**-53, at least 0 and below 1.
+
+    Examples
+    --------
+    >>> 0.0 <= uniform(stream(seed=1)) < 1.0
+    True
+    """
+    return (next_uint64(rng) >> uint64(11)) * _TO_UNIT
+
+
+@kernel
+def seek(rng: Stream, arm: int, pull: int) -> None:
+    """Move a stream to the draws that belong to one pull of one arm.
+
+    With this, the n-th pull of an arm yields the same sample whatever was pulled before: common
+    random numbers for all policies.
+
+    Parameters
+    ----------
+    rng : Stream
+        The stream; its position changes.
+    arm : int
+        From 0, below 2**24.
+    pull : int
+        Which pull of this arm, from 0, below 2**40.
+
+    Examples
+    --------
+    >>> rng = stream(seed=7, purpose=WORLD)
+    >>> seek(rng, 3, 0)
+    >>> first = uniform(rng)
+    >>> seek(rng, 2, 5)
+    >>> seek(rng, 3, 0)
+    >>> first == uniform(rng)
+    True
+    """
+    address = (uint64(arm) << uint64(_PULL_BITS)) + uint64(pull)
+    rng[0] = rng[1] + address * uint64(_JUMP)

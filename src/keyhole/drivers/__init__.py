@@ -1,0 +1,1 @@
+"""The compiled loops: what machine code is made for."""

@@ -1,0 +1,71 @@
+"""One round of a world, for referees."""
+
+from typing import Final
+
+from numba import types
+
+from keyhole.contract.component import Component, digest_of, tuple_of
+from keyhole.contract.memory import borrow_float
+from keyhole.draws.streams import WORLD, stream_key
+from keyhole.kernels.cache import compile_cached
+from keyhole.kernels.link import Kernel
+
+INIT, OBSERVE, RESPOND, SCORE = range(4)
+
+SIGNATURE: Final = types.void(
+    types.float64[::1],  # all memory: truth, state, context, decision, feedback, report, metrics
+    types.int64[::1],  # where each of the seven begins, the integers shapes refer to
+    types.uint64[::1],  # the world's stream
+    types.int64,  # round
+    types.int64,  # what to do
+)
+
+
+def compiled_world_step(side: Component) -> Kernel:
+    """Return the machine code of a world that answers one decision at a time.
+
+    Parameters
+    ----------
+    side : Component
+        The world's compiled side.
+
+    Returns
+    -------
+    callable
+        Takes what `SIGNATURE` lists.
+    """
+    digest = digest_of("referee", side.digest)
+    return compile_cached(side.owner.__name__, digest, lambda: _build(side), SIGNATURE)
+
+
+def _build(side: Component) -> Kernel:
+    kernels, channels = side.kernels(), side.channels
+    init, score = kernels["init"], kernels["score"]
+    observe = channels.context.producer(kernels["observe"], "e, s, t, rng")
+    respond = channels.feedback.producer(kernels["respond"], "e, s, t, rng, context, decision")
+    sizes = tuple_of(len(side.dims), start=7)
+    read_e, read_s = side.inputs.reader("E"), side.state.reader("W")
+    read_context, write_context = channels.context.reader(), channels.context.writer()
+    read_decision, write_feedback = channels.decision.reader(), channels.feedback.writer()
+    read_report = channels.report.reader()
+
+    def step(cells, plan, rng, t, what):  # type: ignore[no-untyped-def]
+        dims = sizes(plan)
+        e, s = read_e(cells, plan[0], dims), read_s(cells, plan[1], dims)
+        if what == INIT:
+            rng[0] = rng[1] = stream_key(rng[0], rng[1], WORLD)
+            init(e, s, t, rng)
+        elif what == OBSERVE:
+            seen = observe(e, s, t, rng, cells, plan[2], dims)
+            write_context(cells, plan[2], dims, seen)
+        elif what == RESPOND:
+            context = read_context(cells, plan[2], dims)
+            decision = read_decision(cells, plan[3], dims)
+            answer = respond(e, s, t, rng, context, decision, cells, plan[4], dims)
+            write_feedback(cells, plan[4], dims, answer)
+        else:
+            # They lie last, but for the one cell that every buffer has more.
+            metrics = borrow_float(cells, plan[6], (len(cells) - plan[6] - 1,))
+            score(e, s, t, rng, read_report(cells, plan[5], dims), metrics)
+
+    return step

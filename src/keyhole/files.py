@@ -1,0 +1,64 @@
+"""Files that are complete or absent."""
+
+import hashlib
+import json
+import os
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+_DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
+_DRAFT_SECONDS: Final = 60.0
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that it is complete or absent, whatever happens on the way.
+
+    Parameters
+    ----------
+    path : Path
+        Where to; its folder must exist.
+    data : bytes
+        What.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; a file that was there before is still there.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} must be a file, got a folder")
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with draft.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove what killed processes left of files that `write_atomically` had begun.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to look. A draft of the last minute may be somebody's at work, and stays.
+    """
+    for path in folder.glob(".*"):
+        with suppress(OSError):
+            if _DRAFT.fullmatch(path.name) and time.time() - path.stat().st_mtime > _DRAFT_SECONDS:
+                path.unlink()
+
+
+def content_checksum(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a table as JSON with sorted keys and no spaces."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""From the functions of a class to machine code: compiled, linked, kept between processes."""

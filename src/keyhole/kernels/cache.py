@@ -1,0 +1,371 @@
+"""Machine code kept between processes, addressed by what it was compiled from."""
+
+import contextlib
+import hashlib
+import os
+import platform
+import re
+import stat
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+import numba
+import numpy as np
+from numba import njit
+from numba.core import config
+from numba.core.errors import NumbaError
+
+from keyhole.kernels.jit import USES_PARTS, is_bounds_checked, options, parts
+from keyhole.kernels.link import COMPILED_ROOMS, Kernel
+from keyhole.validate import Range, integer
+
+_FOLDER: Final = "KEYHOLE_CACHE_DIR"
+_SIZE: Final = "KEYHOLE_CACHE_MB"
+_DEFAULT_SIZE: Final = 500  # some 4,000 pairs of policy and world
+_ENDING: Final = ".code"
+# Nothing else in the folder is ever removed. Drafts and locks are there while somebody compiles.
+_OURS: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
+_DIGEST: Final = 32
+_WITHIN: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_ROOMS)}))/")
+
+# Functions that nobody holds any more are let go, but for the ones used last.
+_alive: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
+_recent: dict[str, Kernel] = {}
+_RECENT: Final = 32
+_lock = threading.RLock()
+
+_SAY_AFTER_SECONDS: Final = 1.0
+_WAIT_SECONDS: Final = 0.05
+_WAITS: Final = 1200
+
+
+def cache_folder() -> Path:
+    """Return the folder that holds compiled code.
+
+    Returns
+    -------
+    Path
+        `$KEYHOLE_CACHE_DIR` if set, else `keyhole` in the user's cache folder. It may be deleted
+        at any time; the next run compiles again.
+
+    Examples
+    --------
+    >>> cache_folder().is_absolute()
+    True
+    """
+    if chosen := os.environ.get(_FOLDER):
+        return Path(chosen).absolute()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        if not base.is_absolute():  # as the standard of these folders has it
+            base = Path.home() / ".cache"
+    return base / "keyhole"
+
+
+def cache_limit() -> int:
+    """Return how many bytes the folder of compiled code may hold.
+
+    Returns
+    -------
+    int
+        `$KEYHOLE_CACHE_MB` megabytes, by default 500.
+
+    Raises
+    ------
+    ValueError
+        If the variable is no whole number from 1.
+    """
+    given = os.environ.get(_SIZE) or str(_DEFAULT_SIZE)
+    if not given.isascii() or not given.isdigit():
+        raise ValueError(f"{_SIZE} must be a whole number of megabytes, got {given!r}")
+    return integer(_SIZE, int(given), Range(ge=1)) * 10**6
+
+
+def cached_files() -> list[tuple[Path, os.stat_result]]:
+    """Return the files of compiled code, those used last at the end.
+
+    Returns
+    -------
+    list of (Path, stat_result)
+        None if the folder cannot be read.
+    """
+    found = []
+    with contextlib.suppress(OSError):
+        for path in cache_folder().iterdir():
+            with contextlib.suppress(OSError):  # another process may remove it
+                if _OURS.fullmatch(path.name) and stat.S_ISREG((state := path.stat()).st_mode):
+                    found.append((path, state))
+    return sorted(found, key=lambda item: (item[1].st_mtime_ns, item[0].name))
+
+
+def clear_cache() -> int:
+    """Remove all compiled code.
+
+    Returns
+    -------
+    int
+        How many files were removed.
+
+    Raises
+    ------
+    OSError
+        If one cannot be removed.
+    """
+    files = cached_files()
+    for path, _ in files:
+        path.unlink(missing_ok=True)
+    return len(files)
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the sources of `COMPILED_ROOMS`, which is part of all compiled code.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> len(code_digest())
+    64
+    """
+    digest = hashlib.sha256()
+    for room in COMPILED_ROOMS:
+        for path in sorted((Path(__file__).parents[1] / room).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+# At import: a package that is replaced later must not have its digest on the older code.
+code_digest()
+
+
+def _path(digest: str) -> Path:
+    # Several Python versions and processors may share the folder.
+    words = (
+        code_digest(),
+        digest,
+        parts.processor(),
+        numba.__version__,
+        np.__version__,
+        sys.implementation.cache_tag,
+        platform.machine(),
+        repr((config.OPT, config.BOUNDSCHECK)),  # type: ignore[attr-defined]
+        sorted(options().items()),
+    )
+    return cache_folder() / f"{hashlib.sha256(repr(words).encode()).hexdigest()}{_ENDING}"
+
+
+def _trusted(found: os.stat_result) -> bool:
+    """Tell whether a file or folder is the user's own, and nobody else may write to it."""
+    if sys.platform == "win32":
+        return True
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@cache
+def _usable(folder: Path) -> bool:
+    """Tell whether a folder may hold code that this process runs; warn if not."""
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _trusted(folder.stat()):
+            warnings.warn(
+                f"{folder} is not used for compiled code: it must belong to you, and nobody else "
+                f"may write to it; set {_FOLDER} to such a folder",
+                stacklevel=2,
+            )
+            return False
+    return True
+
+
+# A cache may lose, but never fail: whatever goes wrong below (an unwritable folder, a file cut
+# short), the function is compiled instead.
+
+
+def _load(path: Path) -> Kernel | None:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ImportError):
+        with path.open("rb") as file:
+            if not _trusted(os.fstat(file.fileno())):
+                return None
+            data = file.read()
+        if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:
+            return None
+        loaded: Kernel = parts.load(parts.MachineCode.from_bytes(data[_DIGEST:]))
+        with contextlib.suppress(OSError):
+            os.utime(path)  # what is used stays
+        return loaded
+    return None
+
+
+def _checksum(path: Path, payload: bytes) -> bytes:
+    """Return a digest that is right for this name alone."""
+    return hashlib.sha256(path.name.encode() + payload).digest()
+
+
+def _save(path: Path, payload: bytes) -> None:
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".draft", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_checksum(path, payload) + payload)
+            os.replace(name, path)
+        except OSError:
+            os.unlink(name)
+            raise
+        _shrink()
+
+
+def _shrink() -> None:
+    """Remove what was not used for longest, until the rest fits."""
+    files = cached_files()
+    over = sum(found.st_size for _, found in files) - cache_limit()
+    for path, found in files:
+        if over <= 0:
+            return
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+            over -= found.st_size
+
+
+def _reason(error: NumbaError) -> str:
+    """Return the compiler's complaint on one line, with the place if it names one."""
+    lines = [line for line in str(error).splitlines() if not line.startswith("Failed in")]
+    text = lines[0] if lines else type(error).__name__
+    if re.search(r"NRT required|built-in function (zeros|empty|ones|array|arange)", str(error)):
+        text = (
+            "a kernel cannot allocate memory (a new array, or a copy of one array into another "
+            "by a slice); declare arrays in State and write loops"
+        )
+    for file, line in re.findall(r'File "([^"]+)", line (\d+)', str(error)):
+        if not _WITHIN.search(Path(file).as_posix()):
+            return f"{text} ({file}, line {line})"
+    return text
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let one process at a time compile a piece: the others wait, and then find it on file."""
+    lock = path.with_suffix(".lock")
+    handle = -1
+    if sys.platform != "win32":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+            for _ in range(_WAITS):  # not for ever: the other may have been stopped
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(_WAIT_SECONDS)
+    try:
+        yield
+    finally:
+        if handle >= 0:
+            lock.unlink(missing_ok=True)
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def _said(owner: str) -> Iterator[None]:
+    """Say on standard error what is being compiled, if that takes long."""
+    how = " with every index checked" if is_bounds_checked() else ""
+    kept = "and kept for later runs" if USES_PARTS else "in every process"
+
+    def say() -> None:
+        print(f"keyhole: compiling {owner}{how} (once, {kept})", file=sys.stderr)  # noqa: T201
+
+    timer = threading.Timer(_SAY_AFTER_SECONDS, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _compile(owner: str, path: Path | None, build: Callable[[], Any], signature: Any) -> Kernel:
+    chosen = options() | {"nogil": True}
+    try:
+        with _said(owner):
+            if not USES_PARTS:
+                dispatcher = njit(**chosen)(build())
+                dispatcher.compile(signature)
+                (result,) = dispatcher.overloads.values()
+                usual: Kernel = result.entry_point
+                return usual
+            machine = parts.compile_entry(build(), signature, chosen)
+    except NumbaError as error:
+        raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
+    if path is not None and machine.lasting:
+        _save(path, machine.to_bytes())
+    loaded: Kernel = parts.load(machine)
+    return loaded
+
+
+def _loaded_or_compiled(
+    owner: str, path: Path | None, build: Callable[[], Any], signature: Any
+) -> Kernel:
+    if path is None:
+        return _compile(owner, None, build, signature)
+    if (found := _load(path)) is not None:
+        return found
+    cache_limit()  # refused before the work, not after it
+    with _alone(path):
+        return _load(path) or _compile(owner, path, build, signature)
+
+
+def compile_cached(owner: str, digest: str, build: Callable[[], Any], signature: Any) -> Kernel:
+    """Return the machine code filed under a digest, compiling it if nobody has yet.
+
+    Parameters
+    ----------
+    owner : str
+        Whose code it is, for messages.
+    digest : str
+        Stands for everything that goes into the function: equal digest, equal code.
+    build : callable
+        Makes the function (not yet compiled); called only when the code is not on file.
+    signature : numba signature
+        Its argument types, and what it returns.
+
+    Returns
+    -------
+    callable
+        The compiled function; it runs without the interpreter's lock, and does not check the
+        types of its arguments. The code is let go when nobody holds it any more (the ones used
+        last are held here).
+
+    Raises
+    ------
+    TypeError
+        If it cannot be compiled.
+    """
+    name = f"{digest} {options()} {signature}"
+    with _lock:
+        function = _alive.get(name)
+        if function is None:
+            folder = cache_folder()
+            path = _path(name) if USES_PARTS and _usable(folder) else None
+            function = _loaded_or_compiled(owner, path, build, signature)
+            _alive[name] = function
+        _recent.pop(name, None)
+        _recent[name] = function
+        while len(_recent) > _RECENT:
+            del _recent[next(iter(_recent))]
+        return function

@@ -1,0 +1,1 @@
+"""Simulation, and learners that decide one round at a time."""

@@ -1,0 +1,200 @@
+"""The file of a saved learner: versioned JSON with a checksum, replaced in one step.
+
+The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the format),
+``keyhole`` (the version that wrote it), ``checksum`` (SHA-256 of the content, as JSON with sorted
+keys and no spaces), and ``content``: the policy's class, module and parameters, the facts it
+knows, rounds begun, whether feedback is awaited, its stream (two unsigned words), and all arrays
+with dtype, shape and values. Floats are written so that they read back exactly.
+"""
+
+import importlib
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.contract.memory import Layout
+from keyhole.contract.policy import Policy
+from keyhole.files import content_checksum, write_atomically
+from keyhole.validate import Range, choice, integer, line, number, shown
+
+_FORMAT: Final = "keyhole-learner"
+_VERSION: Final = 1
+_ROUNDS: Final = Range(ge=0, le=2**53)  # until then a float counts exactly
+_NO_NUMBERS: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
+_OF_A_ROOM: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
+_NOWHERE: Final = ModuleType("nowhere")
+
+DAMAGE: Final = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+)  # fmt: skip
+"""What reading a damaged file can stumble over."""
+
+Arrays = Mapping[str, Mapping[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """The content of a saved learner; see the module's docstring."""
+
+    policy: str
+    module: str
+    parameters: dict[str, Any]
+    facts: dict[str, Any]
+    rounds: int
+    pending: bool
+    stream: NDArray[np.uint64]
+    arrays: Arrays
+
+    def find_policy(self, candidates: Iterable[type[Policy]]) -> type[Policy]:
+        """Return the policy's class: from the candidates, a room's policies, or a module in use.
+
+        A file is nobody's word: of Keyhole only the modules that hold a room's policies are
+        imported, of others only those are looked at that the caller has imported already.
+        """
+        for candidate in candidates:
+            if candidate.__name__ == self.policy:
+                return candidate
+        if _OF_A_ROOM.fullmatch(self.module):
+            with suppress(ImportError):
+                importlib.import_module(self.module)
+        found = vars(sys.modules.get(self.module, _NOWHERE)).get(self.policy)
+        if isinstance(found, type) and issubclass(found, Policy):
+            return found
+        raise ValueError(
+            f"the saved policy {self.policy} of {self.module} is not known here; give its class: "
+            f"Learner.load(path, policies=[{self.policy}])"
+        )
+
+    def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
+        """Refuse arrays that are not of the form that a layout says."""
+        self._compare(group, {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items()})
+
+    def fill(self, arrays: Arrays) -> None:
+        """Copy the saved arrays into those of a learner, which must have the same form."""
+        for group, views in arrays.items():
+            self._compare(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
+            for name, view in views.items():
+                view[...] = self.arrays[group][name]
+
+    def _compare(self, group: str, form: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+        saved = self.arrays.get(group, {})
+        if {name: (str(a.dtype), a.shape) for name, a in saved.items()} != form:
+            raise ValueError(f"its {group} has other arrays")
+
+
+def write_state(path: Path, saved: SavedState) -> None:
+    """Write a saved learner; the file appears complete or not at all.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    content = {
+        "policy": saved.policy,
+        "module": saved.module,
+        "parameters": saved.parameters,
+        "facts": {
+            n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in saved.facts.items()
+        },
+        "rounds": saved.rounds,
+        "pending": saved.pending,
+        "stream": [int(word) for word in saved.stream],
+        "arrays": {
+            group: {name: _to_json(array) for name, array in arrays.items()}
+            for group, arrays in saved.arrays.items()
+        },
+    }
+    document = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "keyhole": version("keyhole"),
+        "checksum": content_checksum(content),
+        "content": content,
+    }
+    write_atomically(path, json.dumps(document, allow_nan=False).encode())
+
+
+def read_state(path: Path) -> SavedState:
+    """Read a saved learner.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is no saved learner, damaged, or newer than this version can read.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a saved learner, or was cut short") from error
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise ValueError(f"{path} is not a saved learner")
+    if document.get("version") != _VERSION:
+        raise ValueError(
+            f"{path} has version {shown(document.get('version'))} of the format (written by "
+            f"keyhole {document.get('keyhole')}); this is keyhole {version('keyhole')}, which "
+            f"reads version {_VERSION}"
+        )
+    try:
+        content = document["content"]
+        if document["checksum"] != content_checksum(content):
+            raise ValueError("its checksum does not match")
+        return _from_content(content)
+    except DAMAGE as error:
+        reason = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path} is damaged: {reason}") from error
+
+
+def _from_content(content: Mapping[str, Any]) -> SavedState:
+    """Return the saved learner that a file's content describes; refuse what is none."""
+    words = list(content["stream"])
+    if len(words) != 2 or any(type(word) is not int or not 0 <= word < 2**64 for word in words):
+        raise ValueError(f"stream must be two whole numbers below 2**64, got {shown(words)}")
+    if not isinstance(content["pending"], bool):
+        raise TypeError(f"pending must be true or false, got {shown(content['pending'])}")
+    return SavedState(
+        policy=line("policy", content["policy"]),
+        module=line("module", content["module"]),
+        parameters=dict(content["parameters"]),
+        facts=dict(content["facts"]),
+        rounds=integer("rounds", content["rounds"], _ROUNDS),
+        pending=content["pending"],
+        stream=np.array(words, np.uint64),
+        arrays={
+            group: {name: _from_json(array) for name, array in arrays.items()}
+            for group, arrays in content["arrays"].items()
+        },
+    )
+
+
+def _to_json(array: NDArray[Any]) -> dict[str, Any]:
+    values = [v if math.isfinite(v) else str(v) for v in array.ravel().tolist()]
+    return {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}
+
+
+def _from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
+    values, shape = saved["values"], tuple(saved["shape"])
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise ValueError(f"a shape must be whole numbers from 0, got {shown(shape)}")
+    if math.prod(shape) != len(values):
+        raise ValueError(f"an array of shape {shown(shape)} cannot have {len(values)} values")
+    if choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
+        return np.array([integer("a count", v) for v in values], np.int64).reshape(shape)
+    return np.array([_real(v) for v in values], np.float64).reshape(shape)
+
+
+def _real(value: Any) -> float:
+    return float(value) if value in _NO_NUMBERS else number("a value", value)

@@ -1,0 +1,400 @@
+"""Simulation: policies x replications, spread over threads."""
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.component import Component, policy_component, world_component
+from keyhole.contract.memory import FloatArray, IntArray
+from keyhole.contract.policy import Policy
+from keyhole.contract.world import PER_ROUND, Problem, metrics_of, truth_of
+from keyhole.drivers.engine import (
+    LANES,
+    REFUSED_REPLICATION,
+    REFUSED_ROUND,
+    ROUNDS_DONE,
+    STOP,
+    compiled_engine,
+    memory_plan,
+    scratch,
+)
+from keyhole.kernels.jit import bounds_checked
+from keyhole.kernels.link import Kernel
+from keyhole.play.crew import Crew
+from keyhole.play.progress import Report, bar
+from keyhole.results.curves import Curves
+from keyhole.validate import Range, integer, line, room_in_memory, shown
+
+# Pieces of work a thread gets for one policy: enough that threads finish together.
+_PIECES_PER_THREAD: Final = 8
+_POLL_SECONDS: Final = 0.1
+# What a round may take after Ctrl-C; a kernel that takes longer may never end.
+_GRACE_SECONDS: Final = 2.0
+_MAX_SEED: Final = 2**63
+# Until here a float counts exactly, and pulls are counted in floats.
+_COUNT: Final = Range(ge=1, le=2**53)
+
+
+def simulate(
+    problem: Problem,
+    policies: Mapping[str, Policy] | Iterable[Policy],
+    *,
+    horizon: int,
+    replications: int,
+    seed: int = 0,
+    checkpoints: Iterable[int] | None = None,
+    threads: int | None = None,
+    progress: bool = False,
+    details: bool = False,
+    checked: bool = False,
+) -> Curves:
+    """Play policies against a problem, many times, and measure how they do.
+
+    All policies meet the same randomness: the n-th pull of an arm in a replication yields the
+    same sample to each. The result depends on the arguments alone: neither on `threads`, nor on
+    the machine's load, nor on which other policies run.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance, such as `keyhole.thresholding.Problem`.
+    policies : mapping of str to Policy, or iterable of Policy
+        The policies by label; without labels they are called by their parameters,
+        ``LSA(alpha=1.35)``.
+    horizon : int
+        Rounds in a replication, from 1 to 2**53.
+    replications : int
+        Independent repetitions, from 1 to 2**53.
+    seed : int, default 0
+        From 0, below 2**63.
+    checkpoints : iterable of int, optional
+        Rounds after which the metrics are taken: rising, from 1 to `horizon`. By default the
+        horizon alone. In a setting with a budget, a checkpoint is a budget: policies that know
+        the horizon are then run once for each.
+    threads : int, optional
+        At least 1; by default one for each processor.
+    progress : bool, default False
+        Whether to show progress on standard error.
+    details : bool, default False
+        Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
+    checked : bool, default False
+        Whether to check every index of a kernel. Without, one beyond its array goes unnoticed.
+
+    Returns
+    -------
+    Curves
+        Every metric of every policy in every replication, at each checkpoint.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not allowed, a policy is of another setting than the problem, a policy
+        takes a decision that the setting does not allow, or what there is to remember does not
+        fit into memory.
+    IndexError
+        If `checked`, and a kernel reads or writes beyond an array.
+    KeyboardInterrupt
+        On Ctrl-C. A kernel that is in a loop without end cannot be stopped: after two seconds, or
+        the next Ctrl-C, it is left behind, with a warning, and ends with the process.
+
+    Examples
+    --------
+    >>> from keyhole import simulate
+    >>> from keyhole.thresholding import LSA, Problem, Uniform
+    >>> problem = Problem(means=[0.2, 0.4, 0.7], threshold=0.5)
+    >>> curves = simulate(problem, [LSA(), Uniform()], horizon=60, replications=200, seed=1)
+    >>> curves.labels
+    ('LSA(alpha=1.35)', 'Uniform()')
+    >>> gap = curves.paired(
+    ...     "LSA(alpha=1.35)", "Uniform()", metric="aggregate_regret", round=60
+    ... )
+    >>> gap.difference < 0
+    True
+    """
+    plan = Plan.make(
+        problem,
+        policies,
+        horizon=horizon,
+        checkpoints=checkpoints,
+        seed=seed,
+        details=details,
+        checked=checked,
+    )
+    replications = integer("replications", replications, _COUNT)
+    with bar(progress) as report:
+        values = {
+            label: plan.play(label, range(replications), threads=threads, report=report)
+            for label in plan.policies
+        }
+    world = plan.problem.world
+    return Curves(plan.checkpoints, plan.metrics, values, world.words, world.shares)
+
+
+def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
+    """Return policies by label; raise if there is none, or two have the same label."""
+    if isinstance(policies, Mapping):
+        result = dict(policies)
+    else:
+        listed = list(policies)
+        result = {repr(policy): policy for policy in listed}
+        if len(result) < len(listed):
+            raise ValueError("policies must differ in their parameters or be given labels")
+    if not result:
+        raise ValueError("policies must have at least one entry, got none")
+    for label, policy in result.items():
+        line("the label of a policy", label)
+        if not isinstance(policy, Policy):
+            raise TypeError(f"policies[{label!r}] must be a policy, got {shown(policy)}")
+    return result
+
+
+def check_checkpoints(checkpoints: Iterable[int] | None, horizon: int) -> tuple[int, ...]:
+    """Return checked checkpoints; the horizon alone where none are given."""
+    horizon = integer("horizon", horizon, _COUNT)
+    if checkpoints is None:
+        return (horizon,)
+    rounds = tuple(
+        integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(checkpoints)
+    )
+    if not rounds:
+        raise ValueError("checkpoints must have at least one entry, got none")
+    for before, after in pairwise(rounds):
+        if after <= before:
+            raise ValueError(f"checkpoints must rise, got {after} after {before}")
+    return rounds
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked experiment: which policies play which problem, and when they are measured."""
+
+    problem: Problem
+    policies: dict[str, Policy]
+    horizon: int
+    checkpoints: tuple[int, ...]
+    seed: int
+    details: bool = False
+    checked: bool = False
+
+    @classmethod
+    def make(
+        cls,
+        problem: Problem,
+        policies: Mapping[str, Policy] | Iterable[Policy],
+        *,
+        horizon: int,
+        checkpoints: Iterable[int] | None,
+        seed: int,
+        details: bool = False,
+        checked: bool = False,
+    ) -> "Plan":
+        """Check the arguments of `simulate`, before anything is compiled or run."""
+        plan = cls(
+            problem,
+            labelled(policies),
+            integer("horizon", horizon, _COUNT),
+            check_checkpoints(checkpoints, horizon),
+            integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
+            details,
+            checked,
+        )
+        plan._check_length()
+        plan._check_budgets()
+        for label, policy in plan.policies.items():
+            if policy.setting.name != problem.setting.name:
+                raise ValueError(
+                    f"{label} must be a policy of the setting {problem.setting.name!r}, "
+                    f"got one of {policy.setting.name!r}"
+                )
+            for budget, _ in plan.runs(policy):
+                told = plan.facts(policy, budget) | {"horizon": budget}
+                if text := policy.caution(told, problem):
+                    warnings.warn(text, stacklevel=3)
+        return plan
+
+    def _check_length(self) -> None:
+        rounds = getattr(self.problem, "rounds", None)
+        if rounds is not None and self.horizon > rounds:
+            raise ValueError(
+                f"horizon must be at most {rounds}, the rounds that the problem has; "
+                f"got {self.horizon}"
+            )
+
+    def _check_budgets(self) -> None:
+        if self.problem.setting.budgeted:
+            arms = self.problem.fact("arms")
+            if self.checkpoints[0] < arms:
+                raise ValueError(
+                    f"every budget (checkpoint) must be at least the number of arms, {arms}; "
+                    f"got {self.checkpoints[0]}"
+                )
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metrics."""
+        return metrics_of(self.problem, details=self.details)
+
+    def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
+        """Return (horizon, checkpoints) of each run that a policy needs."""
+        if policy.setting.budgeted and "horizon" in policy.needs:
+            return [(budget, (budget,)) for budget in self.checkpoints]
+        return [(self.horizon, self.checkpoints)]
+
+    def rounds(self, policy: Policy) -> int:
+        """Return how many rounds one replication of a policy takes, over all its runs."""
+        return sum(checkpoints[-1] for _, checkpoints in self.runs(policy))
+
+    def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
+        """Return what a policy is told, checked by the setting."""
+        names = policy.setting.known(policy.needs)
+        told = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
+        return policy.informed(told)
+
+    def play(
+        self,
+        label: str,
+        replications: range,
+        *,
+        threads: int | None = None,
+        report: Report | None = None,
+    ) -> FloatArray:
+        """Run one policy for some replications.
+
+        Parameters
+        ----------
+        label : str
+            Which policy.
+        replications : range
+            Their numbers; consecutive.
+        threads : int, optional
+            At least 1; by default one for each processor.
+        report : callable, optional
+            Told the progress.
+
+        Returns
+        -------
+        ndarray of float64, shape (checkpoints, metrics, replications)
+            Every metric.
+        """
+        threads = integer(
+            "threads", (os.cpu_count() or 1) if threads is None else threads, Range(ge=1)
+        )
+        policy = self.policies[label]
+        players = [
+            Player(self, policy, horizon, checkpoints) for horizon, checkpoints in self.runs(policy)
+        ]
+        with room_in_memory(f"replications = {len(replications)}"):
+            out = [
+                np.empty((len(p.checkpoints), len(self.metrics), len(replications)))
+                for p in players
+            ]
+        pieces = _pieces(replications, threads)
+        work = [
+            (player, piece, values)
+            for player, values in zip(players, out, strict=True)
+            for piece in pieces
+        ]
+        total = self.rounds(policy) * len(replications)
+        _in_threads(label, work, replications.start, threads, total, report)
+        values = np.concatenate(out)
+        if not np.isfinite(values).all():
+            raise ValueError(f"{label} led to a metric that is not a finite number")
+        return values
+
+
+class Player:
+    """One policy in one world, compiled and ready to play any replication."""
+
+    def __init__(
+        self, plan: Plan, policy: Policy, horizon: int, checkpoints: Sequence[int]
+    ) -> None:
+        problem = plan.problem
+        p_side, w_side = policy_component(type(policy)), world_component(problem.world)
+        known = policy.numbers() | plan.facts(policy, horizon)
+        truth = truth_of(problem, horizon)
+        p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
+        self.policy = policy
+        self.measured = len(metrics_of(problem, details=True))
+        self.checkpoints = np.array(checkpoints, np.int64)
+        with bounds_checked(plan.checked):
+            self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
+        self.input = (
+            p_side.inputs.pack(known, p_sizes),
+            _vector(p_side, p_sizes),
+            w_side.inputs.pack(truth, w_sizes),
+            _vector(w_side, w_sizes),
+            memory_plan(p_side, w_side, p_sizes, w_sizes),
+            np.uint64(plan.seed),
+        )
+
+    def play(self, piece: range, out: FloatArray, control: IntArray) -> None:
+        """Play some replications into `out`."""
+        with room_in_memory(f"the state of {self.policy}"):
+            part = np.empty(out.shape)
+            memory = scratch(self.input[4], self.measured)
+        first, last = piece.start, piece.stop
+        try:
+            self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
+        except IndexError as error:
+            if "out of bounds" not in str(error):  # a kernel's own
+                raise
+            raise IndexError(
+                f"a kernel of {self.policy} or of its world reads or writes beyond an array"
+            ) from error
+        if control[REFUSED_ROUND] > 0:
+            where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
+            raise ValueError(self.policy.refusal(where))
+        out[...] = part
+
+
+def _vector(component: Component, sizes: Mapping[str, int]) -> IntArray:
+    return np.array([sizes[name] for name in component.dims] or [0], np.int64)
+
+
+def _pieces(replications: range, threads: int) -> list[range]:
+    step = -(-len(replications) // (threads * _PIECES_PER_THREAD))
+    step = -(-step // LANES) * LANES
+    return [replications[i : i + step] for i in range(0, len(replications), step)]
+
+
+def _in_threads(
+    label: str,
+    work: list[tuple[Player, range, FloatArray]],
+    origin: int,
+    threads: int,
+    total: int,
+    report: Report | None,
+) -> None:
+    """Play all pieces; on Ctrl-C or an error, stop those that run and raise."""
+    controls = [np.zeros(4, np.int64) for _ in work]
+    tasks = [
+        partial(
+            player.play, piece, values[:, :, piece.start - origin : piece.stop - origin], control
+        )
+        for (player, piece, values), control in zip(work, controls, strict=True)
+    ]
+    crew = Crew(tasks, threads)
+    # The main thread only waits: it stays free to take Ctrl-C while compiled code runs.
+    try:
+        while not crew.done(_POLL_SECONDS):
+            if report is not None:
+                report(label, int(sum(c[ROUNDS_DONE] for c in controls)), total)
+    except BaseException:
+        for control in controls:
+            control[STOP] = 1
+        if not crew.dismiss(_GRACE_SECONDS):
+            warnings.warn(
+                f"a kernel of {label} does not return: its thread is left behind, and ends with "
+                "the process",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+        raise
+    if report is not None:
+        report(label, total, total)

@@ -1,0 +1,220 @@
+"""Results: every metric of every policy at every checkpoint, in every replication."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from keyhole.contract.memory import FloatArray
+from keyhole.results.estimate import Estimate, Paired, compare, mean_of, share_of
+from keyhole.validate import choice
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+    from matplotlib.axes import Axes
+
+    from keyhole.results.plot import Scale
+
+
+class Curves:
+    """What `keyhole.simulate` measured.
+
+    Parameters
+    ----------
+    checkpoints : sequence of int
+        Rounds at which the metrics were taken.
+    metrics : sequence of str
+        Their names.
+    values : mapping of str to ndarray, shape (checkpoints, metrics, replications)
+        By policy label.
+    words : mapping of str to str, optional
+        What a metric is called in figures, where its setting has a word of its own.
+    shares : collection of str, optional
+        The metrics that are 0 or 1 in every replication.
+
+    Examples
+    --------
+    >>> values = {"A": np.array([[[0.0, 1.0, 2.0, 1.0]]])}
+    >>> curves = Curves([100], ["regret"], values)
+    >>> print(curves.estimates("A", "regret")[0])
+    1.0 [-0.3, 2.3]
+    """
+
+    def __init__(
+        self,
+        checkpoints: Sequence[int],
+        metrics: Sequence[str],
+        values: Mapping[str, FloatArray],
+        words: Mapping[str, str] | None = None,
+        shares: Collection[str] = (),
+    ) -> None:
+        self.checkpoints = tuple(int(c) for c in checkpoints)
+        self.metrics = tuple(metrics)
+        self.labels = tuple(values)
+        self.words = dict(words or {})
+        self.shares = frozenset(shares)
+        self._values = dict(values)
+
+    @property
+    def replications(self) -> int:
+        """How many replications."""
+        return int(self._values[self.labels[0]].shape[2])
+
+    def __repr__(self) -> str:
+        """Return how much there is of what."""
+        return (
+            f"Curves({len(self.labels)} policies, {len(self.checkpoints)} checkpoints, "
+            f"{self.replications} replications, metrics: {', '.join(self.metrics)})"
+        )
+
+    def values(self, policy: str, metric: str) -> FloatArray:
+        """Return a metric in every replication.
+
+        Parameters
+        ----------
+        policy : str
+            A label.
+        metric : str
+            A metric's name.
+
+        Returns
+        -------
+        ndarray of float64, shape (checkpoints, replications)
+            The values.
+
+        Raises
+        ------
+        ValueError
+            If there is no such policy or metric.
+        """
+        choice("policy", policy, self.labels)
+        choice("metric", metric, self.metrics)
+        return self._values[policy][:, self.metrics.index(metric), :]
+
+    def mean(self, policy: str, metric: str) -> FloatArray:
+        """Return a metric's mean over replications, shape (checkpoints,)."""
+        return np.asarray(self.values(policy, metric).mean(axis=1))
+
+    def std_error(self, policy: str, metric: str) -> FloatArray:
+        """Return the standard error of `mean`, shape (checkpoints,); infinite for one run."""
+        values = self.values(policy, metric)
+        if values.shape[1] == 1:
+            return np.full(len(values), np.inf)
+        return np.asarray(values.std(axis=1, ddof=1) / math.sqrt(values.shape[1]))
+
+    def estimates(self, policy: str, metric: str) -> list[Estimate]:
+        """Return a metric's mean with its 95 % interval, checkpoint by checkpoint.
+
+        The interval is Student's t; of a metric that is 0 or 1, it is the exact one of a share.
+        """
+        # A metric taken for each arm is called by its name and the arm's number: "errors[0]".
+        estimate = share_of if metric.partition("[")[0] in self.shares else mean_of
+        return [estimate(row) for row in self.values(policy, metric)]
+
+    def paired(self, a: str, b: str, *, metric: str, round: int) -> Paired:
+        """Compare two policies at a checkpoint, replication by replication.
+
+        Parameters
+        ----------
+        a, b : str
+            Labels.
+        metric : str
+            A metric's name.
+        round : int
+            One of the checkpoints.
+
+        Returns
+        -------
+        Paired
+            Mean of `a` minus mean of `b`, with its interval and p-value. Since both policies met
+            the same randomness, this is sharper than comparing the two means.
+
+        Raises
+        ------
+        ValueError
+            If there is no such policy, metric or checkpoint.
+        """
+        if round not in self.checkpoints:
+            listed = ", ".join(map(str, self.checkpoints))
+            raise ValueError(f"round must be one of the checkpoints {listed}, got {round}")
+        c = self.checkpoints.index(round)
+        return compare(self.values(a, metric)[c], self.values(b, metric)[c])
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the summary as an Arrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `policy`, `round`, `metric`, `mean`, `std_error`, `replications`; one row for
+            each policy, metric and checkpoint.
+        """
+        import pyarrow as pa
+
+        rows = [
+            (label, c, metric, mean, error, self.replications)
+            for label in self.labels
+            for metric in self.metrics
+            for c, mean, error in zip(
+                self.checkpoints,
+                self.mean(label, metric),
+                self.std_error(label, metric),
+                strict=True,
+            )
+        ]
+        schema = pa.schema(
+            [
+                ("policy", pa.string()),
+                ("round", pa.int64()),
+                ("metric", pa.string()),
+                ("mean", pa.float64()),
+                ("std_error", pa.float64()),
+                ("replications", pa.int64()),
+            ]
+        )
+        columns = zip(*rows, strict=True)
+        return pa.table([list(column) for column in columns], schema=schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the summary as a pandas data frame; columns as in `to_arrow`.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If pandas is not installed (``pip install keyhole[pandas]``).
+        """
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def plot(
+        self,
+        metric: str | None = None,
+        *,
+        axes: Axes | None = None,
+        x: Scale = "linear",
+        y: Scale = "linear",
+    ) -> Axes:
+        """Draw a metric's mean over the checkpoints, with its 95 % interval.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Which one; by default the first.
+        axes : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+        x, y : {"linear", "log"}, default "linear"
+            The axes; means that are not positive are left out of a logarithmic one.
+
+        Returns
+        -------
+        matplotlib Axes
+            What was drawn on.
+        """
+        metric = choice("metric", metric or self.metrics[0], self.metrics)
+        from keyhole.results.plot import plot_curves
+
+        return plot_curves(self, metric, axes, x=x, y=y)

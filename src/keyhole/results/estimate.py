@@ -1,0 +1,317 @@
+"""Numbers with their uncertainty: the one 95 % interval of tables, figures and claims."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keyhole.contract.memory import FloatArray
+
+_TAIL: Final = 0.025
+_ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
+_LEAST_P: Final = 1e-300
+_PLAIN: Final = 1e15  # beyond this, and finer than its inverse, numbers are written with exponents
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number estimated from replications.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    error : float
+        Its standard error; infinite where one replication says nothing of it.
+    replications : int
+        From how many.
+    count : int, optional
+        Of a share of the replications: in how many it was so. The interval is then exact (Clopper
+        and Pearson 1934); otherwise it is Student's t.
+    """
+
+    value: float
+    error: float
+    replications: int
+    count: int | None = None
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 95 % interval."""
+        if self.count is not None:
+            return exact_interval(self.count, self.replications)[0]
+        return self.value - self._half()
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 95 % interval."""
+        if self.count is not None:
+            return exact_interval(self.count, self.replications)[1]
+        return self.value + self._half()
+
+    @property
+    def reach(self) -> float:
+        """Half of the 95 % interval."""
+        return self._half() if self.count is None else (self.high - self.low) / 2
+
+    def _half(self) -> float:
+        return student_reach(self.replications) * self.error if self.error else 0.0
+
+    def p_value(self, low: float, high: float) -> float:
+        """Return the two-sided p-value against the nearest number of a range; 1 inside of it."""
+        distance = max(low - self.value, self.value - high)
+        if not distance > 0.0 or math.isinf(self.error):
+            return 1.0
+        if self.count is not None:
+            return self._share_p_value(low, high)
+        if self.error == 0.0:
+            return 0.0
+        from scipy.special import stdtr
+
+        return 2.0 * float(stdtr(self.replications - 1, -distance / self.error))
+
+    def _share_p_value(self, low: float, high: float) -> float:
+        from scipy.special import bdtr, bdtrc
+
+        if not (low <= 1.0 and high >= 0.0):  # no share lies there
+            return 0.0
+        below = self.value < low
+        count, n = self.count or 0, self.replications
+        tail = bdtr(count, n, low) if below else bdtrc(count - 1, n, high)
+        return min(1.0, 2.0 * float(tail))
+
+    def __str__(self) -> str:
+        """Return the estimate with its interval, in as many digits as that is good for."""
+        if not math.isfinite(self.reach):
+            return f"{written(self.value)} (one replication: no interval)"
+        if self.reach == 0.0:
+            return f"{written(self.value)} in every run"
+        one, low, high = (written(x, self.reach) for x in (self.value, self.low, self.high))
+        return f"{one} [{low}, {high}]"
+
+    def plus_minus(self) -> str:
+        """Return it as a table shows it: with half of the interval, or a share's whole one."""
+        if self.count is not None:
+            return str(self)
+        if not math.isfinite(self.reach):
+            return f"{written(self.value)} ± n/a"
+        return f"{written(self.value, self.reach)} ± {written(self.reach, self.reach)}"
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The mean difference of two policies over common random numbers.
+
+    Attributes
+    ----------
+    difference : float
+        Mean of `a` minus mean of `b`; in the metric's unit.
+    low, high : float
+        Its 95 % confidence interval (Student's t over replications); infinite when there is but
+        one replication.
+    p_value : float
+        Of the two-sided paired t-test that the means are equal.
+    replications : int
+        How many pairs.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    replications: int
+
+    @property
+    def equal(self) -> bool:
+        """Whether both were the same in every replication."""
+        return self.low == self.high == 0.0
+
+    def __str__(self) -> str:
+        """Return the difference, its interval and its p-value."""
+        if self.equal:
+            return "0, equal in every run"
+        reach = (self.high - self.low) / 2
+        if not math.isfinite(reach):
+            return f"{written(self.difference)} (one replication: no interval)"
+        one, low, high = (written(x, reach) for x in (self.difference, self.low, self.high))
+        return f"{one} [{low}, {high}], {p_text(self.p_value)}"
+
+
+def student_reach(replications: int) -> float:
+    """Return how many standard errors half of the 95 % interval of a mean is (Student's t).
+
+    Parameters
+    ----------
+    replications : int
+        From how many the standard error is known; of one, the interval is infinite.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Examples
+    --------
+    >>> round(student_reach(10), 3), student_reach(1)
+    (2.262, inf)
+    """
+    from scipy.special import stdtrit
+
+    return float(-stdtrit(replications - 1, _TAIL)) if replications > 1 else math.inf
+
+
+def exact_interval(count: int, runs: int) -> tuple[float, float]:
+    """Return the 95 % interval of Clopper and Pearson (1934) for a binomial share.
+
+    Parameters
+    ----------
+    count, runs : int
+        How often it was so, and of how many times.
+
+    Returns
+    -------
+    tuple of float
+        Its ends.
+
+    Examples
+    --------
+    >>> low, high = exact_interval(10, 10)
+    >>> round(low, 4), high
+    (0.6915, 1.0)
+    """
+    from scipy.special import betaincinv
+
+    low = 0.0 if count == 0 else float(betaincinv(count, runs - count + 1, _TAIL))
+    high = 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 1.0 - _TAIL))
+    return low, high
+
+
+def mean_of(values: FloatArray) -> Estimate:
+    """Estimate a mean from its replications.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (replications,)
+        The replications.
+
+    Returns
+    -------
+    Estimate
+        The mean. Values that differ by no more than the rounding of their sums are equal.
+
+    Examples
+    --------
+    >>> print(mean_of(np.array([1.0, 2.0, 3.0])))
+    2.0 [-0.5, 4.5]
+    """
+    n, lowest, highest = len(values), float(values.min()), float(values.max())
+    if n == 1:
+        return Estimate(lowest, math.inf, n)
+    if highest - lowest <= _ROUNDING * max(abs(lowest), abs(highest)):
+        return Estimate(float(values[0]), 0.0, n)
+    return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n), n)
+
+
+def share_of(values: FloatArray) -> Estimate:
+    """Estimate a share of replications: the mean of values that are 0 or 1.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (replications,)
+        The replications.
+
+    Returns
+    -------
+    Estimate
+        The share, with its exact interval.
+
+    Examples
+    --------
+    >>> print(share_of(np.zeros(100)))
+    0.000 [0.000, 0.036]
+    """
+    n, count = len(values), int(values.sum())
+    share = count / n
+    return Estimate(share, math.sqrt(share * (1.0 - share) / n), n, count)
+
+
+def compare(a: FloatArray, b: FloatArray) -> Paired:
+    """Compare two samples, pair by pair.
+
+    Parameters
+    ----------
+    a, b : ndarray of float64, shape (replications,)
+        The samples.
+
+    Returns
+    -------
+    Paired
+        Mean difference, interval and p-value. Pairs that differ by no more than the rounding of
+        their sums are equal.
+
+    Examples
+    --------
+    >>> print(compare(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0])))
+    1.3 [-2.5, 5.1], p = 0.27
+    """
+    gap = a - b
+    gap = np.where(np.abs(gap) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, gap)
+    number = mean_of(gap)
+    p_value = number.p_value(0.0, 0.0)
+    return Paired(number.value, number.low, number.high, p_value, number.replications)
+
+
+def written(value: float, reach: float = 0.0) -> str:
+    """Return a number in as many digits as half of its interval is good for: two of that.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    reach : float, default 0
+        Half of its interval; 0 where it is known exactly.
+
+    Returns
+    -------
+    str
+        The number.
+
+    Examples
+    --------
+    >>> written(2775.6149, 0.0316), written(215_312.4, 8_123.0), written(926.23), written(0.0)
+    ('2,775.615', '215,300', '926.23', '0')
+    """
+    if math.isnan(value):
+        return "n/a"
+    size = abs(value)
+    if not 1.0 / _PLAIN < size < _PLAIN:
+        return f"{value:.4g}" if size else _rounded(0.0, reach)
+    if not math.isfinite(reach) or reach <= _ROUNDING * size:
+        return f"{value:,.10g}" if size >= 1e-4 else f"{value:.4g}"
+    return _rounded(value, reach)
+
+
+def _rounded(value: float, reach: float) -> str:
+    if not 0.0 < reach < math.inf:
+        return f"{value:.4g}"
+    places = 1 - math.floor(math.log10(reach))
+    if places > 9:
+        return f"{value:.3g}"
+    number = round(value, places) + 0.0  # no minus before 0
+    return f"{number:,.{max(0, places)}f}"
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value as reports show it.
+
+    Examples
+    --------
+    >>> p_text(0.0), p_text(0.01234), p_text(3.2e-40)
+    ('p < 1e-300', 'p = 0.012', 'p = 3e-40')
+    """
+    if p_value < _LEAST_P:
+        return "p < 1e-300"
+    return f"p = {p_value:.{1 if p_value < 1e-3 else 2}g}"

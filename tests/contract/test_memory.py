@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyhole.contract.channel import Channel
+from keyhole.contract.memory import Field, Layout, allot
+from keyhole.kernels.jit import kernel
+
+FIELDS = {
+    "one": Field("float64"),
+    "whole": Field("int64"),
+    "row": Field("float64", ("k",)),
+    "table": Field("int64", ("k", "m")),
+    "store": Field("float64", ("k",), tree=True),
+    "three": Field("float64", (3,)),
+}
+
+
+@given(k=st.integers(1, 40), m=st.integers(1, 5))
+def test_arrays_lie_one_after_the_other(k, m):
+    layout = Layout(FIELDS, ("k", "m"))
+    sizes = {"k": k, "m": m}
+    buffer = np.zeros(layout.size(sizes))
+    views = layout.views(buffer, sizes)
+    assert views["table"].shape == (k, m)
+    assert len(views["store"]) == (k if k < 24 else 2 * 2 ** int(np.ceil(np.log2(k))))
+    assert sum(view.size for view in views.values()) == len(buffer)
+    for i, view in enumerate(views.values()):
+        view[...] = i + 1
+    for i, view in enumerate(views.values()):
+        assert (view == i + 1).all()
+
+
+def test_compiled_code_sees_what_python_wrote():
+    layout = Layout(FIELDS, ("k", "m"))
+    sizes = {"k": 2, "m": 3}
+    buffer, plan, (views,) = allot([layout], ("k", "m"), sizes)
+    views["one"][...] = 0.5
+    views["whole"][...] = 7
+    views["table"][...] = np.arange(6).reshape(2, 3)
+    read = layout.reader("It")
+
+    @kernel
+    def look(buffer, dims):
+        it = read(buffer, 0, dims)
+        it.row[1] = it.one + it.whole
+        return it.table[1, 2], it.table.shape[1], len(it.three)
+
+    assert look(buffer, (2, 3)) == (5, 3, 3)
+    assert views["row"].tolist() == [0.0, 7.5]
+    assert plan.tolist() == [0, 2, 3, 0]
+
+
+def test_an_unknown_length_is_named():
+    with pytest.raises(ValueError, match="row: the shape must use one of arms, got 'k'"):
+        Layout({"row": Field("float64", ("k",))}, ("arms",))
+
+
+@pytest.mark.parametrize(
+    ("fields", "value", "filled"),
+    [
+        ({"a": Field("int64")}, 3, False),
+        ({"a": Field("int64"), "b": Field("float64")}, (3, 0.5), False),
+        ({"a": Field("float64", ("k",))}, None, True),
+    ],
+)
+def test_single_values_are_returned_and_arrays_filled(fields, value, filled):
+    channel = Channel(fields, ("k",))
+    assert channel.filled == filled
+    buffer = np.zeros(4)
+    read = channel.reader()
+    if filled:
+
+        @kernel
+        def total(buffer):
+            return read(buffer, 0, (2,)).a.sum()
+
+        buffer[:3] = 1.5
+        assert total(buffer) == 3.0
+        assert channel.slots() == {"a": "slots.a"}
+    else:
+        channel.writer()(buffer, 0, (2,), value)
+        assert read(buffer, 0, (2,)) == value
+        assert channel.slots() == {}

@@ -1,0 +1,285 @@
+"""Every sampler against SciPy's distribution of the same name."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from keyhole.draws import samplers
+from keyhole.draws.streams import POLICY, WORLD, next_uint64, stream, uniform
+from keyhole.kernels.jit import kernel
+
+N = 1_000_000
+# With fixed seeds a test passes always or never; one in ten thousand is what chance would fail.
+P_VALUE = 1e-4
+
+
+def loop_of(sampler, parameters):
+    """Return the compiled loop that fills an array with draws."""
+    if parameters == 0:
+
+        @kernel
+        def loop(rng, out):
+            for i in range(len(out)):
+                out[i] = sampler(rng)
+
+    elif parameters == 1:
+
+        @kernel
+        def loop(rng, out, a):
+            for i in range(len(out)):
+                out[i] = sampler(rng, a)
+
+    else:
+
+        @kernel
+        def loop(rng, out, a, b):
+            for i in range(len(out)):
+                out[i] = sampler(rng, a, b)
+
+    return loop
+
+
+LOOPS = {}
+
+
+def draws(name, *parameters, n=N, replication=0, purpose=POLICY):
+    """Return n draws of a sampler from a stream of seed 0."""
+    if name not in LOOPS:
+        LOOPS[name] = loop_of(getattr(samplers, name), len(parameters))
+    out = np.empty(n)
+    LOOPS[name](stream(0, replication, purpose), out, *parameters)
+    return out
+
+
+def assert_moments(sample, law):
+    """Compare mean and variance within five standard errors."""
+    assert abs(sample.mean() - law.mean()) < 5 * law.std() / math.sqrt(len(sample))
+    # The standard error of a variance, from the law's kurtosis.
+    error = law.var() * math.sqrt((float(law.stats(moments="k")) + 2) / len(sample))
+    assert abs(sample.var() - law.var()) < 5 * error
+
+
+CONTINUOUS = [
+    ("normal", (), stats.norm()),
+    ("exponential", (), stats.expon()),
+    *(("gamma", (a,), stats.gamma(a)) for a in (0.05, 0.5, 0.99, 1.0, 2.5, 100.0)),
+    *(
+        ("beta", (a, b), stats.beta(a, b))
+        for a, b in ((0.5, 0.5), (1.0, 1.0), (2.0, 5.0), (0.3, 4.0), (4.0, 0.3), (300.0, 700.0))
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "law"), CONTINUOUS)
+def test_continuous_draws_follow_their_law(name, parameters, law):
+    sample = draws(name, *parameters)
+    assert np.isfinite(sample).all()
+    assert stats.kstest(sample, law.cdf).pvalue > P_VALUE
+    assert_moments(sample, law)
+
+
+DISCRETE = [
+    *(("bernoulli", (p,), stats.bernoulli(p)) for p in (0.0, 0.3, 1.0)),
+    *(
+        ("binomial", (n, p), stats.binom(n, p))
+        for n, p in (
+            (0, 0.5), (1, 0.4), (10, 0.3), (10, 0.0), (10, 1.0), (30, 0.7), (30, 0.9), (1000, 0.5),
+            (20, 0.5), (100, 0.101), (100, 0.899), (10**6, 0.001), (10**12, 1e-12),
+            (10**12, 0.3),
+        )
+    ),
+    *(("poisson", (m,), stats.poisson(m)) for m in (0.0, 0.1, 5.0, 15.9, 16.0, 30.0, 1e4, 1e10)),
+    *(("geometric", (p,), stats.geom(p)) for p in (0.9, 0.1, 1e-4)),
+]  # fmt: skip
+
+
+def chi_square(sample, law):
+    """Return the p-value of a chi-square test, cells pooled to 50 expected draws or more."""
+    low, high = int(sample.min()), int(sample.max())
+    edges = np.unique(np.concatenate([[low - 1], law.ppf(np.linspace(0.001, 0.999, 60)), [high]]))
+    chances = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
+    counts = np.diff(
+        np.concatenate([[0], np.searchsorted(np.sort(sample), edges, "right"), [len(sample)]])
+    )
+    found, expected = [0.0], [0.0]
+    for count, chance in zip(counts, chances, strict=True):
+        if expected[-1] >= 50:
+            found.append(0.0)
+            expected.append(0.0)
+        found[-1] += count
+        expected[-1] += chance * len(sample)
+    if len(found) > 1 and expected[-1] < 50:
+        found[-2] += found.pop()
+        expected[-2] += expected.pop()
+    if len(found) == 1:
+        return 1.0
+    return stats.chisquare(found, expected, sum_check=False).pvalue
+
+
+@pytest.mark.parametrize(("name", "parameters", "law"), DISCRETE)
+def test_discrete_draws_follow_their_law(name, parameters, law):
+    sample = draws(name, *parameters)
+    assert (sample == np.floor(sample)).all()
+    assert law.pmf(np.unique(sample)).all()  # nothing impossible
+    if law.std() == 0:
+        assert (sample == law.mean()).all()
+        return
+    assert chi_square(sample, law) > P_VALUE
+    assert_moments(sample, law)
+
+
+def test_the_chi_square_can_fail():
+    sample = stats.poisson(5.1).rvs(N, random_state=0)
+    assert chi_square(sample, stats.poisson(5.0)) < P_VALUE
+
+
+def test_the_kolmogorov_smirnov_test_can_fail():
+    assert stats.kstest(draws("gamma", 2.5), stats.gamma(2.53).cdf).pvalue < P_VALUE
+
+
+@pytest.mark.parametrize("law", ["NORMAL", "EXPONENTIAL"])
+def test_the_strips_of_a_ziggurat_close_at_the_top(law):
+    ends, density = getattr(samplers, f"_{law}_ENDS"), getattr(samplers, f"_{law}_DENSITY")
+    areas = ends[1:-1] * np.diff(density[1:])
+    assert len(areas) == 255  # and the strip with the tail
+    assert areas == pytest.approx(np.full(255, ends[0] * density[1]), rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def many_normal():
+    return draws("normal", n=20_000_000)
+
+
+def test_normal_draws_fit_in_every_strip(many_normal):
+    # A strip's corner is met once in ten thousand draws: it takes many to see one at fault.
+    edges = np.linspace(-4.0, 4.0, 401)
+    inside = np.histogram(many_normal, edges)[0]
+    found = np.append(inside, len(many_normal) - inside.sum())
+    chances = np.diff(stats.norm.cdf(edges))
+    expected = len(many_normal) * np.append(chances, 1 - chances.sum())
+    assert stats.chisquare(found, expected, sum_check=False).pvalue > P_VALUE
+
+
+def test_the_normal_tail_beyond_the_last_strip_has_its_weight(many_normal):
+    n, edge = len(many_normal), samplers._NORMAL_EDGE
+    beyond = many_normal[np.abs(many_normal) > edge]
+    chance = 2 * stats.norm.sf(edge)
+    assert abs(len(beyond) - n * chance) < 5 * math.sqrt(n * chance)
+    assert stats.kstest(np.abs(beyond), stats.truncnorm(edge, np.inf).cdf).pvalue > P_VALUE
+    assert abs((beyond > 0).mean() - 0.5) < 5 * 0.5 / math.sqrt(len(beyond))
+
+
+def test_the_chances_behind_the_rejections_are_exact():
+    for k in range(200):
+        plain = (k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi)
+        assert samplers._stirling_rest(float(k)) == pytest.approx(
+            math.lgamma(k + 1) - plain, abs=1e-10
+        )
+    for n, p in ((30, 0.4), (1000, 0.02), (10**6, 0.3)):
+        law, mode = stats.binom(n, p), math.floor((n + 1) * p)
+        for k in law.ppf([1e-6, 0.1, 0.5, 0.9, 1 - 1e-6]):
+            ratio = samplers._log_binomial_ratio(float(n), p, float(k), float(mode))
+            assert ratio == pytest.approx(law.logpmf(k) - law.logpmf(mode), abs=1e-7)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.01, 0.02), (1e-4, 1e-4), (1e-3, 5.0), (1e6, 1e-3)])
+def test_beta_with_tiny_shapes_is_a_number_with_the_right_mean(a, b):
+    sample = draws("beta", a, b)
+    law = stats.beta(a, b)
+    assert np.isfinite(sample).all()
+    assert ((sample >= 0) & (sample <= 1)).all()
+    assert abs(sample.mean() - law.mean()) < 5 * law.std() / math.sqrt(N) + 1e-12
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.01, 0.02), (0.02, 0.01), (1e-3, 1e-3)])
+def test_beta_with_tiny_shapes_follows_its_law_near_zero(a, b):
+    # Near 1 half of the law is rounded to 1, so only the lower half is compared, with the bound
+    # of Dvoretzky, Kiefer and Wolfowitz; the other half is that of the swapped shapes.
+    places = np.array([1e-300, 1e-100, 1e-30, 1e-10, 1e-3, 0.1, 0.5])
+    found = np.searchsorted(np.sort(draws("beta", a, b)), places, "right") / N
+    bound = math.sqrt(math.log(2 / P_VALUE) / (2 * N))
+    assert np.abs(found - stats.beta(a, b).cdf(places)).max() < bound
+
+
+def test_samplers_are_finite_at_the_ends_of_their_ranges():
+    for a, b in ((1e-300, 1e-300), (1e-300, 1.0), (1e300, 1.0), (1e300, 1e300)):
+        sample = draws("beta", a, b)
+        assert ((sample >= 0) & (sample <= 1)).all()
+    assert (draws("gamma", 1e-300) == 0).all()
+    for p in (1e-300, 1e-16, 1 - 2**-53):
+        sample = draws("binomial", 2**52 - 1, p)
+        assert ((sample >= 0) & (sample < 2**52)).all()
+    assert (draws("geometric", 1e-16) > 0).all()
+    assert draws("poisson", 2.0**51).mean() == pytest.approx(2.0**51)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("normal", ()), ("exponential", ()), ("gamma", (0.5,)), ("beta", (2.0, 3.0)),
+     ("binomial", (50, 0.4)), ("poisson", (3.0,)), ("geometric", (0.2,))],
+)  # fmt: skip
+def test_neighbouring_streams_and_draws_are_uncorrelated(name, parameters):
+    a = draws(name, *parameters, replication=3)
+    next_replication = draws(name, *parameters, replication=4)
+    other_purpose = draws(name, *parameters, replication=3, purpose=WORLD)
+    bound = 5 / math.sqrt(N)
+    assert abs(np.corrcoef(a, next_replication)[0, 1]) < bound
+    assert abs(np.corrcoef(a, other_purpose)[0, 1]) < bound
+    assert abs(np.corrcoef(a[:-1], a[1:])[0, 1]) < bound
+
+
+@kernel
+def fill_uniform(rng, out):
+    for i in range(len(out)):
+        out[i] = uniform(rng)
+
+
+def uniforms(replication=0, purpose=POLICY):
+    out = np.empty(N)
+    fill_uniform(stream(0, replication, purpose), out)
+    return out
+
+
+def grid_p_value(a, b):
+    """Return the p-value of a chi-square test of pairs on a grid of 16 by 16 cells."""
+    cells = (a * 16).astype(int) * 16 + (b * 16).astype(int)
+    return stats.chisquare(np.bincount(cells, minlength=256)).pvalue
+
+
+def test_pairs_of_uniform_draws_fill_the_square_evenly():
+    u = uniforms()
+    assert grid_p_value(u[:-1:2], u[1::2]) > P_VALUE
+    assert grid_p_value(u[1:-1:2], u[2::2]) > P_VALUE
+    assert grid_p_value(u, uniforms(replication=1)) > P_VALUE
+    assert grid_p_value(u, uniforms(purpose=WORLD)) > P_VALUE
+
+
+def test_the_grid_can_fail():
+    u = uniforms()
+    assert grid_p_value(u, (u + 0.02 * uniforms(replication=1)) % 1) < P_VALUE
+    assert grid_p_value(u, (0.97 * uniforms(replication=1))) < P_VALUE
+
+
+def test_sign_and_strip_of_a_normal_draw_are_independent():
+    n = 20_000
+    rng = stream(0)
+    strips, signs = np.empty(n), np.empty(n)
+    for i in range(n):
+        position = rng.copy()
+        strips[i] = int(next_uint64(rng)) % 256
+        signs[i] = samplers.normal(position) > 0
+    assert abs(np.corrcoef(strips, signs)[0, 1]) < 5 / math.sqrt(n)
+
+
+def test_a_sure_success_takes_one_trial():
+    assert (draws("geometric", 1.0) == 1).all()
+
+
+def test_bernoulli_uses_one_draw():
+    rng = stream(0)
+    before = int(rng[0])
+    samplers.bernoulli(rng, 0.5)
+    after = int(rng[0])
+    assert (after - before) % 2**64 == 0x9E3779B97F4A7C15

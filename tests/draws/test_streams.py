@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from numba import njit
+from scipy import stats
+
+from keyhole.draws.streams import (
+    _JUMP,
+    _WALK,
+    POLICY,
+    WORLD,
+    mix64,
+    next_uint64,
+    seek,
+    stream,
+    stream_key,
+    uniform,
+)
+
+N = 100_000
+FIVE_ERRORS = 5 / np.sqrt(N)
+
+
+@njit
+def draw(rng, n):
+    out = np.empty(n)
+    for i in range(n):
+        out[i] = uniform(rng)
+    return out
+
+
+@njit
+def first_of_each(seed, n, purpose):
+    """Return the first draw of replications 0 .. n - 1."""
+    out = np.empty(n)
+    rng = np.empty(2, np.uint64)
+    for replication in range(n):
+        rng[0] = rng[1] = stream_key(seed, replication, purpose)
+        out[replication] = uniform(rng)
+    return out
+
+
+@njit
+def first_of_each_pull(rng, arm, n):
+    out = np.empty(n)
+    for pull in range(n):
+        seek(rng, arm, pull)
+        out[pull] = uniform(rng)
+    return out
+
+
+def samples():
+    yield "along a stream", draw(stream(0), N)
+    yield "across replications", first_of_each(0, N, WORLD)
+    yield "across the pulls of an arm", first_of_each_pull(stream(0, 0, WORLD), 3, N)
+
+
+@pytest.mark.parametrize(
+    ("where", "sample"), tuple(samples()), ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_draws_are_uniform(where, sample):
+    assert sample.min() >= 0
+    assert sample.max() < 1
+    assert stats.kstest(sample, "uniform").pvalue > 1e-4
+
+
+def neighbours():
+    base = draw(stream(5, 7, POLICY), N)
+    yield "seeds", base, draw(stream(6, 7, POLICY), N)
+    yield "replications", base, draw(stream(5, 8, POLICY), N)
+    yield "purposes", base, draw(stream(5, 7, WORLD), N)
+    yield "consecutive draws", base[:-1], base[1:]
+    world = stream(5, 7, WORLD)
+    yield "arms", first_of_each_pull(world, 0, N), first_of_each_pull(world, 1, N)
+    pulls = first_of_each_pull(world, 0, N)
+    yield "pulls", pulls[:-1], pulls[1:]
+
+
+@pytest.mark.parametrize(
+    ("what", "a", "b"), tuple(neighbours()), ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_neighbours_are_independent(what, a, b):
+    assert abs(np.corrcoef(a, b)[0, 1]) < FIVE_ERRORS
+    table, _, _ = np.histogram2d(a, b, bins=16, range=[[0, 1], [0, 1]])
+    assert stats.chisquare(table.ravel()).pvalue > 1e-4
+
+
+def test_a_draw_depends_on_its_address_alone():
+    rng = stream(3, 2, WORLD)
+    seek(rng, 4, 9)
+    first = uniform(rng)
+    for _ in range(100):
+        uniform(rng)
+    seek(rng, 4, 9)
+    assert uniform(rng) == first
+
+
+def test_the_draws_of_one_pull_never_run_into_those_of_another():
+    # Draw j of a pull lies at JUMP * address + WALK * j. Two meet only if JUMP * d = WALK * j
+    # (mod 2**64) for a difference d of addresses: compute d for every j up to 10,000 draws a pull
+    # and see that no two arms below 4,096 and pulls below 2**32 are that far apart.
+    inverse = pow(int(_JUMP), -1, 2**64)
+    for j in range(1, 10_001):
+        d = int(_WALK) * j * inverse % 2**64
+        for difference in (d, 2**64 - d):
+            arms, pulls = divmod(difference, 2**40)
+            near = min(pulls, 2**40 - pulls)
+            assert arms >= 4096 or near >= 2**32
+
+
+def test_mix64_is_the_published_finaliser():
+    # First outputs of SplitMix64 from state 0, as listed with Vigna's reference implementation.
+    known = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+    state = 0
+    for word in known:
+        state = (state + int(_WALK)) % 2**64
+        assert int(mix64(np.uint64(state))) == word
+
+
+def test_next_uint64_walks_the_same_way():
+    rng = np.zeros(2, np.uint64)
+    assert int(next_uint64(rng)) == 0xE220A8397B1DCDAF

@@ -1,0 +1,255 @@
+import copy
+import json
+import math
+import os
+import pickle
+import stat
+import threading
+
+import numpy as np
+import pytest
+
+import keyhole
+from keyhole import Learner
+from keyhole.delayed import QPMD
+from keyhole.thresholding import LSA, IndexPolicy
+
+
+@pytest.fixture
+def learner():
+    learner = LSA().learner(arms=3, threshold=0.4, seed=2)
+    for reward in (1.0, 0.0, 0.5, 1.0):
+        learner.ask()
+        learner.tell(reward)
+    return learner
+
+
+def test_asking_twice_gives_the_same_arm(learner):
+    assert learner.ask() == learner.ask()
+    assert learner.rounds == 5
+
+
+def test_tell_must_follow_ask(learner):
+    before = repr(learner)
+    with pytest.raises(RuntimeError, match="tell must follow an ask"):
+        learner.tell(1.0)
+    learner.ask()
+    learner.tell(1.0)
+    with pytest.raises(RuntimeError, match="tell must follow an ask"):
+        learner.tell(1.0)
+    assert before != repr(learner)
+
+
+@pytest.mark.parametrize("reward", [-0.1, 1.5, math.nan, math.inf, "1", None, 10**400])
+def test_a_reward_that_is_not_allowed_changes_nothing(learner, reward):
+    arm, before = learner.ask(), repr(learner)
+    with pytest.raises((TypeError, ValueError), match="reward must"):
+        learner.tell(reward)
+    assert repr(learner) == before
+    assert learner.ask() == arm
+    learner.tell(1)
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"arms": 0, "threshold": 0.5}, "arms must lie in"),
+        ({"arms": 2.5, "threshold": 0.5}, "arms must be a whole number, got 2.5"),
+        ({"arms": 2, "threshold": 1.4}, r"threshold must lie in \(0, 1\), got 1.4"),
+        ({"arms": 2, "threshold": 0.5, "seed": -1}, "seed must"),
+    ],
+)
+def test_facts_are_checked(facts, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        LSA().learner(**facts)
+
+
+def test_repr_shows_what_has_been_learnt(learner):
+    assert repr(learner) == (
+        "LSA(alpha=1.35) after 4 rounds, 3 arms, threshold 0.4\n"
+        "  arm 0: above, 1 pull, mean 1\n"
+        "  arm 1: below, 1 pull, mean 0\n"
+        "  arm 2: above, 2 pulls, mean 0.75"
+    )
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_loaded_learner_goes_on_as_the_saved_one(learner, tmp_path, asked):
+    if asked:
+        learner.ask()
+    learner.save(tmp_path / "it.json")
+    again = Learner.load(tmp_path / "it.json")
+    assert repr(again) == repr(learner)
+    for reward in (0.3, 0.9, 0.1, 0.7, 0.7):
+        assert again.ask() == learner.ask()
+        learner.tell(reward)
+        again.tell(reward)
+    assert again.recommend().tolist() == learner.recommend().tolist()
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_a_copy_goes_on_as_the_original_and_alone(learner, copied, asked):
+    straight = Learner._restore(
+        Learner.__new__(type(learner)), learner.policy, learner._saved(), loaded=False
+    )
+    if asked:
+        learner.ask()
+        straight.ask()
+    again = copied(learner)
+    assert type(again) is type(learner)
+    for _ in range(30):  # the original's further life is its own
+        learner.ask()
+        learner.tell(1.0)
+    for reward in (0.3, 0.9, 0.1, 0.7, 0.7):
+        assert again.ask() == straight.ask()
+        straight.tell(reward)
+        again.tell(reward)
+    assert again.rounds == straight.rounds
+    assert repr(again) == repr(straight)
+
+
+def test_a_copy_knows_the_base_of_its_policy_and_is_not_cautioned_again():
+    learner = QPMD().learner(arms=2, feedback="named")
+    learner.ask()
+    again = pickle.loads(pickle.dumps(learner))
+    assert again.policy == learner.policy
+    learner.tell([])
+    again.tell([])
+    assert again.ask() == learner.ask()
+
+
+def test_threads_that_share_a_learner_lose_no_count():
+    learner = LSA().learner(arms=3, threshold=0.5)
+    told = [0] * 4
+
+    def work(i):
+        for _ in range(5000):
+            learner.ask()
+            try:
+                learner.tell(1.0)
+            except RuntimeError:  # another thread has told this decision
+                continue
+            told[i] += 1
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(len(told))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert learner.rounds - learner._pending == sum(told) == learner.state["pulls"].sum()
+
+
+@pytest.mark.parametrize("yes", [True, np.True_])
+def test_whether_something_happened_is_a_reward(learner, yes):
+    other = copy.copy(learner)
+    learner.ask()
+    learner.tell(yes)
+    other.ask()
+    other.tell(1.0)
+    assert repr(learner) == repr(other)
+
+
+def test_a_file_cut_short_anywhere_is_refused(learner, tmp_path):
+    path = tmp_path / "it.json"
+    learner.save(path)
+    data = path.read_bytes()
+    for length in (0, 1, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:length])
+        with pytest.raises(ValueError, match="is not a saved learner, or was cut short"):
+            Learner.load(path)
+
+
+def edited(path, change):
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["content"].update(rounds=99), "is damaged: its checksum does not match"),
+        (lambda d: d.update(format="other"), "is not a saved learner"),
+        (lambda d: d.update(version=2, keyhole="9.0"), r"version 2 .*written by keyhole 9.0"),
+        (lambda d: d.pop("content"), "is damaged"),
+    ],
+)
+def test_altered_foreign_and_newer_files_are_refused(learner, tmp_path, change, message):
+    learner.save(tmp_path / "it.json")
+    edited(tmp_path / "it.json", change)
+    with pytest.raises(ValueError, match=message):
+        Learner.load(tmp_path / "it.json")
+
+
+def test_a_list_is_no_saved_learner(tmp_path):
+    (tmp_path / "it.json").write_text("[1, 2]")
+    with pytest.raises(ValueError, match="is not a saved learner"):
+        Learner.load(tmp_path / "it.json")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.json"):
+        Learner.load(tmp_path / "nowhere.json")
+
+
+def test_a_failed_save_leaves_the_old_file(learner, tmp_path, monkeypatch):
+    path = tmp_path / "it.json"
+    learner.save(path)
+    before = path.read_bytes()
+
+    def full_disk(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    learner.ask()
+    with pytest.raises(OSError, match="No space left"):
+        learner.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["it.json"]
+
+
+def test_a_users_policy_is_loaded_through_its_class(tmp_path):
+    class Mine(IndexPolicy):
+        def index(p, pulls, total):
+            return pulls
+
+    learner = Mine().learner(arms=2, threshold=0.5)
+    learner.ask()
+    learner.save(tmp_path / "it.json")
+    with pytest.raises(
+        ValueError, match=r"give its class: Learner.load\(path, policies=\[Mine\]\)"
+    ):
+        Learner.load(tmp_path / "it.json")
+    assert Learner.load(tmp_path / "it.json", policies=[Mine]).ask() == 0
+
+
+def test_a_state_of_another_form_is_refused(tmp_path):
+    class Mine(IndexPolicy):
+        def index(p, pulls, total):
+            return pulls
+
+    Mine().learner(arms=2, threshold=0.5).save(tmp_path / "it.json")
+
+    class Other(Mine):
+        class State(Mine.State):
+            extra = keyhole.contract.memory.per("arms")
+
+    Other.__name__ = "Mine"
+    with pytest.raises(
+        ValueError, match="does not fit Mine as it is now: its state has other arrays"
+    ):
+        Learner.load(tmp_path / "it.json", policies=[Other])
+
+
+def test_saved_files_are_plain_json(learner, tmp_path):
+    learner.save(tmp_path / "it.json")
+    content = json.loads((tmp_path / "it.json").read_text())["content"]
+    assert content["policy"] == "LSA"
+    assert content["arrays"]["state"]["pulls"]["values"] == [1.0, 1.0, 2.0]
+    fresh = LSA().learner(arms=2, threshold=0.4)
+    fresh.save(tmp_path / "new.json")  # its keys are -inf
+    assert np.isneginf(Learner.load(tmp_path / "new.json").state["index"]).all()
+    assert stat.S_ISREG((tmp_path / "it.json").stat().st_mode)

@@ -1,0 +1,300 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from keyhole import simulate
+from keyhole.drivers import engine
+from keyhole.play.learner import learner_for
+from keyhole.play.referee import Referee
+from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
+from tests.toys import Greedy, Halving, Impatient, LastHalfWorld, RunWorld, Toy
+
+PROBLEM = Problem(means=[0.2, 0.45, 0.55, 0.9], threshold=0.5)
+
+
+def play(policies=None, **change):
+    arguments = {"horizon": 100, "replications": 30, "seed": 3, "checkpoints": [10, 50, 100]}
+    return simulate(PROBLEM, policies or [LSA()], **(arguments | change))
+
+
+def same(a, b, label="LSA(alpha=1.35)"):
+    return all(np.array_equal(a.values(label, m), b.values(label, m)) for m in a.metrics)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5, 40])
+def test_threads_change_nothing(threads):
+    assert same(play(threads=1), play(threads=threads))
+
+
+def test_other_policies_change_nothing():
+    assert same(play(), play([LSA(alpha=0.5), LSA(), LSA(alpha=4)]))
+
+
+def test_more_replications_only_add_some():
+    few, many = play(replications=7), play(replications=30)
+    label = few.labels[0]
+    for metric in few.metrics:
+        assert np.array_equal(few.values(label, metric), many.values(label, metric)[:, :7])
+
+
+def test_checkpoints_only_choose_what_is_shown():
+    all_of_them = play(checkpoints=range(4, 101)).values("LSA(alpha=1.35)", "aggregate_regret")
+    some = play().values("LSA(alpha=1.35)", "aggregate_regret")
+    assert np.array_equal(all_of_them[[6, 46, 96]], some)
+
+
+def test_seeds_change_everything():
+    assert not same(play(), play(seed=4))
+
+
+def test_lanes_change_nothing(monkeypatch, tmp_path):
+    expected = play()
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))  # other machine code, another cache
+    monkeypatch.setattr("keyhole.kernels.cache._alive", {})
+    monkeypatch.setattr(engine, "LANES", 3)
+    assert same(expected, play())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"horizon": 0}, r"horizon must lie in \[1, 2\*\*53\], got 0"),
+        ({"horizon": 10.0}, "horizon must be a whole number, got 10.0"),
+        ({"replications": 0}, r"replications must lie in \[1, 2\*\*53\], got 0"),
+        ({"threads": 0}, "threads must be at least 1, got 0"),
+        ({"threads": -2}, "threads must be at least 1, got -2"),
+        ({"seed": -1}, "seed must lie in"),
+        ({"checkpoints": [3, 50]}, "must be at least the number of arms, 4; got 3"),
+        ({"checkpoints": []}, "checkpoints must have at least one entry"),
+        ({"checkpoints": [50, 10]}, "checkpoints must rise, got 10 after 50"),
+        ({"checkpoints": [50, 50]}, "checkpoints must rise, got 50 after 50"),
+        ({"checkpoints": [50, 101]}, r"checkpoints\[1\] must lie in \[1, 100\], got 101"),
+        ({"policies": []}, "policies must have at least one entry"),
+        ({"policies": [LSA(), LSA()]}, "policies must differ in their parameters"),
+        ({"policies": ["LSA"]}, "must be a policy, got 'LSA'"),
+        ({"policies": {"x": 3}}, r"policies\['x'\] must be a policy, got 3"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    policies = change.pop("policies", [LSA()])
+    with pytest.raises((TypeError, ValueError), match=message):
+        simulate(PROBLEM, policies, **({"horizon": 100, "replications": 5} | change))
+
+
+def test_a_decision_out_of_range_is_refused_before_it_does_harm():
+    class Wild(Policy):
+        class State:
+            pass
+
+        def select(p, s, t):
+            return p.arms if t == 7 else 0
+
+        def update(p, s):
+            pass
+
+        def recommend(p, s, labels):
+            pass
+
+    with pytest.raises(ValueError, match=r"Wild\(\) took a decision .* in round 7 of replication"):
+        simulate(PROBLEM, [Wild()], horizon=10, replications=9)
+
+
+def test_a_policy_says_what_rounds_it_needs():
+    problem = Toy(LastHalfWorld, {"arms": 2, "longest": 1})
+    message = r"^Impatient\(\) needs at most two rewards: not so in round 8 of replication 0$"
+    with pytest.raises(ValueError, match=message):
+        simulate(problem, {"it": Impatient()}, horizon=10, replications=3, threads=1)
+    learner = learner_for(Impatient(), {"arms": 2})
+    referee = Referee(problem, horizon=10)
+    for _ in range(7):
+        referee.answer(learner)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"not so in round 8$"):
+            learner._ask()
+    assert learner.rounds == 7
+
+
+def test_a_world_is_told_the_horizon_of_its_run():
+    problem = Toy(LastHalfWorld, {"arms": 2, "longest": 1})
+    for horizon in (10, 40):
+        curves = simulate(problem, {"it": Greedy()}, horizon=horizon, replications=1)
+        assert curves.mean("it", "generated")[-1] == horizon / 2
+    with pytest.raises(TypeError, match="horizon must be given"):
+        Referee(problem)
+
+
+def test_a_problem_that_ends_is_not_played_on():
+    class Short(Toy):
+        rounds = 9
+
+    problem = Short(RunWorld, {"arms": 2})
+    assert simulate(problem, {"it": Halving()}, horizon=9, replications=1).checkpoints == (9,)
+    with pytest.raises(ValueError, match=r"horizon must be at most 9, .*; got 10"):
+        simulate(problem, {"it": Halving()}, horizon=10, replications=1)
+
+
+class Broken(RunWorld):
+    """A world that divides nothing by nothing."""
+
+    def score(s, metrics):
+        metrics[0] = s.gain[0]
+        metrics[1] = (s.gain[0] - s.gain[0]) / (s.censored[0] - s.censored[0])
+
+
+def test_a_metric_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="it led to a metric that is not a finite number"):
+        simulate(Toy(Broken, {"arms": 2}), {"it": Halving()}, horizon=10, replications=2)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "def select(p, s, reward): return 0",
+            "Mine.select names 'reward'; it may name p, s, t, rng",
+        ),
+        (
+            "def select(p, s): return s.nothing",
+            "Mine in BernoulliArms cannot be compiled: .*nothing",
+        ),
+        ("def select(p, s): return len(np.zeros(3))", "a kernel cannot allocate memory"),
+    ],
+)
+def test_a_kernel_that_cannot_be_compiled_is_told_why(body, message):
+    scope = {"np": np}
+    exec(body, scope)
+    mine = type(
+        "Mine", (IndexPolicy,), {"select": scope["select"], "index": LSA.index, "alpha": 1.0}
+    )
+    with pytest.raises(TypeError, match=message):
+        simulate(PROBLEM, [mine()], horizon=10, replications=1)
+
+
+def test_memory_does_not_grow_with_the_horizon():
+    def peak(horizon):
+        tracemalloc.start()
+        play(horizon=horizon, checkpoints=None, replications=4, threads=1)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(1_000)  # whatever is made once
+    assert peak(1_000_000) < 1.5 * peak(1_000)
+
+
+def test_a_users_policy_runs_beside_the_built_in_ones():
+    class Flat(IndexPolicy):
+        def index(p, pulls, total):
+            return pulls
+
+    curves = play([LSA(), Flat()])
+    assert curves.mean("LSA(alpha=1.35)", "aggregate_regret")[-1] < 4
+    assert "Flat()" in curves.labels
+
+
+ENDLESS = """
+from keyhole import simulate
+from keyhole.thresholding import LSA, Problem
+problem = Problem(means=[0.2, 0.7] * 20, threshold=0.5)
+simulate(problem, [LSA()], horizon=50, replications=1)
+print("ready", flush=True)
+simulate(problem, [LSA()], horizon=10**11, replications=64)
+"""
+
+
+def test_ctrl_c_stops_what_would_go_on_for_hours():
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+
+
+LOOPING = """
+from keyhole import simulate
+from keyhole.thresholding import IndexPolicy, Problem
+
+class Stuck(IndexPolicy):
+    def index(p, pulls, total):
+        n = 0.0
+        while n < 1.0 or pulls > 1.0:
+            n += 1.0
+        return n
+
+problem = Problem(means=[0.2, 0.7], threshold=0.5)
+simulate(problem, [Stuck()], horizon=2, replications=1)
+print("ready", flush=True)
+simulate(problem, [Stuck()], horizon=50, replications=8)
+"""
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_ends_a_process_whose_kernel_never_returns(presses):
+    with subprocess.Popen(
+        [sys.executable, "-c", LOOPING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        for _ in range(presses):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        try:
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGINT
+    assert "a kernel of Stuck() does not return: its thread is left behind" in errors
+    assert errors.splitlines()[-1] == "KeyboardInterrupt"
+
+
+@pytest.mark.parametrize("threads", [10**6, 2**62])
+def test_any_number_of_threads_may_be_asked_for(threads):
+    assert same(play(), play(threads=threads))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"horizon": 2**63}, r"horizon must lie in \[1, 2\*\*53\], got 9223372036854775808"),
+        ({"replications": 2**63}, r"replications must lie in \[1, 2\*\*53\], got"),
+        ({"replications": 2**53}, "replications = .* must fit into memory: "),
+        ({"seed": 10**400}, r"seed must lie in \[0, 2\*\*63\), got a whole number of 401 digits"),
+        ({"policies": {1: LSA()}}, "the label of a policy must be a text, got 1"),
+        ({"policies": {None: LSA()}}, "the label of a policy must be a text, got None"),
+        ({"policies": {"": LSA()}}, "the label of a policy must not be empty"),
+        ({"policies": {"a\x1b[2J": LSA()}}, "the label of a policy must have no control char"),
+    ],
+)
+def test_input_beyond_all_measure_is_named(change, message):
+    policies = change.pop("policies", [LSA()])
+    with pytest.raises((TypeError, ValueError), match=message):
+        simulate(PROBLEM, policies, **({"horizon": 100, "replications": 5} | change))
+
+
+def test_simulations_in_several_threads_do_not_disturb_each_other():
+    expected = play()
+    results = []
+    workers = [threading.Thread(target=lambda: results.append(play(threads=2))) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(results) == 3
+    assert all(same(expected, r) for r in results)

@@ -1,0 +1,105 @@
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from keyhole import Curves
+from keyhole.results.plot import look, name_of, plot_curves, without_logarithm
+
+
+def constant(**levels):
+    """Return curves of two replications at each level, at rounds 10, 20, ..."""
+    values = {
+        label: np.repeat(np.array(level, float)[:, None, None], 2, axis=2)
+        for label, level in levels.items()
+    }
+    rounds = [10 * (i + 1) for i in range(len(next(iter(levels.values()))))]
+    return Curves(rounds, ["regret"], values)
+
+
+def drawn(curves, **how):
+    return plot_curves(curves, "regret", Figure().subplots(), **how)
+
+
+def test_the_axes_are_named_in_words_and_units():
+    axes = drawn(constant(A=[1, 2]))
+    assert axes.get_xlabel() == "round"
+    assert axes.get_ylabel() == "cumulative regret"
+    assert name_of("some_metric") == "some metric"
+    assert drawn(constant(A=[1, 2]), log_per=3).get_ylabel() == ("ln(cumulative regret / arms)")
+
+
+def test_the_legend_is_in_the_order_of_the_final_values():
+    curves = constant(low=[9, 1], high=[1, 9], zero=[9, 0], middle=[0, 5])
+    for how in ({}, {"log_per": 1}, {"y": "log"}):
+        legend = drawn(curves, **how).get_legend()
+        assert [t.get_text() for t in legend.get_texts()] == ["high", "middle", "low", "zero"]
+
+
+def test_the_band_is_the_95_percent_interval():
+    curves = Curves([10], ["regret"], {"A": np.array([[[1.0, 2.0, 3.0, 6.0]]])})
+    axes = drawn(curves)
+    low, high = axes.collections[0].get_paths()[0].get_extents().get_points()[:, 1]
+    error = np.std([1, 2, 3, 6], ddof=1) / 2  # and Student's t of three degrees of freedom
+    assert (low, high) == pytest.approx((3 - 3.18245 * error, 3 + 3.18245 * error), rel=1e-5)
+
+
+def test_axes_may_be_logarithmic():
+    axes = drawn(constant(A=[1, 10, 100]), x="log", y="log")
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert axes.lines[0].get_ydata().tolist() == [1, 10, 100]
+    assert axes.get_ylim()[0] == 0.5
+    assert axes.yaxis.get_major_formatter()(1234567.5) == "1,234,567.5"
+    with pytest.raises(ValueError, match="y must be one of linear, log; got 'ln'"):
+        drawn(constant(A=[1, 10]), y="ln")
+    assert constant(A=[1, 10]).plot(axes=Figure().subplots(), x="log").get_xscale() == "log"
+
+
+@pytest.mark.parametrize("how", [{"log_per": 1}, {"y": "log"}])
+def test_a_line_is_broken_where_a_mean_has_no_logarithm(how):
+    curves = constant(A=[2, 0, 1, 0, 0, 1, 1], B=[1] * 7)
+    axes = drawn(curves, **how)
+    assert np.isnan(axes.lines[0].get_ydata()).tolist() == [
+        False, True, False, True, True, False, False,
+    ]  # fmt: skip
+    assert without_logarithm(curves, "regret") == {"A": 3}
+
+
+def test_points_without_neighbours_are_seen():
+    levels = [1.0] * 21 + [0.0, 1.0, 0.0] + [1.0] * 26
+    assert 22 not in drawn(constant(A=levels)).lines[0].get_markevery()
+    assert 22 in drawn(constant(A=levels), y="log").lines[0].get_markevery()
+
+
+def test_where_all_means_are_zero_they_are_drawn_as_they_are():
+    curves = constant(A=[0, 0], B=[0, 0])
+    for how in ({"log_per": 1}, {"y": "log"}):
+        axes = drawn(curves, **how)
+        assert axes.get_yscale() == "linear"
+        assert axes.lines[0].get_ydata().tolist() == [0, 0]
+    assert without_logarithm(curves, "regret") == {}
+
+
+def test_an_interval_that_reaches_0_does_not_squeeze_the_curves():
+    curves = Curves([1, 2], ["regret"], {"A": np.array([[[8.0, 8.0]], [[2.0, 0.0]]])})
+    axes = drawn(curves, log_per=1)
+    low, high = axes.get_ylim()
+    assert low == pytest.approx(np.log(0.5))
+    assert np.log(8) < high < np.log(8) + 1
+
+
+def test_eleven_policies_look_different_even_without_colour():
+    looks = [look(number) for number in range(11)]
+    assert len({(str(one["linestyle"]), one["marker"]) for one in looks}) == 11
+    assert len({one["color"] for one in looks[:7]}) == 7
+
+
+def test_neighbouring_curves_do_not_hide_each_others_markers():
+    lines = drawn(constant(A=[1] * 50, B=[1] * 50)).lines
+    assert not set(lines[0].get_markevery()) & set(lines[1].get_markevery())
+
+
+def test_a_plot_leaves_the_users_settings_alone():
+    before = dict(mpl.rcParams)
+    drawn(constant(A=[1, 2]), x="log", y="log")
+    assert dict(mpl.rcParams) == before

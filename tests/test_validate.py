@@ -1,0 +1,132 @@
+import math
+
+import numpy as np
+import pytest
+
+from keyhole.validate import (
+    Range,
+    choice,
+    integer,
+    line,
+    number,
+    room_in_memory,
+    unit,
+    vector,
+)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "words"),
+    [
+        (Range(ge=0, le=1), "lie in [0, 1]"),
+        (Range(gt=0, lt=1), "lie in (0, 1)"),
+        (Range(gt=0), "be above 0"),
+        (Range(le=3), "be at most 3"),
+        (Range(lt=3), "be below 3"),
+        (Range(), "be a finite number"),
+    ],
+)
+def test_a_range_says_what_it_allows(allowed, words):
+    assert str(allowed) == words
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_numbers_are_finite(value):
+    with pytest.raises(ValueError, match=r"x must be a finite number, got (nan|inf|-inf)"):
+        number("x", value)
+
+
+@pytest.mark.parametrize("value", ["1", None, True, [1.0]])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(TypeError, match="x must be a number, got"):
+        number("x", value)
+
+
+@pytest.mark.parametrize("value", [1.0, True, "1", np.float64(2)])
+def test_what_is_no_integer_is_refused(value):
+    with pytest.raises(TypeError, match="x must be a whole number, got"):
+        integer("x", value)
+
+
+def test_numpy_numbers_are_numbers():
+    assert integer("x", np.int32(3)) == 3
+    assert number("x", np.float32(0.5)) == 0.5
+
+
+def test_a_vector_names_the_entry_that_is_wrong():
+    with pytest.raises(ValueError, match=r"x\[2\] must lie in \[0, 1\], got 7"):
+        vector("x", [0, 1, 7], Range(ge=0, le=1))
+    with pytest.raises(ValueError, match="x must have at least one entry, got none"):
+        vector("x", [])
+    with pytest.raises(TypeError, match="x must be a list of numbers, got '12'"):
+        vector("x", "12")
+
+
+def test_a_wrong_word_is_answered_with_the_nearest():
+    with pytest.raises(
+        ValueError, match=r"colour must be one of red, blue; got 'bleu' \(did you mean 'blue'\?\)"
+    ):
+        choice("colour", "bleu", ["red", "blue"])
+    with pytest.raises(ValueError, match=r"got 'x'$"):
+        choice("colour", "x", ["red", "blue"])
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, -(10**400), 10**5000], ids=["many", "many below 0", "too many to print"]
+)
+def test_a_whole_number_beyond_all_floats_is_refused_and_not_printed(value):
+    with pytest.raises(ValueError, match=r"x must be a finite number, got a whole number of \d+ d"):
+        number("x", value)
+    with pytest.raises(ValueError, match=r"x must lie in .*got a whole number of \d+ digits"):
+        integer("x", value)
+    with pytest.raises(ValueError, match=r"x must lie in \[0, 1\], got a whole number of"):
+        number("x", value, Range(ge=0, le=1))
+    with pytest.raises(ValueError, match="x must be one of a; got a whole number of"):
+        choice("x", value, ["a"])
+
+
+def test_a_large_power_of_two_is_written_as_one():
+    with pytest.raises(
+        ValueError, match=r"seed must lie in \[0, 2\*\*63\), got 9223372036854775808"
+    ):
+        integer("seed", 2**63, Range(ge=0, lt=2**63))
+
+
+def test_long_values_are_cut():
+    with pytest.raises(TypeError) as refused:
+        number("x", "a" * 10_000)
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize("text", ["a\nb", "\x00", "\x1b[31m", "\x7f", "\ud800", "\u2028", "\ufffe"])
+def test_control_characters_are_refused(text):
+    with pytest.raises(ValueError, match="title must have no control characters or line ends"):
+        line("title", text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a b", "\u00e9\u00a0!", "\u0639\u200c\u0631", "\U0001f469\u200d\U0001f52c", "$x$"]
+)
+def test_every_script_may_be_written(text):
+    assert line("title", text) == text
+
+
+def test_what_does_not_fit_into_memory_is_named():
+    with (
+        pytest.raises(ValueError, match="arms = 9 must fit into memory: "),
+        room_in_memory("arms = 9"),
+    ):
+        raise MemoryError
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [(True, 1.0), (np.False_, 0.0), (0.25, 0.25), (1, 1.0)]
+)
+def test_a_reward_may_be_a_yes_or_no(given, found):
+    assert unit("reward", given) == found
+
+
+@pytest.mark.parametrize("given", [1.5, -0.1, math.nan, "1", None])
+def test_other_rewards_are_refused(given):
+    with pytest.raises((TypeError, ValueError), match="reward must"):
+        unit("reward", given)

@@ -1,0 +1,398 @@
+"""Toy settings, a few lines each, that stretch the contract as the published ones will."""
+
+from dataclasses import dataclass, field
+
+from keyhole.contract.memory import Field, counts, per, real, whole
+from keyhole.contract.policy import Policy, parameter
+from keyhole.contract.setting import Fact, Setting
+from keyhole.contract.world import World
+from keyhole.draws.streams import seek, uniform
+from keyhole.validate import Range
+
+ARMS = Fact("number of arms", Field("int64"), Range(ge=1), always=True)
+
+
+@dataclass(frozen=True)
+class Toy:
+    """A problem made of a world and numbers."""
+
+    world: type[World]
+    values: dict = field(default_factory=dict)
+
+    @property
+    def setting(self):
+        return self.world.setting
+
+    def truth(self):
+        return self.values
+
+    def fact(self, name):
+        return self.values[name]
+
+
+# (a) A context arrives before the decision: a level to be reached, known before an arm is chosen.
+
+
+def arm_exists(p, arm):
+    return 0 <= arm < p.arms
+
+
+LEVELS = Setting(
+    name="levels",
+    facts={
+        "arms": ARMS,
+        "levels": Fact("number of levels", Field("int64"), Range(ge=1), always=True),
+    },
+    context={"level": Field("int64")},
+    decision={"arm": Field("int64")},
+    feedback={"value": Field("int64"), "censored": Field("int64")},
+    report={},
+    allowed=arm_exists,
+)
+
+
+class LevelWorld(World):
+    setting = LEVELS
+    metrics = ("missed",)
+    arms = whole()
+    levels = whole()
+    speed = per("arms")
+
+    class State:
+        missed = per()
+        pulls = counts("arms")
+
+    def observe(e, t):
+        return t % e.levels
+
+    def respond(e, s, rng, level, arm):
+        seek(rng, arm, s.pulls[arm])
+        s.pulls[arm] += 1
+        value = int(uniform(rng) * e.speed[arm] * e.levels)
+        if value < level:
+            s.missed[0] += 1.0
+            return value, 0
+        return level, 1
+
+    def score(s, metrics):
+        metrics[0] = s.missed[0]
+
+
+class BestAtLevel(Policy):
+    """Pulls the arm that has reached the level most often."""
+
+    setting = LEVELS
+
+    class State:
+        tried = per("arms", "levels")
+        reached = per("arms", "levels")
+
+    def select(p, s, level):
+        best, arm = -1.0, 0
+        for i in range(p.arms):
+            rate = (s.reached[i, level] + 1.0) / (s.tried[i, level] + 1.0)
+            if rate > best:
+                best, arm = rate, i
+        return arm
+
+    def update(p, s, level, arm, value, censored):
+        top = level if censored == 1 else value
+        for j in range(level + 1):
+            s.tried[arm, j] += 1.0
+            if top >= j:
+                s.reached[arm, j] += 1.0
+
+
+# (b) The decision is a vector (an allocation), and so is the feedback.
+
+
+def affordable(p, allocation):
+    total = 0.0
+    for i in range(p.arms):
+        if not (0.0 <= allocation[i] <= 1.0):
+            return False
+        total += allocation[i]
+    return total <= p.resource + 1e-12
+
+
+PATROLS = Setting(
+    name="patrols",
+    facts={
+        "arms": ARMS,
+        "resource": Fact("resource", Field("float64"), Range(gt=0), always=True),
+    },
+    decision={"allocation": Field("float64", ("arms",))},
+    feedback={"losses": Field("float64", ("arms",))},
+    report={"guess": Field("float64", ("arms",))},
+    allowed=affordable,
+)
+
+
+class PatrolWorld(World):
+    setting = PATROLS
+    metrics = ("loss", "guess_error")
+    arms = whole()
+    resource = real()
+    means = per("arms")
+    thresholds = per("arms")
+
+    class State:
+        rounds = counts()
+        loss = per()
+
+    def respond(e, s, rng, allocation, losses):
+        for i in range(e.arms):
+            seek(rng, i, s.rounds[0])
+            hit = uniform(rng) < e.means[i] and allocation[i] < e.thresholds[i]
+            losses[i] = 1.0 if hit else 0.0
+            s.loss[0] += losses[i]
+        s.rounds[0] += 1
+
+    def score(e, s, guess, metrics):
+        metrics[0] = s.loss[0]
+        metrics[1] = 0.0
+        for i in range(e.arms):
+            metrics[1] = max(metrics[1], abs(guess[i] - e.means[i]))
+
+
+class Spread(Policy):
+    """Gives an equal share to `parts` arms, drawn at random."""
+
+    setting = PATROLS
+    parts: int = parameter(2, ge=1)
+
+    class State:
+        seen = per("arms")
+        losses = per("arms")
+
+    def select(p, s, rng, allocation):
+        for i in range(p.arms):
+            allocation[i] = 0.0
+        for _ in range(p.parts):
+            allocation[int(uniform(rng) * p.arms)] = p.resource / p.parts
+
+    def update(p, s, allocation, losses):
+        for i in range(p.arms):
+            if allocation[i] == 0.0:
+                s.seen[i] += 1.0
+                s.losses[i] += losses[i]
+
+    def recommend(p, s, guess):
+        for i in range(p.arms):
+            guess[i] = s.losses[i] / max(s.seen[i], 1.0)
+
+
+# (c) The decision is a pair (arm, limit); above the limit only that much is known.
+
+
+def pair_exists(p, arm, limit):
+    return 0 <= arm < p.arms and 0.0 < limit <= 1.0
+
+
+RUNS = Setting(
+    name="runs",
+    facts={"arms": ARMS},
+    decision={"arm": Field("int64"), "limit": Field("float64")},
+    feedback={
+        "reward": Field("float64"),
+        "consumption": Field("float64"),
+        "exceeded": Field("int64"),
+    },
+    report={},
+    allowed=pair_exists,
+)
+
+
+class RunWorld(World):
+    setting = RUNS
+    metrics = ("gain", "censored")
+    arms = whole()
+
+    class State:
+        gain = per()
+        censored = per()
+        pulls = counts("arms")
+
+    def respond(e, s, rng, arm, limit):
+        seek(rng, arm, s.pulls[arm])
+        s.pulls[arm] += 1
+        consumption, reward = uniform(rng) * (arm + 1), uniform(rng)
+        if consumption > limit:
+            s.censored[0] += 1.0
+            return 0.0, 0.0, 1
+        s.gain[0] += reward - consumption
+        return reward, consumption, 0
+
+    def score(s, metrics):
+        metrics[0] = s.gain[0]
+        metrics[1] = s.censored[0]
+
+
+class Halving(Policy):
+    """Raises the limit of an arm after it was exceeded, and lowers it otherwise."""
+
+    setting = RUNS
+
+    class State:
+        limits = per("arms")
+        gain = per("arms")
+
+    def init(p, s):
+        for i in range(p.arms):
+            s.limits[i] = 0.5
+
+    def select(p, s, t):
+        arm = (t - 1) % p.arms
+        return arm, s.limits[arm]
+
+    def update(p, s, arm, limit, reward, consumption, exceeded):
+        if exceeded == 1:
+            s.limits[arm] = min(1.0, limit * 1.5)
+        else:
+            s.limits[arm] = max(0.05, 0.5 * (limit + consumption))
+            s.gain[arm] += reward - consumption
+
+
+# (d) Rewards arrive rounds later, summed over whoever earned them.
+
+ADVERTS = Setting(
+    name="adverts",
+    facts={"arms": ARMS, "horizon": Fact("rounds in all", Field("int64"), Range(ge=1))},
+    decision={"arm": Field("int64")},
+    feedback={"total": Field("float64")},
+    report={},
+    allowed=arm_exists,
+)
+
+
+class LateWorld(World):
+    setting = ADVERTS
+    metrics = ("generated", "arrived")
+    arms = whole()
+    longest = whole()
+
+    class State:
+        due = per("longest")  # a ring: what arrives in the rounds to come
+        generated = per()
+        arrived = per()
+        pulls = counts("arms")
+
+    def respond(e, s, t, rng, arm):
+        seek(rng, arm, s.pulls[arm])
+        s.pulls[arm] += 1
+        reward = uniform(rng) * (arm + 1) / e.arms
+        delay = int(uniform(rng) * e.longest)
+        s.due[(t + delay) % e.longest] += reward
+        s.generated[0] += reward
+        total = s.due[t % e.longest]
+        s.due[t % e.longest] = 0.0
+        s.arrived[0] += total
+        return total
+
+    def score(s, metrics):
+        metrics[0] = s.generated[0]
+        metrics[1] = s.arrived[0]
+
+
+class Greedy(Policy):
+    """Credits what arrives to the arm just played."""
+
+    setting = ADVERTS
+
+    class State:
+        pulls = per("arms")
+        totals = per("arms")
+
+    def select(p, s, t):
+        if t <= p.arms:
+            return t - 1
+        return best_mean(s.totals, s.pulls)
+
+    def update(p, s, arm, total):
+        s.pulls[arm] += 1.0
+        s.totals[arm] += total
+
+
+def best_mean(totals, pulls):
+    best, arm = -1.0, 0
+    for i in range(len(totals)):
+        if totals[i] / pulls[i] > best:
+            best, arm = totals[i] / pulls[i], i
+    return arm
+
+
+# (e) A policy in phases that recalls everything it has seen.
+
+
+class Phases(Policy):
+    """Plays arms in blocks; after each phase averages the second half of each block."""
+
+    setting = ADVERTS
+    needs = ("horizon",)
+    length: int = parameter(5, ge=1)
+
+    class State:
+        history = per("horizon")
+        played = counts("horizon")
+        phase = counts()
+        means = per("arms")
+
+    def select(p, s, t):
+        return ((t - 1) // (p.length * (s.phase[0] + 1))) % p.arms
+
+    def update(p, s, t, arm, total):
+        s.history[t - 1] = total
+        s.played[t - 1] = arm
+        if t % (p.arms * p.length) == 0:
+            s.phase[0] += 1
+            for i in range(p.arms):
+                count, value = 0, 0.0
+                for past in range(t // 2, t):
+                    if s.played[past] == i:
+                        count += 1
+                        value += s.history[past]
+                s.means[i] = value / max(count, 1)
+
+
+# (f) What comes depends on how long the run is; a policy that cannot play every round.
+
+
+class LastHalfWorld(LateWorld):
+    """Pays nothing before half the run is over."""
+
+    horizon = whole()
+
+    def respond(e, s, t, arm):
+        reward = 1.0 if 2 * t > e.horizon else 0.0
+        s.generated[0] += reward
+        return reward
+
+
+class Impatient(Greedy):
+    """Cannot stand a third reward."""
+
+    requires = "at most two rewards"
+
+    def select(p, s):
+        return -1 if s.totals[0] > 1.0 else 0
+
+
+TOYS = {
+    "context": (BestAtLevel(), Toy(LevelWorld, {"arms": 3, "levels": 6, "speed": [0.6, 0.9, 1.0]})),
+    "vector": (
+        Spread(parts=2),
+        Toy(
+            PatrolWorld,
+            {
+                "arms": 4,
+                "resource": 1.0,
+                "means": [0.2, 0.5, 0.7, 0.9],
+                "thresholds": [0.3, 0.4, 0.5, 0.6],
+            },
+        ),
+    ),
+    "pair": (Halving(), Toy(RunWorld, {"arms": 3})),
+    "delayed": (Greedy(), Toy(LateWorld, {"arms": 3, "longest": 7})),
+    "phases": (Phases(length=4), Toy(LateWorld, {"arms": 2, "longest": 5})),
+    "horizon": (Greedy(), Toy(LastHalfWorld, {"arms": 2, "longest": 1})),
+}
