@@ -8,9 +8,9 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from keyhole.kernels.jit import kernel
 from keyhole.draws.samplers import beta, exponential, gamma, normal
 from keyhole.draws.streams import stream, uniform
+from keyhole.kernels.jit import kernel
 from keyhole.thresholding import LSA
 
 
