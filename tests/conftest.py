@@ -1,0 +1,10 @@
+"""What all tests stand on."""
+
+import signal
+
+
+def pytest_configure(config):
+    # Started in the background of a script, a process ignores Ctrl-C, and so do its children: the
+    # tests that interrupt one would wait for ever.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
