@@ -40,6 +40,7 @@ EXAMPLES = {
     },
     "resource": {
         "replica": ('replica = "PosCorr"\nlimits = "small"\nsize = 3', "RCUCB"),
+        "three_models": ('three_models = "strict"', "ZoomingRCUCB"),
         "forests": ("forests = 4", "ReductionThompson"),
         "measured": (
             'measured = "runs.csv"\nlimits = [1, 5]\n'

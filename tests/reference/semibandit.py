@@ -159,9 +159,11 @@ class CSBDT(CTS):
         solve_every,
         loss_free_rounds,
         as_printed,
+        any_loss,
     ):
         super().__init__(arms, resource, [0.0] * arms, solve_every)
-        self.gamma, self.decimals, self.as_printed = gamma, round_decimals, as_printed
+        self.gamma, self.decimals = gamma, round_decimals
+        self.as_printed, self.any_loss = as_printed, any_loss
         self.low, self.high = [0.0] * arms, [min(1.0, resource)] * arms
         self.good, self.clear = [False] * arms, [0] * arms
         halves = math.floor(resource)
@@ -191,19 +193,23 @@ class CSBDT(CTS):
     def tell(self, losses, t, rng):
         if all(self.good):
             self.count(losses)
-        for arm in self.funded:
+        for arm in range(self.arms):
             if not self.good[arm]:
-                self.judge(arm, losses[arm])
-            elif losses[arm] and not self.as_printed:
+                self.judge(arm, losses[arm], arm in self.funded)
+            elif arm in self.funded and losses[arm] and not self.as_printed:
                 self.take_back(arm)
 
-    def judge(self, arm, loss):
+    def judge(self, arm, loss, tried):
+        # Line 8 as it stands, or of what was tried alone.
+        loss = loss and (self.low[arm] < self.estimates[arm] if self.any_loss else tried)
         if loss:
             self.low[arm] = self.estimates[arm]
             untried = self.resource < 1 and self.high[arm] == self.resource
             if untried and self.resource - self.low[arm] <= self.gamma:
                 self.good[arm], self.estimates[arm] = True, 1.0
                 return
+        elif not tried:  # line 11
+            return
         else:
             self.clear[arm] += 1
             if self.clear[arm] < self.needed:

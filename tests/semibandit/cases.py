@@ -11,6 +11,8 @@ POLICIES = [
     CSBDT(gamma=0.05, epsilon=0.4),
     CSBDT(gamma=0.02, loss_free_rounds=4, round_decimals=2, solve_every=3),
     CSBDT(gamma=0.01, loss_free_rounds=2, as_printed=1),
+    CSBDT(gamma=0.01, loss_free_rounds=2, as_printed=1, any_loss=1),
+    CSBDT(gamma=0.02, loss_free_rounds=3, any_loss=1),
     CSBDTUCB(gamma=0.05, epsilon=0.4),
     CSBDTUCB(gamma=0.02, loss_free_rounds=2, round_decimals=1),
     CSBDTUCB(gamma=0.02, loss_free_rounds=4, round_decimals=2, as_printed=1),

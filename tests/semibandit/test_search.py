@@ -66,6 +66,19 @@ def test_within_the_assumptions_every_search_ends_and_few_fail():
     assert np.mean(wrong["mended"] > 0) < np.mean(wrong["printed"] > 0)
 
 
+def test_line_8_to_the_letter_moves_bounds_above_thresholds_of_arms_that_wait():
+    # Both arms are tried at 0.5; then arm 0, whose threshold is 0.7, takes what is left for arm 1.
+    problem = Problem([1.0, 1.0], PAIR.thresholds, resource=1.0)
+    estimates = {}
+    for any_loss in (0, 1):
+        policy = CSBDT(gamma=0.01, loss_free_rounds=2, as_printed=1, any_loss=any_loss)
+        learner = policy.learner(arms=2, resource=1.0)
+        assert played(learner, problem, 200) == []
+        estimates[any_loss] = learner.recommend()
+    assert np.all(np.abs(estimates[0] - problem.thresholds) <= 0.01)
+    assert estimates[1][1] > problem.thresholds[1] + 0.01
+
+
 def test_as_printed_the_evidence_against_an_estimate_is_kept_but_not_used():
     policy = CSBDT(gamma=0.05, loss_free_rounds=2, as_printed=1)
     learner = policy.learner(arms=2, resource=1.0)

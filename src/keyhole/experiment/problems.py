@@ -131,6 +131,9 @@ SOURCES: Final[dict[str, dict[str, Source]]] = {
         "replica": Source(
             "a replica of the paper's: PosCorr, NegCorr, Indep or LowCensoring", resource.replica
         ),
+        "three_models": Source(
+            "the paper's working example: a promise that is strict, or soft", resource.three_models
+        ),
         "forests": Source(
             "random forests on house prices: how many limits",
             forests,

@@ -14,6 +14,7 @@ PlansOf = Callable[[str], Mapping[str, Plan]]
 # What the names of fields stand for, in claims and overviews and all that they hold.
 _KINDS: Final = {
     "problem": "problem",
+    "unlike": "problem",
     "x": "problem",
     "policy": "policy",
     "policies": "policy",

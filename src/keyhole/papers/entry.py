@@ -13,6 +13,7 @@ from keyhole.experiment import Spec
 from keyhole.experiment.rooms import ROOMS, details_of
 from keyhole.papers.checks import PlansOf, check_names, complaint
 from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
+from keyhole.papers.drawings import Drawing
 from keyhole.papers.overview import Overview
 from keyhole.play.simulation import Plan
 from keyhole.validate import choice
@@ -48,6 +49,7 @@ FILES: Final = {
     "verma2019-search": "verma2019/search.toml",
     "verma2019-yardsticks": "verma2019/yardsticks.toml",
     "verma2019-order": "verma2019/order.toml",
+    "bengs2022-examples": "bengs2022/examples.toml",
     "bengs2022-figure4": "bengs2022/figure4.toml",
     "bengs2022-grids": "bengs2022/grids.toml",
     "bengs2022-more-arms": "bengs2022/more_arms.toml",
@@ -144,6 +146,8 @@ class Entry(BaseModel):
         The label of a policy: the report then also shows the others' means relative to its mean.
     overviews : list of Overview
         Figures over several problems.
+    drawings : list of Drawing
+        Figures of its problems.
     claims : list of Claim
         What is claimed.
     named : list of str
@@ -171,6 +175,7 @@ class Entry(BaseModel):
     problems: dict[str, Instance]
     policies: list[dict[str, Any]]
     overviews: Annotated[list[Overview], Field(default_factory=list)]
+    drawings: Annotated[list[Drawing], Field(default_factory=list)]
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
     named: Annotated[list[str], Field(default_factory=list)]
 
@@ -194,8 +199,8 @@ class Entry(BaseModel):
         Raises
         ------
         ValueError
-            If the file is not a valid entry, or its claims or overviews name something that is
-            not there; the message names file and field.
+            If the file is not a valid entry, or its claims, overviews or drawings name something
+            that is not there; the message names file and field.
         """
         entry, claims = cls._read(folder, file, name)
         try:
@@ -245,6 +250,11 @@ class Entry(BaseModel):
         for i, overview in enumerate(self.overviews):
             shown = overview.model_copy(update={"metric": overview.metric or self.metrics[0]})
             check_names(f"overviews[{i}]", shown, list(shown.x), self.problems, plans_of)
+        for i, drawing in enumerate(self.drawings):
+            for j, key in enumerate(drawing.problems):
+                choice(f"drawings[{i}].problems[{j}]", key, self.problems)
+            plans = {key: next(iter(plans_of(key).values())) for key in drawing.problems}
+            drawing.check(f"drawings[{i}]", {key: plan.problem for key, plan in plans.items()})
         for where, claim in claims:
             check_claim(where, claim, self.problems, plans_of)
 
@@ -261,13 +271,13 @@ class Entry(BaseModel):
         return plans
 
     def only(self, *problems: str) -> "Entry":
-        """Return the entry with some of its problems, and the claims and overviews of them."""
+        """Return the entry with some of its problems, and what it claims and shows of them."""
         picked = {key: self.problems[key] for key in problems}
         claims = [claim for claim in self.claims if picked.keys() >= set(claim.concerns)]
         overviews = [overview for overview in self.overviews if picked.keys() >= set(overview.x)]
-        return self.model_copy(
-            update={"problems": picked, "claims": claims, "overviews": overviews}
-        )
+        drawings = [one for one in self.drawings if picked.keys() >= set(one.problems)]
+        shown = {"overviews": overviews, "drawings": drawings}
+        return self.model_copy(update={"problems": picked, "claims": claims} | shown)
 
     def spec(self, problem: str, scale: str) -> Spec:
         """Return the experiment on one problem.

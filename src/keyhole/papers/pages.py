@@ -22,6 +22,7 @@ from keyhole.experiment.report import (
 )
 from keyhole.files import write_atomically
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
+from keyhole.papers.drawings import Drawing
 from keyhole.papers.entry import Entry
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.overview import Overview
@@ -79,6 +80,9 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     verdicts = [verdict for part in parts for verdict in part.verdicts]
     body = "".join(_about(part, alone=len(parts) == 1) for part in parts)
     body += claims_section(verdicts) + (paragraph(_RULES) if verdicts else "")
+    drawings = [(part, drawing) for part in parts for drawing in part.entry.drawings]
+    for i, (part, drawing) in enumerate(drawings):
+        body += _drawing(part, drawing, folder, f"drawing-{i + 1}")
     overviews = [(part, overview) for part in parts for overview in part.entry.overviews]
     for i, (part, overview) in enumerate(overviews):
         body += _overview(part, overview, folder, f"overview-{i + 1}")
@@ -126,6 +130,18 @@ def _problem(entry: Entry, key: str, run: Run, bounds: Decorate) -> str:
     head = heading(2, instance.title) + (paragraph(instance.note) if instance.note else "")
     tests = _tests(run.curves, entry.metrics[0]) if entry.tests else ""
     return head + tests + run_section(run, metrics_of(entry, run), decorate=bounds)
+
+
+def _drawing(part: Part, drawing: Drawing, folder: Path, name: str) -> str:
+    """Return a figure of problems alone; write it as files too."""
+    shown = {
+        part.entry.problems[key].title: part.entry.spec(key, part.scale).plan.problem
+        for key in drawing.problems
+    }
+    figure = drawing.figure(shown)
+    write_figure(figure, folder, name)
+    note = paragraph(drawing.note) if drawing.note else ""
+    return heading(2, drawing.title) + inline(figure, drawing.title) + note
 
 
 def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:

@@ -6,12 +6,15 @@ from typing import Final
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from keyhole.contract.memory import FloatArray
 from keyhole.play.referee import Referee
 from keyhole.resource.functions import Power
 from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem
-from keyhole.results.plot import look
+from keyhole.resource.refinement import Stage, stages
+from keyhole.results.plot import entitle, look
 from keyhole.validate import Range, integer
 
 _POINTS: Final = 400
@@ -100,6 +103,7 @@ def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[st
         gains = [problem.gain(arm, limit) for limit in limits]
         axes.plot(limits, gains, label=name, **look(arm) | {"markevery": max(1, len(limits) // 10)})
     best_arm, best_limit = problem.best_pair
+    axes.margins(y=0.12)  # above the best pair there is room for its name
     axes.axvline(best_limit, color="0.5", linewidth=0.8)
     axes.annotate(
         f"best pair: {_named(problem.arms, names)[best_arm]}, {best_limit:.3g}",
@@ -142,14 +146,60 @@ def draw_grids(learner: Learner, axes: Axes | None = None, *, names: Sequence[st
     """
     if "sizes" not in learner.state:
         raise TypeError(f"learner must be of a policy that refines grids, got {learner.policy!r}")
-    axes = _axes(axes)
-    arms, largest = learner.facts["arms"], float(learner.facts["limits"][-1])
-    for arm, size in enumerate(learner.state["sizes"].tolist()):
-        points = learner.state["points"][arm, :size]
+    sizes, points = learner.state["sizes"].tolist(), learner.state["points"]
+    grids = [points[arm, :size] for arm, size in enumerate(sizes)]
+    return _draw_points(_axes(axes), grids, float(learner.facts["limits"][-1]), names)
+
+
+def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = ()) -> None:
+    """Draw how the grids of z-RCUCB become finer, from top to bottom.
+
+    They are those of the start, of the first round that extends a grid at one point, of the first
+    that extends one at several, and of the last of 1,000 rounds; see
+    `keyhole.resource.refinement`.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance; every limit may be chosen.
+    figure : matplotlib Figure
+        Where to draw; it is empty.
+    names : sequence of str, optional
+        Of the arms; by default their numbers.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), section 4.1, Figure 3; the lowest panel is ours.
+    """
+    shown = _told(stages(problem))
+    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (title, stage) in zip(panels, shown.items(), strict=True):
+        _draw_points(axes, stage.grids, float(problem.limits[-1]), names)
+        axes.label_outer()
+        entitle(axes, title)
+
+
+def _told(found: Sequence[Stage]) -> dict[str, Stage]:
+    """Return the stages to show, by what is to be said of them."""
+    told = {"at the start": found[0]}
+    one = next((stage for stage in found if stage.extended == 1), None)
+    several = next((stage for stage in found if stage.extended > 1), None)
+    if one is not None:
+        told[f"after round {one.round:,}, which extends a grid at one point"] = one
+    if several is not None:
+        title = f"after round {several.round:,}, which extends a grid at {several.extended} points"
+        told[title] = several
+    return told | {"at the end": found[-1]}
+
+
+def _draw_points(
+    axes: Axes, grids: Sequence[FloatArray], largest: float, names: Sequence[str]
+) -> Axes:
+    for arm, points in enumerate(grids):
         axes.plot([0.0, largest], [arm, arm], color="0.8", linewidth=0.8, zorder=0)
-        axes.plot(points, np.full(size, arm), "|", color=look(arm)["color"], markersize=12.0)
-    axes.set_yticks(range(arms), _named(arms, names))
-    axes.invert_yaxis()
+        axes.plot(points, np.full(len(points), arm), "|", color=look(arm)["color"], markersize=12.0)
+    axes.set_yticks(range(len(grids)), _named(len(grids), names))
+    axes.set_ylim(len(grids) - 0.5, -0.5)
     axes.set_xlabel("limit")
     axes.set_ylabel("arm")
     return axes
@@ -169,5 +219,10 @@ def _every_run(problem: Problem, runs: int, seed: int) -> Iterator[tuple[list[fl
     """Yield what runs of each arm consume and yield, under a limit that none exceeds."""
     referee = Referee(Problem(problem.laws, [_OPEN], Power(), Power()), seed=seed)
     for arm in range(problem.arms):
-        answers = [referee.respond({"arm": arm, "limit": _OPEN}) for _ in range(runs)]
-        yield [a["consumption"].item() for a in answers], [a["reward"].item() for a in answers]
+        used, earned = [], []
+        for _ in range(runs):
+            # Every answer stands where the one before did.
+            answer = referee.respond({"arm": arm, "limit": _OPEN})
+            used.append(answer["consumption"].item())
+            earned.append(answer["reward"].item())
+        yield used, earned

@@ -51,6 +51,7 @@ class BisectionPolicy(Policy):
     solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
     loss_free_rounds: int = parameter(0, ge=0, le=2**40, doc="rounds without loss; 0: formula")
     as_printed: int = parameter(0, ge=0, le=1, doc="whether to search as the paper prints it")
+    any_loss: int = parameter(0, ge=0, le=1, doc="whether losses at less than is tried count too")
 
     helpers: ClassVar[tuple[str, ...]] = ("value",)
 
@@ -121,11 +122,10 @@ class BisectionPolicy(Policy):
         else:
             s.searched[0] += 1
         for arm in range(p.arms):
-            if s.funded[arm] == 0:
-                continue
             if s.settled[arm] == 0:
-                learn(p, s, arm, losses[arm])
-            elif losses[arm] > 0.0:
+                if s.funded[arm] == 1 or p.any_loss == 1:
+                    learn(p, s, arm, losses[arm])
+            elif s.funded[arm] == 1 and losses[arm] > 0.0:
                 s.refuted[arm] += 1
                 if p.as_printed == 0:
                     reopen(p, s, arm)
@@ -184,18 +184,22 @@ def fund_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> No
 
 def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
     """Move a bound of an arm on trial, if this round decides it."""
-    if loss > 0.0:
+    # Line 8 to the letter: a loss counts whatever was given, but not at what was a loss before.
+    lost = loss > 0.0 and (p.any_loss == 0 or s.low[arm] < s.amounts[arm])
+    if lost:
         s.low[arm] = s.amounts[arm]
         # No allocation exceeds a resource below 1: an arm that it may not be enough for at all.
         if p.resource < 1.0 and s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
             settle(s, arm, _NEVER)
             return
+    elif s.funded[arm] == 0:
+        return
     else:
         s.clear_rounds[arm] += 1
         if s.clear_rounds[arm] < s.needed[0]:
             return
         s.high[arm] = s.amounts[arm]
-    if s.high[arm] - s.low[arm] <= p.gamma and (loss == 0.0 or p.as_printed == 0):
+    if s.high[arm] - s.low[arm] <= p.gamma and (not lost or p.as_printed == 0):
         estimate = rounded(s.high[arm], p.round_decimals)
         # What has once been too little is no estimate, however round.
         useless = estimate <= s.low[arm] and p.as_printed == 0

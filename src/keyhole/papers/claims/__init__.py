@@ -5,6 +5,7 @@ from keyhole.papers.claims.advantage import Advantage
 from keyhole.papers.claims.base import Claim, Finding, Origin, Result, Single
 from keyhole.papers.claims.bounds import AboveBound, BelowBound, Bounded
 from keyhole.papers.claims.cells import Cell
+from keyhole.papers.claims.computed import NUMBERS, Computed, ComputedOrder
 from keyhole.papers.claims.elsewhere import Contrast, OtherBest, Place
 from keyhole.papers.claims.equivalent import Equivalent
 from keyhole.papers.claims.estimate import inside, ratio_of
@@ -27,6 +28,7 @@ __all__ = [
     "BOUNDS",
     "KINDS",
     "LEVEL",
+    "NUMBERS",
     "AboveBound",
     "Across",
     "Advantage",
@@ -39,6 +41,8 @@ __all__ = [
     "Cell",
     "Claim",
     "Comparison",
+    "Computed",
+    "ComputedOrder",
     "Contrast",
     "Counts",
     "Deviations",

@@ -8,6 +8,7 @@ from keyhole.papers.claims.across import Across, Flat
 from keyhole.papers.claims.advantage import Advantage
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.bounds import AboveBound, BelowBound
+from keyhole.papers.claims.computed import Computed, ComputedOrder
 from keyhole.papers.claims.elsewhere import Contrast, OtherBest
 from keyhole.papers.claims.equivalent import Equivalent
 from keyhole.papers.claims.gain_ratio import GainRatio
@@ -52,6 +53,8 @@ _Kinds = (
     | AboveBound
     | Linear
     | Potential
+    | Computed
+    | ComputedOrder
 )
 AnyClaim = Annotated[_Kinds, Field(discriminator="kind")]
 

@@ -40,9 +40,7 @@ def read_claims(tables: Iterable[Any], metric: str) -> list[tuple[str, Claim]]:
         kind = choice(f"{where}.kind", table.get("kind"), KINDS)
         where += f" ({kind})"
         for one in _each(where, table):
-            claim = _parsed(where, KINDS[kind], {"metric": metric} | one)
-            _check_witness(where, claim)
-            claims.append((where, claim))
+            claims.append((where, _parsed(where, KINDS[kind], {"metric": metric} | one)))
     return claims
 
 
@@ -63,7 +61,8 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
     Raises
     ------
     ValueError
-        If it is not; the message names where it stands, and the field.
+        If it is not, or nothing is said of what would break it; the message names where it stands,
+        and the field.
     """
     check_names(where, claim, claim.concerns, problems, plans_of)
     for problem in claim.concerns:
@@ -72,6 +71,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
                 claim.check(plan)
             except ValueError as error:
                 raise ValueError(f"{where}: {error}") from error
+    _check_witness(where, claim)
 
 
 def _each(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -37,6 +37,9 @@ class CSBDT(BisectionPolicy):
         W, at least 1; 0 for the formula.
     as_printed : {0, 1}, default 0
         Whether to search as the paper's pseudo-code has it; see the departures.
+    any_loss : {0, 1}, default 0
+        Whether a loss at an arm on trial that was given less than what is tried counts as one at
+        what is tried: line 8 to the letter; see the readings.
 
     Notes
     -----
@@ -64,8 +67,13 @@ class CSBDT(BisectionPolicy):
     The knapsack is solved exactly, and in every round unless `solve_every` says otherwise.
 
     Readings, by the lines of the pseudo-code: W is rounded up (4). Where the first allocation (5)
-    would give an arm 1 or more it is given 0.5. Only a loss at what is tried moves the lower bound;
-    the printed condition (8), any loss, could move it above the threshold. "If available" (9, 13):
+    would give an arm 1 or more it is given 0.5. Only a loss at what is tried moves the lower bound.
+    To the letter (8) any loss of an arm on trial does that is below what is tried, and a round with
+    a loss at what was too little before counts as one without (11): `any_loss`. It moves lower
+    bounds above thresholds of arms that had to wait. With it and `as_printed`, in the two cases
+    measured above, the mean search takes 456 and 418 rounds, 1.9 % and none of the runs have an
+    estimate that is too low, and the regret is 413 and 2,420, against 83 and 572 without: estimates
+    are so high that the best set never fits. "If available" (9, 13):
     in every round the arms without an estimate are given what is tried on them, in their order, as
     far as it goes, then those with one, in random order (18, 19). The count C (11) goes on where an
     arm had to wait. The second phase begins with uniform priors. Where the estimates of all arms

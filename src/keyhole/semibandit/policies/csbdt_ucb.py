@@ -17,7 +17,7 @@ class CSBDTUCB(BisectionPolicy):
 
     Parameters
     ----------
-    delta, epsilon, gamma, round_decimals, solve_every, loss_free_rounds, as_printed
+    delta, epsilon, gamma, round_decimals, solve_every, loss_free_rounds, as_printed, any_loss
         As for `CSBDT`.
 
     Notes

@@ -1,0 +1,173 @@
+"""Claims about a problem itself: numbers that follow from it, whoever plays it."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import AfterValidator, Field, model_validator
+
+from keyhole.contract.memory import FloatArray
+from keyhole.papers.claims.base import Claim, Finding, Result, decide
+from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
+from keyhole.play.simulation import Plan
+from keyhole.resource import landscape, refinement
+from keyhole.validate import choice
+
+Number = Callable[[Any], ArrayLike]
+"""A number of each arm, or a single one, given a problem of its room."""
+
+NUMBERS: Final[dict[str, Number]] = {
+    "resource.mean_reward": landscape.mean_rewards,
+    "resource.mean_consumption": landscape.mean_consumptions,
+    "resource.reward_rise": landscape.reward_rises,
+    "resource.lead_share": landscape.lead_shares,
+    "resource.lead_start": landscape.lead_starts,
+    "resource.largest_gain": landscape.largest_gains,
+    "resource.half_exceeded": landscape.half_exceeded,
+    # Of z-RCUCB in 1,000 rounds.
+    "resource.grid_size": refinement.grid_sizes,
+    "resource.joint_extensions": refinement.joint_extensions,
+}
+"""Every number that claims may name, by its room and its own name."""
+
+
+def _known(name: str) -> str:
+    return choice("number", name, NUMBERS)
+
+
+class _OfNumber(Claim):
+    """A statement about numbers of a problem.
+
+    Attributes
+    ----------
+    problem : str
+        The key of the problem.
+    number : str
+        A name in `NUMBERS`.
+    """
+
+    problem: str
+    number: Annotated[str, AfterValidator(_known)]
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The one problem."""
+        return (self.problem,)
+
+    def check(self, plan: Plan) -> None:
+        """Refuse a number of another room, and arms that are not there."""
+        room, setting = self.number.partition(".")[0], plan.problem.setting.name
+        if room != setting:
+            raise ValueError(
+                f"number must be one of the setting {setting!r}, as {self.problem!r} is, "
+                f"got {self.number!r}"
+            )
+        count = getattr(plan.problem, "arms", 1)
+        for arm in self._arms() or []:
+            if arm >= count:
+                raise ValueError(f"arms must be below {count}, got {arm}")
+
+    def _arms(self) -> list[int] | None:
+        """Return the arms it names."""
+        arms: list[int] | None = getattr(self, "arms", None)
+        return arms
+
+    def _values(self, problem: Any) -> FloatArray:
+        return np.atleast_1d(np.asarray(NUMBERS[self.number](problem), dtype=np.float64))
+
+    def _shown(self, result: Result) -> tuple[FloatArray, str]:
+        """Return the numbers it is about, and how they are written."""
+        values = self._values(result.problem)
+        arms = self._arms() or range(len(values))
+        if len(values) == 1:
+            return values, f"{values[0]:.4g}"
+        found = values[list(arms)]
+        return found, ", ".join(
+            f"arm {arm}: {value:.4g}" for arm, value in zip(arms, found, strict=True)
+        )
+
+
+_Arm = Annotated[int, Field(ge=0)]
+
+
+class Computed(_OfNumber):
+    """Numbers of a problem, computed and not played, lie between two others.
+
+    The claim holds if all do and, where a problem `unlike` this one is named, not all of that one
+    do; if they do there too it is undecided, as nothing would break it.
+
+    Attributes
+    ----------
+    arms : list of int, optional
+        Of which arms; by default of all.
+    low, high : float, optional
+        At least one is given; both are included.
+    unlike : str, optional
+        The key of a problem of which it must not hold.
+    no_witness : str, optional
+        Why there is none, where the range is open on one side.
+    """
+
+    kind: Literal["computed"]
+    arms: Annotated[list[_Arm], Field(min_length=1)] | None = None
+    low: float | None = None
+    high: float | None = None
+    unlike: str | None = None
+    no_witness: str = ""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        check_pair("low", self.low, "high", self.high)
+        if self.unlike == self.problem:
+            raise ValueError(f"unlike must be another problem than {self.problem!r}")
+        if self.unlike is not None and self.no_witness:
+            raise ValueError("unlike must be left out where no_witness says why there is none")
+        if (self.low is None or self.high is None) and not (self.unlike or self.no_witness):
+            raise ValueError(
+                "unlike must be given, a problem that breaks the claim, or no_witness, why there "
+                "is none"
+            )
+        return self
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The problem, and that unlike it."""
+        return (self.problem,) if self.unlike is None else (self.problem, self.unlike)
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compute, compare, and see whether the other problem breaks it."""
+        inside, detail = self._judged(results[self.problem])
+        detail += claimed(*or_infinite(self.low, self.high))
+        if self.no_witness:
+            detail += f". No problem is shown to break it: {self.no_witness}"
+        if self.unlike is None:
+            return decide(supported=inside, contradicted=not inside), detail
+        kept, other = self._judged(results[self.unlike])
+        ending = "which should break it, keeps it too" if kept else "breaks it"
+        detail += f". {results[self.unlike].title} {ending}: {other}"
+        return decide(supported=inside and not kept, contradicted=not inside), detail
+
+    def _judged(self, result: Result) -> tuple[bool, str]:
+        low, high = or_infinite(self.low, self.high)
+        found, detail = self._shown(result)
+        return bool(((low <= found) & (found <= high)).all()), detail
+
+
+class ComputedOrder(_OfNumber):
+    """A number of a problem, computed and not played, falls from arm to arm.
+
+    Attributes
+    ----------
+    arms : list of int
+        In the order claimed: each has a larger number than the next.
+    """
+
+    kind: Literal["computed-order"]
+    arms: Annotated[list[_Arm], Field(min_length=2)]
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compute, and compare neighbours."""
+        found, detail = self._shown(results[self.problem])
+        falls = bool((found[:-1] > found[1:]).all())
+        return decide(supported=falls, contradicted=not falls), detail

@@ -1,0 +1,123 @@
+"""Figures of an entry that are drawn from its problems alone: nothing is played for them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, Final
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from keyhole.resource.drawing import draw_gains, draw_refinement, draw_runs
+from keyhole.results.plot import entitle
+from keyhole.validate import choice
+
+_WIDTH: Final = 8.2
+_HEIGHT: Final = 4.2
+_PANEL: Final = 1.4  # the height of one of several panels that share the figure's width
+
+Panels = Callable[[Figure, Mapping[str, Any], Sequence[str]], None]
+"""Draws into a figure, given problems by title, and the names of the arms."""
+
+
+def _side_by_side(
+    draw: Callable[..., Axes], figure: Figure, problems: Mapping[str, Any], names: Sequence[str]
+) -> None:
+    """Draw a panel for each problem."""
+    panels = figure.subplots(1, len(problems), squeeze=False)[0]
+    for axes, (title, problem) in zip(panels, problems.items(), strict=True):
+        draw(problem, axes, names=names)
+        entitle(axes, title)
+
+
+def _refinement(figure: Figure, problems: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Draw the grids of each problem in a column of its own."""
+    parts = figure.subfigures(1, len(problems), squeeze=False)[0]
+    for part, (title, problem) in zip(parts, problems.items(), strict=True):
+        draw_refinement(problem, part, names=names)
+        part.suptitle(title, fontsize=10, parse_math=False)
+    figure.set_figheight(_PANEL * max(len(part.axes) for part in parts))
+
+
+DRAWINGS: Final[dict[str, Panels]] = {
+    "resource.runs": partial(_side_by_side, draw_runs),
+    "resource.gains": partial(_side_by_side, draw_gains),
+    "resource.refinement": _refinement,
+}
+"""Every drawing that an entry may name, by its room and its own name."""
+
+
+def _known(name: str) -> str:
+    return choice("draw", name, DRAWINGS)
+
+
+class Drawing(BaseModel):
+    """A figure that is drawn from problems alone.
+
+    Attributes
+    ----------
+    title : str
+        Its title.
+    draw : str
+        A name in `DRAWINGS`.
+    problems : list of str
+        Keys; each has a panel of its own.
+    names : list of str
+        Of the arms; by default their numbers.
+    note : str
+        A sentence on what it shows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    title: str
+    draw: Annotated[str, AfterValidator(_known)]
+    problems: Annotated[list[str], Field(min_length=1)]
+    names: Annotated[list[str], Field(default_factory=list)]
+    note: str = ""
+
+    def check(self, where: str, problems: Mapping[str, Any]) -> None:
+        """Refuse problems of another room, and names that are not one for each arm.
+
+        Parameters
+        ----------
+        where : str
+            The table, as errors name it.
+        problems : mapping of str to Problem
+            Those drawn, by key.
+
+        Raises
+        ------
+        ValueError
+            If there is one; the message names the field.
+        """
+        room = self.draw.partition(".")[0]
+        for key, problem in problems.items():
+            if problem.setting.name != room:
+                raise ValueError(
+                    f"{where}.draw must be a drawing of the setting {problem.setting.name!r}, as "
+                    f"{key!r} is, got {self.draw!r}"
+                )
+            if self.names and len(self.names) != problem.arms:
+                raise ValueError(
+                    f"{where}.names must have {problem.arms} entries, one for each arm of "
+                    f"{key!r}, got {len(self.names)}"
+                )
+
+    def figure(self, problems: Mapping[str, Any]) -> Figure:
+        """Return the figure.
+
+        Parameters
+        ----------
+        problems : mapping of str to Problem
+            Those to draw, by title.
+
+        Returns
+        -------
+        matplotlib Figure
+            The figure; it belongs to no window.
+        """
+        figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
+        FigureCanvasAgg(figure)
+        DRAWINGS[self.draw](figure, problems, self.names)
+        return figure

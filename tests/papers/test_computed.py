@@ -1,0 +1,187 @@
+"""What is claimed of a problem itself, and the figures that are drawn from it."""
+
+import re
+
+import pytest
+
+from keyhole.experiment.problems import make_problem
+from keyhole.papers import Entry, reproduce
+from keyhole.papers.claims import KINDS, NUMBERS, Result
+from keyhole.papers.drawings import DRAWINGS, Drawing
+from tests.papers.made_up import WORDS
+
+THREE = """
+title = "Three models"
+source = "tests, section 1"
+metrics = ["regret"]
+
+[scales.quick]
+replications = 2
+
+[scales.paper]
+replications = 2
+
+[problems.strict]
+title = "Strict"
+horizon = 5
+problem = { setting = "resource", three_models = "strict" }
+
+[problems.soft]
+title = "Soft"
+horizon = 5
+problem = { setting = "resource", three_models = "soft" }
+
+[problems.other]
+title = "Other"
+horizon = 5
+problem = { setting = "thresholding", means = [0.2, 0.7], threshold = 0.5 }
+policies = ["LSA"]
+
+[[policies]]
+name = "FixedLimit"
+label = "Fixed"
+limit = 0.3
+
+[[policies]]
+name = "LSA"
+label = "LSA"
+
+[[drawings]]
+title = "Gains & limits"
+draw = "resource.gains"
+problems = ["strict", "soft"]
+names = ["complex", "medium", "simple"]
+note = "Drawn, not played."
+"""
+THREE = re.sub(r"(three_models.*)", r'\1\npolicies = ["Fixed"]', THREE)
+LEAD = {"kind": "computed", "problem": "strict", "number": "resource.lead_share"}
+ORDER = {"kind": "computed-order", "problem": "soft", "number": "resource.largest_gain"}
+
+
+def results():
+    found = {}
+    for key in ("strict", "soft"):
+        problem = make_problem({"setting": "resource", "three_models": key}, None)
+        found[key] = Result(key.upper(), problem, 3, None)
+    return found
+
+
+def judged(table):
+    claim = KINDS[table["kind"]].model_validate(WORDS | table)
+    return claim.judge(results())
+
+
+def load(folder, text):
+    (folder / "three.toml").write_text(text)
+    return Entry.from_file(folder, "three.toml", "three")
+
+
+def claim_of(**fields):
+    lines = "\n".join(f"{name} = {value!r}" for name, value in fields.items())
+    return f'\n[[claims]]\ntext = "So."\nsource = "x."\norigin = "ours"\n{lines}\n'
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"arms": [2], "low": 0.5, "unlike": "soft"}, "holds"),
+        ({"arms": [2], "low": 0.4, "unlike": "soft"}, "undecided"),  # so it is there too
+        ({"arms": [1], "low": 0.5, "unlike": "soft"}, "does not hold"),
+        ({"arms": [1], "low": 0.0, "high": 0.1}, "holds"),
+        ({"arms": [0], "high": 0.0, "no_witness": "why not"}, "holds"),
+        ({"low": 0.01, "high": 1.0}, "does not hold"),  # of all arms: one never leads
+    ],
+)
+def test_a_number_lies_in_a_range_and_elsewhere_does_not(fields, status):
+    assert judged(LEAD | fields)[0] == status
+
+
+def test_the_numbers_are_shown_arm_by_arm():
+    _, detail = judged(LEAD | {"arms": [2], "low": 0.5, "unlike": "soft"})
+    assert detail == ("arm 2: 0.9683 (claimed: at least 0.5). SOFT breaks it: arm 2: 0.4383")
+
+
+@pytest.mark.parametrize(
+    ("arms", "status"), [([0, 1, 2], "holds"), ([0, 2, 1], "does not hold"), ([1, 2], "holds")]
+)
+def test_a_number_falls_from_arm_to_arm(arms, status):
+    assert judged(ORDER | {"arms": arms})[0] == status
+
+
+def test_equal_numbers_are_in_no_order():
+    assert judged(ORDER | {"arms": [1, 1]})[0] == "does not hold"
+
+
+def test_a_number_may_be_of_the_whole_problem():
+    table = ORDER | {"kind": "computed", "number": "resource.joint_extensions", "low": 1.0}
+    status, detail = judged(table | {"high": 1000.0})
+    assert status == "holds"
+    assert not detail.startswith("arm")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"low": 0.5}, "unlike must be given, a problem that breaks the claim, or no_witness"),
+        ({"low": 0.5, "unlike": "strict"}, "unlike must be another problem than 'strict'"),
+        ({"low": 0.5, "unlike": "soft", "no_witness": "x"}, "unlike must be left out where"),
+        ({}, "low or high must be given"),
+        ({"low": 0.5, "unlike": "sfot"}, r"unlike must be one of strict, soft, other"),
+        ({"low": 0.5, "unlike": "other"}, "number must be one of the setting 'thresholding'"),
+        ({"low": 0.0, "high": 1.0, "arms": [3]}, "arms must be below 3, got 3"),
+        ({"low": 0.0, "high": 1.0, "number": "resource.lead_shar"}, "number must be one of"),
+    ],
+)
+def test_claims_of_numbers_that_say_nothing_are_refused(tmp_path, fields, message):
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, THREE + claim_of(**(LEAD | fields)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"resource.gains"', '"resource.gain"', "draw must be one of .*did you mean"),
+        ('["strict", "soft"]', '["strict", "sotf"]', r"drawings\[0\]\.problems\[1\] must be one"),
+        ('["strict", "soft"]', '["other"]', r"drawings\[0\]\.draw must be a drawing of the setti"),
+        ('"medium", ', "", r"drawings\[0\]\.names must have 3 entries, one for each arm of 'stri"),
+    ],
+)
+def test_drawings_of_what_is_not_there_are_refused(tmp_path, old, new, message):
+    assert old in THREE
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, THREE.replace(old, new))
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_has_a_panel_for_each_problem_and_names_the_arms(name):
+    problems = {one.title: one.problem for one in results().values()}
+    names = ["complex", "medium", "simple"]
+    drawing = Drawing(title="D", draw=name, problems=["strict", "soft"], names=names)
+    figure = drawing.figure(problems)
+    figure.canvas.draw()
+    words = [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
+    assert {"STRICT", "SOFT", *names} <= set(words)
+
+
+def test_drawings_are_kept_only_if_all_their_problems_are(tmp_path):
+    entry = load(tmp_path, THREE)
+    assert entry.only("strict").drawings == []
+    assert entry.only("soft", "strict").drawings == entry.drawings
+
+
+def test_the_report_shows_drawings_and_keeps_them_as_files(tmp_path, monkeypatch):
+    entry = load(tmp_path, THREE).only("strict", "soft")
+    monkeypatch.setattr(Entry, "load", lambda name: entry)
+    done = reproduce("three", out=tmp_path / "out", threads=1)
+    text = done.report.read_text()
+    assert ">Gains &amp; limits</h2>" in text
+    assert "<p>Drawn, not played.</p>" in text
+    assert {path.name for path in done.report.parent.glob("drawing*")} == {
+        "drawing-1.svg",
+        "drawing-1.png",
+    }
+
+
+def test_numbers_and_drawings_are_named_by_their_room():
+    for name in (*NUMBERS, *DRAWINGS):
+        assert name.startswith("resource.")
