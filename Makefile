@@ -1,18 +1,20 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-all bench lint docs lock clean
+.PHONY: help venv demo check test test-all test-lowest bench lint docs package lock clean
 
 PYTHON ?= python3
 UV ?= uv
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+WHEEL := .venv-runtime/bin
+LOWEST := .venv-lowest/bin
+PIP := python -m pip --disable-pip-version-check -qq
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command "make lock"
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' Makefile
 
 venv: .venv/.installed ## set up .venv with the locked requirements and this package
 	@:
@@ -23,21 +25,28 @@ venv: .venv/.installed ## set up .venv with the locked requirements and this pac
 		exit 1; }
 	@echo "setting up .venv (a few minutes the first time)" >&2
 	@$(PYTHON) -m venv --clear .venv
-	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(BIN)/$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
 .venv/.installed: .venv/.requirements pyproject.toml
-	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(BIN)/$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: venv ## a first look
 	@$(BIN)/keyhole demo
+
+# Pytest comes last: its closing line is what a reader of the log looks for.
+check: lint docs package test ## what CI runs: lint, documentation, wheel, tests
 
 test: venv lint ## lint, then all tests but the slow ones
 	@$(PYTEST)
 
 test-all: venv lint ## lint, then all tests
 	@$(PYTEST) -m ""
+
+# A selection: the contract, both drivers, a policy of every room, files, the command line.
+test-lowest: .venv-lowest/.requirements ## some tests, on the lowest versions that are allowed
+	@PYTHONPATH=src $(LOWEST)/python -m pytest -q $(LOWEST_TESTS)
 
 bench: venv ## measure speed against the yardsticks
 	@$(BIN)/python -m benchmarks
@@ -50,6 +59,22 @@ lint: venv ## style, types and the direction of imports
 
 docs: venv ## build the documentation into docs/_build/html
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+
+.venv-%/.requirements: requirements/%.txt
+	@echo "setting up .venv-$* (a minute the first time)" >&2
+	@$(PYTHON) -m venv --clear .venv-$*
+	@.venv-$*/bin/$(PIP) install --require-hashes -r $<
+	@touch $@
+
+# The wheel is tried away from the sources, with nothing but the locked requirements beside it.
+package: venv .venv-runtime/.requirements ## build wheel and sdist, and try the wheel by itself
+	@rm -rf dist build/try
+	@$(BIN)/python -m hatchling -q build
+	@$(WHEEL)/$(PIP) install --no-deps --force-reinstall dist/*.whl
+	@$(WHEEL)/$(PIP) check
+	@$(WHEEL)/keyhole catalog > /dev/null
+	@$(WHEEL)/keyhole new problem trial --out build/try > /dev/null
+	@$(WHEEL)/keyhole run build/try/trial.toml --out build/try/out > /dev/null 2>&1
 
 # Keeps the versions already locked where it can; LOCKFLAGS=--upgrade takes the newest.
 lock: ## lock the requirements anew (needs uv)
