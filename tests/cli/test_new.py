@@ -98,4 +98,6 @@ def test_a_file_that_is_there_is_kept(keyhole, tmp_path):
 def test_an_unknown_kind_or_room_is_refused_with_the_nearest(keyhole):
     assert "(did you mean 'policy'?)" in keyhole("new", "polcy", "Mine")[2]
     assert "did you mean" in keyhole("new", "policy", "Mine", "--setting", "treshold")[2]
-    assert "--setting must be left out" in keyhole("new", "entry", "Mine", "--setting", "delayed")[2]
+    assert (
+        "--setting must be left out" in keyhole("new", "entry", "Mine", "--setting", "delayed")[2]
+    )
