@@ -73,12 +73,13 @@ docs: venv ## build the documentation into docs/_build/html
 # The wheel is tried away from the sources, with nothing but the locked requirements beside it.
 package: venv .venv-runtime/.requirements ## build wheel and sdist, and try the wheel by itself
 	@rm -rf dist build/try
-	@$(BIN)/python -m hatchling build > /dev/null
-	@$(WHEEL)/$(PIP) install --no-deps --force-reinstall dist/*.whl
-	@$(WHEEL)/$(PIP) check
-	@$(WHEEL)/keyhole catalog > /dev/null
-	@$(WHEEL)/keyhole new problem trial --out build/try > /dev/null
-	@$(WHEEL)/keyhole run build/try/trial.toml --out build/try/out > /dev/null 2>&1
+	@report=$$( { $(BIN)/python -m hatchling build && \
+		$(WHEEL)/$(PIP) install --no-compile --no-deps --force-reinstall dist/*.whl && \
+		$(WHEEL)/$(PIP) check && \
+		$(WHEEL)/keyhole catalog && \
+		$(WHEEL)/keyhole new problem trial --out build/try && \
+		$(WHEEL)/keyhole run build/try/trial.toml --out build/try/out; } 2>&1) || \
+		{ echo "$$report" >&2; exit 1; }
 
 # Keeps the versions already locked where it can; LOCKFLAGS=--upgrade takes the newest.
 lock: ## lock the requirements anew (needs uv)
