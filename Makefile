@@ -1,18 +1,22 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-all bench lint docs lock clean
+.PHONY: help venv demo test test-all test-lowest bench lint docs package lock clean
 
 PYTHON ?= python3
 UV ?= uv
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+WHEEL := .venv-runtime/bin
+LOWEST := .venv-lowest/bin
+LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/test_parts.py thresholding/test_lsa.py \
+	data/test_labels.py papers/test_overview.py cli/test_bad_input.py)
+PIP := python -m pip --disable-pip-version-check -qq
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command "make lock"
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' Makefile
 
 venv: .venv/.installed ## set up .venv with the locked requirements and this package
 	@:
@@ -23,11 +27,11 @@ venv: .venv/.installed ## set up .venv with the locked requirements and this pac
 		exit 1; }
 	@echo "setting up .venv (a few minutes the first time)" >&2
 	@$(PYTHON) -m venv --clear .venv
-	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(BIN)/$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
 .venv/.installed: .venv/.requirements pyproject.toml
-	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(BIN)/$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: venv ## a first look
@@ -38,6 +42,12 @@ test: venv lint ## lint, then all tests but the slow ones
 
 test-all: venv lint ## lint, then all tests
 	@$(PYTEST) -m ""
+
+# What leans on other packages: the compiler, files, figures, the command line. Old packages warn of
+# newer ones below them.
+test-lowest: package .venv-lowest/.requirements ## some tests, on the lowest versions that are allowed
+	@$(LOWEST)/$(PIP) install --no-deps --force-reinstall dist/*.whl
+	@$(LOWEST)/python -m pytest -q -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
 bench: venv ## measure speed against the yardsticks
 	@$(BIN)/python -m benchmarks
@@ -51,12 +61,31 @@ lint: venv ## style, types and the direction of imports
 docs: venv ## build the documentation into docs/_build/html
 	@$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 
+.venv-%/.requirements: requirements/%.txt
+	@echo "setting up .venv-$* (a minute the first time)" >&2
+	@$(PYTHON) -m venv --clear .venv-$*
+	@.venv-$*/bin/$(PIP) install --no-compile --require-hashes -r $<
+	@touch $@
+
+# The wheel is tried away from the sources, with nothing but the locked requirements beside it.
+package: venv .venv-runtime/.requirements ## build wheel and sdist, and try the wheel by itself
+	@rm -rf dist build/try
+	@report=$$( { $(BIN)/python -m hatchling build && \
+		$(WHEEL)/$(PIP) install --no-compile --no-deps --force-reinstall dist/*.whl && \
+		$(WHEEL)/$(PIP) check && \
+		$(WHEEL)/keyhole catalog && \
+		$(WHEEL)/keyhole new problem trial --out build/try && \
+		$(WHEEL)/keyhole run build/try/trial.toml --out build/try/out; } 2>&1) || \
+		{ echo "$$report" >&2; exit 1; }
+
 # Keeps the versions already locked where it can; LOCKFLAGS=--upgrade takes the newest.
 lock: ## lock the requirements anew (needs uv)
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv on the PATH, or UV=/path/to/uv" >&2; exit 1; }
 	@$(COMPILE) $(LOCKFLAGS) --extra forests --extra pandas -o requirements/runtime.txt pyproject.toml
 	@$(COMPILE) $(LOCKFLAGS) --extra forests --extra pandas -c requirements/runtime.txt -o requirements/dev.txt \
 		pyproject.toml requirements/dev.in
+	@$(COMPILE) --resolution lowest-direct --extra forests --extra pandas -o requirements/lowest.txt \
+		pyproject.toml requirements/lowest.in
 
 clean: ## remove caches and what was built; keeps .venv
 	@rm -rf build dist docs/_build keyhole-out

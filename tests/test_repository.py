@@ -5,10 +5,12 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import keyhole.data
 from keyhole.experiment.rooms import ROOMS, policies_of
 
 ROOT = Path(__file__).parent.parent
@@ -37,6 +39,77 @@ def test_a_policy_is_where_a_reader_looks_for_it(policy):
     assert re.search(rf"\b{policy.__name__}\(", benchmarks)
     references = (ROOT / "tests" / "reference" / f"{policy.setting.name}.py").read_text()
     assert re.search(rf"\b{policy.__name__}\b", references)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)
+def test_a_policy_is_tested_in_its_room(policy):
+    tests = "".join(p.read_text() for p in (ROOT / "tests" / policy.setting.name).glob("*.py"))
+    assert re.search(rf"\b{policy.__name__}\(", tests)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_policy_in_a_rooms_folder_is_listed_by_the_room(room):
+    files = (ROOT / "src" / "keyhole" / room / "policies").glob("*.py")
+    assert {p.stem for p in files} - {"__init__"} == {
+        policy.__module__.rpartition(".")[2] for policy in policies_of(room).values()
+    }
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_all_rooms_have_the_same_files(room):
+    folder = ROOT / "src" / "keyhole" / room
+    for name in ("setting", "problem", "environment", "learner", "bounds", "policies/__init__"):
+        assert (folder / f"{name}.py").is_file(), name
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_has_its_pages_tests_and_benchmark(room):
+    for path in (f"docs/{room}.md", f"tests/reference/{room}.py", f"benchmarks/{room}.py"):
+        assert (ROOT / path).is_file(), path
+    assert list((ROOT / "tests" / room).glob("test_*.py"))
+    assert f"\n{room}\n" in (ROOT / "docs/index.md").read_text()
+    assert f"## keyhole.{room}\n" in (ROOT / "docs/reference.md").read_text()
+    assert re.search(rf"\b{room}\b", (ROOT / "README.md").read_text())
+
+
+def test_data_come_with_their_origin_and_licence():
+    for folder in (ROOT / "src" / "keyhole" / "data").iterdir():
+        if folder.is_dir() and folder.name != "__pycache__":
+            assert (folder / "README.md").is_file(), folder.name
+            assert list(folder.glob("LICENSE-*")), folder.name
+
+
+@pytest.mark.parametrize("name", [name for name in keyhole.data.__all__ if name.islower()])
+def test_a_loader_is_described(name):
+    what = re.sub(r"^(load|read|measure)_|_csv$", "", name)
+    assert re.search(rf"\b{what}\b", (ROOT / "docs" / "real_data.md").read_text())
+
+
+def test_the_version_is_the_same_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    newest = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).group(1)
+    assert re.fullmatch(rf"{re.escape(version)} \((unreleased|\d{{4}}-\d\d-\d\d)\)", newest)
+
+
+def test_every_test_that_contributing_promises_exists():
+    promised = re.findall(r"`(test_\w+)`", (ROOT / "CONTRIBUTING.md").read_text())
+    assert len(promised) > 12
+    tests = "".join(p.read_text() for p in (ROOT / "tests").rglob("test_*.py"))
+    for name in promised:
+        assert f"def {name}(" in tests, name
+
+
+def test_every_decision_is_numbered_and_listed():
+    folder = ROOT / "docs" / "decisions"
+    names = sorted(path.stem for path in folder.glob("[0-9]*.md"))
+    assert [name[:3] for name in names] == [f"{n:03}" for n in range(1, len(names) + 1)]
+    assert re.findall(r"^\d.*$", (folder / "index.md").read_text(), re.MULTILINE) == names
+    for name in names:
+        text = (folder / f"{name}.md").read_text()
+        assert text.startswith(f"# {name[:3]}: ")
+        assert "**Context.**" in text
+        assert "**What would change our mind.**" in text
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
@@ -73,6 +146,6 @@ def test_links_between_pages_lead_somewhere(page):
 
 def test_make_targets_named_in_the_readme_exist():
     makefile = (ROOT / "Makefile").read_text()
-    for page in ("README.md", "CONTRIBUTING.md"):
+    for page in ("README.md", "CONTRIBUTING.md", "docs/releasing.md"):
         for target in re.findall(r"\bmake ([a-z-]+)", (ROOT / page).read_text()):
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), target

@@ -146,6 +146,19 @@ def cache(
 
 
 @app.command()
+def new(
+    kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="Of what.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],
+    setting: Annotated[str | None, typer.Option("--setting", help="Room of a policy.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder; made if need be.")] = Path(),
+) -> None:
+    """Write stubs that run, with their test, to begin from."""
+    from keyhole.cli.new import write_stubs
+
+    write_stubs(kind, name, setting, out)
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(
         "keyhole-out/demo"

@@ -18,55 +18,26 @@ from keyhole.papers.overview import Overview
 from keyhole.play.simulation import Plan
 from keyhole.validate import choice
 
+# By folder, in the order in which they are listed.
+_LISTED: Final = {
+    "tao2019": (
+        "setup1 setup2 setup3 simple_regret paired_tests alpha more_setups setup1_long "
+        "theorem_1 oracle uniform lemma_19"
+    ),
+    "": "crowd_labels",
+    "pikeburke2018": (
+        "figure3a figure3b naive theorems worst_case lemmas bases appendix_f misinformed "
+        "real_delays"
+    ),
+    "verma2019": "figure1 figure2 figure3 asymptotic search yardsticks order",
+    "bengs2022": "examples figure4 grids more_arms low_censoring alpha theory ames zooming "
+    "zooming_rivals",
+    "abernethy2016": "uncensored censored levels bounds theorem3 coverage kmucb real_data",
+}
 FILES: Final = {
-    "tao2019-setup1": "tao2019/setup1.toml",
-    "tao2019-setup2": "tao2019/setup2.toml",
-    "tao2019-setup3": "tao2019/setup3.toml",
-    "tao2019-simple-regret": "tao2019/simple_regret.toml",
-    "tao2019-paired-tests": "tao2019/paired_tests.toml",
-    "tao2019-alpha": "tao2019/alpha.toml",
-    "tao2019-more-setups": "tao2019/more_setups.toml",
-    "tao2019-setup1-long": "tao2019/setup1_long.toml",
-    "tao2019-theorem-1": "tao2019/theorem_1.toml",
-    "tao2019-oracle": "tao2019/oracle.toml",
-    "tao2019-uniform": "tao2019/uniform.toml",
-    "tao2019-lemma-19": "tao2019/lemma_19.toml",
-    "crowd-labels": "crowd_labels.toml",
-    "pikeburke2018-figure3a": "pikeburke2018/figure3a.toml",
-    "pikeburke2018-figure3b": "pikeburke2018/figure3b.toml",
-    "pikeburke2018-naive": "pikeburke2018/naive.toml",
-    "pikeburke2018-theorems": "pikeburke2018/theorems.toml",
-    "pikeburke2018-worst-case": "pikeburke2018/worst_case.toml",
-    "pikeburke2018-lemmas": "pikeburke2018/lemmas.toml",
-    "pikeburke2018-bases": "pikeburke2018/bases.toml",
-    "pikeburke2018-appendix-f": "pikeburke2018/appendix_f.toml",
-    "pikeburke2018-misinformed": "pikeburke2018/misinformed.toml",
-    "pikeburke2018-real-delays": "pikeburke2018/real_delays.toml",
-    "verma2019-figure1": "verma2019/figure1.toml",
-    "verma2019-figure2": "verma2019/figure2.toml",
-    "verma2019-figure3": "verma2019/figure3.toml",
-    "verma2019-asymptotic": "verma2019/asymptotic.toml",
-    "verma2019-search": "verma2019/search.toml",
-    "verma2019-yardsticks": "verma2019/yardsticks.toml",
-    "verma2019-order": "verma2019/order.toml",
-    "bengs2022-examples": "bengs2022/examples.toml",
-    "bengs2022-figure4": "bengs2022/figure4.toml",
-    "bengs2022-grids": "bengs2022/grids.toml",
-    "bengs2022-more-arms": "bengs2022/more_arms.toml",
-    "bengs2022-low-censoring": "bengs2022/low_censoring.toml",
-    "bengs2022-alpha": "bengs2022/alpha.toml",
-    "bengs2022-theory": "bengs2022/theory.toml",
-    "bengs2022-ames": "bengs2022/ames.toml",
-    "bengs2022-zooming": "bengs2022/zooming.toml",
-    "bengs2022-zooming-rivals": "bengs2022/zooming_rivals.toml",
-    "abernethy2016-uncensored": "abernethy2016/uncensored.toml",
-    "abernethy2016-censored": "abernethy2016/censored.toml",
-    "abernethy2016-levels": "abernethy2016/levels.toml",
-    "abernethy2016-bounds": "abernethy2016/bounds.toml",
-    "abernethy2016-theorem3": "abernethy2016/theorem3.toml",
-    "abernethy2016-coverage": "abernethy2016/coverage.toml",
-    "abernethy2016-kmucb": "abernethy2016/kmucb.toml",
-    "abernethy2016-real-data": "abernethy2016/real_data.toml",
+    path.replace("/", "-").replace("_", "-"): f"{path}.toml"
+    for folder, stems in _LISTED.items()
+    for path in (f"{folder}/{stem}".strip("/") for stem in stems.split())
 }
 """Every entry and its file, in the order in which they are listed."""
 

@@ -2,8 +2,6 @@
 
 from typing import ClassVar, Final, Protocol
 
-import numpy as np
-
 from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.memory import Field, FloatArray
 from keyhole.contract.policy import Policy as CorePolicy
@@ -144,6 +142,3 @@ class IndexPolicy(CoreIndexPolicy, Policy):
     >>> simulate(problem, [Simple()], horizon=50, replications=10).labels
     ('Simple()',)
     """
-
-
-LabelArray = np.ndarray[tuple[int], np.dtype[np.bool_]]

@@ -1,0 +1,103 @@
+"""What `keyhole new` writes is run as its reader would run it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from keyhole.cli.new import _PROBLEMS, _spellings
+from keyhole.experiment.rooms import ROOMS
+
+ROOT = Path(__file__).parent.parent.parent
+KINDS = ("policy", "setting", "entry", "problem")
+
+
+def run_pytest(folder, *words):
+    """Run pytest as in a folder of a stranger's own; return its exit code and what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_all_stubs_pass_their_tests_at_once(keyhole, tmp_path):
+    for kind in KINDS:
+        code, out, _ = keyhole("new", kind, f"My{kind.title()}", "--out", tmp_path)
+        assert code == 0
+        assert all((tmp_path / line).is_file() for line in out.splitlines())
+    code, printed = run_pytest(tmp_path)
+    assert code == 0, printed
+    assert "7 passed" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_stub_of_a_policy_keeps_the_contract_of_its_room(room, keyhole, tmp_path):
+    keyhole("new", "policy", "Plain", "--setting", room, "--out", tmp_path)
+    code, printed = run_pytest(tmp_path)
+    assert code == 0, printed
+
+
+def test_stubs_are_in_the_style_of_the_house(keyhole, tmp_path):
+    for kind in KINDS:
+        keyhole("new", kind, f"my_{kind}", "--out", tmp_path / "tests")
+    for room in ROOMS:
+        keyhole("new", "policy", f"In_{room}", "--setting", room, "--out", tmp_path / "tests")
+    config = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
+    no_docstrings = ["--extend-per-file-ignores", "test_*.py:D"]
+    for words in (["check", *config, *no_docstrings], ["format", "--check", *config]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *words, str(tmp_path)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+def test_there_is_a_stub_of_a_policy_for_every_room():
+    assert set(_PROBLEMS) == set(ROOMS)
+
+
+@pytest.mark.parametrize(
+    ("name", "spellings"),
+    [
+        ("NarrowGap", ("narrow_gap", "NarrowGap")),
+        ("narrow_gap", ("narrow_gap", "NarrowGap")),
+        ("narrow-gap", ("narrow_gap", "NarrowGap")),
+        ("UCB1", ("ucb1", "UCB1")),
+        ("tao2019-setup1", ("tao2019_setup1", "Tao2019Setup1")),
+    ],
+)
+def test_a_name_is_spelt_as_files_and_as_classes_are(name, spellings):
+    assert _spellings(name) == spellings
+
+
+@pytest.mark.parametrize("name", ["7", "a b", "", "class", "../x", "ä"])
+def test_a_name_that_is_none_is_refused(name, keyhole, tmp_path):
+    code, _, err = keyhole("new", "policy", name, "--out", tmp_path)
+    assert code == 2
+    assert err.startswith("keyhole: NAME must be a name such as")
+
+
+def test_a_file_that_is_there_is_kept(keyhole, tmp_path):
+    (tmp_path / "test_mine.py").write_text("mine")
+    code, _, err = keyhole("new", "policy", "Mine", "--out", tmp_path)
+    assert code == 2
+    assert "test_mine.py is there already" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
+
+
+def test_an_unknown_kind_or_room_is_refused_with_the_nearest(keyhole):
+    assert "(did you mean 'policy'?)" in keyhole("new", "polcy", "Mine")[2]
+    assert "did you mean" in keyhole("new", "policy", "Mine", "--setting", "treshold")[2]
+    assert (
+        "--setting must be left out" in keyhole("new", "entry", "Mine", "--setting", "delayed")[2]
+    )
