@@ -26,7 +26,6 @@ from keyhole.papers.entry import Entry
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.overview import Overview
 from keyhole.results.curves import Curves
-from keyhole.results.plot import name_of
 
 _RULES = (
     "A claim holds, does not hold, or is undecided: too few replications to tell, or a witness, a "
@@ -132,8 +131,7 @@ def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:
     """Return the figure over several problems with its table; write the figure as files too."""
     metric = overview.metric or part.entry.metrics[0]
     curves = {key: run.curves for key, run in part.runs.items()}
-    first_run = next(iter(curves.values()))
-    called = name_of(metric, first_run.words)
+    called = next(iter(curves.values())).metric(metric).title
     points = overview.estimates(curves, metric)
     figure = overview_figure(
         points,
@@ -156,7 +154,7 @@ def _relative(entry: Entry, key: str, run: Run, folder: Path) -> str:
         return ""
     body = ""
     for metric in metrics_of(entry, run):
-        called = name_of(metric, run.curves.words)
+        called = run.curves.metric(metric).title
         title = f"{entry.problems[key].title}: {called} relative to {entry.ratio_to}"
         figure = ratio_figure(run.curves, metric, entry.ratio_to, title=title)
         write_figure(figure, folder, f"{key}-{metric}-ratio")

@@ -132,8 +132,7 @@ def simulate(
             label: plan.play(label, range(replications), threads=threads, report=report)
             for label in plan.policies
         }
-    world = plan.problem.world
-    return Curves(plan.checkpoints, plan.metrics, values, world.words, world.shares)
+    return plan.curves(values)
 
 
 def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
@@ -238,7 +237,13 @@ class Plan:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of the metrics."""
-        return metrics_of(self.problem, details=self.details)
+        return tuple(m.name for m in metrics_of(self.problem, details=self.details))
+
+    def curves(self, values: Mapping[str, FloatArray]) -> Curves:
+        """Return what `play` found for each policy, with what is to be known of the metrics."""
+        metrics = metrics_of(self.problem, details=self.details)
+        arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
+        return Curves(self.checkpoints, metrics, values, arms=arms)
 
     def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
@@ -304,7 +309,8 @@ class Plan:
         _in_threads(label, work, replications.start, threads, total, report)
         values = np.concatenate(out)
         if not np.isfinite(values).all():
-            raise ValueError(f"{label} led to a metric that is not a finite number")
+            wrong = next(m for m in range(values.shape[1]) if not np.isfinite(values[:, m]).all())
+            raise ValueError(f"{label} led to a {self.metrics[wrong]} that is not a finite number")
         return values
 
 
@@ -320,7 +326,7 @@ class Player:
         truth = truth_of(problem, horizon)
         p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
         self.policy = policy
-        self.measured = len(metrics_of(problem, details=True))
+        self.measured = w_side.metrics.size(w_sizes)
         self.checkpoints = np.array(checkpoints, np.int64)
         with bounds_checked(plan.checked):
             self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
