@@ -55,16 +55,17 @@ class Metric:
     detail: bool = False
 
     def __post_init__(self) -> None:
-        """Check what was given."""
+        """Check what was given, and make words of the name where there are none."""
         line("name", self.name)
+        words = line(f"words of {self.name}", self.words or self.name.replace("_", " "))
+        object.__setattr__(self, "words", words)
         choice(f"better of {self.name}", self.better, get_args(Better))
         choice(f"drawn of {self.name}", self.drawn, get_args(Drawn))
 
     @property
     def title(self) -> str:
         """What figures and reports call it, with its unit."""
-        words = self.words or self.name.replace("_", " ")
-        return f"{words} ({self.unit})" if self.unit else words
+        return f"{self.words} ({self.unit})" if self.unit else self.words
 
     @property
     def best(self) -> Literal["lowest", "highest"]:
@@ -73,13 +74,13 @@ class Metric:
 
     def of(self, arm: int) -> Self:
         """Return the metric of one arm."""
-        words = f"{self.words or self.name.replace('_', ' ')}, arm {arm}"
+        words = f"{self.words}, arm {arm}"
         return replace(self, name=f"{self.name}[{arm}]", words=words, per_arm=False)
 
 
+# What most worlds measure.
 REGRET: Final = Metric("regret", "cumulative regret", drawn="from 0")
 REWARD: Final = Metric(
     "cumulative_reward", "cumulative reward", better="higher", drawn="from 0", detail=True
 )
 PULLS: Final = Metric("pulls", drawn="from 0", per_arm=True, detail=True)
-"""What most worlds measure."""

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole import Metric, simulate
+from keyhole.contract.component import world_component
 from keyhole.contract.memory import counts
 from keyhole.contract.world import measured, metrics_of
 from tests.toys import Halving, RunWorld, Toy
@@ -71,3 +72,11 @@ def test_what_cannot_be_filled_by_name_is_refused(metrics, message):
     bad = type("Bad", (RunWorld,), {"metrics": metrics})
     with pytest.raises((TypeError, ValueError), match=message):
         measured(bad)
+
+
+def test_words_are_no_part_of_what_is_compiled():
+    renamed = tuple(Metric(metric.name, "other words") for metric in RunWorld.metrics)
+    other = type("Other", (RunWorld,), {"metrics": renamed})
+    assert world_component(other).digest == world_component(RunWorld).digest
+    more = type("More", (RunWorld,), {"metrics": (*RunWorld.metrics, Metric("more"))})
+    assert world_component(more).digest != world_component(RunWorld).digest

@@ -35,7 +35,7 @@ def result(
         noise = common + spread * rng.normal(size=size)
         noise -= noise.mean(axis=1, keepdims=True)
         values[policy] = (np.array(levels)[:, None] + 0.1 * noise)[:, None, :]
-    metric = Metric("aggregate_regret", better=better)
+    metric = Metric("aggregate_regret", better=better, drawn="from 0")
     return Result(title, TEN_ARMS, Curves(checkpoints, [metric], values))
 
 

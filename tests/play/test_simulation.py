@@ -157,7 +157,7 @@ class Forgetful(RunWorld):
 
 @pytest.mark.parametrize("world", [Broken, Forgetful])
 def test_a_metric_that_is_no_number_or_left_out_is_refused(world):
-    with pytest.raises(ValueError, match="it led to a censored that is not a finite number"):
+    with pytest.raises(ValueError, match="it led to a metric, censored, that is not a finite"):
         simulate(Toy(world, {"arms": 2}), {"it": Halving()}, horizon=10, replications=2)
 
 

@@ -85,7 +85,7 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
         for key, run in part.runs.items():
             bounds = partial(_draw_bounds, part, key)
             body += _problem(part.entry, key, run, bounds)
-            for metric in metrics_of(part.entry, run):
+            for metric in _shown(part.entry, run):
                 figure = metric_figure(run, metric, decorate=bounds)
                 write_figure(figure, folder, f"{key}-{metric}")
             body += _relative(part.entry, key, run, folder)
@@ -95,7 +95,7 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     return path
 
 
-def metrics_of(entry: Entry, run: Run) -> list[str]:
+def _shown(entry: Entry, run: Run) -> list[str]:
     """Return the metrics to show: the entry's, as far as the problem has them."""
     return [metric for metric in entry.metrics if metric in run.curves.metrics]
 
@@ -124,7 +124,7 @@ def _problem(entry: Entry, key: str, run: Run, bounds: Decorate) -> str:
     instance = entry.problems[key]
     head = heading(2, instance.title) + (paragraph(instance.note) if instance.note else "")
     tests = _tests(run.curves, entry.metrics[0]) if entry.tests else ""
-    return head + tests + run_section(run, metrics_of(entry, run), decorate=bounds)
+    return head + tests + run_section(run, _shown(entry, run), decorate=bounds)
 
 
 def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:
@@ -153,7 +153,7 @@ def _relative(entry: Entry, key: str, run: Run, folder: Path) -> str:
     if entry.ratio_to is None:
         return ""
     body = ""
-    for metric in metrics_of(entry, run):
+    for metric in _shown(entry, run):
         called = run.curves.metric(metric).title
         title = f"{entry.problems[key].title}: {called} relative to {entry.ratio_to}"
         figure = ratio_figure(run.curves, metric, entry.ratio_to, title=title)

@@ -67,10 +67,8 @@ def simulate(
     policies : mapping of str to Policy, or iterable of Policy
         The policies by label; without labels they are called by their parameters,
         ``LSA(alpha=1.35)``.
-    horizon : int
-        Rounds in a replication, from 1 to 2**53.
-    replications : int
-        Independent repetitions, from 1 to 2**53.
+    horizon, replications : int
+        Rounds in a replication, and independent repetitions; each from 1 to 2**53.
     seed : int, default 0
         From 0, below 2**63.
     checkpoints : iterable of int, optional
@@ -111,10 +109,7 @@ def simulate(
     >>> curves = simulate(problem, [LSA(), Uniform()], horizon=60, replications=200, seed=1)
     >>> curves.labels
     ('LSA(alpha=1.35)', 'Uniform()')
-    >>> gap = curves.paired(
-    ...     "LSA(alpha=1.35)", "Uniform()", metric="aggregate_regret", round=60
-    ... )
-    >>> gap.difference < 0
+    >>> curves.paired("LSA(alpha=1.35)", "Uniform()", metric="simple_regret", round=60).high < 0
     True
     """
     plan = Plan.make(
@@ -241,9 +236,9 @@ class Plan:
 
     def curves(self, values: Mapping[str, FloatArray]) -> Curves:
         """Return what `play` found for each policy, with what is to be known of the metrics."""
-        metrics = metrics_of(self.problem, details=self.details)
+        known = metrics_of(self.problem, details=self.details)
         arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
-        return Curves(self.checkpoints, metrics, values, arms=arms)
+        return Curves(self.checkpoints, known, values, arms=arms)
 
     def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
@@ -287,9 +282,8 @@ class Plan:
         ndarray of float64, shape (checkpoints, metrics, replications)
             Every metric.
         """
-        threads = integer(
-            "threads", (os.cpu_count() or 1) if threads is None else threads, Range(ge=1)
-        )
+        threads = os.cpu_count() or 1 if threads is None else threads
+        threads = integer("threads", threads, Range(ge=1))
         policy = self.policies[label]
         players = [
             Player(self, policy, horizon, checkpoints) for horizon, checkpoints in self.runs(policy)
@@ -309,8 +303,8 @@ class Plan:
         _in_threads(label, work, replications.start, threads, total, report)
         values = np.concatenate(out)
         if not np.isfinite(values).all():
-            wrong = next(m for m in range(values.shape[1]) if not np.isfinite(values[:, m]).all())
-            raise ValueError(f"{label} led to a {self.metrics[wrong]} that is not a finite number")
+            name = self.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
+            raise ValueError(f"{label} led to a metric, {name}, that is not a finite number")
         return values
 
 

@@ -27,7 +27,7 @@ class Losses(World):
     setting = SETTING
     metrics: ClassVar[tuple[Metric, ...]] = (
         REGRET,
-        Metric("threshold_rounds", "length of the search for thresholds", "rounds"),
+        Metric("threshold_rounds", "length of the search for thresholds", unit="rounds"),
         Metric("threshold_error", "largest error of a threshold"),
         Metric("too_low", "thresholds estimated too low"),
         Metric("refuted", "losses that refuted a threshold", drawn="from 0", detail=True),
