@@ -7,6 +7,7 @@ from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Fact, Setting
 from keyhole.contract.world import World
 from keyhole.draws.streams import seek, uniform
+from keyhole.metric import Metric
 from keyhole.validate import Range
 
 ARMS = Fact("number of arms", Field("int64"), Range(ge=1), always=True)
@@ -53,7 +54,7 @@ LEVELS = Setting(
 
 class LevelWorld(World):
     setting = LEVELS
-    metrics = ("missed",)
+    metrics = (Metric("missed"),)
     arms = whole()
     levels = whole()
     speed = per("arms")
@@ -75,7 +76,7 @@ class LevelWorld(World):
         return level, 1
 
     def score(s, metrics):
-        metrics[0] = s.missed[0]
+        metrics.missed[0] = s.missed[0]
 
 
 class BestAtLevel(Policy):
@@ -130,7 +131,7 @@ PATROLS = Setting(
 
 class PatrolWorld(World):
     setting = PATROLS
-    metrics = ("loss", "guess_error")
+    metrics = (Metric("loss"), Metric("guess_error"))
     arms = whole()
     resource = real()
     means = per("arms")
@@ -149,10 +150,10 @@ class PatrolWorld(World):
         s.rounds[0] += 1
 
     def score(e, s, guess, metrics):
-        metrics[0] = s.loss[0]
-        metrics[1] = 0.0
+        metrics.loss[0] = s.loss[0]
+        metrics.guess_error[0] = 0.0
         for i in range(e.arms):
-            metrics[1] = max(metrics[1], abs(guess[i] - e.means[i]))
+            metrics.guess_error[0] = max(metrics.guess_error[0], abs(guess[i] - e.means[i]))
 
 
 class Spread(Policy):
@@ -205,7 +206,10 @@ RUNS = Setting(
 
 class RunWorld(World):
     setting = RUNS
-    metrics = ("gain", "censored")
+    metrics = (
+        Metric("gain", "reward less what it took", unit="hours", better="higher"),
+        Metric("censored"),
+    )
     arms = whole()
 
     class State:
@@ -224,8 +228,8 @@ class RunWorld(World):
         return reward, consumption, 0
 
     def score(s, metrics):
-        metrics[0] = s.gain[0]
-        metrics[1] = s.censored[0]
+        metrics.gain[0] = s.gain[0]
+        metrics.censored[0] = s.censored[0]
 
 
 class Halving(Policy):
@@ -267,7 +271,7 @@ ADVERTS = Setting(
 
 class LateWorld(World):
     setting = ADVERTS
-    metrics = ("generated", "arrived")
+    metrics = (Metric("generated"), Metric("arrived"))
     arms = whole()
     longest = whole()
 
@@ -290,8 +294,8 @@ class LateWorld(World):
         return total
 
     def score(s, metrics):
-        metrics[0] = s.generated[0]
-        metrics[1] = s.arrived[0]
+        metrics.generated[0] = s.generated[0]
+        metrics.arrived[0] = s.arrived[0]
 
 
 class Greedy(Policy):

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from keyhole.contract.policy import parameter
+from keyhole.metric import Metric
 from keyhole.play.learner import Learner
 from keyhole.play.simulation import simulate
 from keyhole.results.curves import Curves
@@ -11,7 +12,7 @@ from keyhole.results.estimate import Paired
 if TYPE_CHECKING:
     from keyhole.experiment import load_run
 
-__all__ = ["Curves", "Learner", "Paired", "load_run", "parameter", "simulate"]
+__all__ = ["Curves", "Learner", "Metric", "Paired", "load_run", "parameter", "simulate"]
 
 
 def __getattr__(name: str) -> Any:

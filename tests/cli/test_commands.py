@@ -5,14 +5,14 @@ import subprocess
 import sys
 import time
 from importlib.metadata import version
+from types import ModuleType
 
 import pytest
 
 from keyhole import load_run
 from keyhole.experiment.problems import SOURCES
-from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of, words_of
+from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of
 from keyhole.papers import FILES, Entry
-from keyhole.results.plot import name_of
 from tests.cli.conftest import TEXT
 
 
@@ -97,8 +97,18 @@ def test_the_catalog_names_sources_with_their_entries_and_metrics(keyhole, setti
         assert f"\n    {source}: {how.doc}\n" in out
         for entry, what in how.entries.items():
             assert f"\n        {entry} ({what.kind}): {what.doc}\n" in out
-    for metric in metrics_of(setting):
-        assert f"\n    {metric}: {name_of(metric, words_of(setting))}\n" in out
+    for name, metric in metrics_of(setting).items():
+        assert f"\n    {name}: {metric.title}" in out
+
+
+def test_the_catalog_shows_metrics_of_a_users_world(keyhole, monkeypatch):
+    room = ModuleType("tests", "Toys.")
+    room.__all__ = []
+    monkeypatch.setitem(ROOMS, "toys", room)
+    monkeypatch.setitem(SOURCES, "toys", {})
+    code, out, _ = keyhole("catalog", "toys")
+    assert code == 0
+    assert "\n    gain: reward less what it took (hours); higher is better\n" in out
 
 
 def test_version(keyhole):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import keyhole.experiment
-from keyhole import Curves
+from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.plots import figure_of, picture
 from keyhole.experiment.report import (
@@ -13,6 +13,7 @@ from keyhole.experiment.report import (
     claims_section,
     metric_figure,
     spec_section,
+    values_section,
     write_report,
 )
 
@@ -123,8 +124,7 @@ def test_equal_results_make_equal_figures(finished):
     curves = load_run(finished)
     for kind in ("svg", "png"):
         first, second = (
-            picture(figure_of(curves, "aggregate_regret", title="x", arms=3), kind)
-            for _ in range(2)
+            picture(figure_of(curves, "aggregate_regret", title="x"), kind) for _ in range(2)
         )
         assert first == second
 
@@ -136,10 +136,11 @@ def vanishing():
         "A": np.array([[[2.0, 2.0]], [[0.0, 0.0]], [[1.0, 0.0]]]),
         "B": np.array([[[2.0, 2.0]], [[2.0, 2.0]], [[2.0, 2.0]]]),
     }
-    return Curves([1, 2, 3], ["aggregate_regret"], values)
+    metric = Metric("aggregate_regret", drawn="ln(mean / arms)")
+    return Curves([1, 2, 3], [metric], values, arms=1)
 
 
-@pytest.mark.parametrize("how", [{"arms": 1}, {"y": "log"}])
+@pytest.mark.parametrize("how", [{}, {"y": "log"}])
 def test_a_figure_says_what_a_logarithm_leaves_out(vanishing, how):
     figure = figure_of(vanishing, "aggregate_regret", title="x", **how)
     said = figure.get_supxlabel().replace("\n", " ")
@@ -148,8 +149,15 @@ def test_a_figure_says_what_a_logarithm_leaves_out(vanishing, how):
 
 
 def test_a_linear_figure_leaves_nothing_out(vanishing):
-    said = figure_of(vanishing, "aggregate_regret", title="x").get_supxlabel()
+    said = figure_of(vanishing, "aggregate_regret", title="x", y="linear").get_supxlabel()
     assert said == "Mean over 2 replications, with its 95 % interval."
+
+
+def test_a_table_says_where_higher_is_better():
+    metrics = [Metric("regret"), Metric("earned", better="higher")]
+    curves = Curves([10], metrics, {"A": np.ones((1, 2, 3))})
+    assert "Higher is better." in values_section(curves, "earned", None)
+    assert "Higher is better." not in values_section(curves, "regret", None)
 
 
 def in_a_report(text, folder):

@@ -2,20 +2,42 @@ import pytest
 
 from keyhole.experiment import Spec
 from keyhole.experiment.problems import SOURCES
-from keyhole.experiment.rooms import ROOMS, metrics_of, words_of
-from keyhole.results.plot import LABELS
+from keyhole.experiment.rooms import ROOMS, metrics_of, worlds_of
 
 
 @pytest.mark.parametrize("setting", SOURCES)
-def test_every_metric_of_a_room_has_a_name_for_readers(setting):
-    assert metrics_of(setting)
-    assert set(metrics_of(setting)) <= set(LABELS) | set(words_of(setting))
+def test_worlds_of_a_room_agree_on_what_a_metric_is(setting):
+    known = metrics_of(setting)
+    assert known
+    for world in worlds_of(setting):
+        for metric in getattr(world, "metrics", ()):
+            assert metric == known[metric.name]
 
 
-def test_a_rooms_metrics_are_those_of_its_worlds_common_ones_first():
-    metrics = metrics_of("thresholding")
-    assert metrics[:2] == ["aggregate_regret", "simple_regret"]
-    assert {"gold_agreement", "lemma_19_misses"} < set(metrics)
+def test_a_rooms_metrics_are_those_of_its_worlds_common_ones_first_details_last():
+    metrics = metrics_of("semibandit") | metrics_of("resource")
+    assert list(metrics_of("resource"))[:5] == [
+        "regret", "censored_share", "best_arm_share", "simple_regret", "best_pair_share",
+    ]  # fmt: skip
+    assert {"gold_agreement", "lemma_19_misses"} < set(metrics_of("thresholding"))
+    assert list(metrics_of("thresholding"))[-1] == "errors"
+    assert metrics["regret"].better == "lower"
+
+
+@pytest.mark.parametrize(
+    ("setting", "higher"),
+    [
+        ("thresholding", {"gold_agreement", "cumulative_reward"}),
+        ("stochastic", {"best_share", "cumulative_reward"}),
+        ("threshold", {"settled_levels", "reached_share", "cumulative_reward"}),
+        ("delayed", {"cumulative_reward"}),
+        ("resource", {"best_arm_share", "best_pair_share", "observations", "cumulative_reward"}),
+        ("semibandit", set()),
+    ],
+)
+def test_of_what_is_good_more_is_better(setting, higher):
+    known = metrics_of(setting)
+    assert {name for name, metric in known.items() if metric.better == "higher"} == higher
 
 
 def test_a_room_is_called_after_its_setting():

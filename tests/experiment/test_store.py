@@ -38,6 +38,21 @@ def test_curves_can_be_read_back(finished):
     assert curves.to_arrow().equals(pq.read_table(finished / "curves.parquet"))
 
 
+def test_what_is_known_of_a_metric_is_known_of_a_run(text, tmp_path):
+    run(Spec.from_text("details = true\n" + text), tmp_path / "run")
+    curves = load_run(tmp_path / "run")
+    assert curves.arms == 3
+    assert curves.metric("aggregate_regret").title == "mean number of wrong labels"
+    assert curves.metric("cumulative_reward").better == "higher"
+    assert curves.metric("errors[2]").title == "chance of a wrong label, arm 2"
+    assert curves.metric("errors[2]").drawn == "share"
+
+
+def test_a_metric_that_a_room_has_no_more_goes_by_its_name(finished, monkeypatch):
+    monkeypatch.setattr("keyhole.experiment.store.metrics_of", lambda setting: {})
+    assert load_run(finished).metric("simple_regret") == keyhole.Metric("simple_regret")
+
+
 def test_provenance_names_versions_and_no_places(finished):
     provenance = open_run(finished).provenance
     assert provenance["seed"] == 4

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keyhole import Curves
+from keyhole import Curves, Metric
 from keyhole.papers.claims import Result
 from keyhole.thresholding import Problem
 
@@ -11,7 +11,15 @@ TEN_ARMS = Problem(means=[0.2] * 5 + [0.9] * 5, threshold=0.5)
 
 
 def result(
-    means, *, spread=0.5, checkpoints=(10, 20), arms=10, runs=RUNS, seed=0, own=0, title="Made up"
+    means,
+    *,
+    spread=0.5,
+    checkpoints=(10, 20),
+    runs=RUNS,
+    seed=0,
+    own=0,
+    title="Made up",
+    better="lower",
 ):
     """Return results whose means are given: `means[policy]` lists one for each checkpoint.
 
@@ -27,7 +35,8 @@ def result(
         noise = common + spread * rng.normal(size=size)
         noise -= noise.mean(axis=1, keepdims=True)
         values[policy] = (np.array(levels)[:, None] + 0.1 * noise)[:, None, :]
-    return Result(title, TEN_ARMS, arms, Curves(checkpoints, ["aggregate_regret"], values))
+    metric = Metric("aggregate_regret", better=better, drawn="from 0")
+    return Result(title, TEN_ARMS, Curves(checkpoints, [metric], values))
 
 
 def results(levels, **more):

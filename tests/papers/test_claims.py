@@ -70,9 +70,9 @@ def test_a_policy_that_does_the_same_is_not_better():
 
 
 def test_higher_may_be_better():
-    found = result({"us": [3, 3], "a": [2, 2], "b": [1, 2.9]})
-    assert judge(ordering(), found)[0] == "does not hold"
-    status, detail = judge(ordering(best="highest"), found)
+    means = {"us": [3, 3], "a": [2, 2], "b": [1, 2.9]}
+    assert judge(ordering(), result(means))[0] == "does not hold"
+    status, detail = judge(ordering(), result(means, better="higher"))
     assert status == "holds"
     assert "highest mean of all at 2 of 2 T. The least clear: us minus b at T = 20" in detail
 

@@ -24,7 +24,7 @@ def judged(rows, **more):
     names = [f"estimates[{arm}]" for arm in range(3)]
     curves = Curves((10,), names, {"us": table.T[None]})
     claim = Equivalent.model_validate(TABLE | more)
-    return claim.judge({"made-up": Result("Made up", PROBLEM, 3, curves)})
+    return claim.judge({"made-up": Result("Made up", PROBLEM, curves)})
 
 
 GOOD, HIGH, LOW = [0.55, 0.45, 1.0], [0.56, 0.45, 0.5], [0.5, 0.39, 0.5]

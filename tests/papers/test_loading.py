@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from keyhole import Metric
 from keyhole.papers import Entry
 from keyhole.papers.claims import BOUNDS, KINDS
 from keyhole.papers.overview import Overview
@@ -135,7 +136,8 @@ def test_a_growth_that_is_told_as_a_bound_needs_a_witness(tmp_path, origin):
 
 
 def test_an_entry_records_what_it_names(tiny, monkeypatch):
-    monkeypatch.setattr("keyhole.papers.entry.details_of", lambda setting: {"pulls", "reward"})
+    details = {name: Metric(name, detail=True) for name in ("pulls", "reward")}
+    monkeypatch.setattr("keyhole.papers.entry.metrics_of", lambda setting: details)
     assert tiny.named == ["aggregate_regret", "gold_agreement"]
     assert not tiny.spec("easy", "quick").details
     for name in ("reward", "pulls[1]"):

@@ -25,7 +25,7 @@ def classical():
     problem = Problem(MEANS)
     policies = [HoeffdingUCB(), Uniform()]
     curves = simulate(problem, policies, horizon=20_000, replications=20, details=True)
-    return Result("Made up", problem, 3, curves)
+    return Result("Made up", problem, curves)
 
 
 @pytest.mark.parametrize("lemma", [1, 2])
@@ -47,6 +47,6 @@ def test_lemma_1_is_of_the_arms_that_are_not_the_best(classical):
 def test_in_the_threshold_bandit_wrong_pulls_count():
     problem = Thresholds([[0.95, 0.1], [0.5, 0.4]], feedback="uncensored")
     curves = simulate(problem, [DKWUCB(), InTurn()], horizon=20_000, replications=10, details=True)
-    found = Result("Made up", problem, 2, curves)
+    found = Result("Made up", problem, curves)
     wrong = ["wrong_pulls[0]", "wrong_pulls[1]"]
     assert judge(claim("DKWUCB()", "Uniform()", metrics=wrong), found)[0] == "holds"

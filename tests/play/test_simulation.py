@@ -144,13 +144,28 @@ class Broken(RunWorld):
     """A world that divides nothing by nothing."""
 
     def score(s, metrics):
-        metrics[0] = s.gain[0]
-        metrics[1] = (s.gain[0] - s.gain[0]) / (s.censored[0] - s.censored[0])
+        metrics.gain[0] = s.gain[0]
+        metrics.censored[0] = (s.gain[0] - s.gain[0]) / (s.censored[0] - s.censored[0])
 
 
-def test_a_metric_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match="it led to a metric that is not a finite number"):
-        simulate(Toy(Broken, {"arms": 2}), {"it": Halving()}, horizon=10, replications=2)
+class Forgetful(RunWorld):
+    """A world that leaves a metric out."""
+
+    def score(s, metrics):
+        metrics.gain[0] = s.gain[0]
+
+
+@pytest.mark.parametrize("world", [Broken, Forgetful])
+def test_a_metric_that_is_no_number_or_left_out_is_refused(world):
+    with pytest.raises(ValueError, match="it led to a metric, censored, that is not a finite"):
+        simulate(Toy(world, {"arms": 2}), {"it": Halving()}, horizon=10, replications=2)
+
+
+def test_curves_carry_what_a_world_declares_of_its_metrics():
+    curves = simulate(Toy(RunWorld, {"arms": 2}), {"it": Halving()}, horizon=4, replications=2)
+    assert curves.metrics == ("gain", "censored")
+    assert curves.metric("gain") is RunWorld.metrics[0]
+    assert curves.plot("gain").get_ylabel() == "reward less what it took (hours)"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from keyhole import Curves
+from keyhole import Curves, Metric
 
 
 @pytest.fixture
@@ -32,7 +32,8 @@ def test_paired_is_the_paired_t_test(curves):
 
 def test_a_declared_share_has_the_exact_interval():
     values = {"A": np.array([[[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]])}
-    curves = Curves([10], ["wrong", "regret", "errors[7]"], values, shares=["wrong", "errors"])
+    errors = Metric("errors", drawn="share", per_arm=True)
+    curves = Curves([10], [Metric("wrong", drawn="share"), "regret", errors.of(7)], values)
     assert curves.estimates("A", "wrong")[0].high == pytest.approx(1 - 0.025**0.25)
     assert curves.estimates("A", "regret")[0].high == 0.0
     assert curves.estimates("A", "errors[7]")[0].count == 1

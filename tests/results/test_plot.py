@@ -3,18 +3,22 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from keyhole import Curves
-from keyhole.results.plot import look, name_of, plot_curves, without_logarithm
+from keyhole import Curves, Metric
+from keyhole.results.plot import look, plot_curves, without_logarithm
+
+REGRET = Metric("regret", "cumulative regret", drawn="from 0")
+PER_ARM = Metric("regret", "cumulative regret", drawn="ln(mean / arms)")
+AXES = [(REGRET, {}), (PER_ARM, {}), (REGRET, {"y": "log"})]
 
 
-def constant(**levels):
+def constant(metric=REGRET, arms=1, **levels):
     """Return curves of two replications at each level, at rounds 10, 20, ..."""
     values = {
         label: np.repeat(np.array(level, float)[:, None, None], 2, axis=2)
         for label, level in levels.items()
     }
     rounds = [10 * (i + 1) for i in range(len(next(iter(levels.values()))))]
-    return Curves(rounds, ["regret"], values)
+    return Curves(rounds, [metric], values, arms=arms)
 
 
 def drawn(curves, **how):
@@ -25,15 +29,26 @@ def test_the_axes_are_named_in_words_and_units():
     axes = drawn(constant(A=[1, 2]))
     assert axes.get_xlabel() == "round"
     assert axes.get_ylabel() == "cumulative regret"
-    assert name_of("some_metric") == "some metric"
-    assert drawn(constant(A=[1, 2]), log_per=3).get_ylabel() == ("ln(cumulative regret / arms)")
+    rounds = Metric("regret", unit="rounds")
+    assert drawn(constant(rounds, A=[1, 2])).get_ylabel() == "regret (rounds)"
+    assert drawn(constant(PER_ARM, A=[1, 2])).get_ylabel() == "ln(cumulative regret / arms)"
 
 
-def test_the_legend_is_in_the_order_of_the_final_values():
-    curves = constant(low=[9, 1], high=[1, 9], zero=[9, 0], middle=[0, 5])
-    for how in ({}, {"log_per": 1}, {"y": "log"}):
-        legend = drawn(curves, **how).get_legend()
-        assert [t.get_text() for t in legend.get_texts()] == ["high", "middle", "low", "zero"]
+def test_a_metric_is_drawn_as_it_declares_unless_an_axis_is_asked_for():
+    curves = constant(PER_ARM, arms=2, A=[4, 2])
+    assert drawn(curves).lines[0].get_ydata().tolist() == pytest.approx([np.log(2), 0])
+    for axes in (drawn(curves, y="linear"), drawn(constant(PER_ARM, arms=None, A=[4, 2]))):
+        assert axes.lines[0].get_ydata().tolist() == [4, 2]
+        assert axes.get_ylabel() == "cumulative regret"
+    for metric, begins in ((REGRET, True), (Metric("regret"), False)):
+        assert (drawn(constant(metric, A=[5, 6])).get_ylim()[0] == 0) == begins
+
+
+@pytest.mark.parametrize(("metric", "how"), AXES)
+def test_the_legend_is_in_the_order_of_the_final_values(metric, how):
+    curves = constant(metric, low=[9, 1], high=[1, 9], zero=[9, 0], middle=[0, 5])
+    legend = drawn(curves, **how).get_legend()
+    assert [t.get_text() for t in legend.get_texts()] == ["high", "middle", "low", "zero"]
 
 
 def test_the_band_is_the_95_percent_interval():
@@ -55,9 +70,9 @@ def test_axes_may_be_logarithmic():
     assert constant(A=[1, 10]).plot(axes=Figure().subplots(), x="log").get_xscale() == "log"
 
 
-@pytest.mark.parametrize("how", [{"log_per": 1}, {"y": "log"}])
-def test_a_line_is_broken_where_a_mean_has_no_logarithm(how):
-    curves = constant(A=[2, 0, 1, 0, 0, 1, 1], B=[1] * 7)
+@pytest.mark.parametrize(("metric", "how"), AXES[1:])
+def test_a_line_is_broken_where_a_mean_has_no_logarithm(metric, how):
+    curves = constant(metric, A=[2, 0, 1, 0, 0, 1, 1], B=[1] * 7)
     axes = drawn(curves, **how)
     assert np.isnan(axes.lines[0].get_ydata()).tolist() == [
         False, True, False, True, True, False, False,
@@ -71,18 +86,18 @@ def test_points_without_neighbours_are_seen():
     assert 22 in drawn(constant(A=levels), y="log").lines[0].get_markevery()
 
 
-def test_where_all_means_are_zero_they_are_drawn_as_they_are():
-    curves = constant(A=[0, 0], B=[0, 0])
-    for how in ({"log_per": 1}, {"y": "log"}):
-        axes = drawn(curves, **how)
-        assert axes.get_yscale() == "linear"
-        assert axes.lines[0].get_ydata().tolist() == [0, 0]
+@pytest.mark.parametrize(("metric", "how"), AXES[1:])
+def test_where_all_means_are_zero_they_are_drawn_as_they_are(metric, how):
+    curves = constant(metric, A=[0, 0], B=[0, 0])
+    axes = drawn(curves, **how)
+    assert axes.get_yscale() == "linear"
+    assert axes.lines[0].get_ydata().tolist() == [0, 0]
     assert without_logarithm(curves, "regret") == {}
 
 
 def test_an_interval_that_reaches_0_does_not_squeeze_the_curves():
-    curves = Curves([1, 2], ["regret"], {"A": np.array([[[8.0, 8.0]], [[2.0, 0.0]]])})
-    axes = drawn(curves, log_per=1)
+    values = {"A": np.array([[[8.0, 8.0]], [[2.0, 0.0]]])}
+    axes = drawn(Curves([1, 2], [PER_ARM], values, arms=1))
     low, high = axes.get_ylim()
     assert low == pytest.approx(np.log(0.5))
     assert np.log(8) < high < np.log(8) + 1

@@ -8,8 +8,8 @@ from typing import Any, cast
 from keyhole.cli.text import heading, paragraph
 from keyhole.contract.policy import Policy
 from keyhole.experiment.problems import SOURCES
-from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of, words_of
-from keyhole.results.plot import name_of
+from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of
+from keyhole.metric import Metric
 from keyhole.validate import choice
 
 
@@ -36,8 +36,8 @@ def show(setting: str | None) -> None:
             for entry, what in how.entries.items():
                 paragraph(f"{entry} ({what.kind}): {what.doc}", 8)
         heading("metrics", 2)
-        for metric in metrics_of(name):
-            paragraph(f"{metric}: {name_of(metric, words_of(name))}", 4)
+        for metric in metrics_of(name).values():
+            paragraph(f"{metric.name}: {metric.title}{_remarks(metric)}", 4)
         for policy in policies_of(name).values():
             _policy(policy)
 
@@ -69,6 +69,16 @@ def _policy(policy: type[Policy]) -> None:
         oracle = ", which nobody knows in practice" if policy.oracle else ""
         paragraph(f"is told: {', '.join(policy.needs)}{oracle}", 4)
     paragraph(f"source: {_section(policy, 'References')}", 4)
+
+
+def _remarks(metric: Metric) -> str:
+    """Return what a metric is beyond a number at each checkpoint, of which lower is better."""
+    remarks = {
+        "higher is better": metric.better == "higher",
+        "of each arm": metric.per_arm,
+        "kept with details": metric.detail,
+    }
+    return "".join(f"; {words}" for words, so in remarks.items() if so)
 
 
 def _short(value: Any) -> str:

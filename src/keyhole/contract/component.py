@@ -7,6 +7,7 @@ one-line function, generated from the kernel's argument names, that the compiler
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from keyhole.contract.base import WithBase
@@ -14,7 +15,7 @@ from keyhole.contract.channel import Channel
 from keyhole.contract.memory import Field, Layout, shared
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
-from keyhole.contract.world import World, declared, declared_state
+from keyhole.contract.world import World, declared, declared_state, measured
 from keyhole.kernels.jit import is_bounds_checked
 from keyhole.kernels.jit import kernel as compiled
 from keyhole.kernels.link import Kernel, fingerprint, link, source_of
@@ -115,6 +116,8 @@ class Component:
         What the kernels read.
     forms : mapping of str to (str, mapping of str to str)
         For each kernel its fixed argument list, and where the words stand in it.
+    metrics : mapping of str to Field
+        What `score` fills.
     """
 
     def __init__(
@@ -123,6 +126,7 @@ class Component:
         channels: Channels,
         inputs: Mapping[str, Field],
         forms: Mapping[str, tuple[str, dict[str, str]]],
+        metrics: Mapping[str, Field] = MappingProxyType({}),
     ) -> None:
         self.owner = owner
         self.channels = channels
@@ -130,6 +134,7 @@ class Component:
         self.dims = integers(inputs)
         self.inputs = Layout(inputs, self.dims)
         self.state = Layout(declared_state(owner), self.dims)
+        self.metrics = Layout(metrics, self.dims)
         self.sources: dict[str, Kernel] = {
             name: getattr(owner, name, _do_nothing) for name in forms
         }
@@ -143,7 +148,7 @@ class Component:
     def digest(self) -> str:
         """A digest of everything the compiled kernels depend on."""
         ways = [layout.fields for layout in self.channels.layouts]
-        layouts = (self.inputs.fields, self.state.fields, ways, self.forms)
+        layouts = (self.inputs.fields, self.state.fields, self.metrics.fields, ways, self.forms)
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
             names = (*_base_calls(self.base), *self.base.helpers)
@@ -250,7 +255,11 @@ def world_component(world: type[World]) -> Component:
         ),
         "score": ("e, s, t, rng, report, metrics", base | report | {"metrics": "metrics"}),
     }
-    return Component(world, channels, inputs, forms)
+    metrics = {
+        metric.name: Field("float64", ("arms" if metric.per_arm else 1,))
+        for metric in measured(world)
+    }
+    return Component(world, channels, inputs, forms, metrics)
 
 
 def guard(policy: Component, setting: Setting) -> Kernel:

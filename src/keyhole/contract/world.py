@@ -1,10 +1,12 @@
 """The world's side of the contract: what comes back, and what it was worth."""
 
-from collections.abc import Mapping
+from keyword import iskeyword
 from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.contract.memory import Field
 from keyhole.contract.setting import Setting
+from keyhole.metric import Metric
+from keyhole.validate import distinct, shown
 
 PER_ROUND: Final = ("horizon", "memory")
 """What a simulation says to policies and worlds under these names: how many rounds a run has.
@@ -23,23 +25,17 @@ class World:
     state), ``rng`` (the world's stream), ``t`` (the round, from 1), and the words of the setting.
 
     ``init`` prepares the state; ``observe`` returns the context, where the setting has one;
-    ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` writes
-    one number for each metric at a checkpoint: first `metrics`, then `details`, which are kept on
-    request alone, then for each of `by_arm` one number an arm. A metric that grows round by round
-    is summed in the state by `respond`. Only `respond`'s return value reaches a policy. `words`
-    says what a metric is called in figures where that differs from setting to setting, `shares`
-    which metrics are 0 or 1, so that their mean is a share of the replications.
+    ``respond`` returns the feedback to a decision; ``score(e, s, t, <report>, metrics)`` fills
+    each of the class's `metrics` at a checkpoint, by name: ``metrics.regret[0] = s.regret[0]``,
+    and ``metrics.pulls[arm]`` where there is one for each arm. A metric that grows round by round
+    is summed in the state by `respond`. Only `respond`'s return value reaches a policy.
 
     A world that declares ``horizon = whole()`` is told how many rounds the run has; ``memory``,
     for the shapes of arrays, is the same number.
     """
 
     setting: ClassVar[Setting]
-    metrics: ClassVar[tuple[str, ...]]
-    details: ClassVar[tuple[str, ...]] = ()
-    by_arm: ClassVar[tuple[str, ...]] = ()
-    words: ClassVar[Mapping[str, str]] = {}
-    shares: ClassVar[tuple[str, ...]] = ()
+    metrics: ClassVar[tuple[Metric, ...]]
     helpers: ClassVar[tuple[str, ...]] = ()
 
     class State:
@@ -68,28 +64,47 @@ class Problem(Protocol):
         """Return a fact of the setting (all but those of `PER_ROUND`)."""
 
 
-def metrics_of(problem: Problem, *, details: bool) -> tuple[str, ...]:
-    """Return the names of what is measured in a problem, in the order in which `score` writes.
+def measured(world: type[World]) -> tuple[Metric, ...]:
+    """Return what a world measures, details last.
+
+    Raises
+    ------
+    TypeError
+        If it is not declared as metrics.
+    ValueError
+        If a name cannot stand in a kernel, or stands twice.
+    """
+    for i, metric in enumerate(world.metrics):
+        where = f"{world.__qualname__}.metrics[{i}]"
+        if not isinstance(metric, Metric):
+            raise TypeError(f"{where} must be a keyhole.Metric, got {shown(metric)}")
+        if not metric.name.isidentifier() or iskeyword(metric.name) or metric.name[0] == "_":
+            raise ValueError(f"{where}.name must be a name in Python, got {metric.name!r}")
+    distinct(f"{world.__qualname__}.metrics", [metric.name for metric in world.metrics])
+    return tuple(sorted(world.metrics, key=lambda metric: metric.detail))
+
+
+def metrics_of(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
+    """Return what is measured in a problem, arm by arm, in the order in which it is kept.
 
     Parameters
     ----------
     problem : Problem
         The instance.
     details : bool
-        Whether to go beyond the world's `metrics`. What is taken for each arm is called
-        ``pulls[0]``, ``pulls[1]``, ...
+        Whether to take what is kept on request alone.
 
     Returns
     -------
-    tuple of str
-        The names.
+    tuple of Metric
+        Those taken for each arm are called ``pulls[0]``, ``pulls[1]``, ...
     """
-    world = problem.world
-    if not details:
-        return world.metrics
-    arms = range(int(problem.fact("arms"))) if world.by_arm else ()
-    each = tuple(f"{name}[{arm}]" for name in world.by_arm for arm in arms)
-    return (*world.metrics, *world.details, *each)
+    found: list[Metric] = []
+    for metric in measured(problem.world):
+        if details or not metric.detail:
+            arms = range(int(problem.fact("arms"))) if metric.per_arm else ()
+            found += [metric.of(arm) for arm in arms] if metric.per_arm else [metric]
+    return tuple(found)
 
 
 def declared(cls: type) -> dict[str, Field]:

@@ -42,8 +42,8 @@ def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = T
     >>> problem = crowd("bluebirds")
     >>> problem.arms, int(problem.labels.sum())
     (108, 32)
-    >>> problem.world.metrics
-    ('aggregate_regret', 'simple_regret', 'gold_agreement')
+    >>> problem.world.metrics[-1].title
+    'share of gold labels met'
     >>> crowd("bluebirds", replacement=False).rounds
     4212
     """

@@ -1,6 +1,6 @@
 """What the world answers: rewards that are earned now and arrive later."""
 
-from typing import ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
 from keyhole.contract.world import World
@@ -8,6 +8,7 @@ from keyhole.delayed.delays import draw_delay
 from keyhole.delayed.setting import SETTING
 from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.kernels.link import Kernel
+from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 
 
@@ -36,9 +37,20 @@ class Anonymous(World):
     """
 
     setting = SETTING
-    metrics: ClassVar[tuple[str, ...]] = ("regret", "phase", "eliminated_at")
-    details: ClassVar[tuple[str, ...]] = ("cumulative_reward", "observations")
-    by_arm: ClassVar[tuple[str, ...]] = ("pulls", "estimate_errors")
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        REGRET,
+        Metric("phase"),
+        Metric("eliminated_at", "round in which an arm was first given up"),
+        REWARD,
+        Metric("observations", "sums or rewards handed out", drawn="from 0", detail=True),
+        PULLS,
+        Metric(
+            "estimate_errors",
+            "error of the estimate, of what its phase allows",
+            per_arm=True,
+            detail=True,
+        ),
+    )
     helpers: ClassVar[tuple[str, ...]] = ("draw", "wait")
 
     arms = whole()
@@ -73,20 +85,21 @@ class Anonymous(World):
 
     def score(
         e, s: _Earned, phase: int, eliminated: IntArray, estimates: FloatArray, judged: IntArray,
-        metrics: FloatArray,
+        metrics: Any,
     ) -> None:  # fmt: skip
         """Write regret, phase, first elimination; rewards, what was seen; and of each arm."""
-        metrics[0] = s.regret[0]
-        metrics[1] = phase
-        metrics[2] = e.horizon + 1
-        metrics[3] = s.earned[0]
-        metrics[4] = s.seen[0]
+        first = e.horizon + 1
         for arm in range(e.arms):
-            if 0 < eliminated[arm] < metrics[2]:
-                metrics[2] = eliminated[arm]
-            metrics[5 + arm] = s.pulls[arm]
+            if 0 < eliminated[arm] < first:
+                first = eliminated[arm]
+            metrics.pulls[arm] = s.pulls[arm]
             error = abs(estimates[arm] - e.means[arm]) if judged[arm] > 0 else 0.0
-            metrics[5 + e.arms + arm] = error / (0.5 * 0.5 ** judged[arm])
+            metrics.estimate_errors[arm] = error / (0.5 * 0.5 ** judged[arm])
+        metrics.regret[0] = s.regret[0]
+        metrics.phase[0] = phase
+        metrics.eliminated_at[0] = first
+        metrics.cumulative_reward[0] = s.earned[0]
+        metrics.observations[0] = s.seen[0]
 
 
 class Named(Anonymous):

@@ -15,7 +15,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from keyhole.contract.component import Channels, Component, digest_of, guard, tuple_of
-from keyhole.contract.memory import FloatArray, IntArray, borrow_float, borrow_word
+from keyhole.contract.memory import FloatArray, IntArray, Layout, borrow_word
 from keyhole.contract.setting import Setting
 from keyhole.draws.streams import POLICY, WORLD, stream_key
 from keyhole.kernels.cache import compile_cached
@@ -127,7 +127,7 @@ def _build(setting: Setting, policy: Component, world: Component) -> Kernel:
     lane_of = _lane_reader(policy, world)
     start = _start(for_policy, for_world, lane_of)
     advance = _advance(for_policy, for_world, lane_of, policy.channels, guard(policy, setting))
-    measure = _measure(for_policy, for_world, lane_of, policy.channels)
+    measure = _measure(for_policy, for_world, lane_of, policy.channels, world.metrics)
     read_p, read_e = policy.inputs.reader("P"), world.inputs.reader("E")
     p_sizes, e_sizes = tuple_of(len(policy.dims)), tuple_of(len(world.dims))
     read_plan = tuple_of(_METRICS + 1)
@@ -230,23 +230,30 @@ def _advance(
 
 
 def _measure(
-    for_policy: Kernels, for_world: Kernels, lane_of: Kernel, channels: Channels
+    for_policy: Kernels,
+    for_world: Kernels,
+    lane_of: Kernel,
+    channels: Channels,
+    layout: Layout,
 ) -> Kernel:
     """Return the compiled taking of the metrics at a checkpoint."""
     recommend = channels.report.producer(for_policy["recommend"], "p, s, t, rng")
-    score = for_world["score"]
+    score, read_metrics = for_world["score"], layout.reader("Metrics")
 
     @kernel
     def measure(
         p: Any, e: Any, cells: Any, words: Any, at: Any, shapes: Any,
         t: int, lanes: int, place: Any, out: Any,
     ) -> None:  # fmt: skip
-        metrics = borrow_float(cells, at[_METRICS], (len(cells) - at[_METRICS],))
+        begin = at[_METRICS]
+        metrics = read_metrics(cells, begin, shapes[1])
         for lane in range(lanes):
             s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
             report = recommend(p, s, t, p_rng, cells, at[_REPORT], shapes[0])
+            for cell in range(begin, len(cells)):  # what `score` leaves out is no number
+                cells[cell] = np.nan
             score(e, w, t, w_rng, report, metrics)
             for m in range(out.shape[1]):
-                out[place[0], m, place[1] + lane] = metrics[m]
+                out[place[0], m, place[1] + lane] = cells[begin + m]
 
     return measure

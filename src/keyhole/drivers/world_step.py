@@ -2,10 +2,10 @@
 
 from typing import Final
 
+import numpy as np
 from numba import types
 
 from keyhole.contract.component import Component, digest_of, tuple_of
-from keyhole.contract.memory import borrow_float
 from keyhole.draws.streams import WORLD, stream_key
 from keyhole.kernels.cache import compile_cached
 from keyhole.kernels.link import Kernel
@@ -47,7 +47,7 @@ def _build(side: Component) -> Kernel:
     read_e, read_s = side.inputs.reader("E"), side.state.reader("W")
     read_context, write_context = channels.context.reader(), channels.context.writer()
     read_decision, write_feedback = channels.decision.reader(), channels.feedback.writer()
-    read_report = channels.report.reader()
+    read_report, read_metrics = channels.report.reader(), side.metrics.reader("Metrics")
 
     def step(cells, plan, rng, t, what):  # type: ignore[no-untyped-def]
         dims = sizes(plan)
@@ -64,8 +64,9 @@ def _build(side: Component) -> Kernel:
             answer = respond(e, s, t, rng, context, decision, cells, plan[4], dims)
             write_feedback(cells, plan[4], dims, answer)
         else:
-            # They lie last, but for the one cell that every buffer has more.
-            metrics = borrow_float(cells, plan[6], (len(cells) - plan[6] - 1,))
-            score(e, s, t, rng, read_report(cells, plan[5], dims), metrics)
+            for cell in range(plan[6], len(cells)):  # the metrics lie last
+                cells[cell] = np.nan
+            report = read_report(cells, plan[5], dims)
+            score(e, s, t, rng, report, read_metrics(cells, plan[6], dims))
 
     return step

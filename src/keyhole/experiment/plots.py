@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from keyhole.files import write_atomically
 from keyhole.results.curves import Curves
-from keyhole.results.plot import Scale, entitle, plot_curves, without_logarithm
+from keyhole.results.plot import Scale, entitle, per_arm, plot_curves, without_logarithm
 
 # Nothing of the moment goes into a figure, so that equal results make equal files.
 _SETTINGS: Final[Any] = {"svg.hashsalt": "keyhole", "svg.fonttype": "path"}
@@ -27,9 +27,8 @@ def figure_of(
     metric: str,
     *,
     title: str,
-    arms: int | None = None,
     x: Scale = "linear",
-    y: Scale = "linear",
+    y: Scale | None = None,
 ) -> Figure:
     """Return the figure of a metric over the rounds, with its caption.
 
@@ -41,10 +40,10 @@ def figure_of(
         Which metric.
     title : str
         Its title.
-    arms : int, optional
-        Draw ln(metric / arms), the axis of Figure 1 of Tao et al. (2019).
-    x, y : {"linear", "log"}, default "linear"
-        The axes.
+    x : {"linear", "log"}, default "linear"
+        The axis of rounds.
+    y : {"linear", "log"}, optional
+        The axis of means; by default as the metric is drawn.
 
     Returns
     -------
@@ -53,15 +52,14 @@ def figure_of(
     """
     figure = Figure(figsize=(8.2, 4.8), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = plot_curves(curves, metric, figure.subplots(), log_per=arms, x=x, y=y)
+    axes = plot_curves(curves, metric, figure.subplots(), x=x, y=y)
     entitle(axes, title)
-    text = caption(curves, metric, logarithm=arms is not None or y == "log")
-    text = textwrap.fill(text, _CAPTION_COLUMNS)
+    text = textwrap.fill(caption(curves, metric, y), _CAPTION_COLUMNS)
     figure.supxlabel(text, fontsize=7.5, color="#444444", parse_math=False)
     return figure
 
 
-def caption(curves: Curves, metric: str, *, logarithm: bool) -> str:
+def caption(curves: Curves, metric: str, y: Scale | None) -> str:
     """Return what a figure shows, and what it had to leave out.
 
     Parameters
@@ -70,8 +68,8 @@ def caption(curves: Curves, metric: str, *, logarithm: bool) -> str:
         The results.
     metric : str
         Which metric.
-    logarithm : bool
-        Whether its logarithm is drawn, or its axis is logarithmic.
+    y : {"linear", "log"}, optional
+        The axis of means; by default as the metric is drawn.
 
     Returns
     -------
@@ -81,6 +79,7 @@ def caption(curves: Curves, metric: str, *, logarithm: bool) -> str:
     text = f"Mean over {curves.replications:,} replications, with its 95 % interval."
     if curves.replications == 1:
         text = "One replication, which has no interval."
+    logarithm = y == "log" or per_arm(curves, metric, y) is not None
     missing = without_logarithm(curves, metric) if logarithm else {}
     if missing:
         listed = ", ".join(f"{label} ({count})" for label, count in missing.items())

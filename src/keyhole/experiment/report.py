@@ -17,7 +17,7 @@ from keyhole.experiment.store import Run, open_run
 from keyhole.files import write_atomically
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, written
-from keyhole.results.plot import name_of
+from keyhole.results.plot import per_arm
 
 Status = Literal["holds", "does not hold", "undecided"]
 _NOT_LISTED: Final = ("policy", "title", "notes")
@@ -63,7 +63,7 @@ def shown(curves: Curves) -> list[int]:
 
 
 def values_section(curves: Curves, metric: str, arms: int | None) -> str:
-    """Return the table of means with their 95 % intervals."""
+    """Return the table of means with their 95 % intervals, and per arm ln(mean / arms)."""
     places = shown(curves)
     rows = []
     for label in curves.labels:
@@ -76,6 +76,7 @@ def values_section(curves: Curves, metric: str, arms: int | None) -> str:
     head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in places)]
     note = "Mean ± half of the 95 % interval; of a share, the whole interval"
     note += "; below it ln(mean / number of arms)." if arms is not None else "."
+    note += " Higher is better." if curves.metric(metric).better == "higher" else ""
     return table(note, head, rows)
 
 
@@ -158,7 +159,7 @@ def metric_figure(
 ) -> Figure:
     """Return the figure of one metric of a run, by default under a title that names both."""
     title = title or _metric_title(run, metric)
-    figure = figure_of(run.curves, metric, title=title, **_drawn(run, metric))
+    figure = figure_of(run.curves, metric, title=title, **_axes(run))
     if decorate is not None:
         decorate(figure, metric)
     return figure
@@ -168,35 +169,29 @@ def run_section(
     run: Run, metrics: Sequence[str] | None = None, *, decorate: Decorate | None = None
 ) -> str:
     """Return figures and tables of one run."""
-    curves = run.curves
+    curves, y = run.curves, _axes(run).get("y")
     parts = []
     for metric in metrics or curves.metrics:
-        drawn = _drawn(run, metric)
-        said = caption(curves, metric, logarithm="arms" in drawn or drawn["y"] == "log")
         parts += [
-            heading(3, name_of(metric, curves.words)),
+            heading(3, curves.metric(metric).title),
             inline(
                 metric_figure(run, metric, decorate=decorate),
-                f"{_metric_title(run, metric)}. {said}",
+                f"{_metric_title(run, metric)}. {caption(curves, metric, y)}",
             ),
-            values_section(curves, metric, drawn.get("arms")),
+            values_section(curves, metric, per_arm(curves, metric, y)),
             paired_section(curves, metric),
         ]
     return "".join(parts)
 
 
 def _metric_title(run: Run, metric: str) -> str:
-    name = name_of(metric, run.curves.words)
-    return f"{run.spec.get('title') or run.spec['name']}: {name}"
+    return f"{run.spec.get('title') or run.spec['name']}: {run.curves.metric(metric).title}"
 
 
-def _drawn(run: Run, metric: str) -> dict[str, Any]:
-    """Return how a metric is drawn: as the spec says, else as its setting's papers do."""
-    wanted = run.spec.get("figure", {})
-    x, y, arms = wanted.get("x", "linear"), wanted.get("y"), arms_of(run)
-    if y is None and metric == "aggregate_regret" and arms is not None:
-        return {"x": x, "y": "linear", "arms": arms}
-    return {"x": x, "y": y or "linear"}
+def _axes(run: Run) -> dict[str, Any]:
+    """Return the axes that the spec asks for."""
+    axes: dict[str, Any] = run.spec.get("figure", {})
+    return axes
 
 
 def notes_section(notes: str) -> str:
@@ -223,12 +218,6 @@ def provenance_section(runs: Sequence[Run]) -> str:
         )
     head = ["run", "seed", "replications", "versions", "when", "command"]
     return heading(2, "Provenance") + table("What was run, and how to run it again", head, rows)
-
-
-def arms_of(run: Run) -> int | None:
-    """Return the number of arms of a run's problem, as its provenance has it."""
-    arms = run.provenance.get("arms")
-    return int(arms) if arms else None
 
 
 def write_report(

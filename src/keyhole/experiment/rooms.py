@@ -11,9 +11,10 @@ from types import ModuleType
 from typing import Any, Final, cast
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.world import World
+from keyhole.contract.world import World, measured
 from keyhole.experiment.entries import unknown
 from keyhole.experiment.problems import SOURCES
+from keyhole.metric import Metric
 from keyhole.validate import choice
 
 ROOMS: Final[dict[str, ModuleType]] = {
@@ -46,8 +47,8 @@ def policies_of(setting: str) -> dict[str, type[Policy]]:
     }
 
 
-def metrics_of(setting: str) -> list[str]:
-    """Return the metrics that the worlds of a room have, those that all have first.
+def metrics_of(setting: str) -> dict[str, Metric]:
+    """Return what the worlds of a room measure, what all of them measure first, details last.
 
     Parameters
     ----------
@@ -56,60 +57,13 @@ def metrics_of(setting: str) -> list[str]:
 
     Returns
     -------
-    list of str
-        Their names.
+    dict of str to Metric
+        By name; a metric of each arm once.
     """
-    lists = [world.metrics for world in worlds_of(setting) if hasattr(world, "metrics")]
-    names = dict.fromkeys(name for metrics in lists for name in metrics)
-    return sorted(names, key=lambda name: not all(name in metrics for metrics in lists))
-
-
-def details_of(setting: str) -> set[str]:
-    """Return the metrics of a room that are kept on request alone.
-
-    Parameters
-    ----------
-    setting : str
-        The name of the room.
-
-    Returns
-    -------
-    set of str
-        Their names; of those taken for each arm, without its number.
-    """
-    return {name for world in worlds_of(setting) for name in (*world.details, *world.by_arm)}
-
-
-def words_of(setting: str) -> dict[str, str]:
-    """Return what a room calls its metrics, where it has a word of its own.
-
-    Parameters
-    ----------
-    setting : str
-        The name of the room.
-
-    Returns
-    -------
-    dict of str to str
-        By metric.
-    """
-    return {name: word for world in worlds_of(setting) for name, word in world.words.items()}
-
-
-def shares_of(setting: str) -> set[str]:
-    """Return the metrics of a room that are 0 or 1.
-
-    Parameters
-    ----------
-    setting : str
-        The name of the room.
-
-    Returns
-    -------
-    set of str
-        Their names.
-    """
-    return {name for world in worlds_of(setting) for name in world.shares}
+    lists = [measured(world) for world in worlds_of(setting) if hasattr(world, "metrics")]
+    found = {metric.name: metric for metrics in lists for metric in metrics}
+    rare = {name: not all(name in {m.name for m in one} for one in lists) for name in found}
+    return {name: found[name] for name in sorted(found, key=lambda n: (found[n].detail, rare[n]))}
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:

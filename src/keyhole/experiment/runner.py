@@ -40,7 +40,6 @@ from keyhole.kernels.cache import code_digest
 from keyhole.kernels.link import fingerprint
 from keyhole.play.progress import Report, bar
 from keyhole.play.simulation import Plan
-from keyhole.results.curves import Curves
 from keyhole.validate import Range, integer
 
 # Rounds in a block: about half a second of work, which is what a killed run loses.
@@ -271,8 +270,7 @@ def _finish(folder: Path, plan: Plan, values: dict[str, FloatArray]) -> None:
         for label, array in values.items()
     ]
     write_table(folder / "values.parquet", pa.concat_tables(tables))
-    curves = Curves(plan.checkpoints, plan.metrics, values)
-    write_table(folder / "curves.parquet", curves.to_arrow())
+    write_table(folder / "curves.parquet", plan.curves(values).to_arrow())
 
 
 def _now() -> str:

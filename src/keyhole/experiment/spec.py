@@ -70,8 +70,7 @@ class Axes(BaseModel):
     x : {"linear", "log"}
         The axis of rounds.
     y : {"linear", "log"}, optional
-        The axis of the metric. By default linear, except for the aggregate regret of the
-        thresholding bandit, which is drawn as ln(mean / arms).
+        The axis of means; by default each metric is drawn as its world declares.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -19,9 +19,10 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from keyhole.contract.memory import FloatArray
-from keyhole.experiment.rooms import shares_of, words_of
+from keyhole.experiment.rooms import metrics_of
 from keyhole.experiment.spec import Spec
 from keyhole.files import content_checksum, write_atomically
+from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.validate import shown
 
@@ -193,7 +194,9 @@ def open_run(path: str | Path) -> Run:
     try:
         spec = json.loads((folder / SPEC).read_bytes())
         Spec.model_validate(spec)
-        curves = _curves(pq.read_table(pa.BufferReader(values_file)), spec["problem"]["setting"])
+        known = metrics_of(spec["problem"]["setting"])
+        table = pq.read_table(pa.BufferReader(values_file))
+        curves = _curves(table, known, int(provenance.get("arms") or 0) or None)
     except (ValidationError, RecursionError) as error:
         raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
@@ -201,8 +204,12 @@ def open_run(path: str | Path) -> Run:
     return Run(folder, spec, provenance, curves)
 
 
-def _curves(table: pa.Table, setting: str) -> Curves:
-    """Return the curves whose values a table of `values_table` holds."""
+def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> Curves:
+    """Return the curves whose values a table of `values_table` holds.
+
+    What is to be known of a metric comes from its room as it is now; one that the room has no
+    more goes by its name.
+    """
     metrics = tuple(table.column_names[3:])
     labels = list(dict.fromkeys(table.column("policy").to_pylist()))
     names = np.asarray(table.column("policy").to_numpy(zero_copy_only=False))
@@ -213,7 +220,15 @@ def _curves(table: pa.Table, setting: str) -> Curves:
     }
     if not all(np.isfinite(array).all() for array in values.values()):
         raise ValueError("a metric is not a finite number")
-    return Curves(checkpoints.tolist(), metrics, values, words_of(setting), shares_of(setting))
+    return Curves(checkpoints.tolist(), [_metric(m, known) for m in metrics], values, arms=arms)
+
+
+def _metric(column: str, known: Mapping[str, Metric]) -> Metric:
+    """Return the metric of a column, such as ``pulls[1]``."""
+    name, _, arm = column.removesuffix("]").partition("[")
+    if name not in known:
+        return Metric(column)
+    return known[name].of(int(arm)) if arm else known[name]
 
 
 def checksum(data: bytes) -> str:

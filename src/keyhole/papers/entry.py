@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from keyhole.experiment import Spec
-from keyhole.experiment.rooms import ROOMS, details_of
+from keyhole.experiment.rooms import ROOMS, metrics_of
 from keyhole.papers.checks import PlansOf, check_names, complaint
 from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
 from keyhole.papers.drawings import Drawing
@@ -286,7 +286,8 @@ class Entry(BaseModel):
         setting = instance.problem.get("setting")
         if setting not in ROOMS:
             return False  # which is refused by its own words
-        return not details_of(setting).isdisjoint(name.partition("[")[0] for name in self.named)
+        details = {name for name, metric in metrics_of(setting).items() if metric.detail}
+        return not details.isdisjoint(name.partition("[")[0] for name in self.named)
 
     def _policies_of(self, problem: str) -> list[dict[str, Any]]:
         """Return the policies that play a problem."""

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from keyhole.papers.claims import ratio_of
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import entitle, finish, look, name_of
+from keyhole.results.plot import entitle, finish, look
 
 _MARKS_A_CURVE: Final = 10
 _FAR: Final = 4.0  # times the height of a figure: drawn, a bound would leave nothing of the curves
@@ -134,7 +134,7 @@ def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
         drawn[label] = curve, line[-1][1].value if line else -np.inf
     axes.axhline(1.0, color="0.4", linewidth=0.8)
     axes.set_xlabel("round")
-    axes.set_ylabel(f"{name_of(metric, curves.words)} / that of {to}", parse_math=False)
+    axes.set_ylabel(f"{curves.metric(metric).title} / that of {to}", parse_math=False)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     _caption(
         figure,

@@ -27,7 +27,6 @@ from keyhole.papers.entry import Entry
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.overview import Overview
 from keyhole.results.curves import Curves
-from keyhole.results.plot import name_of
 
 _RULES = (
     "A claim holds, does not hold, or is undecided: too few replications to tell, or a witness, a "
@@ -90,7 +89,7 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
         for key, run in part.runs.items():
             bounds = partial(_draw_bounds, part, key)
             body += _problem(part.entry, key, run, bounds)
-            for metric in metrics_of(part.entry, run):
+            for metric in _shown(part.entry, run):
                 figure = metric_figure(run, metric, decorate=bounds)
                 write_figure(figure, folder, f"{key}-{metric}")
             body += _relative(part.entry, key, run, folder)
@@ -100,7 +99,7 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     return path
 
 
-def metrics_of(entry: Entry, run: Run) -> list[str]:
+def _shown(entry: Entry, run: Run) -> list[str]:
     """Return the metrics to show: the entry's, as far as the problem has them."""
     return [metric for metric in entry.metrics if metric in run.curves.metrics]
 
@@ -129,7 +128,7 @@ def _problem(entry: Entry, key: str, run: Run, bounds: Decorate) -> str:
     instance = entry.problems[key]
     head = heading(2, instance.title) + (paragraph(instance.note) if instance.note else "")
     tests = _tests(run.curves, entry.metrics[0]) if entry.tests else ""
-    return head + tests + run_section(run, metrics_of(entry, run), decorate=bounds)
+    return head + tests + run_section(run, _shown(entry, run), decorate=bounds)
 
 
 def _drawing(part: Part, drawing: Drawing, folder: Path, name: str) -> str:
@@ -148,8 +147,7 @@ def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:
     """Return the figure over several problems with its table; write the figure as files too."""
     metric = overview.metric or part.entry.metrics[0]
     curves = {key: run.curves for key, run in part.runs.items()}
-    first_run = next(iter(curves.values()))
-    called = name_of(metric, first_run.words)
+    called = next(iter(curves.values())).metric(metric).title
     points = overview.estimates(curves, metric)
     figure = overview_figure(
         points,
@@ -171,8 +169,8 @@ def _relative(entry: Entry, key: str, run: Run, folder: Path) -> str:
     if entry.ratio_to is None:
         return ""
     body = ""
-    for metric in metrics_of(entry, run):
-        called = name_of(metric, run.curves.words)
+    for metric in _shown(entry, run):
+        called = run.curves.metric(metric).title
         title = f"{entry.problems[key].title}: {called} relative to {entry.ratio_to}"
         figure = ratio_figure(run.curves, metric, entry.ratio_to, title=title)
         write_figure(figure, folder, f"{key}-{metric}-ratio")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.experiment import Run, Spec, open_run, run
-from keyhole.experiment.report import Verdict, arms_of
+from keyhole.experiment.report import Verdict
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.store import read_provenance
 from keyhole.files import remove_drafts, write_atomically
@@ -192,9 +192,7 @@ def _judged(entry: Entry, scale: str, runs: Mapping[str, Run]) -> Part:
     results = {}
     for key, done in runs.items():
         plan = entry.spec(key, scale).plan
-        results[key] = Result(
-            entry.problems[key].title, plan.problem, arms_of(done) or 1, done.curves, plan.policies
-        )
+        results[key] = Result(entry.problems[key].title, plan.problem, done.curves, plan.policies)
     verdicts = tuple(claim.verdict(results) for claim in entry.claims)
     return Part(entry, scale, dict(runs), verdicts)
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.component import Component, world_component
-from keyhole.contract.memory import Field, Layout, allot
+from keyhole.contract.component import world_component
+from keyhole.contract.memory import allot
 from keyhole.contract.world import Problem, metrics_of, truth_of
 from keyhole.drivers.world_step import INIT, OBSERVE, RESPOND, SCORE, compiled_world_step
 from keyhole.play.learner import Learner
@@ -50,13 +50,15 @@ class Referee:
     ) -> None:
         side = world_component(problem.world)
         truth = truth_of(problem, horizon)
-        self.metrics = metrics_of(problem, details=True)
+        self.metrics = tuple(metric.name for metric in metrics_of(problem, details=True))
         self.rounds = 0
         self._cells, self._plan, parts = allot(
-            _layouts(side, len(self.metrics)), side.dims, side.sizes(truth)
+            (side.inputs, side.state, *side.channels.layouts, side.metrics),
+            side.dims,
+            side.sizes(truth),
         )
-        inputs, self._state, self.context, self.decision, self.feedback, self._report, out = parts
-        self._metrics = out["metrics"]
+        inputs, self._state, self.context, self.decision, self.feedback = parts[:5]
+        self._report, self._metrics = parts[5:]
         for name, view in inputs.items():
             view[...] = truth[name]
         self._rng = np.array([seed, replication], np.uint64)  # until the first call: see `_build`
@@ -101,9 +103,5 @@ class Referee:
         for name, view in self._report.items():
             view[...] = report[name]
         self._run(SCORE)
-        return dict(zip(self.metrics, self._metrics.tolist(), strict=True))
-
-
-def _layouts(side: Component, metrics: int) -> tuple[Layout, ...]:
-    numbers = Layout({"metrics": Field("float64", (metrics,))}, side.dims)
-    return (side.inputs, side.state, *side.channels.layouts, numbers)
+        numbers = np.concatenate(list(self._metrics.values())).tolist()
+        return dict(zip(self.metrics, numbers, strict=True))

@@ -67,10 +67,8 @@ def simulate(
     policies : mapping of str to Policy, or iterable of Policy
         The policies by label; without labels they are called by their parameters,
         ``LSA(alpha=1.35)``.
-    horizon : int
-        Rounds in a replication, from 1 to 2**53.
-    replications : int
-        Independent repetitions, from 1 to 2**53.
+    horizon, replications : int
+        Rounds in a replication, and independent repetitions; each from 1 to 2**53.
     seed : int, default 0
         From 0, below 2**63.
     checkpoints : iterable of int, optional
@@ -111,10 +109,7 @@ def simulate(
     >>> curves = simulate(problem, [LSA(), Uniform()], horizon=60, replications=200, seed=1)
     >>> curves.labels
     ('LSA(alpha=1.35)', 'Uniform()')
-    >>> gap = curves.paired(
-    ...     "LSA(alpha=1.35)", "Uniform()", metric="aggregate_regret", round=60
-    ... )
-    >>> gap.difference < 0
+    >>> curves.paired("LSA(alpha=1.35)", "Uniform()", metric="simple_regret", round=60).high < 0
     True
     """
     plan = Plan.make(
@@ -132,8 +127,7 @@ def simulate(
             label: plan.play(label, range(replications), threads=threads, report=report)
             for label in plan.policies
         }
-    world = plan.problem.world
-    return Curves(plan.checkpoints, plan.metrics, values, world.words, world.shares)
+    return plan.curves(values)
 
 
 def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
@@ -238,7 +232,13 @@ class Plan:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of the metrics."""
-        return metrics_of(self.problem, details=self.details)
+        return tuple(m.name for m in metrics_of(self.problem, details=self.details))
+
+    def curves(self, values: Mapping[str, FloatArray]) -> Curves:
+        """Return what `play` found for each policy, with what is to be known of the metrics."""
+        known = metrics_of(self.problem, details=self.details)
+        arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
+        return Curves(self.checkpoints, known, values, arms=arms)
 
     def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
@@ -282,9 +282,8 @@ class Plan:
         ndarray of float64, shape (checkpoints, metrics, replications)
             Every metric.
         """
-        threads = integer(
-            "threads", (os.cpu_count() or 1) if threads is None else threads, Range(ge=1)
-        )
+        threads = os.cpu_count() or 1 if threads is None else threads
+        threads = integer("threads", threads, Range(ge=1))
         policy = self.policies[label]
         players = [
             Player(self, policy, horizon, checkpoints) for horizon, checkpoints in self.runs(policy)
@@ -304,7 +303,8 @@ class Plan:
         _in_threads(label, work, replications.start, threads, total, report)
         values = np.concatenate(out)
         if not np.isfinite(values).all():
-            raise ValueError(f"{label} led to a metric that is not a finite number")
+            name = self.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
+            raise ValueError(f"{label} led to a metric, {name}, that is not a finite number")
         return values
 
 
@@ -320,7 +320,7 @@ class Player:
         truth = truth_of(problem, horizon)
         p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
         self.policy = policy
-        self.measured = len(metrics_of(problem, details=True))
+        self.measured = w_side.metrics.size(w_sizes)
         self.checkpoints = np.array(checkpoints, np.int64)
         with bounds_checked(plan.checked):
             self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)

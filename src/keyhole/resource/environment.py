@@ -1,13 +1,14 @@
 """What a run yields and consumes, and what the decision was worth."""
 
 import math
-from typing import ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
 from keyhole.contract.world import World
 from keyhole.draws.samplers import beta, exponential, normal
 from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.kernels.link import Kernel
+from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.resource.laws import BETA_EXPONENTIAL, NORMAL, REPLAY
 from keyhole.resource.limits import place_of
 from keyhole.resource.setting import SETTING
@@ -36,15 +37,24 @@ class Runs(World):
     """
 
     setting = SETTING
-    metrics: ClassVar[tuple[str, ...]] = (
-        "regret",
-        "censored_share",
-        "best_arm_share",
-        "simple_regret",
-        "best_pair_share",
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        REGRET,
+        Metric("censored_share", "share of rounds whose limit was exceeded"),
+        Metric("best_arm_share", "share of rounds with the best arm", better="higher"),
+        Metric("simple_regret", "simple regret", drawn="from 0"),
+        Metric("best_pair_share", "share of rounds with the best pair", better="higher"),
+        REWARD,
+        Metric("time_spent", "resource consumed", drawn="from 0", detail=True),
+        Metric(
+            "observations",
+            "runs within their limits",
+            better="higher",
+            drawn="from 0",
+            detail=True,
+        ),
+        Metric("mean_limit", detail=True),
+        PULLS,
     )
-    details = ("cumulative_reward", "time_spent", "observations", "mean_limit")
-    by_arm = ("pulls",)
     helpers: ClassVar[tuple[str, ...]] = ("draw", "custom", "gap")
 
     arms = whole()
@@ -139,22 +149,19 @@ class Runs(World):
         t: int,
         best_arm: int,
         best_limit: float,
-        metrics: FloatArray,
+        metrics: Any,
         gap: Kernel,
     ) -> None:
         """Write regret, shares of rounds, and the regret of the recommended pair."""
-        metrics[0] = s.regret[0]
-        metrics[1] = s.censored[0] / t
-        metrics[2] = s.on_best_arm[0] / t
-        metrics[3] = gap(e, best_arm, best_limit)
-        metrics[4] = s.on_best_pair[0] / t
-        write_details(s, t, metrics, 5)
+        write_sums(s, t, metrics)
+        metrics.simple_regret[0] = gap(e, best_arm, best_limit)
+        metrics.best_pair_share[0] = s.on_best_pair[0] / t
 
 
 class RunsWithAnyLimit(Runs):
     """The same, with every limit up to the largest."""
 
-    metrics = Runs.metrics[:4]
+    metrics = tuple(metric for metric in Runs.metrics if metric.name != "best_pair_share")
 
     best_gain = real()
     table_length = whole()
@@ -185,25 +192,25 @@ class RunsWithAnyLimit(Runs):
         t: int,
         best_arm: int,
         best_limit: float,
-        metrics: FloatArray,
+        metrics: Any,
         gap: Kernel,
     ) -> None:
         """Write regret, shares of rounds, and the regret of the recommended pair."""
-        metrics[0] = s.regret[0]
-        metrics[1] = s.censored[0] / t
-        metrics[2] = s.on_best_arm[0] / t
-        metrics[3] = gap(e, best_arm, best_limit)
-        write_details(s, t, metrics, 4)
+        write_sums(s, t, metrics)
+        metrics.simple_regret[0] = gap(e, best_arm, best_limit)
 
 
-def write_details(s: _Sums, t: int, metrics: FloatArray, first: int) -> None:
-    """Write what is kept on request, from position `first` (a kernel)."""
-    metrics[first] = s.earned[0]
-    metrics[first + 1] = s.spent[0]
-    metrics[first + 2] = t - s.censored[0]
-    metrics[first + 3] = s.allowed[0] / t
+def write_sums(s: _Sums, t: int, metrics: Any) -> None:
+    """Write what was summed over the rounds (a kernel)."""
+    metrics.regret[0] = s.regret[0]
+    metrics.censored_share[0] = s.censored[0] / t
+    metrics.best_arm_share[0] = s.on_best_arm[0] / t
+    metrics.cumulative_reward[0] = s.earned[0]
+    metrics.time_spent[0] = s.spent[0]
+    metrics.observations[0] = t - s.censored[0]
+    metrics.mean_limit[0] = s.allowed[0] / t
     for arm in range(len(s.pulls)):
-        metrics[first + 4 + arm] = s.pulls[arm]
+        metrics.pulls[arm] = s.pulls[arm]
 
 
 def truncated_normal(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from keyhole.contract.memory import FloatArray
+from keyhole.metric import Metric
 from keyhole.results.estimate import Estimate, Paired, compare, mean_of, share_of
 from keyhole.validate import choice
 
@@ -27,14 +28,17 @@ class Curves:
     ----------
     checkpoints : sequence of int
         Rounds at which the metrics were taken.
-    metrics : sequence of str
-        Their names.
+    metrics : sequence of Metric or str
+        What they are, or their names alone.
     values : mapping of str to ndarray, shape (checkpoints, metrics, replications)
         By policy label.
-    words : mapping of str to str, optional
-        What a metric is called in figures, where its setting has a word of its own.
-    shares : collection of str, optional
-        The metrics that are 0 or 1 in every replication.
+    arms : int, optional
+        How many arms there are, for metrics that are drawn per arm.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+        Their names; see `metric`.
 
     Examples
     --------
@@ -47,16 +51,17 @@ class Curves:
     def __init__(
         self,
         checkpoints: Sequence[int],
-        metrics: Sequence[str],
+        metrics: Sequence[Metric | str],
         values: Mapping[str, FloatArray],
-        words: Mapping[str, str] | None = None,
-        shares: Collection[str] = (),
+        *,
+        arms: int | None = None,
     ) -> None:
         self.checkpoints = tuple(int(c) for c in checkpoints)
-        self.metrics = tuple(metrics)
+        known = [Metric(metric) if isinstance(metric, str) else metric for metric in metrics]
+        self.metrics = tuple(metric.name for metric in known)
         self.labels = tuple(values)
-        self.words = dict(words or {})
-        self.shares = frozenset(shares)
+        self.arms = arms
+        self._known = dict(zip(self.metrics, known, strict=True))
         self._values = dict(values)
 
     @property
@@ -70,6 +75,16 @@ class Curves:
             f"Curves({len(self.labels)} policies, {len(self.checkpoints)} checkpoints, "
             f"{self.replications} replications, metrics: {', '.join(self.metrics)})"
         )
+
+    def metric(self, name: str) -> Metric:
+        """Return what is to be known of a metric: its words, and which of two means is better.
+
+        Raises
+        ------
+        ValueError
+            If there is no such metric.
+        """
+        return self._known[choice("metric", name, self.metrics)]
 
     def values(self, policy: str, metric: str) -> FloatArray:
         """Return a metric in every replication.
@@ -111,8 +126,7 @@ class Curves:
 
         The interval is Student's t; of a metric that is 0 or 1, it is the exact one of a share.
         """
-        # A metric taken for each arm is called by its name and the arm's number: "errors[0]".
-        estimate = share_of if metric.partition("[")[0] in self.shares else mean_of
+        estimate = share_of if self.metric(metric).drawn == "share" else mean_of
         return [estimate(row) for row in self.values(policy, metric)]
 
     def paired(self, a: str, b: str, *, metric: str, round: int) -> Paired:
@@ -196,7 +210,7 @@ class Curves:
         *,
         axes: Axes | None = None,
         x: Scale = "linear",
-        y: Scale = "linear",
+        y: Scale | None = None,
     ) -> Axes:
         """Draw a metric's mean over the checkpoints, with its 95 % interval.
 
@@ -206,8 +220,11 @@ class Curves:
             Which one; by default the first.
         axes : matplotlib Axes, optional
             Where to draw; by default on a new figure.
-        x, y : {"linear", "log"}, default "linear"
-            The axes; means that are not positive are left out of a logarithmic one.
+        x : {"linear", "log"}, default "linear"
+            The axis of rounds.
+        y : {"linear", "log"}, optional
+            The axis of means; by default as the metric is drawn (`keyhole.Metric`). What is not
+            positive has no logarithm, and is left out where one is drawn.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from matplotlib.container import Container
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from keyhole.contract.memory import FloatArray
+from keyhole.metric import PER_ARM_LOGARITHM, Metric
 from keyhole.results.estimate import Estimate
 from keyhole.validate import choice
 
@@ -30,8 +31,11 @@ class Drawable(Protocol):
         """The rounds."""
 
     @property
-    def words(self) -> Mapping[str, str]:
-        """What metrics are called."""
+    def arms(self) -> int | None:
+        """How many arms there are."""
+
+    def metric(self, name: str) -> Metric:
+        """Return what is to be known of a metric."""
 
     def mean(self, policy: str, metric: str) -> FloatArray:
         """Return the mean by checkpoint."""
@@ -48,33 +52,6 @@ _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4
 _STYLES: Final = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _MARKS_A_CURVE: Final = 10
-
-LABELS: Final = {
-    "aggregate_regret": "mean number of wrong labels",
-    "simple_regret": "simple regret",
-    "gold_agreement": "share of gold labels met",
-    "regret": "cumulative regret",
-    "best_share": "share of rounds with a best arm",
-    "wrong_best": "levels with a wrong best arm",
-    "settled_levels": "levels settled",
-    "reached_share": "share of rounds that reached the threshold",
-    "censored_share": "share of rounds whose limit was exceeded",
-    "best_arm_share": "share of rounds with the best arm",
-    "best_pair_share": "share of rounds with the best pair",
-    "threshold_rounds": "rounds of search for thresholds",
-    "threshold_error": "largest error of a threshold",
-    "too_low": "thresholds estimated too low",
-    "phase": "phase",
-    "eliminated_at": "round in which an arm was first given up",
-    "lemma_4_misses": "share of estimates off by more than Lemma 4 allows",
-}
-"""What metrics are called in figures and reports, with the unit where there is one. A world whose
-setting has a word of its own declares it (`keyhole.contract.world.World.words`)."""
-
-
-def name_of(metric: str, words: Mapping[str, str] | None = None) -> str:
-    """Return what a metric is called in figures and reports, given its setting's own words."""
-    return (words or {}).get(metric) or LABELS.get(metric, metric.replace("_", " "))
 
 
 def look(number: int) -> dict[str, Any]:
@@ -114,14 +91,22 @@ def without_logarithm(curves: Drawable, metric: str) -> dict[str, int]:
     return {label: count for label, count in counts.items() if count}
 
 
+def per_arm(curves: Drawable, metric: str, y: Scale | None) -> int | None:
+    """Return the number of arms where ln(mean / arms) is drawn, as the metric says, else none.
+
+    It is not where an axis `y` is asked for, or nobody says how many arms there are.
+    """
+    drawn = curves.metric(metric).drawn
+    return curves.arms if y is None and drawn == PER_ARM_LOGARITHM else None
+
+
 def plot_curves(
     curves: Drawable,
     metric: str,
     axes: Axes | None = None,
     *,
-    log_per: float | None = None,
     x: Scale = "linear",
-    y: Scale = "linear",
+    y: Scale | None = None,
 ) -> Axes:
     """Draw a metric over the checkpoints, with its 95 % intervals.
 
@@ -133,12 +118,12 @@ def plot_curves(
         Which metric.
     axes : matplotlib Axes, optional
         Where to draw; by default on a new figure.
-    log_per : float, optional
-        Draw the natural logarithm of the metric divided by this, on a linear axis.
-    x, y : {"linear", "log"}, default "linear"
-        The axes. Means that are not positive have no logarithm: with `log_per` or a logarithmic
-        axis `y` they are left out (see `without_logarithm`), unless all are such: then they are
-        drawn as they are.
+    x : {"linear", "log"}, default "linear"
+        The axis of rounds.
+    y : {"linear", "log"}, optional
+        The axis of means; by default as the metric is drawn. Means that are not positive have no
+        logarithm: where one is drawn they are left out (see `without_logarithm`), unless all are
+        such: then they are drawn as they are.
 
     Returns
     -------
@@ -146,12 +131,15 @@ def plot_curves(
         What was drawn on.
     """
     choice("x", x, SCALES)
-    choice("y", y, SCALES)
+    if y is not None:
+        choice("y", y, SCALES)
+    arms, known = per_arm(curves, metric, y), curves.metric(metric)
+    y = y or "linear"
     if axes is None:
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
     if not any((curves.mean(label, metric) > 0).any() for label in curves.labels):
-        log_per, y = None, "linear"
-    logarithm = log_per is not None or y == "log"
+        arms, y = None, "linear"
+    logarithm = arms is not None or y == "log"
     floor = _floor(curves, metric) if logarithm else -np.inf
     rounds = np.array(curves.checkpoints)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
@@ -162,20 +150,19 @@ def plot_curves(
             drawable &= lines[0] > 0
         # A line is broken where a point is left out: nothing is claimed of what lies between.
         mean, low, high = (np.where(drawable, np.maximum(one, floor), np.nan) for one in lines)
-        if log_per is not None:
-            mean, low, high = (np.log(one / log_per) for one in (mean, low, high))
+        if arms is not None:
+            mean, low, high = (np.log(one / arms) for one in (mean, low, high))
         style = look(number)
         (line,) = axes.plot(rounds, mean, markevery=_marked(number, drawable), **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
         drawn[label] = line, float(curves.mean(label, metric)[-1])
-    name = name_of(metric, curves.words)
-    axes.set_ylabel(name if log_per is None else f"ln({name} / arms)")
+    axes.set_ylabel(known.title if arms is None else f"ln({known.title} / arms)")
     axes.set_xlabel("round")
     _set_scales(axes, x, y)
     finish(axes, drawn)
     if logarithm:
-        axes.set_ylim(bottom=floor if log_per is None else np.log(floor / log_per))
-    elif metric.endswith("regret"):  # what begins above 0 hides that it grows in a straight line
+        axes.set_ylim(bottom=floor if arms is None else np.log(floor / arms))
+    elif known.drawn != "mean":  # what begins above 0 hides that it grows in a straight line
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     return axes
 

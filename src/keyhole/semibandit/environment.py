@@ -1,10 +1,11 @@
 """What the world answers: losses, except where enough was given."""
 
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
 from keyhole.contract.world import World
 from keyhole.draws.streams import Stream, seek, uniform
+from keyhole.metric import PULLS, REGRET, Metric
 from keyhole.semibandit.setting import SETTING, sufficient
 
 
@@ -24,19 +25,18 @@ class Losses(World):
     """
 
     setting = SETTING
-    metrics: ClassVar[tuple[str, ...]] = (
-        "regret",
-        "threshold_rounds",
-        "threshold_error",
-        "too_low",
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        REGRET,
+        Metric("threshold_rounds", "length of the search for thresholds", unit="rounds"),
+        Metric("threshold_error", "largest error of a threshold"),
+        Metric("too_low", "thresholds estimated too low"),
+        Metric("refuted", "losses that refuted a threshold", drawn="from 0", detail=True),
+        Metric("cumulative_loss", "cumulative loss", drawn="from 0", detail=True),
+        Metric("observations", "losses seen", drawn="from 0", detail=True),
+        Metric("resource_spent", "resource spent", drawn="from 0", detail=True),
+        PULLS,
+        Metric("estimates", "estimated threshold", per_arm=True, detail=True),
     )
-    details: ClassVar[tuple[str, ...]] = (
-        "refuted",
-        "cumulative_loss",
-        "observations",
-        "resource_spent",
-    )
-    by_arm: ClassVar[tuple[str, ...]] = ("pulls", "estimates")
 
     arms = whole()
     means = per("arms")
@@ -72,22 +72,24 @@ class Losses(World):
         s.regret[0] += expected - e.least
 
     def score(
-        e, s: _Played, estimates: FloatArray, searched: int, refuted: int, metrics: FloatArray
+        e, s: _Played, estimates: FloatArray, searched: int, refuted: int, metrics: Any
     ) -> None:
         """Write the regret, the length of the search, how wrong the estimates are, and details."""
-        metrics[0] = s.regret[0]
-        metrics[1] = searched
-        metrics[2] = metrics[3] = 0.0
+        error, too_low = 0.0, 0.0
         for arm in range(e.arms):
-            metrics[2] = max(metrics[2], abs(estimates[arm] - e.thresholds[arm]))
+            error = max(error, abs(estimates[arm] - e.thresholds[arm]))
             if not sufficient(estimates[arm], e.thresholds[arm]):
-                metrics[3] += 1.0
-            metrics[8 + arm] = s.pulls[arm]
-            metrics[8 + e.arms + arm] = estimates[arm]
-        metrics[4] = refuted
-        metrics[5] = s.loss[0]
-        metrics[6] = s.seen[0]
-        metrics[7] = s.spent[0]
+                too_low += 1.0
+            metrics.pulls[arm] = s.pulls[arm]
+            metrics.estimates[arm] = estimates[arm]
+        metrics.regret[0] = s.regret[0]
+        metrics.threshold_rounds[0] = searched
+        metrics.threshold_error[0] = error
+        metrics.too_low[0] = too_low
+        metrics.refuted[0] = refuted
+        metrics.cumulative_loss[0] = s.loss[0]
+        metrics.observations[0] = s.seen[0]
+        metrics.resource_spent[0] = s.spent[0]
 
 
 class Days(Losses):

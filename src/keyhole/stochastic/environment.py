@@ -1,11 +1,12 @@
 """What the arms of the classical bandit answer, by the law of their rewards."""
 
-from typing import ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.contract.memory import FloatArray, IntArray, counts, per, whole
 from keyhole.contract.world import World
 from keyhole.draws.streams import Stream, seek
 from keyhole.kernels.link import Kernel
+from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.stochastic.setting import SETTING
 
@@ -25,9 +26,13 @@ class Arms(World):
     """
 
     setting = SETTING
-    metrics: ClassVar[tuple[str, ...]] = ("regret", "best_share")
-    details: ClassVar[tuple[str, ...]] = ("cumulative_reward", "observations")
-    by_arm: ClassVar[tuple[str, ...]] = ("pulls",)
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        REGRET,
+        Metric("best_share", "share of rounds with a best arm", better="higher"),
+        REWARD,
+        Metric("observations", "rewards seen", drawn="from 0", detail=True),
+        PULLS,
+    )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
     arms = whole()
@@ -52,14 +57,14 @@ class Arms(World):
         s.reward[0] += reward
         return reward
 
-    def score(e, s: _Played, t: int, metrics: FloatArray) -> None:
+    def score(e, s: _Played, t: int, metrics: Any) -> None:
         """Write the regret, the share of rounds with a best arm, and what was pulled and earned."""
-        metrics[0] = s.regret[0]
-        metrics[1] = s.optimal[0] / t
-        metrics[2] = s.reward[0]
-        metrics[3] = t
+        metrics.regret[0] = s.regret[0]
+        metrics.best_share[0] = s.optimal[0] / t
+        metrics.cumulative_reward[0] = s.reward[0]
+        metrics.observations[0] = t
         for arm in range(e.arms):
-            metrics[4 + arm] = s.pulls[arm]
+            metrics.pulls[arm] = s.pulls[arm]
 
 
 class BernoulliArms(Bernoulli, Arms):

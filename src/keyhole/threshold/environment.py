@@ -1,12 +1,13 @@
 """What the world shows and answers: a threshold, then the sample of the arm that was pulled."""
 
 import math
-from typing import ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.contract.memory import FloatArray, IntArray, counts, per, whole
 from keyhole.contract.world import World
 from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.kernels.link import Kernel
+from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.threshold.setting import SETTING
 
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
@@ -35,21 +36,20 @@ class Arms(World):
     """
 
     setting = SETTING
-    metrics: ClassVar[tuple[str, ...]] = (
-        "regret",
-        "wrong_best",
-        "settled_levels",
-        "reached_share",
-        "lemma_4_misses",
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        REGRET,
+        Metric("wrong_best", "levels with a wrong best arm"),
+        Metric("settled_levels", "levels settled", better="higher"),
+        Metric("reached_share", "share of rounds that reached the threshold", better="higher"),
+        Metric("lemma_4_misses", "share of estimates off by more than Lemma 4 allows"),
+        REWARD,
+        Metric("observations", "samples seen whole", drawn="from 0", detail=True),
+        Metric("wrong_settled", "levels settled wrongly", detail=True),
+        Metric("lemma_3_misses", "share of arms off by more than Lemma 3 allows", detail=True),
+        Metric("hoeffding_misses", "share of estimates off by more than Hoeffding", detail=True),
+        PULLS,
+        Metric("wrong_pulls", "pulls of a wrong arm", drawn="from 0", per_arm=True, detail=True),
     )
-    details: ClassVar[tuple[str, ...]] = (
-        "cumulative_reward",
-        "observations",
-        "wrong_settled",
-        "lemma_3_misses",
-        "hoeffding_misses",
-    )
-    by_arm: ClassVar[tuple[str, ...]] = ("pulls", "wrong_pulls")
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
     arms = whole()
@@ -120,7 +120,7 @@ class Arms(World):
 
     def score(
         e, s: _Played, t: int, best: IntArray, settled: IntArray, survival: FloatArray,
-        support: FloatArray, metrics: FloatArray,
+        support: FloatArray, metrics: Any,
     ) -> None:  # fmt: skip
         """Write the regret, what came back, and how good what the policy reports is."""
         wrong, closed, wrong_settled = 0.0, 0.0, 0.0
@@ -128,13 +128,13 @@ class Arms(World):
             wrong += e.loss[best[j], j] > 0.0
             closed += settled[j]
             wrong_settled += settled[j] == 1 and e.loss[best[j], j] > 0.0
-        metrics[0] = s.regret[0]
-        metrics[1] = wrong
-        metrics[2] = closed
-        metrics[3] = s.reached[0] / t
-        metrics[5] = s.reached[0]
-        metrics[6] = t - s.reached[0] if e.censored == 1 else t
-        metrics[7] = wrong_settled
+        metrics.regret[0] = s.regret[0]
+        metrics.wrong_best[0] = wrong
+        metrics.settled_levels[0] = closed
+        metrics.reached_share[0] = s.reached[0] / t
+        metrics.cumulative_reward[0] = s.reached[0]
+        metrics.observations[0] = t - s.reached[0] if e.censored == 1 else t
+        metrics.wrong_settled[0] = wrong_settled
         estimates, misses, halves, known, anywhere = 0.0, 0.0, 0.0, 0.0, 0.0
         for arm in range(e.arms):
             worst = 0.0
@@ -148,11 +148,11 @@ class Arms(World):
                     halves += off >= 1.0
             known += support[arm, 0] > 0.0
             anywhere += worst >= 1.0
-            metrics[10 + arm] = s.pulls[arm]
-            metrics[10 + e.arms + arm] = s.wrong[arm]
-        metrics[4] = misses / max(estimates, 1.0)
-        metrics[8] = anywhere / max(known, 1.0)
-        metrics[9] = halves / max(estimates, 1.0)
+            metrics.pulls[arm] = s.pulls[arm]
+            metrics.wrong_pulls[arm] = s.wrong[arm]
+        metrics.lemma_4_misses[0] = misses / max(estimates, 1.0)
+        metrics.lemma_3_misses[0] = anywhere / max(known, 1.0)
+        metrics.hoeffding_misses[0] = halves / max(estimates, 1.0)
 
 
 class TabledArms(Arms):

@@ -1,12 +1,12 @@
 """What the arms of a thresholding bandit answer, by the law of their rewards."""
 
-from collections.abc import Mapping
-from typing import ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.contract.memory import FloatArray, IntArray, counts, per, whole
 from keyhole.contract.world import World
 from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.kernels.link import Kernel
+from keyhole.metric import PULLS, REWARD, Metric
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.thresholding.setting import SETTING
 
@@ -20,21 +20,17 @@ class _Stacks(_Played, Protocol):
     stack: IntArray
 
 
-def write_scores(
-    side: FloatArray, s: _Played, labels: FloatArray, metrics: FloatArray, details: int
-) -> None:
-    """Write how many labels are wrong, and whether any is; the details begin at a position."""
-    arms = len(side)
-    pulls, errors = details + 1, details + 1 + arms
+def write_scores(side: FloatArray, s: _Played, labels: FloatArray, metrics: Any) -> None:
+    """Write which labels are wrong, how many, and whether any is (a kernel)."""
     wrong = 0.0
-    for arm in range(arms):
+    for arm in range(len(side)):
         error = 1.0 if side[arm] >= 0.0 and labels[arm] != side[arm] else 0.0
         wrong += error
-        metrics[pulls + arm] = s.pulls[arm]
-        metrics[errors + arm] = error
-    metrics[0] = wrong
-    metrics[1] = 1.0 if wrong > 0.0 else 0.0
-    metrics[details] = s.reward[0]
+        metrics.pulls[arm] = s.pulls[arm]
+        metrics.errors[arm] = error
+    metrics.aggregate_regret[0] = wrong
+    metrics.simple_regret[0] = 1.0 if wrong > 0.0 else 0.0
+    metrics.cumulative_reward[0] = s.reward[0]
 
 
 class Arms(World):
@@ -45,11 +41,13 @@ class Arms(World):
     """
 
     setting = SETTING
-    metrics: ClassVar[tuple[str, ...]] = ("aggregate_regret", "simple_regret")
-    details: ClassVar[tuple[str, ...]] = ("cumulative_reward",)
-    by_arm: ClassVar[tuple[str, ...]] = ("pulls", "errors")
-    words: ClassVar[Mapping[str, str]] = {"simple_regret": "chance of any wrong label"}
-    shares: ClassVar[tuple[str, ...]] = ("simple_regret",)
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("aggregate_regret", "mean number of wrong labels", drawn="ln(mean / arms)"),
+        Metric("simple_regret", "chance of any wrong label", drawn="share"),
+        REWARD,
+        PULLS,
+        Metric("errors", "chance of a wrong label", drawn="share", per_arm=True, detail=True),
+    )
     helpers = ("draw",)
 
     arms = whole()
@@ -71,9 +69,9 @@ class Arms(World):
         s.reward[0] += reward
         return reward
 
-    def score(e, s: _Played, labels: FloatArray, metrics: FloatArray) -> None:
+    def score(e, s: _Played, labels: FloatArray, metrics: Any) -> None:
         """Write the number of wrong labels, whether there is any, and the details."""
-        write_scores(e.side, s, labels, metrics, 2)
+        write_scores(e.side, s, labels, metrics)
 
 
 class BernoulliArms(Bernoulli, Arms):
@@ -134,20 +132,23 @@ class ReplayOnceArms(Replay, Arms):
 class Gold(Arms):
     """Gold labels (from experts, say) to compare with; a part of a world, as a law is."""
 
-    metrics = (*Arms.metrics, "gold_agreement")
+    metrics = (
+        *Arms.metrics,
+        Metric("gold_agreement", "share of gold labels met", better="higher"),
+    )
 
     gold = per("arms")
     """The gold label of each arm: 1, 0, or -1 for none."""
 
-    def score(e, s: _Played, labels: FloatArray, metrics: FloatArray) -> None:
+    def score(e, s: _Played, labels: FloatArray, metrics: Any) -> None:
         """Write wrong labels, whether there is any, the share of gold labels met, and details."""
-        write_scores(e.side, s, labels, metrics, 3)
+        write_scores(e.side, s, labels, metrics)
         gold, met = 0.0, 0.0
         for arm in range(e.arms):
             if e.gold[arm] >= 0.0:
                 gold += 1.0
                 met += labels[arm] == e.gold[arm]
-        metrics[2] = met / gold
+        metrics.gold_agreement[0] = met / gold
 
 
 class GoldReplayArms(Gold, ReplayArms):

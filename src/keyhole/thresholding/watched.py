@@ -1,7 +1,6 @@
 """Arms whose running means are held against confidence bounds that hold at all times at once."""
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import ArrayLike
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
 from keyhole.contract.world import World
 from keyhole.draws.streams import Stream, seek, uniform
+from keyhole.metric import Metric
 from keyhole.thresholding.bounds import confidence_failure
 from keyhole.thresholding.environment import BernoulliArms
 from keyhole.thresholding.problem import Problem
@@ -26,27 +26,17 @@ class _Seen(Protocol):
 class WatchedArms(BernoulliArms):
     """Rewards 0 or 1, and whether their running means ever left their bounds."""
 
-    metrics: ClassVar[tuple[str, ...]] = (
-        "lemma_19_misses",
-        "third_width_misses",
-        "maximal_misses",
-        "narrower_share",
-        "radius_ratio",
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("lemma_19_misses", "chance of ever leaving Lemma 19's bound", drawn="share"),
+        Metric("third_width_misses", "chance of ever leaving a third of it", drawn="share"),
+        Metric(
+            "maximal_misses",
+            "chance of ever leaving Hoeffding's maximal inequality",
+            drawn="share",
+        ),
+        Metric("narrower_share", "share of rounds in which Lemma 19 is the narrower"),
+        Metric("radius_ratio", "Lemma 19's radius over the other's"),
     )
-    words: ClassVar[Mapping[str, str]] = {
-        "lemma_19_misses": "chance of ever leaving Lemma 19's bound",
-        "third_width_misses": "chance of ever leaving a third of it",
-        "maximal_misses": "chance of ever leaving Hoeffding's maximal inequality",
-        "narrower_share": "share of rounds in which Lemma 19 is the narrower",
-        "radius_ratio": "Lemma 19's radius over the other's",
-    }
-    shares: ClassVar[tuple[str, ...]] = (
-        "lemma_19_misses",
-        "third_width_misses",
-        "maximal_misses",
-    )
-    details = ()
-    by_arm = ()
     horizon = whole()
     a = real()
     b = real()
@@ -82,12 +72,13 @@ class WatchedArms(BernoulliArms):
         s.ratio[0] = radius / maximal
         return reward
 
-    def score(e, s: _Seen, t: int, metrics: FloatArray) -> None:  # type: ignore[override]
+    def score(e, s: _Seen, t: int, metrics: Any) -> None:  # type: ignore[override]
         """Write which bounds were ever left, and how wide they are."""
-        for bound in range(3):
-            metrics[bound] = s.missed[bound]
-        metrics[3] = s.narrower[0] / t
-        metrics[4] = s.ratio[0]
+        metrics.lemma_19_misses[0] = s.missed[0]
+        metrics.third_width_misses[0] = s.missed[1]
+        metrics.maximal_misses[0] = s.missed[2]
+        metrics.narrower_share[0] = s.narrower[0] / t
+        metrics.radius_ratio[0] = s.ratio[0]
 
 
 class Watched(Problem):

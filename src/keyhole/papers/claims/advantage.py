@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from keyhole.papers.claims.base import Claim, Finding, Result, when
+from keyhole.papers.claims.base import Claim, Finding, Result, behind, when
 from keyhole.papers.claims.estimate import inside, log_quotient
 from keyhole.results.estimate import Estimate, mean_of
 
@@ -16,6 +16,8 @@ _Some = Annotated[list[str], Field(min_length=1)]
 
 class Advantage(Claim):
     r"""The others' means, divided by that of a policy, significantly rise from problem to problem.
+
+    Where higher is better, it is the policy's mean that is divided by theirs.
 
     The interval of each step, of :math:`\ln(\bar a_2 / \bar b_2) - \ln(\bar a_1 / \bar b_1)` with
     means :math:`\bar a` of another policy and :math:`\bar b` of this one, comes from the delta
@@ -52,10 +54,8 @@ class Advantage(Claim):
         for other in self.others:
             logs = []
             for key in self.x:
-                values = [
-                    results[key].values(policy, self.metric, self.round)
-                    for policy in (other, self.policy)
-                ]
+                pair = behind(results[key], self.metric, other, self.policy)
+                values = [results[key].values(one, self.metric, self.round) for one in pair]
                 if any(mean_of(one).low <= 0.0 for one in values):
                     return "undecided", f"a mean on {results[key].title} may be 0"
                 logs.append(log_quotient(*values))
@@ -64,7 +64,7 @@ class Advantage(Claim):
                 f"{math.exp(one.mean()):.3g} on {results[key].title}"
                 for key, one in zip(self.x, logs, strict=True)
             )
-            words.append(f"{other} / {self.policy} {found}")
+            words.append(f"{' / '.join(pair)} {found}")
         times = ", ".join(f"{_times(step)}" for step in steps)
         status = inside([(step, 0.0, math.inf) for step in steps])
         return status, f"{when(self.round)}: {'; '.join(words)}; from one to the next times {times}"

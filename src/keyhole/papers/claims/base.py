@@ -39,8 +39,6 @@ class Result:
         The problem's name in reports.
     problem : Problem
         The problem itself, for bounds that depend on it.
-    arms : int
-        Its number of arms.
     curves : Curves
         The measurements; the last checkpoint is the horizon.
     policies : mapping of str to Policy
@@ -49,9 +47,13 @@ class Result:
 
     title: str
     problem: Problem
-    arms: int
     curves: Curves
     policies: Mapping[str, Policy] = field(default_factory=dict)
+
+    @property
+    def arms(self) -> int:
+        """The problem's number of arms."""
+        return int(self.problem.fact("arms"))
 
     def values(self, policy: str, metric: str, round: int | None = None) -> FloatArray:
         """Return a metric in every replication at a checkpoint, by default the last."""
@@ -65,6 +67,17 @@ class Result:
         checkpoints = self.curves.checkpoints
         c = len(checkpoints) - 1 if round is None else checkpoints.index(round)
         return self.curves.estimates(policy, metric)[c]
+
+    def best_of(self, policies: Sequence[str], metric: str, round: int) -> str:
+        """Return the policy with the best mean of a metric, the first of several."""
+        choose = min if self.curves.metric(metric).better == "lower" else max
+        return choose(policies, key=lambda policy: self.estimate(policy, metric, round).value)
+
+
+def behind(result: Result, metric: str, other: str, policy: str) -> tuple[str, str]:
+    """Return two policies so that the first one's mean over the second's is `policy`'s lead."""
+    lower = result.curves.metric(metric).better == "lower"
+    return (other, policy) if lower else (policy, other)
 
 
 class Claim(BaseModel, ABC):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.memory import FloatArray
-from keyhole.papers.claims.base import Claim, Finding, Result, decide
+from keyhole.papers.claims.base import Claim, Finding, Result, behind, decide
 from keyhole.papers.claims.significance import LEVEL, comparisons, holm
 from keyhole.results.estimate import Estimate, mean_of
 
@@ -99,25 +99,26 @@ class OtherBest(OfTwo):
             if sign
         ]
         same = any(wins.count(policy) == 2 * (len(self.policies) - 1) for policy in self.policies)
-        lowest = "; ".join(f"{p.says(results)}: {self._best(results, p)}" for p in places)
-        detail = f"lowest: {lowest}; {len(turned)} of {len(pairs)} pairs significantly change order"
+        first = "; ".join(f"{p.says(results)}: {self._best(results, p)}" for p in places)
+        best = results[self.here.problem].curves.metric(self.metric).best
+        detail = f"{best}: {first}; {len(turned)} of {len(pairs)} pairs significantly change order"
         if turned:
             detail += ", such as {} and {}".format(*turned[0])
         return decide(supported=bool(turned), contradicted=same), detail
 
     def _best(self, results: Mapping[str, Result], place: Place) -> str:
-        result = results[place.problem]
-        return min(self.policies, key=lambda p: result.estimate(p, self.metric, place.round).value)
+        return results[place.problem].best_of(self.policies, self.metric, place.round)
 
 
 class Contrast(OfTwo):
     r"""Other policies are further behind a policy here than there.
 
     How far is :math:`\ln(\bar y_{other} / \bar y_{policy})`, the distance of two curves on a
-    logarithmic scale; the interval of the difference of two comes from the delta method on paired
-    replications. The claim holds if the distance is significantly larger here for at least the
-    share `at_least` of the others, and does not hold if it is significantly smaller for so many
-    that the open ones cannot make up that share (all adjusted together, Holm).
+    logarithmic scale, or minus that where higher is better; the interval of the difference of two
+    comes from the delta method on paired replications. The claim holds if the distance is
+    significantly larger here for at least the share `at_least` of the others, and does not hold if
+    it is significantly smaller for so many that the open ones cannot make up that share (all
+    adjusted together, Holm).
 
     Attributes
     ----------
@@ -152,8 +153,12 @@ class Contrast(OfTwo):
             f"{other} {_times(mean_of(here))} and {_times(mean_of(there))}"
             for other, (here, there) in zip(self.others, found, strict=True)
         )
+        higher = results[self.here.problem].curves.metric(self.metric).better == "higher"
+        what = (
+            f"mean of {self.policy} over theirs" if higher else f"mean over that of {self.policy}"
+        )
         return status, (
-            f"mean over that of {self.policy} in {self.here.says(results)} and in "
+            f"{what} in {self.here.says(results)} and in "
             f"{self.there.says(results)}: {named}; significantly larger for {larger} of "
             f"{len(gaps)} ({needed} needed), smaller for {smaller}"
         )
@@ -165,9 +170,9 @@ class Contrast(OfTwo):
         self, results: Mapping[str, Result], place: Place, other: str
     ) -> FloatArray | None:
         """Return values whose mean is the distance, and whose error is that of the distance."""
-        a, b = (
-            results[place.problem].values(p, self.metric, place.round) for p in (other, self.policy)
-        )
+        result = results[place.problem]
+        pair = behind(result, self.metric, other, self.policy)
+        a, b = (result.values(p, self.metric, place.round) for p in pair)
         above, below = float(a.mean()), float(b.mean())
         if above <= 0.0 or below <= 0.0:
             return None

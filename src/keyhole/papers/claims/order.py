@@ -10,14 +10,12 @@ from keyhole.papers.claims.base import Finding, Result, Single, decide
 from keyhole.papers.claims.significance import Comparison, comparisons
 
 _SHOWN: Final = 3
-Best = Literal["lowest", "highest"]
-"""Which mean is the best one."""
 
 _UNITS: Final = {"pairs": "pairs of method and T", "rounds": "T, against all others at once"}
 
 
 class Ordering(Single):
-    """A policy is significantly better than others: lower, or higher where that is `best`.
+    """A policy is significantly better than others, in what its metric takes for better.
 
     Counted are (other policy, checkpoint) pairs, or checkpoints, at which it must be better than
     all others. The claim holds if at least the share `at_least` of them is significantly better,
@@ -32,14 +30,12 @@ class Ordering(Single):
     rounds: list[int] | None = None
     over: Literal["pairs", "rounds"] = "pairs"
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
-    best: Best = "lowest"
 
     def judge_one(self, result: Result) -> Finding:
         """Count where the policy is better, and where worse."""
         rounds = self.rounds or result.curves.checkpoints
         pairs = [(self.policy, other, t) for t in rounds for other in self.others]
-        highest = self.best == "highest"
-        cells = comparisons(result.curves, self.metric, pairs, highest=highest)
+        cells = comparisons(result.curves, self.metric, pairs)
         if self.over == "pairs":
             units = [[cell] for cell in cells]
         else:
@@ -50,11 +46,12 @@ class Ordering(Single):
         status = decide(supported=better >= needed, contradicted=len(units) - lost < needed)
         if len(cells) == 1:
             return status, str(cells[0])
+        best = result.curves.metric(self.metric).best
         ahead = sum(all(c.lead > 0 for c in cells if c.round == t) for t in rounds)
         return status, (
             f"significantly better in {better} of {len(units)} {_UNITS[self.over]} "
             f"({needed} needed), worse or equal in {lost}, open in {len(units) - better - lost}; "
-            f"{self.best} mean of all at {ahead} of {len(rounds)} T. {_named(cells)}"
+            f"{best} mean of all at {ahead} of {len(rounds)} T. {_named(cells)}"
         )
 
 
@@ -70,13 +67,11 @@ class NotBetter(Single):
     others: list[str]
     rounds: list[int]
     runs: int
-    best: Best = "lowest"
 
     def judge_one(self, result: Result) -> Finding:
         """Look for a significant difference."""
         pairs = [(self.policy, other, t) for t in self.rounds for other in self.others]
-        highest = self.best == "highest"
-        cells = comparisons(result.curves, self.metric, pairs, adjust=False, highest=highest)
+        cells = comparisons(result.curves, self.metric, pairs, adjust=False)
         found = any(cell.better for cell in cells)
         runs = result.curves.replications
         detail = "; ".join(map(str, cells)) + f"; in {runs:,} runs"
@@ -97,7 +92,6 @@ class Reversal(Single):
     policies: list[str]
     early: int
     late: int
-    best: Best = "lowest"
 
     def judge_one(self, result: Result) -> Finding:
         """Compare all pairs at both checkpoints."""
@@ -107,7 +101,6 @@ class Reversal(Single):
             result.curves,
             self.metric,
             [(a, b, t) for t in (self.early, self.late) for a, b in pairs],
-            highest=self.best == "highest",
         )
         both = list(zip(cells[: len(pairs)], cells[len(pairs) :], strict=True))
         turned = [
@@ -118,21 +111,18 @@ class Reversal(Single):
         wins = [cell.policy for cell in cells if cell.better]
         wins += [cell.other for cell in cells if cell.worse]
         same = any(wins.count(policy) == 2 * (count - 1) for policy in self.policies)
-        early, late = self._first(result, self.early), self._first(result, self.late)
+        best = result.curves.metric(self.metric).best
+        early, late = (
+            result.best_of(self.policies, self.metric, t) for t in (self.early, self.late)
+        )
         detail = (
-            f"{self.best} at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
+            f"{best} at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
             f"{len(turned)} of {len(pairs)} pairs significantly change order"
         )
         if turned:
             sharpest = min(turned, key=lambda pair: max(cell.p_value for cell in pair))
             detail += f", such as {sharpest[0]}, {sharpest[1]}"
         return decide(supported=bool(turned), contradicted=same), detail
-
-    def _first(self, result: Result, round: int) -> str:
-        choose = min if self.best == "lowest" else max
-        return choose(
-            self.policies, key=lambda policy: result.estimate(policy, self.metric, round).value
-        )
 
 
 def _named(cells: Sequence[Comparison]) -> str:

@@ -29,7 +29,7 @@ class Comparison:
     p_value : float
         Two-sided, adjusted for the comparisons made together.
     highest : bool, default False
-        Whether higher is better.
+        Whether higher is better, as the metric says.
     same : bool, default False
         Whether both had the same value, other than 0, in every replication.
     """
@@ -103,9 +103,10 @@ def comparisons(
     pairs: Sequence[tuple[str, str, int]],
     *,
     adjust: bool = True,
-    highest: bool = False,
 ) -> list[Comparison]:
     """Compare policies pair by pair, and adjust for how many pairs there are.
+
+    Which of two means is better, the metric says.
 
     Parameters
     ----------
@@ -117,8 +118,6 @@ def comparisons(
         What to compare.
     adjust : bool, default True
         Whether to adjust the p-values.
-    highest : bool, default False
-        Whether higher is better.
 
     Returns
     -------
@@ -126,7 +125,7 @@ def comparisons(
         In the same order.
     """
     gaps = [curves.paired(a, b, metric=metric, round=t) for a, b, t in pairs]
-    raw = [gap.p_value for gap in gaps]
+    raw, highest = [gap.p_value for gap in gaps], curves.metric(metric).better == "higher"
     p_values = holm(raw) if adjust else raw
     return [
         Comparison(a, b, t, gap, float(p), highest, gap.equal and _happened(curves, a, metric, t))

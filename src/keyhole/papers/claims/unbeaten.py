@@ -42,7 +42,7 @@ class Unbeaten(Single):
         runs = result.curves.replications
         detail = (
             f"significantly better than {self.policy} in {len(beaten)} of {len(cells)} pairs of "
-            f"method and T, of lower mean in {len(ahead)}"
+            f"method and T, of {result.curves.metric(self.metric).better} mean in {len(ahead)}"
         )
         if ahead:
             detail += "; the clearest: " + "; ".join(map(str, ahead[:_SHOWN]))

@@ -14,11 +14,12 @@ _PLACES: Final = 3
 
 
 class WorstPower(Power):
-    """The largest mean of a metric over some problems grows as a power: see `Power`.
+    """The worst mean of a metric over some problems grows as a power: see `Power`.
 
     What is said of every problem says how the worst of them grows with x. That is another one for
     every x: gaps that are hard for a short horizon are easy for a long one. Of the problems with
-    the same x the one with the largest mean counts, taken as given.
+    the same x the one with the largest mean counts, or with the smallest where higher is better,
+    taken as given.
 
     Attributes
     ----------
@@ -40,5 +41,6 @@ class WorstPower(Power):
         for place in self._places():
             alike = [results[key] for key, number in self.x.items() if number == place]
             values = [one.values(policy, self.metric, self.round) for one in alike]
-            rows.append(max(values, key=np.mean))
+            worst = max if alike[0].curves.metric(self.metric).better == "lower" else min
+            rows.append(worst(values, key=np.mean))
         return np.array(rows)
