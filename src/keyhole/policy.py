@@ -17,11 +17,13 @@ from keyhole.draws.samplers import (
 )
 from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.kernels.link import Kernel
+from keyhole.metric import Metric
 
 __all__ = [
     "FloatArray",
     "IntArray",
     "Kernel",
+    "Metric",
     "Stream",
     "WithBase",
     "World",
