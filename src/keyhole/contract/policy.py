@@ -5,6 +5,7 @@ from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
 from typing import Any, ClassVar, Self, cast, dataclass_transform
 
+from keyhole.contract.grammar import POLICY, check_functions, check_kernels
 from keyhole.contract.memory import Field
 from keyhole.contract.setting import Setting
 from keyhole.validate import Range, choice, integer, number
@@ -95,6 +96,8 @@ class Policy:
         Functions that kernels may name.
     learner_class : type, optional
         The room's own kind of `keyhole.Learner`.
+    abstract : bool
+        Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
@@ -105,16 +108,45 @@ class Policy:
     oracle: ClassVar[bool] = False
     helpers: ClassVar[tuple[str, ...]] = ()
     learner_class: ClassVar[type[Any] | None] = None
+    abstract: ClassVar[bool] = True
     requires: ClassVar[str] = ""
 
     class State:
         """What the policy remembers: nothing, unless a subclass says otherwise."""
 
-    def __init_subclass__(cls) -> None:
-        """Make the subclass a frozen dataclass of its parameters."""
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        """Make the subclass a frozen dataclass of its parameters; refuse what breaks the contract.
+
+        Parameters
+        ----------
+        abstract : bool, default False
+            Whether it is only a base of others, which bring the kernels that are missing.
+        """
         dataclass(frozen=True, repr=False)(cls)
+        cls.abstract = abstract
+        for item in fields(cast(Any, cls)):
+            _check_parameter(cls, item)
+        if not hasattr(cls, "setting"):  # of no room yet
+            return
         for name in cls.needs:
             choice(f"{cls.__name__}.needs", name, cls.setting.facts)
+        check_functions(cls, POLICY, Policy, abstract=abstract)
+        if not abstract:
+            cls.check_kernels()
+
+    @classmethod
+    def check_kernels(cls) -> None:
+        """Refuse kernels that name or read what is not there."""
+
+        def remedy(name: str) -> str:
+            return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
+
+        check_kernels(cls, POLICY, cls.input_fields(), cls.lent(), remedy)
+
+    @classmethod
+    def lent(cls) -> tuple[str, ...]:
+        """Return the functions that kernels may name: by default `helpers`."""
+        return cls.helpers
 
     def __post_init__(self) -> None:
         """Check the parameters and bring them to their declared type."""
@@ -226,6 +258,19 @@ class Policy:
             for item in fields(cast(Any, cls))
         }
         return parameters | {n: f.field for n, f in cls.setting.known(cls.needs).items()}
+
+
+def _check_parameter(cls: type, item: Any) -> None:
+    name = f"{cls.__name__}.{item.name}"
+    if "allowed" not in item.metadata:
+        got = "no value" if item.default is MISSING else repr(item.default)
+        raise TypeError(f"{name} must be made with parameter(...), got {got}")
+    if item.type not in (int, float, "int", "float") and not _is_policy(item.type):
+        raise TypeError(f"{name} must be annotated int or float, got {item.type!r}")
+
+
+def _is_policy(kind: Any) -> bool:
+    return isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, Policy))
 
 
 def _short(value: Any) -> str:

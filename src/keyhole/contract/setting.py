@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.contract.answers import check_names, check_reads
 from keyhole.contract.memory import Field
 from keyhole.kernels.link import Kernel
 from keyhole.validate import ANY, Range, integer, number, vector
@@ -58,8 +59,9 @@ class Setting:
     decision, feedback, context, report : mapping of str to Field
         Named values; shape () for single ones.
     allowed : kernel
-        ``(p, <decision names>) -> bool``: whether a decision can be carried out. It guards the
-        memory of the world, so it must refuse positions out of range.
+        Returns whether a decision can be carried out; it may name ``p`` (of which it reads what
+        every policy knows), the context and the decision. It guards the memory of the world, so
+        it must refuse positions out of range.
     budgeted : bool
         Whether a checkpoint is a budget of its own: a policy that knows the horizon is then run
         once for each checkpoint with that checkpoint as its horizon.
@@ -73,6 +75,12 @@ class Setting:
     context: Mapping[str, Field] = field(default_factory=dict)
     report: Mapping[str, Field] = field(default_factory=dict)
     budgeted: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a guard that names or reads what it is not given."""
+        owner = f"Setting({self.name!r})"
+        check_names(owner, self.allowed, ["p", *self.context, *self.decision])
+        check_reads(owner, self.allowed, "p", self.known(()), lambda name: "")
 
     def known(self, needs: tuple[str, ...]) -> dict[str, Fact]:
         """Return the facts that a policy with these needs is told."""

@@ -27,7 +27,7 @@ class _Listed(_Earned, Protocol):
     reward: FloatArray
 
 
-class Anonymous(World):
+class Anonymous(World, abstract=True):
     """Arms whose rewards arrive summed up; a subclass says how reward and delay are drawn.
 
     The n-th pull of an arm draws its reward, then its delay, from the n-th stretch of the world's
@@ -89,7 +89,7 @@ class Anonymous(World):
             metrics[5 + e.arms + arm] = error / (0.5 * 0.5 ** judged[arm])
 
 
-class Named(Anonymous):
+class Named(Anonymous, abstract=True):
     """Arms whose rewards arrive one by one, each with the arm that earned it."""
 
     class State(Anonymous.State):

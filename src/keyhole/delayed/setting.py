@@ -62,7 +62,7 @@ it no longer holds what `Policy.held` says.
 _FIRST_MEMORY: Final = 1024
 
 
-class Policy(CorePolicy):
+class Policy(CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms` and `p.named`, and `p.horizon` if the class lists it in `needs`. `select`

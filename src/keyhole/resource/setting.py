@@ -121,7 +121,7 @@ class _Tally(Protocol):
     plays: IntArray
 
 
-class Policy(CorePolicy):
+class Policy(CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms`, `p.limits` (rising; `p.limit_count` of them), `p.continuous` (1 if

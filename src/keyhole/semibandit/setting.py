@@ -64,7 +64,7 @@ class _Giving(Protocol):
     amounts: FloatArray
 
 
-class Policy(CorePolicy):
+class Policy(CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name

@@ -10,7 +10,7 @@ from keyhole.semibandit.funding import KnapsackFunding, count_losses, fund_best,
 from keyhole.semibandit.setting import Policy
 
 
-class ToldPolicy(Policy):
+class ToldPolicy(Policy, abstract=True):
     r"""Base of the policies that fund the best knapsack, told the thresholds.
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i

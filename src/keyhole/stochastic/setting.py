@@ -35,7 +35,7 @@ class _Tally(Protocol):
     totals: FloatArray
 
 
-class Policy(CorePolicy):
+class Policy(CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms`, and `p.horizon` if the class lists it in `needs`. `select` returns an
@@ -94,7 +94,7 @@ class Policy(CorePolicy):
         return learner
 
 
-class IndexPolicy(CoreIndexPolicy, Policy):
+class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     """Base of the policies that are a formula: see `keyhole.contract.index.IndexPolicy`.
 
     The arm with the smallest index is pulled: where a paper takes the largest, return its

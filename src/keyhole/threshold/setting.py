@@ -89,7 +89,7 @@ def leader(s: Tally, level: int) -> int:
     return best
 
 
-class Policy(CorePolicy):
+class Policy(CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms`, `p.levels`, `p.censored`, and `p.horizon` if the class lists it in

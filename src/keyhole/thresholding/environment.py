@@ -37,7 +37,7 @@ def write_scores(
     metrics[details] = s.reward[0]
 
 
-class Arms(World):
+class Arms(World, abstract=True):
     """Arms with independent rewards; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
@@ -131,7 +131,7 @@ class ReplayOnceArms(Replay, Arms):
         return float(reward)
 
 
-class Gold(Arms):
+class Gold(Arms, abstract=True):
     """Gold labels (from experts, say) to compare with; a part of a world, as a law is."""
 
     metrics = (*Arms.metrics, "gold_agreement")

@@ -44,7 +44,7 @@ class _Tally(Protocol):
     totals: FloatArray
 
 
-class Policy(CorePolicy):
+class Policy(CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms` and `p.threshold`, and those of `p.horizon`, `p.gaps` and `p.hardness`
@@ -129,7 +129,7 @@ class Policy(CorePolicy):
         return learner
 
 
-class IndexPolicy(CoreIndexPolicy, Policy):
+class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     """Base of the policies that are a formula: see `keyhole.contract.index.IndexPolicy`.
 
     Examples
