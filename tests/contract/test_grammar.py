@@ -9,11 +9,10 @@ import pytest
 from keyhole import parameter, simulate
 from keyhole.contract.grammar import GUARD, POLICY, WORLD, table
 from keyhole.contract.memory import Field, counts, per, whole
-from keyhole.contract.setting import Fact, Setting
+from keyhole.contract.setting import Setting
 from keyhole.contract.world import World
 from keyhole.thresholding import IndexPolicy, Policy, Problem
-from keyhole.validate import Range
-from tests.toys import ARMS, LEVELS
+from tests.toys import LEVELS, ArmsOnly
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
@@ -190,15 +189,12 @@ def test_worlds_are_checked_as_policies_are():
 
 def test_a_guard_is_checked_when_its_setting_is_made():
     def make(allowed):
-        return Setting("x", {"arms": ARMS}, {"arm": Field("int64")}, {}, allowed)
+        return Setting("x", ArmsOnly, {"arm": Field("int64")}, {}, allowed)
 
     with pytest.raises(TypeError, match=r"names 'reward'; it may name p, arm"):
         make(lambda p, reward: True)
     with pytest.raises(ValueError, match=r"must be one of arms; got 'horizon'"):
         make(lambda p, arm: arm < p.horizon)
-
-
-AWAKE = Fact("number of arms", Field("int64"), Range(ge=1), always=True)
 
 
 def is_awake(p, awake, arm):
@@ -207,7 +203,7 @@ def is_awake(p, awake, arm):
 
 SLEEPING = Setting(
     name="sleeping",
-    facts={"arms": AWAKE},
+    declarations=ArmsOnly,
     context={"awake": Field("int64", ("arms",))},
     decision={"arm": Field("int64")},
     feedback={"reward": Field("float64")},

@@ -16,7 +16,7 @@ from keyhole.testing import (
     parametrize_with_checks,
 )
 from keyhole.thresholding import LSA, Policy, Problem
-from tests.toys import ARMS, LEVELS, PATROLS, RUNS, TOYS, Toy
+from tests.toys import LEVELS, PATROLS, RUNS, TOYS, ArmsOnly, Toy
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
@@ -155,14 +155,12 @@ def test_a_problem_that_leaves_something_unsaid_is_caught():
 
 
 def test_a_guard_that_lets_anything_pass_is_caught():
-    careless = Setting("x", {"arms": ARMS}, {"arm": Field("int64")}, {}, lambda p, arm: True)
+    careless = Setting("x", ArmsOnly, {"arm": Field("int64")}, {}, lambda p, arm: True)
     with pytest.raises(AssertionError, match="the guard lets arm = -1 pass"):
         check_setting(careless, {"arms": 3})
 
 
 def test_words_that_mean_two_things_are_caught():
-    twice = Setting(
-        "x", {"arms": ARMS}, {"arm": Field("int64")}, {"arm": Field("int64")}, lambda p: True
-    )
+    twice = Setting("x", ArmsOnly, {"arm": Field("int64")}, {"arm": Field("int64")}, lambda p: True)
     with pytest.raises(AssertionError, match="x: arm means two things"):
         check_setting(twice, {"arms": 3})

@@ -1,10 +1,11 @@
 """The policy contract: parameters, state, kernels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
 from typing import Any, ClassVar, Self, cast, dataclass_transform
 
+from keyhole.contract.facts import made_learner
 from keyhole.contract.grammar import POLICY, check_functions, check_kernels
 from keyhole.contract.memory import Field
 from keyhole.contract.setting import Setting
@@ -46,12 +47,12 @@ def parameter(
 
 
 def known() -> Any:
-    """Tell a type checker that kernels may read a fact of the setting from `p`.
+    """Tell a type checker that kernels may read from `p` what is no fact of the class's own.
 
     Examples
     --------
     >>> class Policy:
-    ...     threshold: ClassVar[float] = known()
+    ...     grid_size: ClassVar[int] = known()
     """
     return None
 
@@ -98,6 +99,8 @@ class Policy:
         The room's own kind of `keyhole.Learner`.
     abstract : bool
         Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
+    works_with : tuple of str
+        The kinds of feedback that the policy works with: by default all of the setting's.
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
@@ -109,6 +112,9 @@ class Policy:
     helpers: ClassVar[tuple[str, ...]] = ()
     learner_class: ClassVar[type[Any] | None] = None
     abstract: ClassVar[bool] = True
+    works_with: ClassVar[tuple[str, ...]] = ()
+    learner: ClassVar[Callable[..., Any]]
+    """Made from the facts of the setting."""
     requires: ClassVar[str] = ""
 
     class State:
@@ -128,6 +134,10 @@ class Policy:
             _check_parameter(cls, item)
         if not hasattr(cls, "setting"):  # of no room yet
             return
+        if "setting" in vars(cls):
+            cls.works_with = cls.setting.modes
+            if cls.learner_class is not None:
+                cls.learner = made_learner(cls.setting, cls.learner_class, cls)
         for name in cls.needs:
             choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         check_functions(cls, POLICY, Policy, abstract=abstract)
@@ -225,7 +235,18 @@ class Policy:
         TypeError, ValueError
             If one is missing or not allowed.
         """
-        return self.setting.check(self.needs, values)
+        told = self.setting.check(self.needs, values)
+        if self.setting.mode:
+            feedback = self.setting.modes[told[self.setting.mode]]
+            if feedback not in self.works_with:
+                allowed = " or ".join(map(repr, self.works_with))
+                raise ValueError(f"feedback must be {allowed} for {self}, got {feedback!r}")
+        return told
+
+    @classmethod
+    def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the facts that follow from the arguments of `learner`: by default the same."""
+        return dict(arguments)
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
         """Return a warning about facts, or a problem, that the policy is not made for.
