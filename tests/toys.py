@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass, field
 
+from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, counts, per, real, whole
 from keyhole.contract.policy import Policy, parameter
-from keyhole.contract.setting import Fact, Setting
+from keyhole.contract.setting import Setting
 from keyhole.contract.world import World
 from keyhole.draws.streams import seek, uniform
 from keyhole.metric import Metric
-from keyhole.validate import Range
 
-ARMS = Fact("number of arms", Field("int64"), Range(ge=1), always=True)
+
+class ArmsOnly:
+    arms = fact(int, ge=1, doc="number of arms")
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,13 @@ def arm_exists(p, arm):
     return 0 <= arm < p.arms
 
 
+class LevelFacts(ArmsOnly):
+    levels = fact(int, ge=1, doc="number of levels")
+
+
 LEVELS = Setting(
     name="levels",
-    facts={
-        "arms": ARMS,
-        "levels": Fact("number of levels", Field("int64"), Range(ge=1), always=True),
-    },
+    declarations=LevelFacts,
     context={"level": Field("int64")},
     decision={"arm": Field("int64")},
     feedback={"value": Field("int64"), "censored": Field("int64")},
@@ -116,12 +119,13 @@ def affordable(p, allocation):
     return total <= p.resource + 1e-12
 
 
+class PatrolFacts(ArmsOnly):
+    resource = fact(float, gt=0, doc="resource")
+
+
 PATROLS = Setting(
     name="patrols",
-    facts={
-        "arms": ARMS,
-        "resource": Fact("resource", Field("float64"), Range(gt=0), always=True),
-    },
+    declarations=PatrolFacts,
     decision={"allocation": Field("float64", ("arms",))},
     feedback={"losses": Field("float64", ("arms",))},
     report={"guess": Field("float64", ("arms",))},
@@ -192,7 +196,7 @@ def pair_exists(p, arm, limit):
 
 RUNS = Setting(
     name="runs",
-    facts={"arms": ARMS},
+    declarations=ArmsOnly,
     decision={"arm": Field("int64"), "limit": Field("float64")},
     feedback={
         "reward": Field("float64"),
@@ -259,9 +263,14 @@ class Halving(Policy):
 
 # (d) Rewards arrive rounds later, summed over whoever earned them.
 
+
+class AdvertFacts(ArmsOnly):
+    horizon = fact(int, ge=1, always=False, doc="rounds in all")
+
+
 ADVERTS = Setting(
     name="adverts",
-    facts={"arms": ARMS, "horizon": Fact("rounds in all", Field("int64"), Range(ge=1))},
+    declarations=AdvertFacts,
     decision={"arm": Field("int64")},
     feedback={"total": Field("float64")},
     report={},

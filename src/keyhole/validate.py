@@ -306,7 +306,19 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     words = list(allowed)
     if isinstance(value, str) and value in words:
         return value
-    typed = value[:_SHOWN_CHARACTERS] if isinstance(value, str) else shown(value)
-    close = get_close_matches(typed, words, 1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise ValueError(f"{name} must be one of {', '.join(words)}; got {shown(value)}{hint}")
+    typed = value if isinstance(value, str) else shown(value)
+    raise ValueError(
+        f"{name} must be one of {', '.join(words)}; got {shown(value)}{hint(typed, words)}"
+    )
+
+
+def hint(typed: str, words: Iterable[str]) -> str:
+    """Return the question whether the nearest of some words was meant, or nothing.
+
+    Examples
+    --------
+    >>> hint("selekt", ["select", "update"])
+    " (did you mean 'select'?)"
+    """
+    close = get_close_matches(typed[:_SHOWN_CHARACTERS], list(words), 1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

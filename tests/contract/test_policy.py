@@ -81,20 +81,19 @@ def test_needs_must_be_facts_of_the_setting():
 
 
 def test_the_state_is_made_of_arrays():
-    class Odd(Policy):
-        class State:
-            pulls = 3
-
-        def select(p):
-            return 0
-
-        def update(p):
-            pass
-
     with pytest.raises(
         TypeError, match=r"State.pulls must be made with per, counts or keys, got 3"
     ):
-        Odd().learner(arms=2, threshold=0.5)
+
+        class Odd(Policy):
+            class State:
+                pulls = 3
+
+            def select(p):
+                return 0
+
+            def update(p):
+                pass
 
 
 def test_missing_and_wrong_facts_are_named():

@@ -2,20 +2,48 @@
 
 import pytest
 
-from keyhole.contract.memory import per
+from keyhole.contract.memory import Field, per
+from keyhole.contract.setting import Setting
 from keyhole.draws.streams import uniform
-from keyhole.testing import CHECKS, Trial, check_policy
+from keyhole.testing import (
+    PROBLEM_CHECKS,
+    SETTING_CHECKS,
+    Trial,
+    Vocabulary,
+    check_policy,
+    check_problem,
+    check_setting,
+    parametrize_with_checks,
+)
 from keyhole.thresholding import LSA, Policy, Problem
-from tests.toys import TOYS
+from tests.toys import LEVELS, PATROLS, RUNS, TOYS, ArmsOnly, Toy
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.__name__)
-@pytest.mark.parametrize("kind", TOYS)
-def test_toy_settings_conform(check, kind):
-    policy, problem = TOYS[kind]
-    check(Trial(policy, problem, horizon=60, seed=1))
+TRIALS = [Trial(*TOYS[kind], horizon=60, seed=1) for kind in TOYS]
+
+
+@parametrize_with_checks(TRIALS)
+def test_toy_settings_conform(check, subject):
+    check(subject)
+
+
+@parametrize_with_checks(TRIALS, PROBLEM_CHECKS)
+def test_toy_problems_conform(check, subject):
+    check(subject)
+
+
+@parametrize_with_checks(
+    [
+        Vocabulary(LEVELS, {"arms": 3, "levels": 6}, {"level": 0}),
+        Vocabulary(PATROLS, {"arms": 3, "resource": 1.0}),
+        Vocabulary(RUNS, {"arms": 3}),
+    ],
+    SETTING_CHECKS,
+)
+def test_toy_vocabularies_conform(check, subject):
+    check(subject)
 
 
 class Random(Policy):
@@ -77,3 +105,62 @@ class Forgetful(LSA):
 def test_a_policy_that_does_not_print_its_parameters_is_caught():
     with pytest.raises(AssertionError, match="equal policies print differently"):
         check_policy(Forgetful(), PROBLEM)
+
+
+class Idle(Policy):
+    """Always pulls the first arm, and remembers nothing."""
+
+    def select(p):
+        return 0
+
+    def update(p):
+        pass
+
+    def recommend(p, labels):
+        for arm in range(p.arms):
+            labels[arm] = 1
+
+
+def test_a_policy_that_does_nothing_is_caught():
+    with pytest.raises(AssertionError, match=r"Idle\(\): 100 rounds, one decision, and nothing"):
+        check_policy(Idle(), PROBLEM)
+
+
+def test_a_check_that_is_known_to_fail_must():
+    check_policy(Idle(), PROBLEM, failing={"acts_at_all": "a baseline"})
+    with pytest.raises(AssertionError, match=r"acts_at_all was to fail \(a guess\), and passes"):
+        check_policy(LSA(), PROBLEM, failing={"acts_at_all": "a guess"})
+    with pytest.raises(ValueError, match=r"failing must be .*mean 'acts_at_all'\?"):
+        check_policy(LSA(), PROBLEM, failing={"acts_at_al": "a slip"})
+
+
+@parametrize_with_checks([Trial(Idle(), PROBLEM, failing={"acts_at_all": "a baseline"})])
+def test_known_failures_are_expected_with_their_reason(check, subject):
+    check(subject)
+
+
+def test_a_known_failure_of_no_check_is_refused():
+    with pytest.raises(ValueError, match=r"failing of Idle\(\) must be one of"):
+        parametrize_with_checks([Trial(Idle(), PROBLEM, failing={"acts": "a slip"})])
+
+
+def test_a_problem_that_leaves_something_unsaid_is_caught():
+    policy, problem = TOYS["context"]
+    lacking = Toy(problem.world, {"arms": 3, "levels": 6})
+    with pytest.raises(AssertionError, match=r"truth\(\) lacks speed"):
+        check_problem(lacking, policy)
+    crooked = Toy(problem.world, {"arms": 3, "levels": 6, "speed": [0.5, 0.5]})
+    with pytest.raises(AssertionError, match=r"speed has the shape \(2,\), not \(3,\)"):
+        check_problem(crooked, policy)
+
+
+def test_a_guard_that_lets_anything_pass_is_caught():
+    careless = Setting("x", ArmsOnly, {"arm": Field("int64")}, {}, lambda p, arm: True)
+    with pytest.raises(AssertionError, match="the guard lets arm = -1 pass"):
+        check_setting(careless, {"arms": 3})
+
+
+def test_words_that_mean_two_things_are_caught():
+    twice = Setting("x", ArmsOnly, {"arm": Field("int64")}, {"arm": Field("int64")}, lambda p: True)
+    with pytest.raises(AssertionError, match="x: arm means two things"):
+        check_setting(twice, {"arms": 3})

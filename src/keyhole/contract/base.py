@@ -5,15 +5,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Final, Self, cast
 
-from keyhole.contract.memory import Field
+from keyhole.contract.grammar import POLICY
+from keyhole.contract.memory import Field, declared_state
 from keyhole.contract.policy import Policy
-from keyhole.contract.world import declared_state
 from keyhole.validate import choice
 
 _MADE: Final[dict[tuple[type, type], type["WithBase"]]] = {}
 
 
-class WithBase(Policy):
+class WithBase(Policy, abstract=True):
     """Base of the policies that have a parameter `base`: a policy of some other setting.
 
     A subclass annotates it with the kind of policy that it takes::
@@ -117,11 +117,33 @@ class WithBase(Policy):
         del own["base"]
         return cls.base_class.input_fields() | own
 
+    @classmethod
+    def check_kernels(cls) -> None:
+        """Refuse kernels that name or read what is not there, with the base's beside them.
+
+        Without a default base that has to wait for a base.
+        """
+        if hasattr(cls, "base_class"):
+            super().check_kernels()
+        elif not isinstance(_default_base(cls), Policy):
+            return
+        else:
+            with_default_base(cls)
+
+    @classmethod
+    def lent(cls) -> tuple[str, ...]:
+        """Return the functions that kernels may name: `helpers`, and the base's kernels."""
+        return (*cls.helpers, *(f"base_{rule.name}" for rule in POLICY if rule.lent))
+
 
 def with_default_base(cls: type[WithBase]) -> type[WithBase]:
     """Return the subclass of a policy class for bases of the class of its default base."""
+    return _over(cls, type(cast(Policy, _default_base(cls))))
+
+
+def _default_base(cls: type[WithBase]) -> Any:
     defaults = {item.name: item.default for item in fields(cast(Any, cls))}
-    return _over(cls, type(cast(Policy, defaults["base"])))
+    return defaults["base"]
 
 
 def _wanted(cls: type[WithBase]) -> type[Policy]:
@@ -160,7 +182,6 @@ def _made(cls: type[WithBase], kind: type[Policy]) -> type[WithBase]:
 def _complete(kind: type[Policy]) -> Iterator[type[Policy]]:
     """Yield the classes of a kind that can play: neither abstract nor made by `_over`."""
     for cls in kind.__subclasses__():
-        abstract = not all(hasattr(cls, name) for name in ("select", "update", *cls.helpers))
-        if not abstract and "_plain" not in vars(cls):
+        if not cls.abstract and "_plain" not in vars(cls):
             yield cls
         yield from _complete(cls)

@@ -9,7 +9,7 @@ from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
 from keyhole.kernels.link import Kernel
 
 
-class IndexPolicy(Policy):
+class IndexPolicy(Policy, abstract=True):
     """A policy that is its formula.
 
     A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been

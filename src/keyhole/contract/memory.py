@@ -142,6 +142,44 @@ def whole() -> int:
     return cast(int, Field("int64"))
 
 
+def declared(cls: type) -> dict[str, Field]:
+    """Return the arrays that a class declares with `per`, `counts` and the like, bases first.
+
+    Parameters
+    ----------
+    cls : type
+        A world, or the nested class `State` of a policy or a world.
+
+    Returns
+    -------
+    dict of str to Field
+        In the order of declaration.
+    """
+    found: dict[str, Field] = {}
+    for base in reversed(cls.__mro__):
+        found |= {name: value for name, value in vars(base).items() if isinstance(value, Field)}
+    return found
+
+
+def declared_state(owner: type) -> dict[str, Field]:
+    """Return the arrays of the nested class `State`.
+
+    Raises
+    ------
+    TypeError
+        If one of its attributes is not made with `per`, `counts` or `keys`.
+    """
+    state: type = owner.State  # type: ignore[attr-defined]
+    for base in state.__mro__[:-1]:
+        for name, value in vars(base).items():
+            if not name.startswith("__") and not isinstance(value, Field):
+                raise TypeError(
+                    f"{state.__qualname__}.{name} must be made with per, counts or keys, "
+                    f"got {value!r}"
+                )
+    return declared(state)
+
+
 def _borrower(dtype: types.Type) -> Callable[..., Any]:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 

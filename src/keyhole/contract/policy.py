@@ -1,10 +1,12 @@
 """The policy contract: parameters, state, kernels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
 from typing import Any, ClassVar, Self, cast, dataclass_transform
 
+from keyhole.contract.facts import made_learner
+from keyhole.contract.grammar import POLICY, check_functions, check_kernels
 from keyhole.contract.memory import Field
 from keyhole.contract.setting import Setting
 from keyhole.validate import Range, choice, integer, number
@@ -45,12 +47,12 @@ def parameter(
 
 
 def known() -> Any:
-    """Tell a type checker that kernels may read a fact of the setting from `p`.
+    """Tell a type checker that kernels may read from `p` what is no fact of the class's own.
 
     Examples
     --------
     >>> class Policy:
-    ...     threshold: ClassVar[float] = known()
+    ...     grid_size: ClassVar[int] = known()
     """
     return None
 
@@ -95,6 +97,10 @@ class Policy:
         Functions that kernels may name.
     learner_class : type, optional
         The room's own kind of `keyhole.Learner`.
+    abstract : bool
+        Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
+    works_with : tuple of str
+        The kinds of feedback that the policy works with: by default all of the setting's.
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
@@ -105,16 +111,52 @@ class Policy:
     oracle: ClassVar[bool] = False
     helpers: ClassVar[tuple[str, ...]] = ()
     learner_class: ClassVar[type[Any] | None] = None
+    abstract: ClassVar[bool] = True
+    works_with: ClassVar[tuple[str, ...]] = ()
+    learner: ClassVar[Callable[..., Any]]
+    """Made from the facts of the setting."""
     requires: ClassVar[str] = ""
 
     class State:
         """What the policy remembers: nothing, unless a subclass says otherwise."""
 
-    def __init_subclass__(cls) -> None:
-        """Make the subclass a frozen dataclass of its parameters."""
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        """Make the subclass a frozen dataclass of its parameters; refuse what breaks the contract.
+
+        Parameters
+        ----------
+        abstract : bool, default False
+            Whether it is only a base of others, which bring the kernels that are missing.
+        """
         dataclass(frozen=True, repr=False)(cls)
+        cls.abstract = abstract
+        for item in fields(cast(Any, cls)):
+            _check_parameter(cls, item)
+        if not hasattr(cls, "setting"):  # of no room yet
+            return
+        if "setting" in vars(cls):
+            cls.works_with = cls.setting.modes
+            if cls.learner_class is not None:
+                cls.learner = made_learner(cls.setting, cls.learner_class, cls)
         for name in cls.needs:
             choice(f"{cls.__name__}.needs", name, cls.setting.facts)
+        check_functions(cls, POLICY, Policy, abstract=abstract)
+        if not abstract:
+            cls.check_kernels()
+
+    @classmethod
+    def check_kernels(cls) -> None:
+        """Refuse kernels that name or read what is not there."""
+
+        def remedy(name: str) -> str:
+            return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
+
+        check_kernels(cls, POLICY, cls.input_fields(), cls.lent(), remedy)
+
+    @classmethod
+    def lent(cls) -> tuple[str, ...]:
+        """Return the functions that kernels may name: by default `helpers`."""
+        return cls.helpers
 
     def __post_init__(self) -> None:
         """Check the parameters and bring them to their declared type."""
@@ -193,7 +235,18 @@ class Policy:
         TypeError, ValueError
             If one is missing or not allowed.
         """
-        return self.setting.check(self.needs, values)
+        told = self.setting.check(self.needs, values)
+        if self.setting.mode:
+            feedback = self.setting.modes[told[self.setting.mode]]
+            if feedback not in self.works_with:
+                allowed = " or ".join(map(repr, self.works_with))
+                raise ValueError(f"feedback must be {allowed} for {self}, got {feedback!r}")
+        return told
+
+    @classmethod
+    def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the facts that follow from the arguments of `learner`: by default the same."""
+        return dict(arguments)
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
         """Return a warning about facts, or a problem, that the policy is not made for.
@@ -226,6 +279,19 @@ class Policy:
             for item in fields(cast(Any, cls))
         }
         return parameters | {n: f.field for n, f in cls.setting.known(cls.needs).items()}
+
+
+def _check_parameter(cls: type, item: Any) -> None:
+    name = f"{cls.__name__}.{item.name}"
+    if "allowed" not in item.metadata:
+        got = "no value" if item.default is MISSING else repr(item.default)
+        raise TypeError(f"{name} must be made with parameter(...), got {got}")
+    if item.type not in (int, float, "int", "float") and not _is_policy(item.type):
+        raise TypeError(f"{name} must be annotated int or float, got {item.type!r}")
+
+
+def _is_policy(kind: Any) -> bool:
+    return isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, Policy))
 
 
 def _short(value: Any) -> str:

@@ -6,38 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.contract.answers import check_names, check_reads
+from keyhole.contract.facts import Fact, facts_in
 from keyhole.contract.memory import Field
 from keyhole.kernels.link import Kernel
-from keyhole.validate import ANY, Range, integer, number, vector
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Something that a policy may know before the first round.
-
-    Parameters
-    ----------
-    doc : str
-        What it is, in a few words.
-    field : Field
-        Its type, and its shape in terms of other facts.
-    allowed : Range
-        What values it may take.
-    always : bool
-        Whether every policy is told; others must name it in their `needs`.
-    """
-
-    doc: str
-    field: Field
-    allowed: Range = ANY
-    always: bool = False
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return the value, converted; raise an error that names the fact if it is not allowed."""
-        if self.field.shape:
-            return vector(name, value, self.allowed)
-        convert = integer if self.field.dtype == "int64" else number
-        return convert(name, value, self.allowed)
 
 
 @dataclass(frozen=True)
@@ -53,26 +25,42 @@ class Setting:
     ----------
     name : str
         The name of the room.
-    facts : mapping of str to Fact
-        What policies may be told beforehand.
+    declarations : type
+        What policies may be told beforehand: a class whose attributes are made with `fact`.
     decision, feedback, context, report : mapping of str to Field
         Named values; shape () for single ones.
     allowed : kernel
-        ``(p, <decision names>) -> bool``: whether a decision can be carried out. It guards the
-        memory of the world, so it must refuse positions out of range.
+        Returns whether a decision can be carried out; it may name ``p`` (of which it reads what
+        every policy knows), the context and the decision. It guards the memory of the world, so
+        it must refuse positions out of range.
+    modes : tuple of str
+        The kinds of feedback, where there are several.
+    mode : str
+        The fact that tells which kind it is: its position among them. A learner is given the kind
+        itself, as ``feedback``.
     budgeted : bool
         Whether a checkpoint is a budget of its own: a policy that knows the horizon is then run
         once for each checkpoint with that checkpoint as its horizon.
     """
 
     name: str
-    facts: Mapping[str, Fact]
+    declarations: type
     decision: Mapping[str, Field]
     feedback: Mapping[str, Field]
     allowed: Kernel
     context: Mapping[str, Field] = field(default_factory=dict)
     report: Mapping[str, Field] = field(default_factory=dict)
+    modes: tuple[str, ...] = ()
+    mode: str = ""
     budgeted: bool = False
+    facts: Mapping[str, Fact] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Collect the facts; refuse a guard that names or reads what it is not given."""
+        object.__setattr__(self, "facts", facts_in(self.declarations))
+        owner = f"Setting({self.name!r})"
+        check_names(owner, self.allowed, ["p", *self.context, *self.decision])
+        check_reads(owner, self.allowed, "p", self.known(()), lambda name: "")
 
     def known(self, needs: tuple[str, ...]) -> dict[str, Fact]:
         """Return the facts that a policy with these needs is told."""

@@ -3,7 +3,8 @@
 from keyword import iskeyword
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.contract.memory import Field
+from keyhole.contract.grammar import WORLD, check_functions, check_kernels
+from keyhole.contract.memory import declared
 from keyhole.contract.setting import Setting
 from keyhole.metric import Metric
 from keyhole.validate import distinct, shown
@@ -40,6 +41,12 @@ class World:
 
     class State:
         """What the world remembers: nothing, unless a subclass says otherwise."""
+
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        """Refuse a class that breaks the grammar (see `keyhole.contract.grammar`)."""
+        check_functions(cls, WORLD, World, abstract=abstract)
+        if not abstract:
+            check_kernels(cls, WORLD, declared(cls), cls.helpers, lambda name: "")
 
 
 class Problem(Protocol):
@@ -107,25 +114,6 @@ def metrics_of(problem: Problem, *, details: bool) -> tuple[Metric, ...]:
     return tuple(found)
 
 
-def declared(cls: type) -> dict[str, Field]:
-    """Return the arrays that a class declares with `per`, `counts` and the like, bases first.
-
-    Parameters
-    ----------
-    cls : type
-        A world, or the nested class `State` of a policy or a world.
-
-    Returns
-    -------
-    dict of str to Field
-        In the order of declaration.
-    """
-    found: dict[str, Field] = {}
-    for base in reversed(cls.__mro__):
-        found |= {name: value for name, value in vars(base).items() if isinstance(value, Field)}
-    return found
-
-
 def truth_of(problem: Problem, horizon: int | None) -> dict[str, Any]:
     """Return the values of everything that a problem's world declares, in one run.
 
@@ -152,22 +140,3 @@ def truth_of(problem: Problem, horizon: int | None) -> dict[str, Any]:
     if horizon is None:
         raise TypeError("horizon must be given: what happens in this problem depends on it")
     return truth | dict.fromkeys(PER_ROUND, horizon)
-
-
-def declared_state(owner: type) -> dict[str, Field]:
-    """Return the arrays of the nested class `State`.
-
-    Raises
-    ------
-    TypeError
-        If one of its attributes is not made with `per`, `counts` or `keys`.
-    """
-    state: type = owner.State  # type: ignore[attr-defined]
-    for base in state.__mro__[:-1]:
-        for name, value in vars(base).items():
-            if not name.startswith("__") and not isinstance(value, Field):
-                raise TypeError(
-                    f"{state.__qualname__}.{name} must be made with per, counts or keys, "
-                    f"got {value!r}"
-                )
-    return declared(state)

@@ -28,7 +28,7 @@ class _Listed(_Earned, Protocol):
     reward: FloatArray
 
 
-class Anonymous(World):
+class Anonymous(World, abstract=True):
     """Arms whose rewards arrive summed up; a subclass says how reward and delay are drawn.
 
     The n-th pull of an arm draws its reward, then its delay, from the n-th stretch of the world's
@@ -102,7 +102,7 @@ class Anonymous(World):
         metrics.observations[0] = s.seen[0]
 
 
-class Named(Anonymous):
+class Named(Anonymous, abstract=True):
     """Arms whose rewards arrive one by one, each with the arm that earned it."""
 
     class State(Anonymous.State):

@@ -12,9 +12,6 @@ from keyhole.contract.policy import Policy
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.validate import Range, integer, number, unit
 
-FEEDBACK: Final = ("anonymous", "named")
-"""What is seen of what arrives, in the order of the fact `named`: its sum, or each reward."""
-
 # By how much, relatively, sums of sums may round up.
 _ROUNDING: Final = 1e-9
 # What a learner with more memory has otherwise.
@@ -207,11 +204,6 @@ class Learner(CoreLearner):
         rewards, policy = int(told.sum()), cast(Any, self.policy)
         if not 0 <= policy.held(self.state, rewards) <= rewards:
             raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")
-
-    def _known(self) -> list[str]:
-        known = dict(zip(self.facts, super()._known(), strict=True))
-        del known["memory"]
-        return list((known | {"named": f"{FEEDBACK[self.facts['named']]} feedback"}).values())
 
     def _learnt(self) -> list[str]:
         arms = range(self.facts["arms"])

@@ -13,7 +13,7 @@ from keyhole.kernels.link import Kernel
 from keyhole.stochastic.policies.improved_ucb import next_active
 
 
-class PhasePolicy(Policy):
+class PhasePolicy(Policy, abstract=True):
     r"""Base of the policies that play arms in phases, and give up those that fall behind.
 
     In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each arm that is

@@ -22,7 +22,6 @@ from keyhole.delayed.delays import (
     Uniform,
 )
 from keyhole.delayed.environment import WORLDS, RecordedPairs
-from keyhole.delayed.learner import FEEDBACK
 from keyhole.delayed.setting import SETTING
 from keyhole.stochastic.laws import rewards_of
 from keyhole.validate import Range, choice, vector
@@ -96,7 +95,7 @@ class Problem:
         law_of_delay = delay_of(delay)
         self.means: FloatArray = rewards.means
         self.delay: Delay | None = law_of_delay
-        self.feedback = choice("feedback", feedback, FEEDBACK)
+        self.feedback = choice("feedback", feedback, SETTING.modes)
         self._law: type = rewards.law
         drawn, numbers = law_of_delay.law, law_of_delay.samples
         self._values = rewards.values | {
@@ -195,7 +194,7 @@ class Problem:
     @property
     def named(self) -> int:
         """Whether a reward that arrives says whose it is, 0 or 1."""
-        return FEEDBACK.index(self.feedback)
+        return SETTING.modes.index(self.feedback)
 
     @property
     def world(self) -> type[World]:

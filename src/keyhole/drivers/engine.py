@@ -14,7 +14,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from keyhole.contract.component import Channels, Component, digest_of, guard, tuple_of
+from keyhole.contract.component import Component, digest_of, guard, tuple_of
+from keyhole.contract.grammar import Channels
 from keyhole.contract.memory import FloatArray, IntArray, Layout, borrow_word
 from keyhole.contract.setting import Setting
 from keyhole.draws.streams import POLICY, WORLD, stream_key
@@ -220,7 +221,7 @@ def _advance(
                 s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
                 context = observe(e, w, t, w_rng, cells, at[_CONTEXT], dims)
                 decision = select(p, s, t, p_rng, context, cells, at[_DECISION], dims)
-                if not allowed(p, decision):
+                if not allowed(p, context, decision):
                     return (t - begun - 1) * LANES + lane
                 feedback = respond(e, w, t, w_rng, context, decision, cells, at[_FEEDBACK], dims)
                 update(p, s, t, p_rng, context, decision, feedback)

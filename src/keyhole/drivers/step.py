@@ -43,7 +43,7 @@ def compiled_step(side: Component, setting: Setting) -> Kernel:
 
 
 def _build(side: Component, setting: Setting) -> Kernel:
-    kernels, channels = side.kernels(), side.channels
+    kernels, channels = side.kernels(watched=True), side.channels
     init, update, allowed = kernels["init"], kernels["update"], guard(side, setting)
     select = channels.decision.producer(kernels["select"], "p, s, t, rng, context")
     recommend = channels.report.producer(kernels["recommend"], "p, s, t, rng")
@@ -61,14 +61,14 @@ def _build(side: Component, setting: Setting) -> Kernel:
             init(p, s, t, rng)
         elif what == ASK:
             decision = select(p, s, t, rng, context, cells, plan[3], dims)
-            if not allowed(p, decision):
+            if not allowed(p, context, decision):
                 return 0
             write_decision(cells, plan[3], dims, decision)
         elif what == TELL:
             taken = read_decision(cells, plan[3], dims)
             update(p, s, t, rng, context, taken, read_feedback(cells, plan[4], dims))
         elif what == CHECK:
-            return 1 if allowed(p, read_decision(cells, plan[3], dims)) else 0
+            return 1 if allowed(p, context, read_decision(cells, plan[3], dims)) else 0
         else:
             recommend(p, s, t, rng, cells, plan[5], dims)
         return 1

@@ -251,8 +251,10 @@ def _reason(error: NumbaError) -> str:
             "a kernel cannot allocate memory (a new array, or a copy of one array into another "
             "by a slice); declare arrays in State and write loops"
         )
+    if "returning of array" in text:
+        text = "a kernel returns no array: it fills the arrays of the group that it names"
     for file, line in re.findall(r'File "([^"]+)", line (\d+)', str(error)):
-        if not _WITHIN.search(Path(file).as_posix()):
+        if file != "<string>" and not _WITHIN.search(Path(file).as_posix()):
             return f"{text} ({file}, line {line})"
     return text
 

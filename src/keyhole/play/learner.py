@@ -66,7 +66,7 @@ class Learner:
             for name, value in (("seed", seed), ("replication", replication))
         ]
         if text := policy.caution(told, None):
-            warnings.warn(text, stacklevel=4)
+            warnings.warn(text, stacklevel=3)
         self._prepare(policy, told)
         # The first call of the compiled step turns this address into the stream it stands for.
         self._rng[:] = address
@@ -142,7 +142,14 @@ class Learner:
 
     def _known(self) -> list[str]:
         """Return the facts, each in a word or two."""
-        return [_show(name, value) for name, value in self.facts.items()]
+        setting = self.policy.setting
+        words = []
+        for name, value in self.facts.items():
+            if name == setting.mode:
+                words.append(f"{setting.modes[value]} feedback")
+            elif setting.facts[name].argument is not None:
+                words.append(_show(name, value))
+        return words
 
     def _learnt(self) -> list[str]:
         """Return what has been learnt, a line for each thing worth a line."""

@@ -1,16 +1,15 @@
 """The vocabulary of bandits with censored consumption, and what their policies have in common."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.policy import known
-from keyhole.contract.setting import Fact, Setting
-from keyhole.play.learner import learner_for
+from keyhole.contract.setting import Setting
 from keyhole.resource.functions import (
     PIECE,
     Function,
@@ -24,38 +23,36 @@ from keyhole.resource.limits import is_admissible
 from keyhole.validate import Range, vector
 
 
+class Facts:
+    """What policies may be told beforehand."""
+
+    arms = fact(int, ge=1, lt=2**24, doc="number of arms")
+    limit_count = fact(int, ge=1, argument=None, doc="number of limits")
+    limits = fact(float, "limit_count", gt=0, doc="the limits, rising")
+    continuous = fact(
+        int, ge=0, le=1, argument=bool, default=False,
+        doc="whether every limit up to the largest may be chosen",
+    )  # fmt: skip
+    cost_size = fact(int, ge=PIECE, argument=None, doc="numbers in the cost")
+    cost = fact(
+        float, "cost_size", argument=KnownFunction,
+        doc="what consumption costs, within [0, 1] up to the largest limit; not falling",
+    )  # fmt: skip
+    penalty_size = fact(int, ge=PIECE, argument=None, doc="numbers in the penalty")
+    penalty = fact(
+        float, "penalty_size", argument=KnownFunction,
+        doc="what exceeding a limit costs, at least 0; not falling",
+    )  # fmt: skip
+    horizon = fact(int, ge=1, lt=2**40, always=False, doc="rounds in all")
+
+
 def _pair_exists(p: "Policy", arm: int, limit: float) -> bool:
     return 0 <= arm < p.arms and is_admissible(p.limits, p.continuous, limit)
 
 
 SETTING: Final = Setting(
     name="resource",
-    facts={
-        "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24), always=True),
-        "limit_count": Fact("number of limits", Field("int64"), Range(ge=1), always=True),
-        "limits": Fact(
-            "the limits, rising", Field("float64", ("limit_count",)), Range(gt=0), always=True
-        ),
-        "continuous": Fact(
-            "whether every limit up to the largest may be chosen",
-            Field("int64"),
-            Range(ge=0, le=1),
-            always=True,
-        ),
-        "cost_size": Fact("numbers in the cost", Field("int64"), Range(ge=PIECE), always=True),
-        "cost": Fact(
-            "pieces of the cost of consumption", Field("float64", ("cost_size",)), always=True
-        ),
-        "penalty_size": Fact(
-            "numbers in the penalty", Field("int64"), Range(ge=PIECE), always=True
-        ),
-        "penalty": Fact(
-            "pieces of the penalty for exceeding a limit",
-            Field("float64", ("penalty_size",)),
-            always=True,
-        ),
-        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1, lt=2**40)),
-    },
+    declarations=Facts,
     decision={"arm": Field("int64"), "limit": Field("float64")},
     feedback={
         "reward": Field("float64"),
@@ -121,7 +118,7 @@ class _Tally(Protocol):
     plays: IntArray
 
 
-class Policy(CorePolicy):
+class Policy(Facts, CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms`, `p.limits` (rising; `p.limit_count` of them), `p.continuous` (1 if
@@ -133,17 +130,23 @@ class Policy(CorePolicy):
 
     A policy whose state keeps `plays`, of shape (arms, limits), need not write `recommend`: the
     pair played most often is recommended, the lowest of equals.
+
+    Examples
+    --------
+    >>> from keyhole.resource import RCUCB, Power
+    >>> learner = RCUCB().learner(
+    ...     arms=2, limits=[0.5, 1.0], cost=Power(slope=0.1), penalty=Power(slope=0.2)
+    ... )
+    >>> learner.ask()
+    (0, 1.0)
+    >>> learner.tell(reward=0.8, consumption=0.3)
+    >>> learner.ask()
+    (1, 1.0)
+    >>> learner.tell(exceeded=True)
     """
 
     setting = SETTING
     learner_class = Learner
-    arms: ClassVar[int] = known()
-    limit_count: ClassVar[int] = known()
-    limits: ClassVar[FloatArray] = known()
-    continuous: ClassVar[int] = known()
-    cost: ClassVar[FloatArray] = known()
-    penalty: ClassVar[FloatArray] = known()
-    horizon: ClassVar[int] = known()
 
     def recommend(p, s: _Tally, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Name the pair played most often."""
@@ -154,6 +157,12 @@ class Policy(CorePolicy):
                     most = s.plays[arm, place]
                     best_arm[0] = arm
                     best_limit[0] = p.limits[place]
+
+    @classmethod
+    def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the facts, with limits, cost and penalty as kernels read them."""
+        names = ("arms", "limits", "cost", "penalty", "continuous")
+        return facts_of(*(arguments[name] for name in names)) | {"horizon": arguments["horizon"]}
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked.
@@ -176,59 +185,3 @@ class Policy(CorePolicy):
         facts = super().informed(values)
         rising("limits", facts["limits"])
         return facts
-
-    def learner(
-        self,
-        *,
-        arms: int,
-        limits: ArrayLike,
-        cost: KnownFunction,
-        penalty: KnownFunction,
-        continuous: bool = False,
-        horizon: int | None = None,
-        seed: int = 0,
-    ) -> Learner:
-        """Return a learner: the policy at work, one decision at a time.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms, at least 1.
-        limits : sequence of float
-            Limits to choose from: rising, above 0.
-        cost, penalty : Function or callable
-            What consumption costs, within [0, 1] up to the largest limit, and what exceeding a
-            limit costs, at least 0; neither may fall. See `keyhole.resource.functions`.
-        continuous : bool, default False
-            Whether every limit up to the largest may be chosen.
-        horizon : int, optional
-            For the policies that need it (see `needs`).
-        seed : int, default 0
-            Of the policy's own randomness.
-
-        Returns
-        -------
-        Learner
-            With `ask`, `tell`, `recommend` and `save`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a fact that the policy needs is missing, or one is not allowed.
-
-        Examples
-        --------
-        >>> from keyhole.resource import RCUCB, Power
-        >>> learner = RCUCB().learner(
-        ...     arms=2, limits=[0.5, 1.0], cost=Power(slope=0.1), penalty=Power(slope=0.2)
-        ... )
-        >>> learner.ask()
-        (0, 1.0)
-        >>> learner.tell(reward=0.8, consumption=0.3)
-        >>> learner.ask()
-        (1, 1.0)
-        >>> learner.tell(exceeded=True)
-        """
-        facts = facts_of(arms, limits, cost, penalty, continuous) | {"horizon": horizon}
-        learner: Learner = learner_for(self, facts, seed=seed)
-        return learner

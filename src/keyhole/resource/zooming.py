@@ -14,7 +14,7 @@ from keyhole.resource.setting import Policy
 _MOST_POINTS: Final = 2**20
 
 
-class GridPolicy(Policy):
+class GridPolicy(Policy, abstract=True):
     r"""Base of the policies that keep a grid of limits for each arm and refine it where it pays.
 
     Every grid starts as the largest limit alone. A grid point :math:`\tau` stands for the limits

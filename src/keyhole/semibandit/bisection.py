@@ -22,7 +22,7 @@ from keyhole.semibandit.setting import Policy, unfinished, whole_part
 _NEVER: Final = 1.0  # the estimate of an arm that even all of a resource below 1 is too little for
 
 
-class BisectionPolicy(Policy):
+class BisectionPolicy(Policy, abstract=True):
     r"""Base of the policies that search for a threshold for each arm, then fund knapsacks.
 
     The first phase keeps bounds :math:`\theta_l < \theta_i \le \theta_u` for each arm, at first 0

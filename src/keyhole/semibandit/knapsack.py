@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.memory import FloatArray, IntArray, Layout
-from keyhole.contract.world import declared
+from keyhole.contract.memory import FloatArray, IntArray, Layout, declared
 from keyhole.semibandit.knapsack_search import (
     EMPTY,
     FULL,

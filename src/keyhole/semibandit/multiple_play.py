@@ -10,7 +10,7 @@ from keyhole.semibandit.setting import Policy, sufficient
 from keyhole.validate import Range, integer
 
 
-class MultiplePlayPolicy(Policy):
+class MultiplePlayPolicy(Policy, abstract=True):
     r"""Base of the policies that leave m arms alone, and share the resource among the others.
 
     Each of the others gets :math:`Q / (K - m)`, at most 1. If the threshold :math:`\theta_c` is

@@ -2,21 +2,28 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final, Protocol
 
-from numpy.typing import ArrayLike
-
+from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.policy import known
-from keyhole.contract.setting import Fact, Setting
-from keyhole.play.learner import learner_for
+from keyhole.contract.setting import Setting
 from keyhole.semibandit.learner import Learner
-from keyhole.validate import Range
 
 ENOUGH: Final = 1e-9
 """An allocation is sufficient from so much below the threshold on: seven tenths of a resource, say,
 are not exactly the decimal 0.7."""
+
+
+class Facts:
+    """What policies may be told beforehand."""
+
+    arms = fact(int, ge=1, lt=2**24, doc="number of arms")
+    resource = fact(float, gt=0, le=2**24, doc="how much there is to allocate in a round")
+    thresholds = fact(
+        float, "arms", gt=0, le=1, always=False,
+        doc="from which allocation on each arm shows no loss (nobody knows them beforehand)",
+    )  # fmt: skip
 
 
 def _affordable(p: "Policy", allocation: FloatArray) -> bool:
@@ -30,20 +37,7 @@ def _affordable(p: "Policy", allocation: FloatArray) -> bool:
 
 SETTING: Final = Setting(
     name="semibandit",
-    facts={
-        "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24), always=True),
-        "resource": Fact(
-            "how much there is to allocate in a round",
-            Field("float64"),
-            Range(gt=0, le=2**24),
-            always=True,
-        ),
-        "thresholds": Fact(
-            "from which allocation on each arm shows no loss (nobody knows them beforehand)",
-            Field("float64", ("arms",)),
-            Range(gt=0, le=1),
-        ),
-    },
+    declarations=Facts,
     decision={"allocation": Field("float64", ("arms",))},
     feedback={"losses": Field("float64", ("arms",))},
     report={
@@ -64,7 +58,7 @@ class _Giving(Protocol):
     amounts: FloatArray
 
 
-class Policy(CorePolicy):
+class Policy(Facts, CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms` and `p.resource`. `select` fills ``allocation``; `update` may name
@@ -74,12 +68,20 @@ class Policy(CorePolicy):
 
     A policy that does not search, and whose state keeps `amounts`, what each arm is given when it
     is given anything, need not write `recommend`: it reports these.
+
+    Examples
+    --------
+    >>> from keyhole.semibandit import CSBST
+    >>> learner = CSBST().learner(arms=4, resource=2.0)
+    >>> learner.ask()
+    array([0.66666667, 0.66666667, 0.66666667, 0.        ])
+    >>> learner.tell([0, 1, 0, 1])  # a loss where 2/3 was given: it was not enough
+    >>> learner.recommend()
+    array([1., 1., 1., 1.])
     """
 
     setting = SETTING
     learner_class = Learner
-    arms: ClassVar[int] = known()
-    resource: ClassVar[float] = known()
 
     def recommend(
         p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray
@@ -88,51 +90,6 @@ class Policy(CorePolicy):
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm]
         searched[0] = refuted[0] = 0
-
-    def learner(
-        self,
-        *,
-        arms: int,
-        resource: float,
-        thresholds: ArrayLike | None = None,
-        seed: int = 0,
-    ) -> Learner:
-        """Return a learner: the policy at work, one decision at a time.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms, at least 1.
-        resource : float
-            How much there is to allocate in a round, above 0.
-        thresholds : sequence of float, shape (arms,), optional
-            The thresholds, in (0, 1], for a policy that needs to know them.
-        seed : int, default 0
-            Of the policy's own randomness.
-
-        Returns
-        -------
-        Learner
-            With `ask`, `tell`, `recommend` and `save`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a fact is missing or not allowed.
-
-        Examples
-        --------
-        >>> from keyhole.semibandit import CSBST
-        >>> learner = CSBST().learner(arms=4, resource=2.0)
-        >>> learner.ask()
-        array([0.66666667, 0.66666667, 0.66666667, 0.        ])
-        >>> learner.tell([0, 1, 0, 1])  # a loss where 2/3 was given: it was not enough
-        >>> learner.recommend()
-        array([1., 1., 1., 1.])
-        """
-        facts = {"arms": arms, "resource": resource, "thresholds": thresholds}
-        learner: Learner = learner_for(self, facts, seed=seed)
-        return learner
 
 
 def sufficient(allocation: float, threshold: float) -> bool:

@@ -3,14 +3,14 @@
 from typing import ClassVar
 
 from keyhole.contract.memory import FloatArray
-from keyhole.contract.policy import known, parameter
+from keyhole.contract.policy import parameter
 from keyhole.draws.streams import Stream
 from keyhole.kernels.link import Kernel
 from keyhole.semibandit.funding import KnapsackFunding, count_losses, fund_best, hand_out
 from keyhole.semibandit.setting import Policy
 
 
-class ToldPolicy(Policy):
+class ToldPolicy(Policy, abstract=True):
     r"""Base of the policies that fund the best knapsack, told the thresholds.
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
@@ -20,7 +20,6 @@ class ToldPolicy(Policy):
 
     needs = ("thresholds",)
     oracle = True
-    thresholds: ClassVar[FloatArray] = known()
 
     solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
 

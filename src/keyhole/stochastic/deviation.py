@@ -13,7 +13,7 @@ from keyhole.validate import Range, number
 _HALVINGS = 64
 
 
-class UCB(IndexPolicy):
+class UCB(IndexPolicy, abstract=True):
     r"""Base of the policies whose bounds come from a deviation function.
 
     A deviation function bounds how often a mean of N rewards is off by more than eps:

@@ -18,7 +18,7 @@ class _Played(Protocol):
     reward: FloatArray
 
 
-class Arms(World):
+class Arms(World, abstract=True):
     """Arms with independent rewards; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this

@@ -1,15 +1,20 @@
 """The classical bandit's vocabulary, and what its policies have in common."""
 
-from typing import ClassVar, Final, Protocol
+from typing import Final, Protocol
 
+from keyhole.contract.facts import fact
 from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.policy import known
-from keyhole.contract.setting import Fact, Setting
-from keyhole.play.learner import learner_for
+from keyhole.contract.setting import Setting
 from keyhole.stochastic.learner import Learner
-from keyhole.validate import Range
+
+
+class Facts:
+    """What policies may be told beforehand."""
+
+    arms = fact(int, ge=1, lt=2**24, doc="number of arms")
+    horizon = fact(int, ge=1, always=False, doc="rounds in all")
 
 
 def _arm_exists(p: "Policy", arm: int) -> bool:
@@ -18,10 +23,7 @@ def _arm_exists(p: "Policy", arm: int) -> bool:
 
 SETTING: Final = Setting(
     name="stochastic",
-    facts={
-        "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24), always=True),
-        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1)),
-    },
+    declarations=Facts,
     decision={"arm": Field("int64")},
     feedback={"reward": Field("float64")},
     report={"best": Field("int64")},
@@ -35,19 +37,27 @@ class _Tally(Protocol):
     totals: FloatArray
 
 
-class Policy(CorePolicy):
+class Policy(Facts, CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms`, and `p.horizon` if the class lists it in `needs`. `select` returns an
     ``arm``, `update` may name ``arm`` and ``reward``, and `recommend` fills ``best[0]``: the arm
     that looks best. A policy whose state keeps `pulls` and `totals` need not write `recommend`: it
     is the arm with the highest mean, the lowest of equals.
+
+    Examples
+    --------
+    >>> from keyhole.stochastic import UCB1
+    >>> learner = UCB1().learner(arms=2)
+    >>> for reward in (0, 1, 1):
+    ...     arm = learner.ask()
+    ...     learner.tell(reward)
+    >>> learner.recommend()
+    1
     """
 
     setting = SETTING
     learner_class = Learner
-    arms: ClassVar[int] = known()
-    horizon: ClassVar[int] = known()
 
     def recommend(p, s: _Tally, best: IntArray) -> None:
         """Recommend the arm with the highest mean."""
@@ -58,43 +68,8 @@ class Policy(CorePolicy):
                 highest = s.totals[arm] / s.pulls[arm]
                 best[0] = arm
 
-    def learner(self, *, arms: int, horizon: int | None = None, seed: int = 0) -> Learner:
-        """Return a learner: the policy at work, one decision at a time.
 
-        Parameters
-        ----------
-        arms : int
-            Number of arms, at least 1.
-        horizon : int, optional
-            Rounds in all, for the policies that need it (see `needs`).
-        seed : int, default 0
-            Of the policy's own randomness.
-
-        Returns
-        -------
-        Learner
-            With `ask`, `tell`, `recommend` and `save`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a fact that the policy needs is missing, or one is not allowed.
-
-        Examples
-        --------
-        >>> from keyhole.stochastic import UCB1
-        >>> learner = UCB1().learner(arms=2)
-        >>> for reward in (0, 1, 1):
-        ...     arm = learner.ask()
-        ...     learner.tell(reward)
-        >>> learner.recommend()
-        1
-        """
-        learner: Learner = learner_for(self, {"arms": arms, "horizon": horizon}, seed=seed)
-        return learner
-
-
-class IndexPolicy(CoreIndexPolicy, Policy):
+class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     """Base of the policies that are a formula: see `keyhole.contract.index.IndexPolicy`.
 
     The arm with the smallest index is pulled: where a paper takes the largest, return its

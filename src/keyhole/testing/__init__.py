@@ -1,5 +1,23 @@
-"""The conformance test: what every policy must do, ours and yours."""
+"""The conformance test: what every policy must do, ours and yours; problems and settings too."""
 
 from keyhole.testing.checks import CHECKS, Trial, check_policy
+from keyhole.testing.parametrized import parametrize_with_checks
+from keyhole.testing.problems import (
+    PROBLEM_CHECKS,
+    SETTING_CHECKS,
+    Vocabulary,
+    check_problem,
+    check_setting,
+)
 
-__all__ = ["CHECKS", "Trial", "check_policy"]
+__all__ = [
+    "CHECKS",
+    "PROBLEM_CHECKS",
+    "SETTING_CHECKS",
+    "Trial",
+    "Vocabulary",
+    "check_policy",
+    "check_problem",
+    "check_setting",
+    "parametrize_with_checks",
+]

@@ -27,7 +27,7 @@ class _Played(Protocol):
     reached: FloatArray
 
 
-class Arms(World):
+class Arms(World, abstract=True):
     """Arms with independent samples; a subclass says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this

@@ -8,7 +8,7 @@ from keyhole.kernels.link import Kernel
 from keyhole.threshold.setting import Policy, Tally, count
 
 
-class IndexPolicy(Policy):
+class IndexPolicy(Policy, abstract=True):
     """A policy that is its formula.
 
     A subclass writes one kernel, ``index(p, t, tried, reached)``: at the threshold of the round,

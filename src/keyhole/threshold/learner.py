@@ -8,9 +8,6 @@ from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.validate import Range, integer
 
-FEEDBACK: Final = ("uncensored", "censored")
-"""What is seen of a sample, in the order of the fact `censored`: all of it, or less."""
-
 _SHOWN: Final = 6
 
 
@@ -128,10 +125,6 @@ class Learner(CoreLearner):
             self._context["threshold"].item(),
             Range(ge=least, le=self.facts["levels"]),
         )
-
-    def _known(self) -> list[str]:
-        known = dict(zip(self.facts, super()._known(), strict=True))
-        return list((known | {"censored": f"{FEEDBACK[self.facts['censored']]} feedback"}).values())
 
     def recommend(self) -> IntArray:
         """Return the arm that looks best at each level.

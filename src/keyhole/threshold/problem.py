@@ -12,7 +12,6 @@ from keyhole.contract.world import World
 from keyhole.stochastic.gaps import gaps_of
 from keyhole.threshold.environment import Arms, ReplayArms, TabledArms
 from keyhole.threshold.estimators import whole_numbers
-from keyhole.threshold.learner import FEEDBACK
 from keyhole.threshold.orders import Order, order_of
 from keyhole.threshold.setting import SETTING
 from keyhole.validate import Range, choice, integer, vector
@@ -73,7 +72,7 @@ class Problem:
         order: Order | str | dict[str, Any] = "iid",
     ) -> None:
         self.survival: FloatArray = _checked(_matrix("survival", survival))
-        self.feedback = choice("feedback", feedback, FEEDBACK)
+        self.feedback = choice("feedback", feedback, SETTING.modes)
         self.order = order_of(order)
         self._world: type[Arms] = TabledArms
         self._law_values: dict[str, Any] = {}
@@ -206,7 +205,7 @@ class Problem:
     @property
     def censored(self) -> int:
         """Whether a sample is hidden that reaches the threshold, 0 or 1."""
-        return FEEDBACK.index(self.feedback)
+        return SETTING.modes.index(self.feedback)
 
     @property
     def best(self) -> IntArray:

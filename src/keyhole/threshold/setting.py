@@ -1,15 +1,21 @@
 """The threshold bandit's vocabulary, and what its policies have in common."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Protocol
+from typing import Final, Protocol
 
+from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
-from keyhole.contract.policy import known
-from keyhole.contract.setting import Fact, Setting
-from keyhole.play.learner import learner_for
-from keyhole.threshold.learner import FEEDBACK, Learner
-from keyhole.validate import Range, choice
+from keyhole.contract.setting import Setting
+from keyhole.threshold.learner import Learner
+
+
+class Facts:
+    """What policies may be told beforehand."""
+
+    arms = fact(int, ge=1, lt=2**24 - 1, doc="number of arms")
+    levels = fact(int, ge=1, lt=2**20, doc="number of levels: thresholds go from 1 to this")
+    censored = fact(int, ge=0, le=1, doc="whether a sample is hidden that reaches the threshold")
+    horizon = fact(int, ge=1, always=False, doc="rounds in all")
 
 
 def _arm_exists(p: "Policy", arm: int) -> bool:
@@ -18,22 +24,9 @@ def _arm_exists(p: "Policy", arm: int) -> bool:
 
 SETTING: Final = Setting(
     name="threshold",
-    facts={
-        "arms": Fact("number of arms", Field("int64"), Range(ge=1, lt=2**24 - 1), always=True),
-        "levels": Fact(
-            "number of levels: thresholds go from 1 to this",
-            Field("int64"),
-            Range(ge=1, lt=2**20),
-            always=True,
-        ),
-        "censored": Fact(
-            "whether a sample is hidden that reaches the threshold",
-            Field("int64"),
-            Range(ge=0, le=1),
-            always=True,
-        ),
-        "horizon": Fact("rounds in all", Field("int64"), Range(ge=1)),
-    },
+    declarations=Facts,
+    modes=("uncensored", "censored"),
+    mode="censored",
     context={"threshold": Field("int64")},
     decision={"arm": Field("int64")},
     feedback={"value": Field("int64")},
@@ -89,7 +82,7 @@ def leader(s: Tally, level: int) -> int:
     return best
 
 
-class Policy(CorePolicy):
+class Policy(Facts, CorePolicy, abstract=True):
     """Base of the policies of this room.
 
     Kernels read `p.arms`, `p.levels`, `p.censored`, and `p.horizon` if the class lists it in
@@ -103,19 +96,19 @@ class Policy(CorePolicy):
     A policy whose state keeps `reached` and `tried` of shape ("arms", "levels") need not write
     `recommend`.
 
-    Attributes
-    ----------
-    works_with : tuple of str
-        The kinds of feedback that the policy works with.
+    Examples
+    --------
+    >>> from keyhole.threshold import KaplanMeierUCB
+    >>> learner = KaplanMeierUCB().learner(
+    ...     arms=2, levels=3, feedback="censored", horizon=100
+    ... )
+    >>> learner.ask(threshold=2)
+    0
+    >>> learner.tell(censored=True)  # it reached level 2; how much more, nobody knows
     """
 
     setting = SETTING
     learner_class = Learner
-    works_with: ClassVar[tuple[str, ...]] = FEEDBACK
-    arms: ClassVar[int] = known()
-    levels: ClassVar[int] = known()
-    censored: ClassVar[int] = known()
-    horizon: ClassVar[int] = known()
 
     def recommend(
         p, s: Tally, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray
@@ -127,77 +120,3 @@ class Policy(CorePolicy):
             for arm in range(p.arms):
                 support[arm, level - 1] = s.tried[arm, level - 1]
                 survival[arm, level - 1] = estimate(s, level, arm)
-
-    def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told, checked; refuse feedback that it does not work with.
-
-        Parameters
-        ----------
-        values : mapping of str to value
-            Facts by name.
-
-        Returns
-        -------
-        dict
-            Those that the policy is told.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a fact is missing or not allowed.
-        """
-        told = super().informed(values)
-        feedback = FEEDBACK[told["censored"]]
-        if feedback not in self.works_with:
-            allowed = " or ".join(map(repr, self.works_with))
-            raise ValueError(f"feedback must be {allowed} for {self}, got {feedback!r}")
-        return told
-
-    def learner(
-        self,
-        *,
-        arms: int,
-        levels: int,
-        feedback: str,
-        horizon: int | None = None,
-        seed: int = 0,
-    ) -> Learner:
-        """Return a learner: the policy at work, one decision at a time.
-
-        Parameters
-        ----------
-        arms : int
-            Number of arms, at least 1.
-        levels : int
-            Number of levels m, at least 1: thresholds go from 1 to m, samples from 0 to m.
-        feedback : {"uncensored", "censored"}
-            Whether the sample is seen in any case, or only if it is below the threshold.
-        horizon : int, optional
-            Rounds in all, for the policies that need it (see `needs`).
-        seed : int, default 0
-            Of the policy's own randomness.
-
-        Returns
-        -------
-        Learner
-            With `ask`, `tell`, `recommend` and `save`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a fact that the policy needs is missing, or one is not allowed.
-
-        Examples
-        --------
-        >>> from keyhole.threshold import KaplanMeierUCB
-        >>> learner = KaplanMeierUCB().learner(
-        ...     arms=2, levels=3, feedback="censored", horizon=100
-        ... )
-        >>> learner.ask(threshold=2)
-        0
-        >>> learner.tell(censored=True)  # it reached level 2; how much more, nobody knows
-        """
-        censored = FEEDBACK.index(choice("feedback", feedback, FEEDBACK))
-        facts = {"arms": arms, "levels": levels, "censored": censored, "horizon": horizon}
-        learner: Learner = learner_for(self, facts, seed=seed)
-        return learner

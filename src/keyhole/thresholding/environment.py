@@ -33,7 +33,7 @@ def write_scores(side: FloatArray, s: _Played, labels: FloatArray, metrics: Any)
     metrics.cumulative_reward[0] = s.reward[0]
 
 
-class Arms(World):
+class Arms(World, abstract=True):
     """Arms with independent rewards; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
@@ -129,7 +129,7 @@ class ReplayOnceArms(Replay, Arms):
         return float(reward)
 
 
-class Gold(Arms):
+class Gold(Arms, abstract=True):
     """Gold labels (from experts, say) to compare with; a part of a world, as a law is."""
 
     metrics = (

@@ -1,0 +1,235 @@
+"""What is wrong with a kernel, said of the line that its writer wrote."""
+
+import dis
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+from types import CodeType, FunctionType
+from typing import Any, Final, cast
+
+from numba import types
+from numba.extending import intrinsic
+
+from keyhole.contract.memory import Field
+from keyhole.kernels.link import Kernel, source_of
+from keyhole.validate import choice, hint
+
+_GETS: Final = ("LOAD_ATTR", "LOAD_METHOD")
+_SETS: Final = ("STORE_ATTR", "DELETE_ATTR")
+_RETURNS: Final = ("RETURN_VALUE", "RETURN_CONST")
+
+BOOL: Final = Field("bool")
+"""What the guard of a setting returns."""
+
+
+def place(kernel: Kernel, line: int = 0) -> str:
+    """Return file and line of a kernel: of its first line, unless another is given."""
+    code = source_of(kernel).__code__
+    return f"{code.co_filename}, line {line or code.co_firstlineno}"
+
+
+def names_of(kernel: Kernel) -> tuple[str, ...]:
+    """Return what a kernel names: its arguments."""
+    code = source_of(kernel).__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def check_names(owner: str, kernel: Kernel, words: Collection[str]) -> None:
+    """Refuse a kernel that names what it cannot be given.
+
+    Raises
+    ------
+    TypeError
+        If one of its arguments is none of the words.
+    """
+    for name in names_of(kernel):
+        if name not in words:
+            raise TypeError(
+                f"{owner}.{source_of(kernel).__name__} names {name!r}; it may name "
+                f"{', '.join(words)}{hint(name, words)} ({place(kernel)})"
+            )
+
+
+def accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
+    """Yield which attributes of a variable some code uses, where, and whether it writes them.
+
+    Nothing is said of a variable that the code gives a value of its own.
+
+    Examples
+    --------
+    >>> def total(p, s):
+    ...     return s.totals[0] / p.scale
+    >>> [name for name, line, written in accesses(total.__code__, "s")]
+    ['totals']
+    """
+    steps = [
+        step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")
+    ]
+    if any("STORE_FAST" in step.opname and variable in _operands(step) for step in steps):
+        return
+    for before, step in pairwise(steps):
+        if step.opname in (*_GETS, *_SETS):
+            loads = "LOAD_FAST" in before.opname or before.opname == "LOAD_DEREF"
+            if loads and _operands(before)[-1] == variable:
+                line = step.positions.lineno if step.positions else None
+                yield step.argval, line or 0, step.opname in _SETS
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and variable in constant.co_freevars:
+            yield from accesses(constant, variable)
+
+
+def _operands(step: dis.Instruction) -> tuple[Any, ...]:
+    # Later Pythons load or store two variables in one step.
+    return step.argval if isinstance(step.argval, tuple) else (step.argval,)
+
+
+def check_reads(
+    owner: str, kernel: Kernel, variable: str, known: Collection[str], remedy: Callable[[str], str]
+) -> None:
+    """Refuse a kernel that uses what is not there, such as ``p.treshold``.
+
+    Parameters
+    ----------
+    owner : str
+        Whose kernel it is.
+    kernel : callable
+        The function as written; what it passes the variable on to is not followed.
+    variable : str
+        ``p``, ``e`` or ``s``.
+    known : collection of str
+        What it has.
+    remedy : callable
+        Takes the name of what it has not; returns what to do about it, or "".
+
+    Raises
+    ------
+    TypeError
+        If it writes to an attribute.
+    ValueError
+        If it reads one that is not there.
+    """
+    if variable not in names_of(kernel):
+        return
+    function = source_of(kernel)
+    for name, line, written in accesses(function.__code__, variable):
+        where = f"{owner}.{function.__name__} ({place(kernel, line)})"
+        if written:
+            better = f"write to its entries, {variable}.{name}[...]"
+            if variable != "s":
+                better = "a kernel changes the state alone"
+            raise TypeError(f"{where} assigns to {variable}.{name}: {better}")
+        if name in known:
+            continue
+        if text := remedy(name):
+            raise ValueError(f"{where} reads {variable}.{name}: {text}")
+        if not known:
+            raise ValueError(f"{where} reads {variable}.{name}, but there is nothing in {variable}")
+        choice(f"what {where} reads of {variable}", name, known)
+
+
+def returning(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel:
+    """Return a function for compiled code that hands on what a kernel returned.
+
+    While it is compiled it refuses the wrong kind of thing: else the complaint would be about
+    the line of Keyhole that uses it. It leaves no trace in the machine code.
+
+    Parameters
+    ----------
+    owner : str
+        Whose kernel it is.
+    kernel : callable
+        The function as written.
+    wanted : mapping of str to Field
+        The single values that it is to return; empty for a kernel that returns nothing.
+
+    Returns
+    -------
+    callable
+        An intrinsic of Numba's.
+    """
+    name = f"{owner}.{source_of(kernel).__name__}"
+
+    @intrinsic
+    def returned(typing, value):  # type: ignore[no-untyped-def]
+        if not _fits(value, list(wanted.values())):
+            raise TypeError(
+                f"{name} must return {_described(wanted)}, got {_kind(value)} "
+                f"({place(kernel, _line_of_return(source_of(kernel)))})"
+            )
+
+        def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return args[0]
+
+        return value(value), build
+
+    handed_on: Kernel = returned
+    return handed_on
+
+
+def _fits(value: types.Type, wanted: Sequence[Field]) -> bool:
+    if not wanted:
+        return isinstance(value, types.NoneType)
+    if len(wanted) == 1:
+        return isinstance(value, _allowed(wanted[0]))
+    parts = _parts(value)
+    if len(parts) != len(wanted):
+        return False
+    return all(isinstance(v, _allowed(w)) for v, w in zip(parts, wanted, strict=True))
+
+
+def _parts(value: types.Type) -> tuple[types.Type, ...]:
+    """Return the types of what stands in a tuple."""
+    return tuple(cast(Any, value)) if isinstance(value, types.BaseTuple) else ()
+
+
+def _allowed(field: Field) -> tuple[type[types.Type], ...]:
+    whole = (types.Integer, types.Boolean)
+    return (*whole, types.Float) if field.dtype == "float64" else whole
+
+
+_KINDS: Final = {"int64": "a whole number", "float64": "a number", "bool": "True or False"}
+
+
+def _described(wanted: Mapping[str, Field]) -> str:
+    if not wanted:
+        return "nothing"
+    words = [
+        f"{_KINDS[field.dtype]}, {name}" if name else _KINDS[field.dtype]
+        for name, field in wanted.items()
+    ]
+    return words[0] if len(words) == 1 else f"({'; '.join(words)})"
+
+
+def _kind(value: types.Type) -> str:
+    """Return a type of Numba's in words."""
+    if isinstance(value, types.NoneType):
+        return "nothing"
+    if isinstance(value, types.Optional):
+        return f"{_kind(value.type)} or nothing"
+    if isinstance(value, types.BaseTuple):
+        return f"({'; '.join(map(_kind, _parts(value)))})"
+    if isinstance(value, types.Array):
+        return "an array"
+    for kind, words in (
+        (types.Boolean, "True or False"),
+        (types.Integer, "a whole number"),
+        (types.Float, "a number with a fraction"),
+    ):
+        if isinstance(value, kind):
+            return words
+    return str(value)
+
+
+def _line_of_return(function: FunctionType) -> int:
+    """Return the line of a function's first return of a value, else its own first line."""
+    lines = []
+    before: Any = None
+    for step in dis.get_instructions(function.__code__):
+        if step.opname in _RETURNS and step.positions and step.positions.lineno:
+            gives_none = step.argval is None and (
+                step.opname == "RETURN_CONST"
+                or (before is not None and before.opname == "LOAD_CONST" and before.argval is None)
+            )
+            if not gives_none:
+                lines.append(step.positions.lineno)
+        before = step
+    return min(lines, default=0)

@@ -1,0 +1,310 @@
+"""The grammar of the contract: which kernels there are, what each may name, who calls it.
+
+Compiled components, the checks of classes and the table in the documentation are made of the two
+tables `POLICY` and `WORLD`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Final
+
+from keyhole.contract.answers import BOOL, check_names, check_reads, place
+from keyhole.contract.channel import Channel
+from keyhole.contract.memory import Field, Layout, declared_state
+from keyhole.contract.setting import Setting
+from keyhole.kernels.link import Kernel
+from keyhole.validate import choice
+
+Words = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One kind of kernel.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    does : str
+        What it is for.
+    called : str
+        By whom, and when.
+    own : tuple of str
+        The words that it may name in every setting.
+    hears : tuple of str
+        The groups of the setting's values that it may name: context, decision, feedback, report.
+    makes : str
+        The group that it returns, or fills where one of its values is an array; or "metrics",
+        "allowed", "".
+    required : bool
+        Whether every class must have one.
+    lent : bool
+        Whether a policy that has another as its base may call the base's.
+    """
+
+    name: str
+    does: str
+    called: str
+    own: tuple[str, ...]
+    hears: tuple[str, ...] = ()
+    makes: str = ""
+    required: bool = False
+    lent: bool = True
+
+    def call(self) -> str:
+        """Return the fixed argument list in which the drivers call it."""
+        return ", ".join((*self.own, *self.hears, *self._target()))
+
+    def _target(self) -> tuple[str, ...]:
+        if self.makes in _GROUPS:
+            return ("slots",)
+        return ("metrics",) if self.makes == "metrics" else ()
+
+    def words(self, channels: "Channels") -> Words:
+        """Return what it may name, and where each is found in the call."""
+        words = {word: word for word in self.own}
+        for group in self.hears:
+            words |= channels.of(group).received(group)
+        if self.makes in _GROUPS:
+            words |= channels.of(self.makes).slots()
+        return words | {word: word for word in self._target() if word != "slots"}
+
+    def returns(self, channels: "Channels") -> dict[str, Field]:
+        """Return the single values that it must return; none where it fills them."""
+        if self.makes == "allowed":
+            return {"": BOOL}
+        if self.makes not in _GROUPS or channels.of(self.makes).filled:
+            return {}
+        return channels.of(self.makes).layout.fields
+
+    def spelt(self, setting: Setting) -> str:
+        """Return the argument list with the setting's single values, for a base's kernel."""
+        groups = [name for group in self.hears for name in getattr(setting, group)]
+        return ", ".join((*self.own, *groups))
+
+
+_GROUPS: Final = ("context", "decision", "feedback", "report")
+_P: Final = ("p", "s", "t", "rng")
+_E: Final = ("e", "s", "t", "rng")
+
+POLICY: Final = (
+    Rule("init", "prepares the state", "before the first round", _P),
+    Rule(
+        "select",
+        "returns the decision",
+        "in every round, or when a learner is asked",
+        _P,
+        hears=("context",),
+        makes="decision",
+        required=True,
+    ),
+    Rule(
+        "update",
+        "learns from the feedback",
+        "after every decision, or when a learner is told",
+        _P,
+        hears=("context", "decision", "feedback"),
+        required=True,
+    ),
+    Rule(
+        "recommend",
+        "fills the report",
+        "at every checkpoint, or when a learner is asked for it",
+        _P,
+        makes="report",
+        lent=False,
+    ),
+)
+"""The kernels of policies."""
+
+WORLD: Final = (
+    Rule("init", "prepares the state", "before the first round", _E),
+    Rule("observe", "returns the context", "at the start of every round", _E, makes="context"),
+    Rule(
+        "respond",
+        "returns the feedback",
+        "after every decision",
+        _E,
+        hears=("context", "decision"),
+        makes="feedback",
+        required=True,
+    ),
+    Rule(
+        "score",
+        "writes the metrics",
+        "at every checkpoint",
+        _E,
+        hears=("report",),
+        makes="metrics",
+        required=True,
+    ),
+)
+"""The kernels of worlds."""
+
+GUARD: Final = Rule(
+    "allowed",
+    "returns whether a decision can be carried out",
+    "after `select`, before anything else sees the decision",
+    ("p",),
+    hears=("context", "decision"),
+    makes="allowed",
+    required=True,
+)
+"""The kernel of settings."""
+
+
+def integers(fields: Mapping[str, Field]) -> tuple[str, ...]:
+    """Return the names of the single integers among the fields: those that shapes may use."""
+    return tuple(n for n, f in fields.items() if f.dtype == "int64" and not f.shape)
+
+
+class Channels:
+    """The ways of a setting's context, decision, feedback and report.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    dims : sequence of str
+        Names of the integers that shapes may refer to.
+    """
+
+    def __init__(self, setting: Setting, dims: Sequence[str]) -> None:
+        self.context = Channel(setting.context, dims)
+        self.decision = Channel(setting.decision, dims)
+        self.feedback = Channel(setting.feedback, dims)
+        self.report = Channel(setting.report, dims, filled=True)
+
+    def of(self, group: str) -> Channel:
+        """Return the way of one group."""
+        found: Channel = getattr(self, group)
+        return found
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The four layouts, in the order of the class's description."""
+        return tuple(self.of(group).layout for group in _GROUPS)
+
+
+def is_needed(rule: Rule, setting: Setting) -> bool:
+    """Return whether every class of a setting must have the kernel."""
+    return rule.required or (rule.name == "observe" and bool(setting.context))
+
+
+def check_functions(cls: Any, rules: Sequence[Rule], root: type, *, abstract: bool) -> None:
+    """Refuse a class with a function that nobody calls, or without one that is called.
+
+    Parameters
+    ----------
+    cls : type
+        A policy or a world.
+    rules : sequence of Rule
+        Its kernels.
+    root : type
+        `Policy` or `World`: what derives from it has been checked.
+    abstract : bool
+        Whether the class is only a base of others, so that kernels may be missing.
+
+    Raises
+    ------
+    TypeError
+        If a kernel is missing.
+    ValueError
+        If a function is none that is called; the nearest name is suggested.
+    """
+    known = [*(rule.name for rule in rules), *cls.helpers]
+    for base in cls.__mro__:
+        if base is cls or (not issubclass(base, root) and base not in root.__mro__):
+            for name, kernel in _kernels_in(base):
+                choice(f"a kernel of {cls.__name__} ({place(kernel)})", name, known)
+    if abstract:
+        return
+    for rule in rules:
+        if is_needed(rule, cls.setting) and not hasattr(cls, rule.name):
+            raise TypeError(
+                f"{cls.__name__} lacks the kernel {rule.name}: it {rule.does}, {rule.called} "
+                f"(a class that is only a base of others says `abstract=True`)"
+            )
+    for name in cls.helpers:
+        if not hasattr(cls, name):
+            raise TypeError(
+                f"{cls.__name__} lacks the kernel {name}, which its other kernels call "
+                f"(a class that is only a base of others says `abstract=True`)"
+            )
+
+
+def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:
+    """Yield the public functions of a class that are no methods."""
+    for name, value in vars(cls).items():
+        plain = getattr(value, "py_func", value)
+        if isinstance(plain, FunctionType) and not name.startswith("_"):
+            code = plain.__code__
+            if code.co_varnames[: code.co_argcount][:1] != ("self",):
+                yield name, plain
+
+
+def check_kernels(
+    cls: Any,
+    rules: Sequence[Rule],
+    inputs: Mapping[str, Field],
+    given: Sequence[str],
+    remedy: Callable[[str], str],
+) -> None:
+    """Refuse kernels that name or read what is not there.
+
+    Parameters
+    ----------
+    cls : type
+        A policy or a world.
+    rules : sequence of Rule
+        Its kernels.
+    inputs : mapping of str to Field
+        What they read of ``p`` or ``e``.
+    given : sequence of str
+        Functions that they may name.
+    remedy : callable
+        Takes a name that they cannot read of it; returns what to do, or "".
+
+    Raises
+    ------
+    TypeError, ValueError
+        See `check_names` and `check_reads`.
+    """
+    owner, channels = cls.__qualname__, Channels(cls.setting, integers(inputs))
+    state = Layout(declared_state(cls), integers(inputs)).fields
+    kernels = {rule.name: rule.words(channels) for rule in rules}
+    for name in (*kernels, *cls.helpers):
+        kernel = getattr(cls, name, None)
+        if kernel is None:
+            continue
+        if name in kernels:
+            check_names(owner, kernel, [*kernels[name], *given])
+        check_reads(owner, kernel, rules[0].own[0], inputs, remedy)
+        check_reads(owner, kernel, "s", state, _remedy(cls, name))
+
+
+def _remedy(cls: type, name: str) -> Callable[[str], str]:
+    """Return what to do about an array that a kernel misses, if the class inherits the kernel."""
+    home = next(base for base in cls.__mro__ if name in vars(base))
+    if home is cls or home.__qualname__ == cls.__qualname__:
+        return lambda array: ""
+    return lambda array: f"declare {array} in {cls.__name__}.State, or write {name}"
+
+
+def table(rules: Sequence[Rule]) -> str:
+    """Return the kernels as a table in Markdown, for the documentation."""
+    lines = ["| kernel | may name | does | is called |", "|---|---|---|---|"]
+    for rule in rules:
+        words = [f"`{word}`" for word in rule.own]
+        words += [f"the {group}" for group in rule.hears]
+        if rule.makes in _GROUPS:
+            words.append(f"the arrays of the {rule.makes}")
+        elif rule.makes == "metrics":
+            words.append("`metrics`")
+        needed = "" if rule.required else "; may be left out"
+        lines.append(
+            f"| `{rule.name}` | {', '.join(words)} | {rule.does} | {rule.called}{needed} |"
+        )
+    return "\n".join(lines)

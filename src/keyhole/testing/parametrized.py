@@ -1,0 +1,53 @@
+"""Checks as the parameters of a pytest test: each has a name, and can be run alone."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from keyhole.testing.checks import CHECKS, Check, Trial
+from keyhole.testing.problems import Vocabulary
+from keyhole.validate import choice
+
+
+def parametrize_with_checks(
+    subjects: Iterable[Trial | Vocabulary], checks: Sequence[Check] = CHECKS
+) -> Callable[[Any], Any]:
+    """Return a pytest decorator that runs each check on each subject as a test of its own.
+
+    The test takes two arguments, ``check`` and ``subject``. A check that a subject says is
+    `failing` must fail.
+
+    Parameters
+    ----------
+    subjects : iterable of Trial or Vocabulary
+        What the checks take.
+    checks : sequence of callable, default CHECKS
+        Or `PROBLEM_CHECKS`, `SETTING_CHECKS`.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> from keyhole.testing import Trial
+    >>> from keyhole.thresholding import APT, LSA, Problem
+    >>> problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+    >>> @parametrize_with_checks([Trial(LSA(), problem), Trial(APT(), problem)])
+    ... def test_it_keeps_the_contract(check, subject):
+    ...     check(subject)
+    """
+    import pytest  # tests have it; who plays need not
+
+    names = [check.__name__ for check in checks]
+    cases = []
+    for subject in subjects:
+        what = repr(subject.policy if isinstance(subject, Trial) else subject)
+        for name in subject.failing:
+            choice(f"failing of {what}", name, names)
+        for check in checks:
+            reason = subject.failing.get(check.__name__)
+            marks = () if reason is None else (pytest.mark.xfail(reason=reason, strict=True),)
+            cases.append(pytest.param(check, subject, id=f"{what}-{check.__name__}", marks=marks))
+    decorator: Callable[[Any], Any] = pytest.mark.parametrize(("check", "subject"), cases)
+    return decorator

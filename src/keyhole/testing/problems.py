@@ -1,0 +1,219 @@
+"""Checks of what surrounds a policy: that a problem, and a setting, keep the contract."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.memory import declared
+from keyhole.contract.policy import Policy
+from keyhole.contract.setting import Setting
+from keyhole.contract.world import PER_ROUND, Problem, metrics_of
+from keyhole.kernels.link import source_of
+from keyhole.testing.checks import (
+    Check,
+    Trial,
+    engine_is_deterministic,
+    run_checks,
+)
+
+
+def world_and_problem_are_of_one_setting(trial: Trial) -> None:
+    """Check that the problem, its world and the policy speak the same words."""
+    problem = trial.problem
+    assert problem.setting is problem.world.setting, f"{problem}: its world is of another setting"
+    assert trial.policy.setting is problem.setting, f"{trial.policy} is of another setting"
+
+
+def truth_is_complete(trial: Trial) -> None:
+    """Check that the problem says everything that its world declares, in the declared shape."""
+    truth, world = trial.problem.truth(), trial.problem.world
+    fields = {n: f for n, f in declared(world).items() if n not in PER_ROUND}
+    missing = [name for name in fields if name not in truth]
+    assert not missing, f"{trial.problem}: truth() lacks {', '.join(missing)}"
+    sizes = {n: int(truth[n]) for n, f in fields.items() if f.dtype == "int64" and not f.shape}
+    sizes |= dict.fromkeys(PER_ROUND, trial.horizon)
+    for name, declaration in fields.items():
+        found, wanted = np.shape(truth[name]), declaration.extent(sizes)
+        assert found == wanted, f"{trial.problem}: {name} has the shape {found}, not {wanted}"
+        assert not np.isnan(truth[name]).any(), f"{trial.problem}: {name} is not a number"
+
+
+def facts_are_allowed(trial: Trial) -> None:
+    """Check that the problem gives every fact that a policy is always told, and an allowed one."""
+    setting, told = trial.problem.setting, {}
+    for name in setting.known(()):
+        told[name] = trial.horizon if name in PER_ROUND else trial.problem.fact(name)
+    setting.check((), told)
+
+
+def feedback_and_metrics_are_numbers(trial: Trial) -> None:
+    """Check that no index leaves its array, and that what comes back is never NaN."""
+    learner, referee = trial.learner(), trial.referee()
+    for _ in trial.rounds(learner, referee):
+        for name, value in (referee.context | referee.feedback).items():
+            assert not np.isnan(value).any(), f"{trial.problem}: {name} became NaN"
+        for name, metric in referee.score(learner._recommend()).items():
+            assert np.isfinite(metric), f"{trial.problem}: the metric {name} became {metric}"
+
+
+def metrics_differ_in_name(trial: Trial) -> None:
+    """Check that no two metrics have one name."""
+    names = metrics_of(trial.problem, details=True)
+    assert len(set(names)) == len(names), f"{trial.problem}: two metrics have one name: {names}"
+
+
+PROBLEM_CHECKS: Final[tuple[Check, ...]] = (
+    world_and_problem_are_of_one_setting,
+    truth_is_complete,
+    facts_are_allowed,
+    feedback_and_metrics_are_numbers,
+    metrics_differ_in_name,
+    engine_is_deterministic,
+)
+"""All checks of a problem, by name; each takes a `Trial`, whose policy plays it."""
+
+
+def check_problem(
+    problem: Problem,
+    policy: Policy,
+    *,
+    horizon: int = 100,
+    seed: int = 0,
+    failing: Mapping[str, str] | None = None,
+) -> None:
+    """Check that a problem, and its world, keep the contract.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    policy : Policy
+        One of its setting, to play it with.
+    horizon, seed, failing
+        See `check_policy`.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails; the message says which promise is broken.
+
+    Examples
+    --------
+    >>> from keyhole.thresholding import LSA, Problem
+    >>> check_problem(Problem(means=[0.2, 0.45, 0.7], threshold=0.5), LSA())
+    """
+    trial = Trial(policy, problem, horizon, seed, failing or {})
+    run_checks(PROBLEM_CHECKS, trial, trial.failing)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the check of a setting is given.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting to check.
+    facts : mapping of str to value
+        What every policy of it is told, in some problem.
+    context : mapping of str to value
+        What the world might show in some round, where it shows something.
+    failing : mapping of str to str
+        Checks that are known to fail, by name, each with the reason.
+    """
+
+    setting: Setting
+    facts: Mapping[str, Any]
+    context: Mapping[str, Any] = field(default_factory=dict)
+    failing: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return the name of the setting."""
+        return self.setting.name
+
+
+_TAKEN: Final = ("p", "e", "s", "t", "rng", "metrics")
+
+
+def words_differ(case: Vocabulary) -> None:
+    """Check that no two values have one name, and none that of a word of the contract."""
+    setting = case.setting
+    groups = (setting.context, setting.decision, setting.feedback, setting.report)
+    words = [*_TAKEN, *(name for group in groups for name in group)]
+    twice = sorted({word for word in words if words.count(word) > 1})
+    assert not twice, f"{setting.name}: {', '.join(twice)} means two things"
+
+
+def facts_are_documented(case: Vocabulary) -> None:
+    """Check that every fact says what it is."""
+    for name, fact in case.setting.facts.items():
+        assert fact.doc, f"{case.setting.name}: the fact {name} has no doc"
+
+
+def facts_pass(case: Vocabulary) -> None:
+    """Check that the given facts are those that every policy is told, and allowed."""
+    case.setting.check((), case.facts)
+
+
+def guard_refuses_what_is_out_of_range(case: Vocabulary) -> None:
+    """Check that no decision passes with a position below 0 or beyond all arms, or with NaN."""
+    setting = case.setting
+    told = setting.check((), case.facts)
+    guard = source_of(setting.allowed)
+    names = guard.__code__.co_varnames[: guard.__code__.co_argcount]
+    sizes = {name: value for name, value in told.items() if isinstance(value, int)}
+    given = {"p": SimpleNamespace(**told), **case.context}
+    for name, declaration in setting.decision.items():
+        bad = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
+        for value in bad:
+            decision: dict[str, Any] = {
+                n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
+            }
+            decision[name] = decision[name] + value
+            words = given | decision
+            passed = guard(*(words[word] for word in names))
+            assert not passed, f"{setting.name}: the guard lets {name} = {value} pass"
+
+
+SETTING_CHECKS: Final[tuple[Check, ...]] = (
+    words_differ,
+    facts_are_documented,
+    facts_pass,
+    guard_refuses_what_is_out_of_range,
+)
+"""All checks of a setting, by name; each takes a `Vocabulary`."""
+
+
+def check_setting(
+    setting: Setting,
+    facts: Mapping[str, Any],
+    *,
+    context: Mapping[str, Any] | None = None,
+    failing: Mapping[str, str] | None = None,
+) -> None:
+    """Check that a setting can be played in.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    facts, context : mapping of str to value
+        Of some problem and round: see `Vocabulary`.
+    failing : mapping of str to str, optional
+        See `check_policy`.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails; the message says which promise is broken.
+
+    Examples
+    --------
+    >>> from keyhole.thresholding.setting import SETTING
+    >>> check_setting(SETTING, {"arms": 3, "threshold": 0.5})
+    """
+    case = Vocabulary(setting, facts, context or {}, failing or {})
+    run_checks(SETTING_CHECKS, case, case.failing)

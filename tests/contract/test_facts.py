@@ -1,0 +1,127 @@
+"""Facts are said once: settings, learners' arguments and their documentation follow."""
+
+import inspect
+
+import pytest
+
+from keyhole import Learner, parameter
+from keyhole.contract.facts import fact
+from keyhole.contract.memory import Field, counts
+from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.setting import Setting
+from keyhole.delayed import QPMD, DelayedUCB1
+from keyhole.resource import RCUCB
+from keyhole.threshold import DKWUCB
+from keyhole.thresholding import LSA, UCBE
+
+
+class Facts:
+    arms = fact(int, ge=1, doc="number of arms")
+    weights = fact(float, "arms", ge=0, doc="how much each counts")
+    loud = fact(int, ge=0, le=1, doc="whether it is heard")
+    room = fact(int, argument=None, default=16, doc="how many there is room for")
+    horizon = fact(int, ge=1, always=False, doc="rounds in all")
+
+
+SETTING = Setting(
+    name="hall",
+    declarations=Facts,
+    decision={"arm": Field("int64")},
+    feedback={"reward": Field("float64")},
+    allowed=lambda p, arm: 0 <= arm < p.arms,
+    modes=("quiet", "loud"),
+    mode="loud",
+)
+
+
+class Policy(Facts, CorePolicy, abstract=True):
+    """Base of the policies of this room."""
+
+    setting = SETTING
+    learner_class = Learner
+
+
+class Deaf(Policy):
+    """Hears nothing loud."""
+
+    works_with = ("quiet",)
+    step: int = parameter(1, ge=1)
+
+    class State:
+        seen = counts()
+
+    def select(p, t):
+        return (t * p.step) % p.arms
+
+    def update(p, s, arm):
+        s.seen[0] += 1
+
+
+def test_a_setting_has_the_facts_of_its_class_in_their_order():
+    assert list(SETTING.facts) == ["arms", "weights", "loud", "room", "horizon"]
+    assert SETTING.facts["weights"].field == Field("float64", ("arms",))
+    assert list(SETTING.known(())) == ["arms", "weights", "loud", "room"]
+
+
+def test_a_learner_has_the_signature_that_follows():
+    signature = inspect.signature(Deaf().learner)
+    assert list(signature.parameters) == ["arms", "weights", "feedback", "horizon", "seed"]
+    assert all(p.kind is p.KEYWORD_ONLY for p in signature.parameters.values())
+    assert signature.parameters["arms"].annotation is int
+    assert signature.parameters["horizon"].annotation == int | None
+    assert signature.parameters["horizon"].default is None
+    assert signature.return_annotation is Learner
+
+
+def test_a_learner_is_documented_from_the_facts():
+    text = inspect.getdoc(Policy.learner)
+    assert "arms : int\n    Number of arms; must be at least 1.\n" in text
+    assert "weights : sequence of float, shape (arms,)\n" in text
+    assert 'feedback : {"quiet", "loud"}\n    Whether it is heard.\n' in text
+    assert "horizon : int, optional\n" in text
+    assert "room" not in text.split("Returns")[0]
+
+
+def test_the_facts_that_a_learner_is_told_are_converted():
+    learner = Deaf().learner(arms=2, weights=[1, 2], feedback="quiet")
+    assert learner.facts["loud"] == 0
+    assert learner.facts["room"] == 16
+    assert "2 arms, 2 weights, quiet feedback" in repr(learner)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"arms": 2, "feedback": "quiet"}, r"weights \(how much each counts\) must be given"),
+        ({"arms": 2, "weights": [1, 1]}, r"feedback \(whether it is heard\) must be given"),
+        ({"arm": 2}, r"takes arms, weights, .*; got 'arm' \(did you mean 'arms'\?\)"),
+        ({"arms": 2, "weights": [1], "feedback": "quiet"}, "weights must have 2 entries, got 1"),
+        ({"arms": 2, "weights": [1, 1], "feedback": "loud"}, r"must be 'quiet' for Deaf.*'loud'"),
+        ({"arms": 2, "weights": [1, 1], "feedback": "lod"}, r"\(did you mean 'loud'\?\)"),
+    ],
+)
+def test_what_a_learner_cannot_be_told_is_named(given, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Deaf().learner(**given)
+
+
+@pytest.mark.parametrize(
+    ("policy", "names"),
+    [
+        (LSA(), ["arms", "threshold", "horizon", "gaps", "hardness", "seed"]),
+        (DKWUCB(), ["arms", "levels", "feedback", "horizon", "seed"]),
+        (QPMD(), ["arms", "feedback", "horizon", "seed"]),
+        (RCUCB(), ["arms", "limits", "cost", "penalty", "continuous", "horizon", "seed"]),
+    ],
+    ids=repr,
+)
+def test_the_rooms_take_what_they_are_known_to_take(policy, names):
+    assert list(inspect.signature(policy.learner).parameters) == names
+    assert policy.learner.__doc__.startswith("Return a learner")
+
+
+def test_errors_of_rooms_stay():
+    with pytest.raises(TypeError, match=r"horizon \(the budget: rounds in all\) must be given"):
+        UCBE(0).learner(arms=2, threshold=0.5, hardness=3.0)
+    with pytest.raises(ValueError, match=r"feedback must be 'named' for DelayedUCB1.*'anonymous'"):
+        DelayedUCB1().learner(arms=2, feedback="anonymous")
