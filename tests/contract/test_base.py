@@ -120,5 +120,11 @@ def test_names_that_both_have_are_refused():
         class State:
             pulls = per("arms")
 
+        def select(p, s, t, rng, base_select):
+            return base_select(p, s, t, rng)
+
+        def update(p, s, t, rng, arm, reward, base_update):
+            base_update(p, s, t, rng, arm, reward)
+
     with pytest.raises(TypeError, match="Doubled and its base LSA both have pulls"):
         Doubled(base=LSA())

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from keyhole import parameter, simulate
+from keyhole import Metric, parameter, simulate
 from keyhole.contract.grammar import GUARD, POLICY, WORLD, table
 from keyhole.contract.memory import Field, counts, per, whole
+from keyhole.contract.policy import Policy as AnyPolicy
 from keyhole.contract.setting import Setting
 from keyhole.contract.world import World
 from keyhole.thresholding import IndexPolicy, Policy, Problem
@@ -172,7 +173,12 @@ def test_a_kernel_that_is_to_fill_must_not_return():
 
 
 def test_worlds_are_checked_as_policies_are():
-    content = {"setting": LEVELS, "metrics": ("missed",), "arms": whole(), "levels": whole()}
+    content = {
+        "setting": LEVELS,
+        "metrics": (Metric("missed"),),
+        "arms": whole(),
+        "levels": whole(),
+    }
     kernels = {
         "observe": lambda e, t: t % e.levels,
         "respond": lambda e, level, arm: (0, 0),
@@ -215,7 +221,7 @@ class Alternating(World):
     """Arms of which every other one sleeps."""
 
     setting = SLEEPING
-    metrics = ("rounds",)
+    metrics = (Metric("rounds"),)
     arms = whole()
 
     class State:
@@ -230,10 +236,10 @@ class Alternating(World):
         return 1.0
 
     def score(s, metrics):
-        metrics[0] = s.rounds[0]
+        metrics.rounds[0] = s.rounds[0]
 
 
-class Careless(Policy.__mro__[1]):
+class Careless(ArmsOnly, AnyPolicy):
     """Pulls the first arm, awake or not."""
 
     setting = SLEEPING

@@ -74,6 +74,15 @@ def test_what_cannot_be_filled_by_name_is_refused(metrics, message):
         measured(bad)
 
 
+def test_a_metric_that_is_not_declared_is_refused_with_the_nearest():
+    class Slip(RunWorld):
+        def score(s, metrics):
+            metrics.gian[0] = 0.0
+
+    with pytest.raises(ValueError, match=r"Slip.score .*did you mean 'gain'"):
+        world_component(Slip)
+
+
 def test_words_are_no_part_of_what_is_compiled():
     renamed = tuple(Metric(metric.name, "other words") for metric in RunWorld.metrics)
     other = type("Other", (RunWorld,), {"metrics": renamed})

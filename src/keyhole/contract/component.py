@@ -10,7 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from keyhole.contract.answers import check_names, names_of, returning
+from keyhole.contract.answers import check_names, check_reads, names_of, returning
 from keyhole.contract.base import WithBase
 from keyhole.contract.grammar import GUARD, POLICY, WORLD, Channels, Rule, integers
 from keyhole.contract.memory import Field, Layout, declared, declared_state, shared
@@ -237,6 +237,8 @@ def world_component(world: type[World]) -> Component:
         metric.name: Field("float64", ("arms" if metric.per_arm else 1,))
         for metric in measured(world)
     }
+    score = getattr(world, "score", _do_nothing)
+    check_reads(world.__qualname__, score, "metrics", metrics, lambda name: "")
     return Component(world, channels, inputs, WORLD, metrics)
 
 
