@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -69,3 +72,24 @@ def test_the_table_has_a_row_for_each_policy_metric_and_checkpoint(curves):
 def test_what_is_not_there_is_named(curves, call, message):
     with pytest.raises(ValueError, match=message):
         call(curves)
+
+
+def test_a_policy_is_found_by_its_name_where_that_is_clear():
+    values = {
+        label: np.full((1, 1, 2), i) for i, label in enumerate(["A(x=1)", "A(x=2)", "B(y=3)"])
+    }
+    curves = Curves([10], ["regret"], values)
+    assert curves.mean("B", "regret")[0] == curves.mean("B(y=3)", "regret")[0] == 2
+    with pytest.raises(ValueError, match=r"policy must be one of A\(x=1\), A\(x=2\)"):
+        curves.mean("A", "regret")
+
+
+def test_rooms_are_imported_when_they_are_asked_for():
+    code = (
+        "import keyhole as kh, sys\n"
+        "assert 'keyhole.thresholding' not in sys.modules\n"
+        "assert 'thresholding' in dir(kh)\n"
+        "print(kh.thresholding.LSA())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "LSA(alpha=1.35)\n"

@@ -2,13 +2,22 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
-from keyhole.contract.world import World
 from keyhole.delayed.delays import draw_delay
 from keyhole.delayed.setting import SETTING
-from keyhole.draws.streams import Stream, seek, uniform
-from keyhole.kernels.link import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
+from keyhole.policy import (
+    FloatArray,
+    IntArray,
+    Kernel,
+    Stream,
+    World,
+    counts,
+    per,
+    real,
+    seek,
+    uniform,
+    whole,
+)
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 
 

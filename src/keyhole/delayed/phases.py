@@ -7,9 +7,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
 from keyhole.delayed.setting import Policy
-from keyhole.kernels.link import Kernel
+from keyhole.policy import FloatArray, IntArray, Kernel, counts, per
 from keyhole.stochastic.policies.improved_ucb import next_active
 
 

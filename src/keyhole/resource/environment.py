@@ -3,12 +3,23 @@
 import math
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
-from keyhole.contract.world import World
-from keyhole.draws.samplers import beta, exponential, normal
-from keyhole.draws.streams import Stream, seek, uniform
-from keyhole.kernels.link import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
+from keyhole.policy import (
+    FloatArray,
+    IntArray,
+    Kernel,
+    Stream,
+    World,
+    beta,
+    counts,
+    exponential,
+    normal,
+    per,
+    real,
+    seek,
+    uniform,
+    whole,
+)
 from keyhole.resource.laws import BETA_EXPONENTIAL, NORMAL, REPLAY
 from keyhole.resource.limits import place_of
 from keyhole.resource.setting import SETTING

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from keyhole.contract.memory import FloatArray
+from keyhole.policy import FloatArray
 from keyhole.validate import Range, number, vector
 
 NORMAL, BETA_EXPONENTIAL, REPLAY, SAMPLER = range(4)

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.contract.memory import FloatArray
+from keyhole.policy import FloatArray
 from keyhole.resource.functions import value_at
 
 

@@ -92,7 +92,8 @@ class Curves:
         Parameters
         ----------
         policy : str
-            A label.
+            A label, or what stands before its parameters where that is one policy's alone: "LSA"
+            for "LSA(alpha=1.35)".
         metric : str
             A metric's name.
 
@@ -106,9 +107,13 @@ class Curves:
         ValueError
             If there is no such policy or metric.
         """
-        choice("policy", policy, self.labels)
         choice("metric", metric, self.metrics)
-        return self._values[policy][:, self.metrics.index(metric), :]
+        return self._values[self._label(policy)][:, self.metrics.index(metric), :]
+
+    def _label(self, policy: str) -> str:
+        """Return the label that is meant."""
+        meant = [label for label in self.labels if label.partition("(")[0] == policy]
+        return meant[0] if len(meant) == 1 else choice("policy", policy, self.labels)
 
     def mean(self, policy: str, metric: str) -> FloatArray:
         """Return a metric's mean over replications, shape (checkpoints,)."""

@@ -4,10 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
-from keyhole.contract.policy import parameter
-from keyhole.draws.streams import Stream
-from keyhole.kernels.link import Kernel
+from keyhole.policy import FloatArray, IntArray, Kernel, Stream, counts, parameter, per
 from keyhole.semibandit.funding import (
     KnapsackFunding,
     count_losses,

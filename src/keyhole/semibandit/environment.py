@@ -2,10 +2,19 @@
 
 from typing import Any, ClassVar, Protocol
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
-from keyhole.contract.world import World
-from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.metric import PULLS, REGRET, Metric
+from keyhole.policy import (
+    FloatArray,
+    IntArray,
+    Stream,
+    World,
+    counts,
+    per,
+    real,
+    seek,
+    uniform,
+    whole,
+)
 from keyhole.semibandit.setting import SETTING, sufficient
 
 

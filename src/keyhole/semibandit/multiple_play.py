@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.memory import FloatArray, IntArray
-from keyhole.contract.policy import parameter
+from keyhole.policy import FloatArray, IntArray, parameter
 from keyhole.semibandit.funding import Funding, count_losses, count_refuted, times_refuted
 from keyhole.semibandit.setting import Policy, sufficient
 from keyhole.validate import Range, integer

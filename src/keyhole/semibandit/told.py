@@ -2,10 +2,7 @@
 
 from typing import ClassVar
 
-from keyhole.contract.memory import FloatArray
-from keyhole.contract.policy import parameter
-from keyhole.draws.streams import Stream
-from keyhole.kernels.link import Kernel
+from keyhole.policy import FloatArray, Kernel, Stream, parameter
 from keyhole.semibandit.funding import KnapsackFunding, count_losses, fund_best, hand_out
 from keyhole.semibandit.setting import Policy
 

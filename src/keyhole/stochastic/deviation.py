@@ -4,8 +4,7 @@ import math
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
-from keyhole.draws.argmin import argmin_set
-from keyhole.kernels.link import Kernel
+from keyhole.policy import Kernel, argmin_set
 from keyhole.stochastic.setting import IndexPolicy
 from keyhole.validate import Range, number
 

@@ -2,11 +2,8 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per, whole
-from keyhole.contract.world import World
-from keyhole.draws.streams import Stream, seek
-from keyhole.kernels.link import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
+from keyhole.policy import FloatArray, IntArray, Kernel, Stream, World, counts, per, seek, whole
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.stochastic.setting import SETTING
 

@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from keyhole.contract.memory import FloatArray, counts, per, real, whole
-from keyhole.draws.samplers import beta, normal
-from keyhole.draws.streams import Stream, uniform
+from keyhole.policy import FloatArray, Stream, beta, counts, normal, per, real, uniform, whole
 from keyhole.validate import Range, choice, number, vector
 
 _UNIT: Final = Range(ge=0, le=1)

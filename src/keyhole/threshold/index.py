@@ -3,8 +3,7 @@
 import math
 from typing import ClassVar
 
-from keyhole.contract.memory import per
-from keyhole.kernels.link import Kernel
+from keyhole.policy import Kernel, per
 from keyhole.threshold.setting import Policy, Tally, count
 
 

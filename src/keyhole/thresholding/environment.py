@@ -2,11 +2,19 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per, whole
-from keyhole.contract.world import World
-from keyhole.draws.streams import Stream, seek, uniform
-from keyhole.kernels.link import Kernel
 from keyhole.metric import PULLS, REWARD, Metric
+from keyhole.policy import (
+    FloatArray,
+    IntArray,
+    Kernel,
+    Stream,
+    World,
+    counts,
+    per,
+    seek,
+    uniform,
+    whole,
+)
 from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.thresholding.setting import SETTING
 

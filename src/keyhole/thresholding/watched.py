@@ -5,10 +5,19 @@ from typing import Any, ClassVar, Protocol
 
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per, real, whole
-from keyhole.contract.world import World
-from keyhole.draws.streams import Stream, seek, uniform
-from keyhole.metric import Metric
+from keyhole.policy import (
+    FloatArray,
+    IntArray,
+    Metric,
+    Stream,
+    World,
+    counts,
+    per,
+    real,
+    seek,
+    uniform,
+    whole,
+)
 from keyhole.thresholding.bounds import confidence_failure
 from keyhole.thresholding.environment import BernoulliArms
 from keyhole.thresholding.problem import Problem

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
 from keyhole.delayed.setting import Policy
+from keyhole.policy import FloatArray, IntArray, counts, per
 
 
 class DelayedUCB1(Policy):

@@ -2,8 +2,8 @@
 
 import math
 
-from keyhole.contract.policy import parameter
 from keyhole.delayed.phases import PhasePolicy, log_term
+from keyhole.policy import parameter
 
 
 class NaivePhases(PhasePolicy):

@@ -1,7 +1,7 @@
 """Optimism for delayed, aggregated anonymous feedback: known expected delay."""
 
-from keyhole.contract.policy import parameter
 from keyhole.delayed.phases import PhasePolicy, log_term, root_length
+from keyhole.policy import parameter
 
 
 class ODAAF(PhasePolicy):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from keyhole.contract.policy import parameter
 from keyhole.delayed.phases import PhasePolicy, log_term, root_length
+from keyhole.policy import parameter
 from keyhole.validate import Range, number
 
 

@@ -1,7 +1,7 @@
 """Optimism for delayed, aggregated anonymous feedback: bounded variance."""
 
-from keyhole.contract.policy import parameter
 from keyhole.delayed.phases import PhasePolicy, log_term, root_length
+from keyhole.policy import parameter
 from keyhole.validate import Range, number
 
 

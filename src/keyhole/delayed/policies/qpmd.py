@@ -3,12 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.base import WithBase
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
-from keyhole.contract.policy import parameter
 from keyhole.delayed.setting import Policy
-from keyhole.draws.streams import Stream
-from keyhole.kernels.link import Kernel
+from keyhole.policy import FloatArray, IntArray, Kernel, Stream, WithBase, counts, parameter, per
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 

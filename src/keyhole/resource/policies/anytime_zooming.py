@@ -2,8 +2,7 @@
 
 import math
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
-from keyhole.kernels.link import Kernel
+from keyhole.policy import FloatArray, IntArray, Kernel, counts, per
 from keyhole.resource.grid import finest, log_ratio, start_grids
 from keyhole.resource.policies.zooming import ZoomingRCUCB, learn, width_of
 

@@ -3,11 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from keyhole.contract.base import WithBase
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
-from keyhole.contract.policy import parameter
-from keyhole.draws.streams import Stream
-from keyhole.kernels.link import Kernel
+from keyhole.policy import FloatArray, IntArray, Kernel, Stream, WithBase, counts, parameter, per
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
 from keyhole.resource.optimism import net_reward

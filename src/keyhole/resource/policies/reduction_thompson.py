@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.memory import counts, per
-from keyhole.draws.samplers import beta
-from keyhole.draws.streams import Stream, uniform
+from keyhole.policy import Stream, beta, counts, per, uniform
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
 from keyhole.resource.optimism import net_reward

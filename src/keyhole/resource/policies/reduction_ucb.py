@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.memory import counts, per
-from keyhole.contract.policy import parameter
+from keyhole.policy import counts, parameter, per
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
 from keyhole.resource.optimism import most_optimistic, net_reward

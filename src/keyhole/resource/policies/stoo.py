@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.kernels.link import Kernel
+from keyhole.policy import Kernel
 from keyhole.resource.functions import value_at
 from keyhole.resource.grid import count_round, log_ratio, refine_grid, renew_best
 from keyhole.resource.optimism import net_reward

@@ -4,9 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.memory import counts, per
-from keyhole.contract.policy import parameter
-from keyhole.kernels.link import Kernel
+from keyhole.policy import Kernel, counts, parameter, per
 from keyhole.resource.grid import count_round, keep, log_ratio, recall, refine_grid, renew_best
 from keyhole.resource.optimism import net_reward
 from keyhole.resource.zooming import GridPolicy

@@ -1,6 +1,6 @@
 """CSB-DT: a threshold for each arm, unknown; Thompson sampling."""
 
-from keyhole.draws.streams import Stream
+from keyhole.policy import Stream
 from keyhole.semibandit.bisection import BisectionPolicy
 from keyhole.semibandit.funding import Funding, posterior_sample
 

@@ -1,6 +1,6 @@
 """CSB-DT-UCB: a threshold for each arm, unknown; confidence bounds."""
 
-from keyhole.draws.streams import Stream
+from keyhole.policy import Stream
 from keyhole.semibandit.bisection import BisectionPolicy
 from keyhole.semibandit.funding import Funding, confidence_bound
 

@@ -4,9 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.memory import FloatArray, IntArray, counts
-from keyhole.contract.policy import parameter
-from keyhole.draws.streams import Stream
+from keyhole.policy import FloatArray, IntArray, Stream, counts, parameter
 from keyhole.semibandit.funding import (
     Funding,
     count_losses,

@@ -1,6 +1,6 @@
 """CTS: thresholds known, of any kind; Thompson sampling."""
 
-from keyhole.draws.streams import Stream
+from keyhole.policy import Stream
 from keyhole.semibandit.funding import Funding, posterior_sample
 from keyhole.semibandit.told import ToldPolicy
 

@@ -2,8 +2,7 @@
 
 import math
 
-from keyhole.contract.memory import FloatArray, per
-from keyhole.contract.policy import parameter
+from keyhole.policy import FloatArray, parameter, per
 from keyhole.semibandit.funding import Funding, hand_out
 from keyhole.semibandit.multiple_play import MultiplePlayPolicy
 from keyhole.semibandit.subset_search import Subsets, best_subset

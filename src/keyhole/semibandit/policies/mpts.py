@@ -1,7 +1,6 @@
 """MP-TS: a common threshold, known; Thompson sampling."""
 
-from keyhole.contract.memory import FloatArray
-from keyhole.draws.streams import Stream
+from keyhole.policy import FloatArray, Stream
 from keyhole.semibandit.funding import Funding, fund_top, hand_out
 from keyhole.semibandit.multiple_play import MultiplePlayPolicy
 

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.draws.streams import Stream
+from keyhole.policy import Stream
 from keyhole.semibandit.funding import Funding
 from keyhole.semibandit.told import ToldPolicy
 

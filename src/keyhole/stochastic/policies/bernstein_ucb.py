@@ -2,8 +2,7 @@
 
 import math
 
-from keyhole.contract.policy import parameter
-from keyhole.kernels.link import Kernel
+from keyhole.policy import Kernel, parameter
 from keyhole.stochastic.deviation import UCB, log_term
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.kernels.link import Kernel
+from keyhole.policy import Kernel
 from keyhole.stochastic.deviation import UCB, log_term
 
 

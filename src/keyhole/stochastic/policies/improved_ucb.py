@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.contract.memory import IntArray, counts, per
+from keyhole.policy import IntArray, counts, per
 from keyhole.stochastic.setting import Policy
 
 

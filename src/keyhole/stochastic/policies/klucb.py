@@ -3,8 +3,7 @@
 import math
 from typing import Final
 
-from keyhole.contract.memory import counts, per
-from keyhole.contract.policy import parameter
+from keyhole.policy import counts, parameter, per
 from keyhole.stochastic.setting import Policy
 
 # Newton's method doubles the digits in every step: after one this small, nothing is left to gain.

@@ -1,9 +1,6 @@
 """Thompson sampling with beta priors."""
 
-from keyhole.contract.memory import per
-from keyhole.contract.policy import parameter
-from keyhole.draws.samplers import beta
-from keyhole.draws.streams import Stream, uniform
+from keyhole.policy import Stream, beta, parameter, per, uniform
 from keyhole.stochastic.setting import Policy
 
 

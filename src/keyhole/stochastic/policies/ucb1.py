@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.contract.memory import per
+from keyhole.policy import per
 from keyhole.stochastic.setting import Policy
 
 

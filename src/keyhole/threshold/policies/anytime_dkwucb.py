@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.contract.policy import parameter
+from keyhole.policy import parameter
 from keyhole.threshold.index import IndexPolicy
 from keyhole.threshold.setting import count
 

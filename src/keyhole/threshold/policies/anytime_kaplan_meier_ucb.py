@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.contract.policy import parameter
+from keyhole.policy import parameter
 from keyhole.threshold.index import IndexPolicy
 from keyhole.threshold.policies.anytime_dkwucb import growing_log
 

@@ -3,7 +3,7 @@
 import math
 from typing import ClassVar
 
-from keyhole.contract.policy import parameter
+from keyhole.policy import parameter
 from keyhole.threshold.policies.anytime_dkwucb import growing_log
 from keyhole.threshold.policies.optim import OPTIM
 

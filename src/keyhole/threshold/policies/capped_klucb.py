@@ -3,8 +3,7 @@
 import math
 from typing import Final
 
-from keyhole.contract.memory import counts, per
-from keyhole.contract.policy import parameter
+from keyhole.policy import counts, parameter, per
 from keyhole.stochastic.policies.klucb import log_rest
 from keyhole.threshold.policies.anytime_dkwucb import growing_log
 from keyhole.threshold.setting import Policy, count

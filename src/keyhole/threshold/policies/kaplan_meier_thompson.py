@@ -1,9 +1,6 @@
 """Thompson sampling on the counts of the modified Kaplan-Meier estimator."""
 
-from keyhole.contract.memory import per
-from keyhole.contract.policy import parameter
-from keyhole.draws.samplers import beta
-from keyhole.draws.streams import Stream
+from keyhole.policy import Stream, beta, parameter, per
 from keyhole.threshold.setting import Policy, count
 
 

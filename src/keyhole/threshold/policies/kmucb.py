@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
+from keyhole.policy import FloatArray, IntArray, counts, per
 from keyhole.threshold.setting import Policy, count, estimate, leader
 
 

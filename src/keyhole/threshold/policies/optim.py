@@ -1,7 +1,6 @@
 """Censored feedback while thresholds never rise."""
 
-from keyhole.contract.memory import counts
-from keyhole.kernels.link import Kernel
+from keyhole.policy import Kernel, counts
 from keyhole.threshold.index import largest
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
 from keyhole.threshold.setting import count

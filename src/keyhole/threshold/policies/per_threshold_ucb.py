@@ -2,8 +2,7 @@
 
 import math
 
-from keyhole.contract.memory import counts
-from keyhole.kernels.link import Kernel
+from keyhole.policy import Kernel, counts
 from keyhole.threshold.index import IndexPolicy, largest
 
 

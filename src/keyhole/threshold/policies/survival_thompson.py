@@ -1,9 +1,6 @@
 """Thompson sampling on whole survival functions."""
 
-from keyhole.contract.memory import FloatArray, IntArray, per
-from keyhole.contract.policy import parameter
-from keyhole.draws.samplers import beta
-from keyhole.draws.streams import Stream
+from keyhole.policy import FloatArray, IntArray, Stream, beta, parameter, per
 from keyhole.threshold.setting import Policy
 
 

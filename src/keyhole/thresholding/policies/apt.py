@@ -1,6 +1,6 @@
 """Anytime Parameter-free Thresholding."""
 
-from keyhole.contract.policy import parameter
+from keyhole.policy import parameter
 from keyhole.thresholding.setting import IndexPolicy
 
 

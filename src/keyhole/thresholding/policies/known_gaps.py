@@ -2,8 +2,7 @@
 
 import math
 
-from keyhole.contract.memory import keys, per
-from keyhole.draws.argmin import argmin, argmin_set
+from keyhole.policy import argmin, argmin_set, keys, per
 from keyhole.thresholding.setting import Policy
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.contract.policy import parameter
+from keyhole.policy import parameter
 from keyhole.thresholding.setting import IndexPolicy
 
 

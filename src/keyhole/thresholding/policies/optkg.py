@@ -5,10 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray, keys, per
-from keyhole.contract.policy import parameter
-from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
 from keyhole.draws.special import beta_cdf, log_beta_weight
+from keyhole.policy import FloatArray, argmin, argmin_fill, argmin_set, keys, parameter, per
 from keyhole.thresholding.setting import Policy
 
 # Rounding gathers in sums that are only ever added to; so often they are computed anew.

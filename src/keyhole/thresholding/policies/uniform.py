@@ -1,6 +1,6 @@
 """Uniform sampling."""
 
-from keyhole.contract.memory import counts, per
+from keyhole.policy import counts, per
 from keyhole.thresholding.setting import Policy
 
 
