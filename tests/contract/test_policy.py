@@ -18,7 +18,7 @@ class Two(IndexPolicy):
     weight: float = parameter(0.5, gt=0, le=1)
 
     def index(p, pulls, total):
-        return pulls
+        return -pulls
 
 
 def test_parameters_are_given_by_place_or_name():

@@ -88,7 +88,7 @@ def test_errors_name_the_parameter(tmp_path, text, entry, complaint):
         "from keyhole import parameter\n" + GOOD + "class Mine(IndexPolicy):\n"
         "    weight: float = parameter(ge=0)\n"
         "    def index(p, pulls, total):\n"
-        "        return pulls\n"
+        "        return -pulls\n"
     )
     with pytest.raises(ValueError, match=rf"^policy\[0\].{complaint}"):
         Spec.from_text(text.replace('name = "LSA"', entry), folder=tmp_path)
@@ -100,7 +100,7 @@ def test_a_users_class_that_cannot_be_made_is_one_line(tmp_path, text):
         "    def __post_init__(self):\n"
         "        raise KeyError('oops')\n"
         "    def index(p, pulls, total):\n"
-        "        return pulls\n"
+        "        return -pulls\n"
     )
     message = r"^policy\[0\].name: 'mine.py:Mine' cannot be made: KeyError: 'oops' \(line 4\)$"
     with pytest.raises(ValueError, match=message):

@@ -115,7 +115,7 @@ from keyhole.thresholding import IndexPolicy
 class Mine(IndexPolicy):
     weight: float = parameter({default})
     def index(p, pulls, total):
-        return pulls * p.weight
+        return -pulls * p.weight
 """
 
 

@@ -260,7 +260,7 @@ def test_a_users_own_policy_and_labels_stand_beside_the_spec(tmp_path, text):
         "from keyhole.thresholding import IndexPolicy\n"
         "class Mine(IndexPolicy):\n"
         "    def index(p, pulls, total):\n"
-        "        return pulls\n"
+        "        return -pulls\n"
     )
     (tmp_path / "labels.csv").write_text("item,label\na,1\na,0\nb,1\nc,0\n")
     text = text.replace('name = "LSA"', 'name = "mine.py:Mine"')

@@ -42,7 +42,7 @@ SCALE = {scale}
 
 class Mine(IndexPolicy):
     def index(p, pulls, total):
-        return SCALE * helper.distance(p, pulls, total) {sign} 0.1 * pulls
+        return -(SCALE * helper.distance(p, pulls, total) {sign} 0.1 * pulls)
 """
 
 HELPER = """
@@ -140,7 +140,7 @@ def test_a_script_and_standard_input_can_define_policies(tmp_path):
 
         class Mine(IndexPolicy):
             def index(p, pulls, total):
-                return helper(pulls)
+                return -helper(pulls)
 
         def helper(pulls):
             return pulls
@@ -166,7 +166,7 @@ def test_a_helper_defined_anew_is_noticed_within_a_process():
     exec(
         "def helper(pulls): return pulls\n"
         "class Mine(IndexPolicy):\n"
-        "    def index(p, pulls, total): return helper(pulls)\n",
+        "    def index(p, pulls, total): return -helper(pulls)\n",
         scope,
     )
     mine = scope["Mine"]
@@ -324,7 +324,7 @@ for number in range({count}):
     scope = {{"IndexPolicy": IndexPolicy, "SCALE": float(number), "__name__": "cell"}}
     exec(
         "class Mine(IndexPolicy):\\n"
-        "    def index(p, pulls, total): return SCALE * pulls + abs(total - p.threshold * pulls)",
+        "    def index(p, pulls, total): return -SCALE * pulls - abs(total - p.threshold * pulls)",
         scope,
     )
     simulate(problem, [scope["Mine"]()], horizon=40, replications=4)

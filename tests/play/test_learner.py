@@ -214,7 +214,7 @@ def test_a_failed_save_leaves_the_old_file(learner, tmp_path, monkeypatch):
 def test_a_users_policy_is_loaded_through_its_class(tmp_path):
     class Mine(IndexPolicy):
         def index(p, pulls, total):
-            return pulls
+            return -pulls
 
     learner = Mine().learner(arms=2, threshold=0.5)
     learner.ask()
@@ -229,7 +229,7 @@ def test_a_users_policy_is_loaded_through_its_class(tmp_path):
 def test_a_state_of_another_form_is_refused(tmp_path):
     class Mine(IndexPolicy):
         def index(p, pulls, total):
-            return pulls
+            return -pulls
 
     Mine().learner(arms=2, threshold=0.5).save(tmp_path / "it.json")
 

@@ -201,7 +201,7 @@ def test_memory_does_not_grow_with_the_horizon():
 def test_a_users_policy_runs_beside_the_built_in_ones():
     class Flat(IndexPolicy):
         def index(p, pulls, total):
-            return pulls
+            return -pulls
 
     curves = play([LSA(), Flat()])
     assert curves.mean("LSA(alpha=1.35)", "aggregate_regret")[-1] < 4

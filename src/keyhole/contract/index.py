@@ -1,4 +1,4 @@
-"""Index policies: pull the arm with the smallest index."""
+"""Index policies: pull the arm with the largest index."""
 
 import math
 from typing import ClassVar
@@ -14,8 +14,8 @@ class IndexPolicy(Policy, abstract=True):
 
     A subclass writes one kernel, ``index(p, pulls, total)``: the index of an arm that has been
     pulled `pulls` times (at least once) with rewards that sum to `total`. Every arm is pulled
-    once, in order; then always the arm with the smallest index, the lowest of equals. Where the
-    largest index should win, return its negative.
+    once, in order; then always the arm with the largest index, the lowest of equals. Where the
+    smallest should win, return its negative.
 
     The index may depend on nothing but the arm's own pulls, so that one index changes a round
     and a round costs at most log K.
@@ -25,7 +25,7 @@ class IndexPolicy(Policy, abstract=True):
     arms: ClassVar[int] = known()
 
     class State:
-        """Pulls and summed rewards of each arm, and the index of each."""
+        """Pulls and summed rewards of each arm, and the negative of its index."""
 
         pulls = per("arms")
         totals = per("arms")
@@ -36,7 +36,7 @@ class IndexPolicy(Policy, abstract=True):
         argmin_fill(s.index, p.arms, -math.inf)
 
     def select(p, s: State) -> int:
-        """Return the arm with the smallest index."""
+        """Return the arm with the largest index."""
         return argmin(s.index, p.arms)
 
     def update(p, s: State, arm: int, reward: float, index: Kernel) -> None:
@@ -45,4 +45,4 @@ class IndexPolicy(Policy, abstract=True):
         total = s.totals[arm] + reward
         s.pulls[arm] = pulls
         s.totals[arm] = total
-        argmin_set(s.index, p.arms, arm, index(p, pulls, total))
+        argmin_set(s.index, p.arms, arm, -index(p, pulls, total))

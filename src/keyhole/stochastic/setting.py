@@ -72,15 +72,12 @@ class Policy(Facts, CorePolicy, abstract=True):
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     """Base of the policies that are a formula: see `keyhole.contract.index.IndexPolicy`.
 
-    The arm with the smallest index is pulled: where a paper takes the largest, return its
-    negative.
-
     Examples
     --------
     >>> import math
     >>> class Bold(IndexPolicy):
     ...     def index(p, pulls, total):
-    ...         return -(total / pulls + math.sqrt(1 / pulls))
+    ...         return total / pulls + math.sqrt(1 / pulls)
     >>> Bold().learner(arms=2).ask()
     0
     """

@@ -89,7 +89,7 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     >>> import math
     >>> class Simple(IndexPolicy):
     ...     def index(p, pulls, total):
-    ...         return abs(total - p.threshold * pulls) / math.sqrt(pulls)
+    ...         return -abs(total - p.threshold * pulls) / math.sqrt(pulls)
     >>> from keyhole import simulate
     >>> from keyhole.thresholding import Problem
     >>> problem = Problem(means=[0.2, 0.4, 0.7], threshold=0.5)

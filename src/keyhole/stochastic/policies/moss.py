@@ -50,6 +50,6 @@ class MOSS(IndexPolicy):
     needs = ("horizon",)
 
     def index(p, pulls: float, total: float) -> float:
-        """Return minus the bound, since the smallest index is pulled."""
+        """Return the bound."""
         share = max(0.0, math.log(p.horizon / (p.arms * pulls)))
-        return -(total / pulls + math.sqrt(share / pulls))
+        return total / pulls + math.sqrt(share / pulls)

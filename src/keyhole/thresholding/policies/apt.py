@@ -59,6 +59,6 @@ class APT(IndexPolicy):
     epsilon: float = parameter(0.0, ge=0, doc="precision: how close to the threshold matters")
 
     def index(p, pulls: float, total: float) -> float:
-        """Return T (Delta + epsilon)^2."""
+        """Return minus T (Delta + epsilon)^2, since the largest index is pulled."""
         distance = abs(total - p.threshold * pulls) + p.epsilon * pulls
-        return distance * distance / pulls
+        return -(distance * distance / pulls)

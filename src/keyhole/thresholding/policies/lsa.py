@@ -58,6 +58,6 @@ class LSA(IndexPolicy):
     alpha: float = parameter(1.35, gt=0, doc="weight of the gap against the number of pulls")
 
     def index(p, pulls: float, total: float) -> float:
-        """Return alpha T Delta^2 + 0.5 ln T."""
+        """Return minus (alpha T Delta^2 + 0.5 ln T), since the largest index is pulled."""
         distance = total - p.threshold * pulls
-        return p.alpha * distance * distance / pulls + 0.5 * math.log(pulls)
+        return -(p.alpha * distance * distance / pulls + 0.5 * math.log(pulls))

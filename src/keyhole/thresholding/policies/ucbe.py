@@ -62,6 +62,6 @@ class UCBE(IndexPolicy):
     b: float = parameter(0.0, doc="exploration, as a power of 4")
 
     def index(p, pulls: float, total: float) -> float:
-        """Return Delta - sqrt(a / T)."""
+        """Return sqrt(a / T) - Delta, since the largest index is pulled."""
         a = 4.0**p.b * (p.horizon - p.arms) / p.hardness
-        return abs(total - p.threshold * pulls) / pulls - math.sqrt(a / pulls)
+        return math.sqrt(a / pulls) - abs(total - p.threshold * pulls) / pulls
