@@ -1,8 +1,10 @@
-"""What the author of a policy or a world imports, in one place."""
+"""What the author of a policy, a world or a setting imports, in one place."""
 
 from keyhole.contract.base import WithBase
-from keyhole.contract.memory import FloatArray, IntArray, counts, keys, per, real, whole
-from keyhole.contract.policy import parameter
+from keyhole.contract.facts import fact
+from keyhole.contract.memory import Field, FloatArray, IntArray, counts, keys, per, real, whole
+from keyhole.contract.policy import Policy, parameter
+from keyhole.contract.setting import Setting
 from keyhole.contract.world import World
 from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
 from keyhole.draws.samplers import (
@@ -17,13 +19,19 @@ from keyhole.draws.samplers import (
 )
 from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.kernels.link import Kernel
-from keyhole.metric import Metric
+from keyhole.metric import PULLS, REGRET, REWARD, Metric
 
 __all__ = [
+    "PULLS",
+    "REGRET",
+    "REWARD",
+    "Field",
     "FloatArray",
     "IntArray",
     "Kernel",
     "Metric",
+    "Policy",
+    "Setting",
     "Stream",
     "WithBase",
     "World",
@@ -35,6 +43,7 @@ __all__ = [
     "binomial",
     "counts",
     "exponential",
+    "fact",
     "gamma",
     "geometric",
     "keys",

@@ -13,6 +13,7 @@ import keyhole
 from keyhole import Learner
 from keyhole.delayed import QPMD
 from keyhole.thresholding import LSA, IndexPolicy
+from tests.toys import Greedy
 
 
 @pytest.fixture
@@ -253,3 +254,16 @@ def test_saved_files_are_plain_json(learner, tmp_path):
     fresh.save(tmp_path / "new.json")  # its keys are -inf
     assert np.isneginf(Learner.load(tmp_path / "new.json").state["index"]).all()
     assert stat.S_ISREG((tmp_path / "it.json").stat().st_mode)
+
+
+def test_a_room_loads_no_learner_of_another(tmp_path):
+    from keyhole.stochastic.learner import Learner as Other
+
+    LSA().learner(arms=2, threshold=0.5).save(tmp_path / "it.json")
+    with pytest.raises(ValueError, match="it is of the setting 'thresholding'"):
+        Other.load(tmp_path / "it.json")
+
+
+def test_a_setting_without_a_learner_says_so():
+    with pytest.raises(TypeError, match="have no learner: their base class must name"):
+        Greedy().learner(arms=2)

@@ -307,3 +307,15 @@ def test_simulations_in_several_threads_do_not_disturb_each_other():
         worker.join()
     assert len(results) == 3
     assert all(same(expected, r) for r in results)
+
+
+@pytest.mark.parametrize(
+    ("policies", "message"),
+    [
+        (LSA(), r"policies must be a list of policies, got LSA\(alpha=1.35\)"),
+        ([LSA], r"must be a policy, got .*LSA.*: write LSA\(\)"),
+    ],
+)
+def test_what_is_no_list_of_policies_is_refused(policies, message):
+    with pytest.raises(TypeError, match=message):
+        simulate(PROBLEM, policies, horizon=10, replications=1)

@@ -1,6 +1,6 @@
 """The policy contract: parameters, state, kernels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
 from typing import Any, ClassVar, Self, cast, dataclass_transform
@@ -113,8 +113,6 @@ class Policy:
     learner_class: ClassVar[type[Any] | None] = None
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()
-    learner: ClassVar[Callable[..., Any]]
-    """Made from the facts of the setting."""
     requires: ClassVar[str] = ""
 
     class State:
@@ -137,12 +135,26 @@ class Policy:
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
-                cls.learner = made_learner(cls.setting, cls.learner_class, cls)
+                made = made_learner(cls.setting, cls.learner_class, cls)
+                cls.learner = made  # type: ignore[method-assign]
         for name in cls.needs:
             choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         check_functions(cls, POLICY, Policy, abstract=abstract)
         if not abstract:
             cls.check_kernels()
+
+    def learner(self, **facts: Any) -> Any:
+        """Return a learner; in each room its arguments are made from the facts of the setting.
+
+        Raises
+        ------
+        TypeError
+            If the setting has none.
+        """
+        raise TypeError(
+            f"policies of the setting {self.setting.name!r} have no learner: their base class must "
+            "name its kind as learner_class"
+        )
 
     @classmethod
     def check_kernels(cls) -> None:

@@ -272,7 +272,10 @@ class Learner:
         kind = saved.find_policy(policies)
         try:
             policy = kind.from_parameters(saved.parameters)
-            return _revived(policy.learner_class or Learner, policy, saved, True)
+            home = policy.learner_class or Learner
+            if not issubclass(home, cls):
+                raise ValueError(f"it is of the setting {policy.setting.name!r}")
+            return _revived(home, policy, saved, True)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
 

@@ -2,40 +2,21 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.component import Component, policy_component, world_component
-from keyhole.contract.memory import FloatArray, IntArray
+from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
-from keyhole.contract.world import PER_ROUND, Problem, metrics_of, truth_of
-from keyhole.drivers.engine import (
-    LANES,
-    REFUSED_REPLICATION,
-    REFUSED_ROUND,
-    ROUNDS_DONE,
-    STOP,
-    compiled_engine,
-    memory_plan,
-    scratch,
-)
-from keyhole.kernels.jit import bounds_checked
-from keyhole.kernels.link import Kernel
-from keyhole.play.crew import Crew
+from keyhole.contract.world import PER_ROUND, Problem, metrics_of
+from keyhole.play.player import Player, in_threads, pieces
 from keyhole.play.progress import Report, bar
 from keyhole.results.curves import Curves
 from keyhole.validate import Range, integer, line, room_in_memory, shown
 
-# Pieces of work a thread gets for one policy: enough that threads finish together.
-_PIECES_PER_THREAD: Final = 8
-_POLL_SECONDS: Final = 0.1
-# What a round may take after Ctrl-C; a kernel that takes longer may never end.
-_GRACE_SECONDS: Final = 2.0
 _MAX_SEED: Final = 2**63
 # Until here a float counts exactly, and pulls are counted in floats.
 _COUNT: Final = Range(ge=1, le=2**53)
@@ -135,6 +116,8 @@ def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Pol
     if isinstance(policies, Mapping):
         result = dict(policies)
     else:
+        if isinstance(policies, Policy | type):
+            raise TypeError(f"policies must be a list of policies, got {shown(policies)}")
         listed = list(policies)
         result = {repr(policy): policy for policy in listed}
         if len(result) < len(listed):
@@ -144,7 +127,8 @@ def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Pol
     for label, policy in result.items():
         line("the label of a policy", label)
         if not isinstance(policy, Policy):
-            raise TypeError(f"policies[{label!r}] must be a policy, got {shown(policy)}")
+            made = f": write {policy.__name__}()" if isinstance(policy, type) else ""
+            raise TypeError(f"policies[{label!r}] must be a policy, got {shown(policy)}{made}")
     return result
 
 
@@ -293,108 +277,18 @@ class Plan:
                 np.empty((len(p.checkpoints), len(self.metrics), len(replications)))
                 for p in players
             ]
-        pieces = _pieces(replications, threads)
         work = [
             (player, piece, values)
             for player, values in zip(players, out, strict=True)
-            for piece in pieces
+            for piece in pieces(replications, threads)
         ]
         total = self.rounds(policy) * len(replications)
-        _in_threads(label, work, replications.start, threads, total, report)
+        in_threads(label, work, replications.start, threads, total, report)
         values = np.concatenate(out)
         if not np.isfinite(values).all():
             name = self.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
-            raise ValueError(f"{label} led to a metric, {name}, that is not a finite number")
-        return values
-
-
-class Player:
-    """One policy in one world, compiled and ready to play any replication."""
-
-    def __init__(
-        self, plan: Plan, policy: Policy, horizon: int, checkpoints: Sequence[int]
-    ) -> None:
-        problem = plan.problem
-        p_side, w_side = policy_component(type(policy)), world_component(problem.world)
-        known = policy.numbers() | plan.facts(policy, horizon)
-        truth = truth_of(problem, horizon)
-        p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
-        self.policy = policy
-        self.measured = w_side.metrics.size(w_sizes)
-        self.checkpoints = np.array(checkpoints, np.int64)
-        with bounds_checked(plan.checked):
-            self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
-        self.input = (
-            p_side.inputs.pack(known, p_sizes),
-            _vector(p_side, p_sizes),
-            w_side.inputs.pack(truth, w_sizes),
-            _vector(w_side, w_sizes),
-            memory_plan(p_side, w_side, p_sizes, w_sizes),
-            np.uint64(plan.seed),
-        )
-
-    def play(self, piece: range, out: FloatArray, control: IntArray) -> None:
-        """Play some replications into `out`."""
-        with room_in_memory(f"the state of {self.policy}"):
-            part = np.empty(out.shape)
-            memory = scratch(self.input[4], self.measured)
-        first, last = piece.start, piece.stop
-        try:
-            self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
-        except IndexError as error:
-            if "out of bounds" not in str(error):  # a kernel's own
-                raise
-            raise IndexError(
-                f"a kernel of {self.policy} or of its world reads or writes beyond an array"
-            ) from error
-        if control[REFUSED_ROUND] > 0:
-            where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
-            raise ValueError(self.policy.refusal(where))
-        out[...] = part
-
-
-def _vector(component: Component, sizes: Mapping[str, int]) -> IntArray:
-    return np.array([sizes[name] for name in component.dims] or [0], np.int64)
-
-
-def _pieces(replications: range, threads: int) -> list[range]:
-    step = -(-len(replications) // (threads * _PIECES_PER_THREAD))
-    step = -(-step // LANES) * LANES
-    return [replications[i : i + step] for i in range(0, len(replications), step)]
-
-
-def _in_threads(
-    label: str,
-    work: list[tuple[Player, range, FloatArray]],
-    origin: int,
-    threads: int,
-    total: int,
-    report: Report | None,
-) -> None:
-    """Play all pieces; on Ctrl-C or an error, stop those that run and raise."""
-    controls = [np.zeros(4, np.int64) for _ in work]
-    tasks = [
-        partial(
-            player.play, piece, values[:, :, piece.start - origin : piece.stop - origin], control
-        )
-        for (player, piece, values), control in zip(work, controls, strict=True)
-    ]
-    crew = Crew(tasks, threads)
-    # The main thread only waits: it stays free to take Ctrl-C while compiled code runs.
-    try:
-        while not crew.done(_POLL_SECONDS):
-            if report is not None:
-                report(label, int(sum(c[ROUNDS_DONE] for c in controls)), total)
-    except BaseException:
-        for control in controls:
-            control[STOP] = 1
-        if not crew.dismiss(_GRACE_SECONDS):
-            warnings.warn(
-                f"a kernel of {label} does not return: its thread is left behind, and ends with "
-                "the process",
-                RuntimeWarning,
-                stacklevel=5,
+            raise ValueError(
+                f"{label} led to a metric, {name}, that is not a finite number: "
+                f"{self.problem.world.__qualname__}.score must fill it"
             )
-        raise
-    if report is not None:
-        report(label, total, total)
+        return values

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from keyhole.contract.memory import FloatArray
+from keyhole.contract.policy import Policy
 from keyhole.metric import Metric
 from keyhole.results.estimate import Estimate, Paired, compare, mean_of, share_of
 from keyhole.validate import choice
@@ -86,14 +87,14 @@ class Curves:
         """
         return self._known[choice("metric", name, self.metrics)]
 
-    def values(self, policy: str, metric: str) -> FloatArray:
+    def values(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric in every replication.
 
         Parameters
         ----------
         policy : str
             A label, or what stands before its parameters where that is one policy's alone: "LSA"
-            for "LSA(alpha=1.35)".
+            for "LSA(alpha=1.35)"; or the policy, where its label is its `repr`.
         metric : str
             A metric's name.
 
@@ -110,23 +111,24 @@ class Curves:
         choice("metric", metric, self.metrics)
         return self._values[self._label(policy)][:, self.metrics.index(metric), :]
 
-    def _label(self, policy: str) -> str:
+    def _label(self, policy: str | Policy) -> str:
         """Return the label that is meant."""
-        meant = [label for label in self.labels if label.partition("(")[0] == policy]
-        return meant[0] if len(meant) == 1 else choice("policy", policy, self.labels)
+        name = policy if isinstance(policy, str) else repr(policy)
+        meant = [label for label in self.labels if label.partition("(")[0] == name]
+        return meant[0] if len(meant) == 1 else choice("policy", name, self.labels)
 
-    def mean(self, policy: str, metric: str) -> FloatArray:
+    def mean(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric's mean over replications, shape (checkpoints,)."""
         return np.asarray(self.values(policy, metric).mean(axis=1))
 
-    def std_error(self, policy: str, metric: str) -> FloatArray:
+    def std_error(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return the standard error of `mean`, shape (checkpoints,); infinite for one run."""
         values = self.values(policy, metric)
         if values.shape[1] == 1:
             return np.full(len(values), np.inf)
         return np.asarray(values.std(axis=1, ddof=1) / math.sqrt(values.shape[1]))
 
-    def estimates(self, policy: str, metric: str) -> list[Estimate]:
+    def estimates(self, policy: str | Policy, metric: str) -> list[Estimate]:
         """Return a metric's mean with its 95 % interval, checkpoint by checkpoint.
 
         The interval is Student's t; of a metric that is 0 or 1, it is the exact one of a share.
