@@ -284,6 +284,18 @@ class Blind(IndexPolicy):
         return math.inf - math.inf if pulls > 1 else 0.0
 
 
+def test_each_class_is_named_for_its_own_index():
+    other = type("Other", (IndexPolicy,), {"index": vars(Blind)["index"]})
+    for policy in (Blind(), other()):
+        learner = policy.learner(arms=2, threshold=0.5)
+        for _ in range(2):
+            learner.ask()
+            learner.tell(1)
+        learner.ask()
+        with pytest.raises(ValueError, match=f"{type(policy).__name__}.index must return"):
+            learner.tell(1)
+
+
 def test_an_index_that_is_not_a_number_is_refused():
     message = "Blind.index must return a number, got nan"
     learner = Blind().learner(arms=2, threshold=0.5)

@@ -32,6 +32,12 @@ def test_every_problem_has_a_valid_spec_at_every_scale(entry):
             assert spec.plan.checkpoints[-1] == spec.horizon
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_what_ships_passes_the_checks_of_a_users_file(name):
+    path = FOLDER / FILES[name]
+    assert Entry.from_file(path.parent, path.name, name) == Entry.load(name)
+
+
 @each_entry
 def test_claims_name_their_source_and_end_as_sentences(entry):
     for claim in entry.claims:

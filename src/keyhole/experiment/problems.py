@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -217,28 +216,7 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     if len(named) != 1:
         got = " and ".join(named) or f"none{_slip(given, sources)}"
         raise ValueError(f"problem must have exactly one of {', '.join(sources)}; got {got}")
-    source = sources[named[0]]
-    if source.read is not None or source.reads:  # files may have changed
-        return source.problem(named[0], given, folder)
-    return _made(table["setting"], named[0], Described(given))
-
-
-class Described(dict[str, Any]):
-    """The entries of a problem, equal and of one hash where they are written alike."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        """Return a hash of what is written."""
-        return hash(repr(self))
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether the other is written alike: 1 and 1.0 and True are not."""
-        return repr(self) == repr(other)
-
-
-@lru_cache(maxsize=64)
-def _made(setting: str, name: str, given: Described) -> Problem:
-    """Return a problem that needs no file; both scales of an entry, say, have the same."""
-    return SOURCES[setting][name].problem(name, given, Path())
+    return sources[named[0]].problem(named[0], given, folder)
 
 
 def _slip(given: Mapping[str, Any], sources: Mapping[str, Source]) -> str:

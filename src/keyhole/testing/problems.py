@@ -10,7 +10,7 @@ import numpy as np
 from keyhole.contract.memory import declared
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
-from keyhole.contract.world import PER_ROUND, Problem, metrics_of
+from keyhole.contract.world import PER_ROUND, Problem
 from keyhole.kernels.link import source_of
 from keyhole.testing.checks import (
     Check,
@@ -59,18 +59,11 @@ def feedback_and_metrics_are_numbers(trial: Trial) -> None:
             assert np.isfinite(metric), f"{trial.problem}: the metric {name} became {metric}"
 
 
-def metrics_differ_in_name(trial: Trial) -> None:
-    """Check that no two metrics have one name."""
-    names = metrics_of(trial.problem, details=True)
-    assert len(set(names)) == len(names), f"{trial.problem}: two metrics have one name: {names}"
-
-
 PROBLEM_CHECKS: Final[tuple[Check, ...]] = (
     world_and_problem_are_of_one_setting,
     truth_is_complete,
     facts_are_allowed,
     feedback_and_metrics_are_numbers,
-    metrics_differ_in_name,
     engine_is_deterministic,
 )
 """All checks of a problem, by name; each takes a `Trial`, whose policy plays it."""
