@@ -2,6 +2,7 @@ import json
 import random
 import shutil
 from contextlib import suppress
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -140,6 +141,13 @@ def test_runs_of_the_version_before_can_be_read(copied):
     again = load_run(copied)
     for label in before.labels:
         assert (again.values(label, "simple_regret") == before.values(label, "simple_regret")).all()
+
+
+def test_a_run_folder_of_an_earlier_version_can_be_read():
+    curves = load_run(Path(__file__).parents[1] / "saved" / "run")
+    assert curves.labels == ("LSA(alpha=1.35)", "Uniform()")
+    assert curves.mean("Uniform", "aggregate_regret")[-1] == 0.25
+    assert curves.metric("aggregate_regret").better == "lower"
 
 
 @pytest.mark.parametrize(

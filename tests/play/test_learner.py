@@ -239,9 +239,7 @@ def test_a_state_of_another_form_is_refused(tmp_path):
             extra = keyhole.contract.memory.per("arms")
 
     Other.__name__ = "Mine"
-    with pytest.raises(
-        ValueError, match="does not fit Mine as it is now: its state has other arrays"
-    ):
+    with pytest.raises(ValueError, match="does not fit Mine as it is now: its state lacks extra"):
         Learner.load(tmp_path / "it.json", policies=[Other])
 
 
@@ -267,3 +265,13 @@ def test_a_room_loads_no_learner_of_another(tmp_path):
 def test_a_setting_without_a_learner_says_so():
     with pytest.raises(TypeError, match="have no learner: their base class must name"):
         Greedy().learner(arms=2)
+
+
+def test_a_policy_says_what_has_been_learnt_in_its_own_words():
+    class Wordy(LSA):
+        def describe(self, learner):
+            return [f"{learner.told} of {learner.rounds} rounds, {learner.facts['arms']} arms"]
+
+    learner = Wordy().learner(arms=2, threshold=0.5)
+    learner.ask()
+    assert repr(learner).splitlines()[1] == "  0 of 1 rounds, 2 arms"

@@ -9,6 +9,7 @@ from keyhole.contract.facts import made_learner
 from keyhole.contract.grammar import POLICY, check_functions, check_kernels
 from keyhole.contract.memory import Field
 from keyhole.contract.setting import Setting
+from keyhole.contract.words import averaged, counted
 from keyhole.validate import Range, choice, integer, number
 
 
@@ -276,6 +277,32 @@ class Policy:
             A sentence; empty for none.
         """
         return ""
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return what a learner of this policy has learnt, a line for each thing worth one.
+
+        By default each arm's pulls and mean, where the state keeps `pulls` and `totals`; else all
+        that it keeps. A policy with more to say overrides this: `learner.state` has its arrays by
+        name, `learner.facts` what it was told.
+
+        Parameters
+        ----------
+        learner : Learner
+            One of this policy's.
+
+        Returns
+        -------
+        list of str
+            Shown when the learner is printed, the first ten of them.
+        """
+        state = learner.state
+        if not {"pulls", "totals"} <= state.keys():
+            return [f"{name}: {value}" for name, value in state.items()]
+        both = zip(state["pulls"], state["totals"], strict=True)
+        return [
+            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total)}"
+            for arm, (n, total) in enumerate(both)
+        ]
 
     def refusal(self, where: str) -> str:
         """Return the complaint about a decision that could not be carried out in some round."""

@@ -134,10 +134,10 @@ class Learner(CoreLearner):
         super()._tell()
 
     def _compare_with_bound(self, rewards: float) -> None:
-        bound = getattr(self.policy, "bound", None)
-        if bound is not None and rewards > bound + 1:
+        longest = cast(Any, self.policy).longest_delay()
+        if rewards > longest + 1:
             warnings.warn(
-                f"more has arrived in one round than delays of at most {bound} rounds allow, as "
+                f"more has arrived in one round than delays of at most {longest} rounds allow, as "
                 f"{self.policy} was told: the wait until it is told is delay, too",
                 stacklevel=4,
             )
@@ -199,35 +199,8 @@ class Learner(CoreLearner):
         if horizon is not None and self.rounds > horizon:
             raise ValueError(f"rounds must be at most the horizon, got {self.rounds}")
         pulls, told = self._ledger["pulls"], self._ledger["told"]
-        if pulls.sum() != self.rounds - self._pending or (told < 0).any() or (told > pulls).any():
+        if pulls.sum() != self.told or (told < 0).any() or (told > pulls).any():
             raise ValueError("its ledger must have a pull a round, and no more rewards than pulls")
         rewards, policy = int(told.sum()), cast(Any, self.policy)
         if not 0 <= policy.held(self.state, rewards) <= rewards:
             raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")
-
-    def _learnt(self) -> list[str]:
-        arms = range(self.facts["arms"])
-        if "phase" in self.state and "length" in self.state:
-            return [self._phase(), *(f"arm {arm}: {self._phased(arm)}" for arm in arms)]
-        if "totals" in self.state and "pulls" in self.state:
-            return [f"arm {arm}: {self._used(arm)}" for arm in arms]
-        return super()._learnt()
-
-    def _phase(self) -> str:
-        phase, length = int(self.state["phase"][0]), int(self.state["length"][0])
-        if caution := self.policy.caution(self.facts, None):
-            return caution
-        bridge = ", in the bridge after it" if self.state["bridging"][0] else ""
-        return f"phase {phase}{bridge}: tolerance {0.5**phase:g}, {length} pulls an arm by its end"
-
-    def _phased(self, arm: int) -> str:
-        given_up, total = int(self.state["eliminated"][arm]), self.state["totals"][arm]
-        left = f"given up in round {given_up}" if given_up else "left"
-        return f"{left}, credited with {total:g}"
-
-    def _used(self, arm: int) -> str:
-        # What a base has been fed, or what has arrived: never the pulls that are still waited for.
-        counted = self.state.get("arrived", self.state["pulls"])
-        n, total = int(counted[arm]), self.state["totals"][arm]
-        mean = f", mean {total / n:.3g}" if n else ""
-        return f"{n} reward{'' if n == 1 else 's'} used{mean}"

@@ -118,6 +118,17 @@ class PhasePolicy(Policy, abstract=True):
             f"the first phase takes {rounds}"
         )
 
+    def describe(self, learner: Any) -> list[str]:
+        """Return the phase, and of each arm whether it is left and what it is credited with."""
+        state = learner.state
+        phase, length = int(state["phase"][0]), int(state["length"][0])
+        bridge = ", in the bridge after it" if state["bridging"][0] else ""
+        head = f"phase {phase}{bridge}: tolerance {0.5**phase:g}, {length} pulls an arm by its end"
+        left = [f"given up in round {end}" if end else "left" for end in state["eliminated"]]
+        both = enumerate(zip(left, state["totals"], strict=True))
+        arms = [f"arm {arm}: {word}, credited with {total:g}" for arm, (word, total) in both]
+        return [self.caution(learner.facts, None) or head, *arms]
+
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:
         r"""Return how often an arm that is left has been pulled by the end of each phase.
 

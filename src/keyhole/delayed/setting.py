@@ -1,5 +1,6 @@
 """The vocabulary of delayed feedback, and what the policies of this room have in common."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -7,6 +8,7 @@ from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
+from keyhole.contract.words import averaged, counted
 from keyhole.delayed.learner import Learner
 
 
@@ -107,3 +109,21 @@ class Policy(Facts, CorePolicy, abstract=True):
             needs no more memory however long it runs.
         """
         return told
+
+    def longest_delay(self) -> float:
+        """Return the bound of the delays that the policy relies on; by default there is none."""
+        return math.inf
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return of each arm how many rewards have been used, and their mean."""
+        state = learner.state
+        if not {"pulls", "totals"} <= state.keys():
+            return super().describe(learner)
+        return used(state["pulls"], state["totals"])
+
+
+def used(rewards: FloatArray, totals: FloatArray) -> list[str]:
+    """Return a line for each arm: how many rewards have been used, and their mean."""
+    both = zip(rewards, totals, strict=True)
+    words = (f"{counted(n, 'reward')} used{averaged(n, total)}" for n, total in both)
+    return [f"arm {arm}: {word}" for arm, word in enumerate(words)]

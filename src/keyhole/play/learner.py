@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from keyhole.contract.component import Component, policy_component
 from keyhole.contract.memory import Layout, allot
 from keyhole.contract.policy import Policy
+from keyhole.contract.words import counted
 from keyhole.drivers.step import ASK, CHECK, INIT, RECOMMEND, TELL, compiled_step
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
 from keyhole.play.saving import DAMAGE, SavedState, read_state, write_state
@@ -151,9 +152,10 @@ class Learner:
                 words.append(_show(name, value))
         return words
 
-    def _learnt(self) -> list[str]:
-        """Return what has been learnt, a line for each thing worth a line."""
-        return [f"{name}: {value}" for name, value in self.state.items()]
+    @property
+    def told(self) -> int:
+        """How many rounds it has been told the feedback of."""
+        return self.rounds - self._pending
 
     def __repr__(self) -> str:
         """Return the policy, what it knows, and what it has learnt."""
@@ -161,13 +163,12 @@ class Learner:
             return self._described()
 
     def _described(self) -> str:
-        done = self.rounds - self._pending
         known = ", ".join(self._known())
         waiting = ", waiting for feedback" if self._pending else ""
-        lines = self._learnt()
+        lines = self.policy.describe(self)
         if len(lines) > _SHOWN_LINES:
             lines = [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} more"]
-        head = f"{self.policy} after {done} round{'' if done == 1 else 's'}, {known}{waiting}"
+        head = f"{self.policy} after {counted(self.told, 'round')}, {known}{waiting}"
         return "\n  ".join([head, *lines])
 
     def save(self, path: str | Path) -> None:
@@ -310,7 +311,7 @@ def learner_for(
 
 def _show(name: str, value: Any) -> str:
     if name == "arms":
-        return f"{value} arm{'' if value == 1 else 's'}"
+        return counted(value, "arm")
     if isinstance(value, np.ndarray):
         return f"{len(value)} {name}"
     return f"{name} {value:g}"

@@ -88,8 +88,10 @@ class SavedState:
                 view[...] = self.arrays[group][name]
 
     def _compare(self, group: str, form: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-        saved = self.arrays.get(group, {})
-        if {name: (str(a.dtype), a.shape) for name, a in saved.items()} != form:
+        saved = {n: (str(a.dtype), a.shape) for n, a in self.arrays.get(group, {}).items()}
+        if lacking := ", ".join(form.keys() - saved.keys()):
+            raise ValueError(f"its {group} lacks {lacking}")
+        if saved != form:
             raise ValueError(f"its {group} has other arrays")
 
 

@@ -115,13 +115,3 @@ class Learner(CoreLearner):
         arms, limits = self.facts["arms"], self.facts["limits"]
         some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [f"{arms} arm{'' if arms == 1 else 's'}", f"{some} up to {limits[-1]:g}"]
-
-    def _learnt(self) -> list[str]:
-        lines = []
-        if (plays := self.state.get("plays")) is not None:
-            runs = plays.reshape(self.facts["arms"], -1).sum(axis=1).tolist()
-            lines = [f"arm {arm}: {n} run{'' if n == 1 else 's'}" for arm, n in enumerate(runs)]
-        if self.rounds > self._pending:
-            arm, limit = self.recommend()
-            lines = [f"best so far: arm {arm} with limit {limit:g}", *lines]
-        return lines

@@ -10,6 +10,7 @@ from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
+from keyhole.contract.words import counted
 from keyhole.resource.functions import (
     PIECE,
     Function,
@@ -185,3 +186,14 @@ class Policy(Facts, CorePolicy, abstract=True):
         facts = super().informed(values)
         rising("limits", facts["limits"])
         return facts
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return the pair that looks best, and how often each arm was run."""
+        lines = []
+        if learner.told:
+            arm, limit = learner.recommend()
+            lines = [f"best so far: arm {arm} with limit {limit:g}"]
+        if (plays := learner.state.get("plays")) is not None:
+            runs = plays.reshape(len(plays), -1).sum(axis=1).tolist()
+            lines += [f"arm {arm}: {counted(n, 'run')}" for arm, n in enumerate(runs)]
+        return lines

@@ -7,9 +7,12 @@ from typing import Any, ClassVar, Final
 from keyhole.policy import FloatArray, IntArray, Kernel, Stream, counts, parameter, per
 from keyhole.semibandit.funding import (
     KnapsackFunding,
+    against,
     count_losses,
+    counts_of,
     fund_best,
     hand_out,
+    second_phase,
     shuffle,
     times_refuted,
 )
@@ -135,6 +138,16 @@ class BisectionPolicy(Policy, abstract=True):
             estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
         searched[0], refuted[0] = s.searched[0], times_refuted(s, p.arms)
 
+    def describe(self, learner: Any) -> list[str]:
+        """Return the phase, and of each arm its threshold, or its losses once all are settled."""
+        state, arms, resource = learner.state, learner.facts["arms"], learner.facts["resource"]
+        if state["unsettled"][0] == 0:
+            return [second_phase(state), *counts_of(state)]
+        settled = f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
+        limit = f"{self.search_rounds(arms, resource):,}"
+        head = f"first phase, search of up to {limit} rounds: {settled}"
+        return [head, *(f"arm {arm}: {bracket(state, arm)}" for arm in range(arms))]
+
 
 def searches(arms: int, resource: float) -> bool:
     """Return whether there is anything to search for."""
@@ -224,6 +237,18 @@ def settle(s: BisectionPolicy.State, arm: int, estimate: float) -> None:
     s.amounts[arm] = estimate
     s.settled[arm] = 1
     s.unsettled[0] -= 1
+
+
+def bracket(state: Mapping[str, Any], arm: int) -> str:
+    """Return what is known of an arm's threshold."""
+    tried = state["amounts"][arm]
+    if state["settled"][arm]:
+        return f"threshold {tried:.4g}{against(state, arm)}"
+    return (
+        f"threshold above {state['low'][arm]:.4g}, at most {state['high'][arm]:.4g}; trying "
+        f"{tried:.4g}, {state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
+        f"{against(state, arm)}"
+    )
 
 
 def rounded(value: float, decimals: int) -> float:

@@ -1,6 +1,7 @@
 """What policies do once thresholds are known: fund some arms, and watch the others."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from keyhole.contract.memory import FloatArray, IntArray, counts, per
@@ -81,6 +82,28 @@ def count_losses(p: Policy, s: Funding, losses: FloatArray) -> None:
         if s.funded[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]
+
+
+def second_phase(state: Mapping[str, Any]) -> str:
+    """Return the line that says how long the search took."""
+    return f"second phase, after {state['searched'][0]} rounds of search"
+
+
+def counts_of(state: Mapping[str, Any]) -> list[str]:
+    """Return a line for each arm: what it takes, and the losses seen when it was not funded."""
+    return [
+        f"arm {arm}: takes {amount:.4g}, {losses:g} losses in {losses + clears:g} rounds without"
+        f"{against(state, arm)}"
+        for arm, (amount, losses, clears) in enumerate(
+            zip(state["amounts"], state["losses"], state["clears"], strict=True)
+        )
+    ]
+
+
+def against(state: Mapping[str, Any], arm: int) -> str:
+    """Return what speaks against the estimates of an arm's threshold; nothing if nothing does."""
+    seen = state["refuted"][arm]
+    return f"; {seen} loss{'es' if seen > 1 else ''} in spite of an estimate" if seen else ""
 
 
 def count_refuted(p: Policy, s: Funding, losses: FloatArray) -> None:

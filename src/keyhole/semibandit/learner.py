@@ -96,75 +96,13 @@ class Learner(CoreLearner):
 
     def _refuted(self) -> int:
         """Return how many losses were seen where enough was taken to be given."""
-        return int(self.state["refuted"].sum()) if "refuted" in self.state else 0
+        return int(self._recommend()["refuted"].item())
 
     def _known(self) -> list[str]:
         known = dict(zip(self.facts, super()._known(), strict=True))
         if "thresholds" in known:
             known["thresholds"] = "thresholds known"
         return list(known.values())
-
-    def _learnt(self) -> list[str]:
-        if not {"amounts", "losses", "clears", "refuted"} <= self.state.keys():
-            return super()._learnt()
-        searching, arms = self._searching(), range(self.facts["arms"])
-        lines = self._phase(searching)
-        if not searching:
-            lines += [self._counted(arm) for arm in arms]
-        elif "settled" in self.state:
-            lines += [self._on_trial(arm) for arm in arms]
-        return lines
-
-    def _searching(self) -> bool:
-        if "settled" in self.state:
-            return bool(self.state["unsettled"][0])
-        return "index" in self.state and bool(self.state["index"][0] < self.state["high"][0])
-
-    def _phase(self, searching: bool) -> list[str]:
-        state = self.state
-        if "searched" not in state:
-            return []
-        if not searching:
-            return [f"second phase, after {state['searched'][0]} rounds of search"]
-        if "settled" in state:
-            arms = self.facts["arms"]
-            settled = f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
-            return [f"first phase, search{self._at_most()}: {settled}"]
-        return [
-            f"first phase, search{self._at_most()}: trying {state['amounts'][0]:.4g} on "
-            f"{state['funded'].sum()} arms, {state['clear_rounds'][0]} of {state['needed'][0]} "
-            f"rounds without a loss; {self.recommend()[0]:.4g} is enough"
-        ]
-
-    def _at_most(self) -> str:
-        longest = getattr(self.policy, "search_rounds", None)
-        if longest is None:
-            return ""
-        return f" of up to {longest(self.facts['arms'], self.facts['resource']):,} rounds"
-
-    def _on_trial(self, arm: int) -> str:
-        state = self.state
-        if state["settled"][arm]:
-            return f"arm {arm}: threshold {state['amounts'][arm]:.4g}{self._proven(arm)}"
-        return (
-            f"arm {arm}: threshold above {state['low'][arm]:.4g}, "
-            f"at most {state['high'][arm]:.4g}; trying {state['amounts'][arm]:.4g}, "
-            f"{state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
-            f"{self._proven(arm)}"
-        )
-
-    def _counted(self, arm: int) -> str:
-        losses, rounds = self.state["losses"][arm], self.state["clears"][arm]
-        takes = f"{self.state['amounts'][arm]:.4g}"
-        return (
-            f"arm {arm}: takes {takes}, {losses:g} losses in {losses + rounds:g} rounds without"
-            f"{self._proven(arm)}"
-        )
-
-    def _proven(self, arm: int) -> str:
-        """Return what there is against the estimates of an arm's threshold."""
-        count = int(self.state["refuted"][arm])
-        return f"; {count} loss{'es' if count > 1 else ''} in spite of an estimate" if count else ""
 
 
 def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:

@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import FloatArray, IntArray, parameter
-from keyhole.semibandit.funding import Funding, count_losses, count_refuted, times_refuted
+from keyhole.semibandit.funding import (
+    Funding,
+    count_losses,
+    count_refuted,
+    counts_of,
+    times_refuted,
+)
 from keyhole.semibandit.setting import Policy, sufficient
 from keyhole.validate import Range, integer
 
@@ -70,6 +76,10 @@ class MultiplePlayPolicy(Policy, abstract=True):
         for arm in range(p.arms):
             estimates[arm] = s.amounts[arm]
         searched[0], refuted[0] = 0, times_refuted(s, p.arms)
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return of each arm what it takes, and its losses."""
+        return counts_of(learner.state)
 
 
 def shared(p: MultiplePlayPolicy, arms: int, resource: float) -> float:

@@ -1,9 +1,9 @@
 """What the policies that are told the thresholds have in common."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from keyhole.policy import FloatArray, Kernel, Stream, parameter
-from keyhole.semibandit.funding import KnapsackFunding, count_losses, fund_best, hand_out
+from keyhole.semibandit.funding import KnapsackFunding, count_losses, counts_of, fund_best, hand_out
 from keyhole.semibandit.setting import Policy
 
 
@@ -38,3 +38,7 @@ class ToldPolicy(Policy, abstract=True):
     def update(p, s: State, losses: FloatArray) -> None:
         """Count the losses."""
         count_losses(p, s, losses)
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return of each arm what it takes, and its losses."""
+        return counts_of(learner.state)

@@ -71,14 +71,3 @@ class Learner(CoreLearner):
         """
         best: int = self._recommend()["best"].item()
         return best
-
-    def _learnt(self) -> list[str]:
-        if "pulls" not in self.state or "totals" not in self.state:
-            return super()._learnt()
-        return [self._of(arm) for arm in range(self.facts["arms"])]
-
-    def _of(self, arm: int) -> str:
-        n, total = int(self.state["pulls"][arm]), self.state["totals"][arm]
-        mean = f", mean {total / n:.3g}" if n else ""
-        gone = ", given up" if "active" in self.state and not self.state["active"][arm] else ""
-        return f"arm {arm}: {n} pull{'' if n == 1 else 's'}{mean}{gone}"

@@ -1,14 +1,10 @@
 """A threshold policy at work: ask for an arm, given a threshold; tell what was seen."""
 
-from typing import Final
-
 import numpy as np
 
 from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.validate import Range, integer
-
-_SHOWN: Final = 6
 
 
 class Learner(CoreLearner):
@@ -149,15 +145,3 @@ class Learner(CoreLearner):
         """
         report = self._recommend()
         return report["survival"], report["support"]
-
-    def _learnt(self) -> list[str]:
-        survival, support = self.estimates()
-        lines = []
-        for arm, (chances, pulls) in enumerate(zip(survival, support, strict=True)):
-            shown = [
-                f"level {j} {chance * n:.0f} of {n:.0f}"
-                for j, (chance, n) in enumerate(zip(chances, pulls, strict=True), start=1)
-            ]
-            more = f", ... and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-            lines.append(f"arm {arm}: {', '.join(shown[:_SHOWN])}{more}")
-        return lines

@@ -1,12 +1,15 @@
 """The threshold bandit's vocabulary, and what its policies have in common."""
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
 from keyhole.threshold.learner import Learner
+
+# How many levels are shown of each arm.
+_SHOWN: Final = 6
 
 
 class Facts:
@@ -120,3 +123,15 @@ class Policy(Facts, CorePolicy, abstract=True):
             for arm in range(p.arms):
                 support[arm, level - 1] = s.tried[arm, level - 1]
                 survival[arm, level - 1] = estimate(s, level, arm)
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return of each arm how many samples reached each level, of how many."""
+        lines = []
+        for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
+            shown = [
+                f"level {j} {chance * n:.0f} of {n:.0f}"
+                for j, (chance, n) in enumerate(zip(chances, pulls, strict=True), start=1)
+            ]
+            more = f", ... and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+            lines.append(f"arm {arm}: {', '.join(shown[:_SHOWN])}{more}")
+        return lines

@@ -73,16 +73,3 @@ class Learner(CoreLearner):
             True where the mean is taken to be at least the threshold.
         """
         return self._recommend()["labels"] > 0.5
-
-    def _learnt(self) -> list[str]:
-        sides = ["above" if above else "below" for above in self.recommend()]
-        return [f"arm {arm}: {self._tally(arm, side)}" for arm, side in enumerate(sides)]
-
-    def _tally(self, arm: int, side: str) -> str:
-        pulls, totals = self.state.get("pulls"), self.state.get("totals")
-        if pulls is None or totals is None:
-            return side
-        n = int(pulls[arm])
-        if n == 0:
-            return f"never pulled, taken to be {side}"
-        return f"{side}, {n} pull{'' if n == 1 else 's'}, mean {totals[arm] / n:.3g}"

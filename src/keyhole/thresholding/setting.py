@@ -1,12 +1,13 @@
 """The thresholding bandit's vocabulary, and what its policies have in common."""
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from keyhole.contract.facts import fact
 from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.memory import Field, FloatArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
+from keyhole.contract.words import averaged, counted
 from keyhole.thresholding.learner import Learner
 
 # The largest relative error of rounding a number.
@@ -79,6 +80,21 @@ class Policy(Facts, CorePolicy, abstract=True):
             # and the threshold add three.
             slack = (pulls + 2.0) * _ROUNDING
             labels[arm] = pulls == 0.0 or s.totals[arm] / pulls >= p.threshold - slack
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return on which side of the threshold each arm is taken to be, and its pulls and mean."""
+        sides = ["above" if above else "below" for above in learner.recommend()]
+        state = learner.state
+        if not {"pulls", "totals"} <= state.keys():
+            return [f"arm {arm}: {side}" for arm, side in enumerate(sides)]
+        tallies = enumerate(zip(sides, state["pulls"], state["totals"], strict=True))
+        return [f"arm {arm}: {_tally(*tally)}" for arm, tally in tallies]
+
+
+def _tally(side: str, pulls: float, total: float) -> str:
+    if pulls == 0:
+        return f"never pulled, taken to be {side}"
+    return f"{side}, {counted(pulls, 'pull')}{averaged(pulls, total)}"
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):

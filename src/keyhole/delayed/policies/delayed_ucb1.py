@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.delayed.setting import Policy
+from keyhole.delayed.setting import Policy, used
 from keyhole.policy import FloatArray, IntArray, counts, per
 
 
@@ -80,3 +80,7 @@ class DelayedUCB1(Policy):
         for i in range(count):
             s.arrived[sources[i]] += 1.0
             s.totals[sources[i]] += rewards[i]
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return of each arm what has arrived: not the pulls that are still waited for."""
+        return used(learner.state["arrived"], learner.state["totals"])

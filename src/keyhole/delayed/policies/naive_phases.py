@@ -57,6 +57,10 @@ class NaivePhases(PhasePolicy):
 
     bound: int = parameter(ge=0, le=2**52, doc="longest delay")
 
+    def longest_delay(self) -> float:
+        """Return the bound."""
+        return self.bound
+
     def length(p, phase: int, tolerance: float) -> float:
         """Return n_m, not rounded."""
         log = log_term(p.horizon, tolerance)

@@ -68,6 +68,10 @@ class ODAAFB(PhasePolicy):
         super().__post_init__()
         number("bound", self.bound, Range(ge=self.expected_delay))
 
+    def longest_delay(self) -> float:
+        """Return the bound."""
+        return self.bound
+
     def bridged(p) -> bool:
         """Return that a bridge follows each phase."""
         return True

@@ -9,8 +9,10 @@ from keyhole.semibandit.funding import (
     Funding,
     count_losses,
     count_refuted,
+    counts_of,
     fund_top,
     hand_out,
+    second_phase,
     shuffle,
     times_refuted,
 )
@@ -174,6 +176,18 @@ class CSBST(Policy):
         for arm in range(p.arms):
             estimates[arm] = candidate(p, s.high[0])
         searched[0], refuted[0] = s.searched[0], times_refuted(s, p.arms)
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return the phase: the candidate on trial, or of each arm what it takes and its losses."""
+        state = learner.state
+        if state["index"][0] == state["high"][0]:
+            return [second_phase(state), *counts_of(state)]
+        limit = f"{self.search_rounds(learner.facts['arms'], learner.facts['resource']):,}"
+        return [
+            f"first phase, search of up to {limit} rounds: trying {state['amounts'][0]:.4g} on "
+            f"{state['funded'].sum()} arms, {state['clear_rounds'][0]} of {state['needed'][0]} "
+            f"rounds without a loss; {learner.recommend()[0]:.4g} is enough"
+        ]
 
 
 def candidates(arms: int, resource: float) -> int:

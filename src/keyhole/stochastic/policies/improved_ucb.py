@@ -1,6 +1,7 @@
 """UCB in phases that give up arms."""
 
 import math
+from typing import Any
 
 from keyhole.policy import IntArray, counts, per
 from keyhole.stochastic.setting import Policy
@@ -89,6 +90,11 @@ class ImprovedUCB(Policy):
                 s.phase[0] += 1
             following = next_active(s.active, 0)
         s.arm[0] = following
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return of each arm its pulls and mean, and whether it was given up."""
+        lines = zip(super().describe(learner), learner.state["active"], strict=True)
+        return [line if active else f"{line}, given up" for line, active in lines]
 
 
 def last_phase(horizon: int) -> int:

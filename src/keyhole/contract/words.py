@@ -1,0 +1,23 @@
+"""How policies say what they have counted."""
+
+
+def counted(number: float, noun: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "pull"), counted(3.0, "pull")
+    ('1 pull', '3 pulls')
+    """
+    return f"{int(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def averaged(number: float, total: float) -> str:
+    """Return the mean of a number of things with a sum, to be added to a line; of none, nothing.
+
+    Examples
+    --------
+    >>> averaged(4, 1.0), averaged(0, 0.0)
+    (', mean 0.25', '')
+    """
+    return f", mean {total / number:.3g}" if number else ""
