@@ -45,10 +45,17 @@ def test_a_policy_is_documented_in_the_agreed_order(policy):
     assert places == sorted(places)
 
 
+def told_to_users():
+    """Return the changelog, with the fragments that are yet to go into it."""
+    pages = [ROOT / "CHANGELOG.md", *(ROOT / "changelog.d").glob("+*.md")]
+    return "\n".join(page.read_text() for page in pages)
+
+
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)
 def test_a_policy_is_where_a_reader_looks_for_it(policy):
-    for page in ("README.md", f"docs/{policy.setting.name}.md", "CHANGELOG.md"):
+    for page in ("README.md", f"docs/{policy.setting.name}.md"):
         assert f"`{policy.__name__}" in (ROOT / page).read_text(), page
+    assert f"`{policy.__name__}" in told_to_users()
     benchmarks = "".join(p.read_text() for p in (ROOT / "benchmarks").glob("*.py"))
     assert re.search(rf"\b{policy.__name__}\(", benchmarks)
     references = (ROOT / "tests" / "reference" / f"{policy.setting.name}.py").read_text()
@@ -104,6 +111,16 @@ def test_the_version_is_the_same_everywhere():
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     newest = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).group(1)
     assert re.fullmatch(rf"{re.escape(version)} \((unreleased|\d{{4}}-\d\d-\d\d)\)", newest)
+
+
+def test_fragments_of_the_changelog_are_named_for_what_gathers_them():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]
+    assert settings["start_string"] in (ROOT / "CHANGELOG.md").read_text()
+    kinds = "|".join(kind["directory"] for kind in settings["type"])
+    for file in (ROOT / "changelog.d").iterdir():
+        if file.name not in ("README.md", Path(settings["template"]).name):
+            assert re.fullmatch(rf"\+[a-z0-9-]+\.({kinds})\.md", file.name), file.name
+            assert file.read_text().strip(), file.name
 
 
 def test_every_test_that_contributing_promises_exists():
