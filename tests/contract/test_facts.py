@@ -125,3 +125,8 @@ def test_errors_of_rooms_stay():
         UCBE(0).learner(arms=2, threshold=0.5, hardness=3.0)
     with pytest.raises(ValueError, match=r"feedback must be 'named' for DelayedUCB1.*'anonymous'"):
         DelayedUCB1().learner(arms=2, feedback="anonymous")
+
+
+def test_facts_are_told_by_name():
+    with pytest.raises(TypeError, match=r"takes facts by name \(arms=\.\.\., threshold=.*got 3$"):
+        LSA().learner(3, 0.5)

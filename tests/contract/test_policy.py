@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import parameter
-from keyhole.thresholding import LSA, UCBE, IndexPolicy, Policy
+from keyhole.delayed import QPMD
+from keyhole.stochastic import UCB1
+from keyhole.thresholding import LSA, UCBE, IndexPolicy, Policy, Uniform
 
 
 class Two(IndexPolicy):
@@ -101,3 +103,21 @@ def test_missing_and_wrong_facts_are_named():
         UCBE(0).learner(arms=2, threshold=0.5, hardness=3.0)
     with pytest.raises(ValueError, match="hardness must be above 0, got 0"):
         UCBE(0).learner(arms=2, threshold=0.5, hardness=0, horizon=10)
+
+
+def test_a_misspelt_parameter_is_told_the_nearest():
+    with pytest.raises(TypeError, match=r"LSA takes alpha; got 'alfa' \(did you mean 'alpha'\?\)"):
+        LSA(alfa=2)
+    with pytest.raises(TypeError, match="Uniform has no parameters; got 'alpha'"):
+        Uniform(alpha=2)
+    with pytest.raises(TypeError, match=r"QPMD takes base; got 'bse' \(did you mean 'base'\?\)"):
+        QPMD(bse=UCB1())
+
+
+def test_a_refused_decision_is_shown():
+    class Astray(LSA):
+        def select(p):
+            return 7
+
+    with pytest.raises(ValueError, match=r"does not allow \(arm 7\), in round 1"):
+        Astray().learner(arms=3, threshold=0.5).ask()

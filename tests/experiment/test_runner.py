@@ -32,7 +32,7 @@ def content(folder):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(keyhole.experiment.runner, "_BLOCK_ROUNDS", 8 * 60)
+    monkeypatch.setattr(keyhole.experiment.blocks, "_BLOCK_ROUNDS", 8 * 60)
 
 
 def test_a_run_is_what_simulate_gives(finished, text):

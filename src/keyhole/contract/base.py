@@ -46,6 +46,7 @@ class WithBase(Policy, abstract=True):
 
     def __new__(cls, *args: Any, **values: Any) -> Self:
         """Return an instance of the subclass for the class of the base."""
+        super().__new__(cls, *args, **values)  # refuses a name that there is not
         given = inspect.signature(cls.__init__).bind(None, *args, **values)
         given.apply_defaults()
         base, wanted = given.arguments["base"], _wanted(cls)

@@ -6,7 +6,7 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, Final, cast, get_args, overload
 
 from keyhole.contract.memory import Field, FloatArray
-from keyhole.validate import ANY, Range, choice, hint, integer, number, vector
+from keyhole.validate import ANY, Range, choice, hint, integer, number, shown, vector
 
 if TYPE_CHECKING:
     from keyhole.contract.setting import Setting
@@ -238,7 +238,10 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
     signature = signature_of(setting, kind)
     names = [name for name in signature.parameters if name != "self"]
 
-    def learner(self: Any, *, seed: int = 0, **given: Any) -> Any:
+    def learner(self: Any, *unnamed: Any, seed: int = 0, **given: Any) -> Any:
+        if unnamed:
+            told = ", ".join(f"{name}=..." for name in names if name != "seed")
+            raise TypeError(f"learner() takes facts by name ({told}); got {shown(unnamed[0])}")
         for name in given:
             if name not in names:
                 raise TypeError(

@@ -10,7 +10,7 @@ from keyhole.contract.grammar import POLICY, check_functions, check_kernels
 from keyhole.contract.memory import Field
 from keyhole.contract.setting import Setting
 from keyhole.contract.words import averaged, counted
-from keyhole.validate import Range, choice, integer, number
+from keyhole.validate import Range, choice, hint, integer, number
 
 
 def parameter(
@@ -171,6 +171,15 @@ class Policy:
         """Return the functions that kernels may name: by default `helpers`."""
         return cls.helpers
 
+    def __new__(cls, *args: Any, **values: Any) -> Self:
+        """Refuse a parameter that there is not, before Python does in other words."""
+        names = [item.name for item in fields(cast(Any, cls))]
+        for name in values:
+            if name not in names:
+                listed = f"takes {', '.join(names)}" if names else "has no parameters"
+                raise TypeError(f"{cls.__name__} {listed}; got {name!r}{hint(name, names)}")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         """Check the parameters and bring them to their declared type."""
         for item in fields(cast(Any, self)):
@@ -304,11 +313,12 @@ class Policy:
             for arm, (n, total) in enumerate(both)
         ]
 
-    def refusal(self, where: str) -> str:
+    def refusal(self, where: str, decision: str = "") -> str:
         """Return the complaint about a decision that could not be carried out in some round."""
         if self.requires:
             return f"{self} needs {self.requires}: not so in {where}"
-        return f"{self} took a decision that the setting does not allow, in {where}"
+        which = f" ({decision})" if decision else ""
+        return f"{self} took a decision that the setting does not allow{which}, in {where}"
 
     @classmethod
     def input_fields(cls) -> dict[str, Field]:

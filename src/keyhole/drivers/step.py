@@ -61,9 +61,8 @@ def _build(side: Component, setting: Setting) -> Kernel:
             init(p, s, t, rng)
         elif what == ASK:
             decision = select(p, s, t, rng, context, cells, plan[3], dims)
-            if not allowed(p, context, decision):
-                return 0
             write_decision(cells, plan[3], dims, decision)
+            return 1 if allowed(p, context, decision) else 0
         elif what == TELL:
             taken = read_decision(cells, plan[3], dims)
             update(p, s, t, rng, context, taken, read_feedback(cells, plan[4], dims))

@@ -8,6 +8,7 @@ that differs in a single bit, or belongs to another run, policy or range, is as 
 import hashlib
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,8 +16,13 @@ from typing import Final
 import numpy as np
 
 from keyhole.contract.memory import FloatArray
+from keyhole.drivers.engine import LANES
 from keyhole.files import write_atomically
+from keyhole.play.progress import Report
+from keyhole.play.simulation import Plan
 
+# Rounds in a block: about half a second of work, which is what a killed run loses.
+_BLOCK_ROUNDS: Final = 30_000_000
 _FORMAT: Final = "keyhole-block"
 _NUMBER: Final = "<f8"
 
@@ -83,3 +89,67 @@ class Block:
         """
         data = np.ascontiguousarray(values, _NUMBER).tobytes()
         write_atomically(path, self._head(data) + data)
+
+
+def play_in_blocks(
+    folder: Path,
+    name: str,
+    plan: Plan,
+    label: str,
+    replications: int,
+    *,
+    digest: str,
+    threads: int | None,
+    report: Report | None,
+) -> FloatArray:
+    """Return one policy's values, playing the blocks that are not in the folder yet.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the blocks; made if need be.
+    name : str
+        What their files begin with.
+    plan : Plan
+        The experiment.
+    label : str
+        Which policy.
+    replications : int
+        How many.
+    digest : str
+        Of all that decides the results.
+    threads : int, optional
+        As in `Plan.play`.
+    report : callable, optional
+        Told the progress over all blocks.
+    """
+    folder.mkdir(exist_ok=True)
+    rounds = plan.rounds(plan.policies[label])
+    parts = []
+    for part in _ranges(replications, rounds):
+        path = folder / f"{name}-{part.start:08d}.block"
+        shape = (len(plan.checkpoints), len(plan.metrics), len(part))
+        block = Block(digest, label, part.start, shape)
+        values = block.read(path)
+        if values is None:
+            values = plan.play(
+                label, part, threads=threads, report=_shifted(report, part, replications, rounds)
+            )
+            block.write(path, values)
+        parts.append(values)
+    return np.concatenate(parts, axis=2)
+
+
+def _ranges(replications: int, rounds: int) -> Iterator[range]:
+    size = max(1, _BLOCK_ROUNDS // (rounds * LANES)) * LANES
+    for first in range(0, replications, size):
+        yield range(first, min(first + size, replications))
+
+
+def _shifted(report: Report | None, part: range, replications: int, rounds: int) -> Report | None:
+    """Return a report for one block that speaks of all of them."""
+    if report is None:
+        return None
+    return lambda label, played, _: report(
+        label, part.start * rounds + played, replications * rounds
+    )

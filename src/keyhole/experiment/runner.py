@@ -1,24 +1,21 @@
 """Playing a spec into a run folder, block by block."""
 
-import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 
-from keyhole.contract.component import policy_component, world_component
 from keyhole.contract.memory import FloatArray
-from keyhole.contract.policy import Policy
-from keyhole.drivers.engine import LANES
-from keyhole.experiment.blocks import Block
+from keyhole.experiment.blocks import play_in_blocks
 from keyhole.experiment.holding import held
+from keyhole.experiment.identity import digest_of, identity
+from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.store import (
     FORMAT,
@@ -36,14 +33,10 @@ from keyhole.experiment.store import (
 )
 from keyhole.files import remove_drafts, write_atomically
 from keyhole.kernels.arithmetic import arithmetic_digest
-from keyhole.kernels.cache import code_digest
-from keyhole.kernels.link import fingerprint
 from keyhole.play.progress import Report, bar
 from keyhole.play.simulation import Plan
 from keyhole.validate import Range, integer
 
-# Rounds in a block: about half a second of work, which is what a killed run loses.
-_BLOCK_ROUNDS: Final = 30_000_000
 # What reports show, and results do not depend on.
 _SHOWN: Final = ("title", "notes", "figure")
 _PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
@@ -55,8 +48,9 @@ def run(
     out: str | Path,
     *,
     threads: int | None = None,
-    progress: bool = False,
+    progress: bool | Report = False,
     command: str = "",
+    shelf: Shelf | None = None,
 ) -> Run:
     """Play a spec into a folder, or finish what an earlier call began there.
 
@@ -72,10 +66,12 @@ def run(
         The run folder; made if need be.
     threads : int, optional
         At least 1; by default one for each processor.
-    progress : bool, default False
-        Whether to show progress on standard error.
+    progress : bool or callable, default False
+        Whether to show progress on standard error, or who is told it instead.
     command : str, optional
         What the user typed, for the record.
+    shelf : Shelf, optional
+        Holds what this run has in common with others.
 
     Returns
     -------
@@ -102,9 +98,14 @@ def run(
         if provenance.get("finished") is None:
             with bar(progress) as report:
                 values = {
-                    label: _play(folder, plan, digest, i, spec.replications, threads, report)
+                    label: play_in_blocks(
+                        folder / "blocks", f"{i:02d}", plan, label, spec.replications,
+                        digest=digest, threads=threads, report=report,
+                    )
+                    if shelf is None
+                    else shelf.values(plan, label, spec.replications, threads, report)
                     for i, label in enumerate(plan.policies)
-                }
+                }  # fmt: skip
             _finish(folder, plan, values)
             checksums = {name: checksum((folder / name).read_bytes()) for name in RESULTS}
             provenance["checksums"] |= checksums
@@ -120,41 +121,8 @@ def run_digest(spec: Spec) -> str:
     class, all parameters and what it is told; the code of policies, world, setting and core; the
     versions of the compiler; and how this machine computes logarithms.
     """
-    plan = spec.plan
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
-    setting, world = plan.problem.setting, world_component(plan.problem.world)
-    parts = [
-        table,
-        plan.checkpoints,
-        _printed(plan.problem.truth()),
-        [[label, *_policy_print(plan, policy)] for label, policy in plan.policies.items()],
-        [setting.name, setting.budgeted, fingerprint(setting.allowed)],
-        [world.digest, plan.metrics],
-        code_digest(),
-        [version(package) for package in ("numba", "llvmlite", "numpy")],
-        arithmetic_digest(),
-    ]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _policy_print(plan: Plan, policy: Policy) -> list[Any]:
-    kind = type(policy)
-    told = [_printed(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
-    code = policy_component(kind).digest
-    return [kind.__name__, _printed(policy.parameters()), told, code]
-
-
-def _printed(values: Mapping[str, Any]) -> list[list[str]]:
-    """Return named values as texts; arrays by the digest of their content."""
-    rows = []
-    for name, value in sorted(values.items()):
-        if isinstance(value, np.ndarray | list | tuple):
-            array = np.ascontiguousarray(value)
-            form = f"{array.dtype.str} {array.shape}"
-            rows.append([name, form, hashlib.sha256(array.tobytes()).hexdigest()])
-        else:
-            rows.append([name, type(value).__name__, repr(value)])
-    return rows
+    return digest_of([table, identity(spec.plan)])
 
 
 def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any]:
@@ -219,49 +187,6 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "started": _now(),
         "finished": None,
     }
-
-
-def _play(
-    folder: Path,
-    plan: Plan,
-    digest: str,
-    number: int,
-    replications: int,
-    threads: int | None,
-    report: Report | None,
-) -> FloatArray:
-    """Return one policy's values, playing the blocks that are not in the folder yet."""
-    blocks, label = folder / "blocks", list(plan.policies)[number]
-    blocks.mkdir(exist_ok=True)
-    rounds = plan.rounds(plan.policies[label])
-    parts = []
-    for part in _blocks(replications, rounds):
-        path = blocks / f"{number:02d}-{part.start:08d}.block"
-        shape = (len(plan.checkpoints), len(plan.metrics), len(part))
-        block = Block(digest, label, part.start, shape)
-        values = block.read(path)
-        if values is None:
-            values = plan.play(
-                label, part, threads=threads, report=_shifted(report, part, replications, rounds)
-            )
-            block.write(path, values)
-        parts.append(values)
-    return np.concatenate(parts, axis=2)
-
-
-def _blocks(replications: int, rounds: int) -> Iterator[range]:
-    size = max(1, _BLOCK_ROUNDS // (rounds * LANES)) * LANES
-    for first in range(0, replications, size):
-        yield range(first, min(first + size, replications))
-
-
-def _shifted(report: Report | None, part: range, replications: int, rounds: int) -> Report | None:
-    """Return a report for one block that speaks of all of them."""
-    if report is None:
-        return None
-    return lambda label, played, _: report(
-        label, part.start * rounds + played, replications * rounds
-    )
 
 
 def _finish(folder: Path, plan: Plan, values: dict[str, FloatArray]) -> None:

@@ -18,7 +18,7 @@ from keyhole.contract.words import counted
 from keyhole.drivers.step import ASK, CHECK, INIT, RECOMMEND, TELL, compiled_step
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
 from keyhole.play.saving import DAMAGE, SavedState, read_state, write_state
-from keyhole.validate import Range, integer, room_in_memory
+from keyhole.validate import Range, integer, room_in_memory, shown
 
 _SHOWN_LINES: Final = 10
 _ADDRESS: Final = Range(ge=0, lt=2**63)
@@ -118,7 +118,8 @@ class Learner:
                 raise
             raise self._astray() from error
         if not allowed:
-            raise ValueError(self.policy.refusal(f"round {round_}"))
+            taken = ", ".join(f"{n} {shown(v.tolist())}" for n, v in self._decision.items())
+            raise ValueError(self.policy.refusal(f"round {round_}", taken))
         self.rounds = round_
         self._pending = True
 

@@ -13,20 +13,22 @@ _SECONDS_BETWEEN_LINES: Final = 5.0
 
 
 @contextmanager
-def bar(wanted: bool) -> Iterator[Report | None]:
+def bar(wanted: bool | Report) -> Iterator[Report | None]:
     """Give something to report progress to, or nothing where none is wanted.
 
     Parameters
     ----------
-    wanted : bool
-        Whether to show progress.
+    wanted : bool or callable
+        Whether to show progress; or who is told instead, and shows it.
 
     Yields
     ------
     callable or None
         To be told label, rounds played and rounds in all.
     """
-    if not wanted:
+    if callable(wanted):
+        yield wanted
+    elif not wanted:
         yield None
     elif sys.stderr.isatty():
         yield from _bar()

@@ -1,0 +1,61 @@
+"""What decides the results of an experiment, as a digest."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from keyhole.contract.component import policy_component, world_component
+from keyhole.contract.policy import Policy
+from keyhole.kernels.arithmetic import arithmetic_digest
+from keyhole.kernels.cache import code_digest
+from keyhole.kernels.link import fingerprint
+from keyhole.play.simulation import Plan
+
+
+def identity(plan: Plan) -> list[Any]:
+    """Return all that decides the results of a plan, but for seed and replications.
+
+    The problem's values; of every policy the class, all parameters and what it is told; the code
+    of policies, world, setting and core; the versions of the compiler; and how this machine
+    computes logarithms.
+    """
+    setting, world = plan.problem.setting, world_component(plan.problem.world)
+    return [
+        plan.checkpoints,
+        _printed(plan.problem.truth()),
+        [[label, *_policy_print(plan, policy)] for label, policy in plan.policies.items()],
+        [setting.name, setting.budgeted, fingerprint(setting.allowed)],
+        [world.digest, plan.metrics],
+        code_digest(),
+        [version(package) for package in ("numba", "llvmlite", "numpy")],
+        arithmetic_digest(),
+    ]
+
+
+def digest_of(parts: Any) -> str:
+    """Return a digest of nested lists and tables."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _policy_print(plan: Plan, policy: Policy) -> list[Any]:
+    kind = type(policy)
+    told = [_printed(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
+    code = policy_component(kind).digest
+    return [kind.__name__, _printed(policy.parameters()), told, code]
+
+
+def _printed(values: Mapping[str, Any]) -> list[list[str]]:
+    """Return named values as texts; arrays by the digest of their content."""
+    rows = []
+    for name, value in sorted(values.items()):
+        if isinstance(value, np.ndarray | list | tuple):
+            array = np.ascontiguousarray(value)
+            form = f"{array.dtype.str} {array.shape}"
+            rows.append([name, form, hashlib.sha256(array.tobytes()).hexdigest()])
+        else:
+            rows.append([name, type(value).__name__, repr(value)])
+    return rows
