@@ -65,9 +65,8 @@ def _policy(policy: type[Policy]) -> None:
         paragraph(
             f"{item.name}{default}: {item.metadata['doc']}; must {item.metadata['allowed']}", 4
         )
-    if policy.needs:
-        oracle = ", which nobody knows in practice" if policy.oracle else ""
-        paragraph(f"is told: {', '.join(policy.needs)}{oracle}", 4)
+    for trait, words in policy.traits().items():
+        paragraph(f"{trait}: {words}", 4)
     paragraph(f"source: {_section(policy, 'References')}", 4)
 
 

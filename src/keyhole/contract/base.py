@@ -41,6 +41,7 @@ class WithBase(Policy, abstract=True):
         of the same name: other kernels are other machine code.
     """
 
+    randomness = "that of the base"
     base_class: ClassVar[type[Policy]]
     _plain: ClassVar[type["WithBase"]]
 
@@ -116,6 +117,11 @@ class WithBase(Policy, abstract=True):
         own = super().input_fields()
         del own["base"]
         return cls.base_class.input_fields() | own
+
+    @classmethod
+    def traits(cls) -> dict[str, str]:
+        """Return what catalog and documentation print beside the docstring, by heading."""
+        return super().traits() | {"needs": "what its base needs"}
 
     @classmethod
     def check_kernels(cls) -> None:

@@ -104,6 +104,9 @@ class Policy:
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
+    feedback, randomness, cost_per_round : str
+        What it learns from, what it draws at random, and how many steps a round takes; printed
+        by catalog and documentation (see `traits`).
     """
 
     setting: ClassVar[Setting]
@@ -114,6 +117,9 @@ class Policy:
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[str] = ""
+    feedback: ClassVar[str] = ""
+    randomness: ClassVar[str] = "none"
+    cost_per_round: ClassVar[str] = ""
 
     class State:
         """What the policy remembers: nothing, unless a subclass says otherwise."""
@@ -155,6 +161,20 @@ class Policy:
             f"policies of the setting {self.setting.name!r} have no learner: their base class must "
             "name its kind as learner_class"
         )
+
+    @classmethod
+    def traits(cls) -> dict[str, str]:
+        """Return what catalog and documentation print beside the docstring, by heading."""
+        told = ", ".join(cls.needs) or "nothing"
+        unknowable = ", which nobody knows in practice" if cls.oracle else ""
+        anytime = "" if "horizon" in cls.needs else " (anytime)"
+        found = {
+            "needs": f"{told}{unknowable}{anytime}",
+            "feedback": cls.feedback,
+            "randomness": cls.randomness,
+            "cost per round": cls.cost_per_round,
+        }
+        return {heading: words for heading, words in found.items() if words}
 
     @classmethod
     def check_kernels(cls) -> None:

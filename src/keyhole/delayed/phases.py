@@ -29,6 +29,7 @@ class PhasePolicy(Policy, abstract=True):
     """
 
     needs = ("horizon",)
+    cost_per_round = "O(1); O(K) at the end of a phase"
     helpers: ClassVar[tuple[str, ...]] = ("length", "bridged")
 
     class State:

@@ -80,6 +80,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
 
     def recommend(
         p, phase: IntArray, eliminated: IntArray, estimates: FloatArray, judged: IntArray

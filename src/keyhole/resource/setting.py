@@ -147,6 +147,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    feedback = "reward and consumption of a run, or that it exceeded its limit"
 
     def recommend(p, s: _Tally, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Name the pair played most often."""

@@ -42,6 +42,7 @@ class UCB(IndexPolicy, abstract=True):
 
     needs = ("horizon",)
     helpers: ClassVar[tuple[str, ...]] = ("width", "deviation")
+    cost_per_round = "a square root, and O(log K) for the arg-max"
 
     def width(p, pulls: float, deviation: Kernel) -> float:
         """Return V(N, delta): the least error that is exceeded rarely enough."""

@@ -31,14 +31,6 @@ class NaivePhases(PhasePolicy):
 
     Notes
     -----
-    Setting: delayed feedback; needs the horizon.
-
-    Feedback: the sum of what arrives in a round (anonymous; named, it does not look at names).
-
-    Randomness: none.
-
-    Cost per round: O(1); O(K) at the end of a phase.
-
     Departures from the paper: the constants are derived here, since the paper
     gives the order only: in every phase at most d rewards of others come in and d of the arm's own
     stay out, so the average is off by m d / n at most. Where L falls below 1, 1 is taken; the

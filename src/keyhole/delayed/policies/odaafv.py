@@ -34,14 +34,6 @@ class ODAAFV(PhasePolicy):
 
     Notes
     -----
-    Setting: delayed feedback; needs the horizon.
-
-    Feedback: the sum of what arrives in a round (anonymous; named, it does not look at names).
-
-    Randomness: none.
-
-    Cost per round: O(1); O(K) at the end of a phase.
-
     Departures from the paper: the constants are those of the proofs (Appendix E), since the
     main text has none. Readings: where L falls below 1, 1 is taken, since the formula has lost its
     meaning there; the arms' order, which is free, is that of their numbers. The arm of

@@ -15,8 +15,9 @@ from keyhole.resource.zooming import GridPolicy
 class StoOO(GridPolicy):
     r"""Search for the best limit as for the maximum of any noisy function, one function an arm.
 
-    The yardstick of `ZoomingRCUCB`: grids become finer in the same way, but a run tells only of
-    the very pair that was played. Play
+    The yardstick of `ZoomingRCUCB`, for limits that need not come from a list: grids become finer
+    in the same way, but a run tells only of the very pair that was played. The cost of the largest
+    limit may not exceed its penalty. Play
 
     .. math::
         \arg\max_{i, \tau} \; \hat \nu_{i,\tau} + c_{i,\tau} + b_{i,\tau},
@@ -44,15 +45,6 @@ class StoOO(GridPolicy):
 
     Notes
     -----
-    Setting: censored consumption of resources, every limit up to the largest; needs the horizon.
-    The cost of the largest limit may not exceed its penalty.
-
-    Feedback: reward and consumption of a run, or that it exceeded its limit.
-
-    Randomness: none.
-
-    Cost per round: a square root for each grid point of the played arm.
-
     Departures from the paper: Munos (2014) has one function and samples at the middle of a cell;
     here each arm has its own, whose cells are represented by their right ends, as in
     `ZoomingRCUCB`: so that the two differ in what a run tells, and in nothing else. Gains are in
@@ -79,6 +71,8 @@ class StoOO(GridPolicy):
     >>> asked
     [(0, 1.0), (0, 0.5), (0, 0.25), (0, 0.125), (0, 0.375)]
     """
+
+    cost_per_round = "a square root for each grid point of the played arm"
 
     def least_width(self, facts: Mapping[str, Any]) -> float:
         """Return the range of a run's worth."""

@@ -33,14 +33,6 @@ class KLUCB(Policy):
 
     Notes
     -----
-    Setting: stochastic bandit; anytime.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: O(K), and Newton's method (four or five steps) for one or two arms.
-
     Departures from the paper: none. Ties, open in the paper, go to the lowest
     arm. Where ln t is below 1, ln ln t counts as 0. The bound q is computed as ln(1 - q), with an
     error in q below 1e-13, and only for arms that win: another arm's bound is larger if its
@@ -61,6 +53,8 @@ class KLUCB(Policy):
     >>> asked
     [0, 1, 1, 1]
     """
+
+    cost_per_round = "O(K), and Newton's method (four or five steps) for one or two arms"
 
     c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
 

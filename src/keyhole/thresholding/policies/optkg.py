@@ -40,15 +40,6 @@ class OptKG(Policy):
 
     Notes
     -----
-    Setting: thresholding bandit; anytime.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: two logarithms, an exponential, and O(log K) for the arg-max; an incomplete
-    beta function (1 to 4 us) every 1000 pulls of an arm, and for each reward other than 0 and 1.
-
     Departures from the paper: any threshold, where Chen et al. have 1/2. A reward x between 0 and
     1, which they do not have, counts as x of a success and 1 - x of a failure. Ties, open in the
     paper, go to the lowest arm. Scores that agree to nine digits tie, and :math:`I` is compared
@@ -75,6 +66,11 @@ class OptKG(Policy):
     >>> asked
     [0, 1, 0]
     """
+
+    cost_per_round = (
+        "two logarithms, an exponential, and O(log K) for the arg-max; an incomplete beta "
+        "function (1 to 4 us) every 1000 pulls of an arm, and for each reward other than 0 and 1"
+    )
 
     a: float = parameter(1.0, ge=1e-6, le=1e6, doc="prior successes")
     b: float = parameter(1.0, ge=1e-6, le=1e6, doc="prior failures")
