@@ -15,14 +15,11 @@ class NaivePhases(PhasePolicy):
     of `ODAAF` grow with the expected delay: where the longest is 20 times that, this policy has
     nearly four times the regret of `ODAAF`. `phase_lengths` says beforehand whose are shorter.
 
-    In phase m, with :math:`\tilde\Delta_m = 2^{-m}` and :math:`L = \ln(T \tilde\Delta_m^2)`, each
-    arm that is left is pulled in one stretch until it has been pulled
+    It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
+    \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \frac{1}{2 \tilde\Delta_m^2} \Big( \sqrt{L} + \sqrt{L +
         4 \tilde\Delta_m m d} \Big)^2 \Big\rceil
-
-    times in all. What arrives meanwhile is credited to it. Then every arm whose average is more
-    than :math:`\tilde\Delta_m` below the best is given up. There is no bridge.
 
     Parameters
     ----------

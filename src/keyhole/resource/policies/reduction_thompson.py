@@ -25,14 +25,9 @@ class ReductionThompson(Policy):
         \theta_{i,\tau} \sim \mathrm{Beta}(A_{i,\tau}, B_{i,\tau})
 
     where A and B start at 1. After a round with arm i and limit :math:`\tau_t`, for each
-    :math:`\tau \le \tau_t` a coin with
-
-    .. math::
-        Z(\tau) = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\}
-        + \lambda(\bar\tau)}{1 + \lambda(\bar\tau)}
-
-    as the chance of success decides which of A and B grows by 1; :math:`\bar\tau` is the largest
-    limit, whose cost may not exceed its penalty, so that Z lies in [0, 1]. For a list of limits.
+    :math:`\tau \le \tau_t` a coin with the chance :math:`Z(\tau)` of success, as in `ReductionUCB`,
+    decides which of A and B grows by 1, so that the cost of the largest limit may not exceed its
+    penalty. For a list of limits.
 
     Notes
     -----

@@ -15,9 +15,8 @@ from keyhole.resource.zooming import GridPolicy
 class StoOO(GridPolicy):
     r"""Search for the best limit as for the maximum of any noisy function, one function an arm.
 
-    The yardstick of `ZoomingRCUCB`, for limits that need not come from a list: grids become finer
-    in the same way, but a run tells only of the very pair that was played. The cost of the largest
-    limit may not exceed its penalty. Play
+    The yardstick of `ZoomingRCUCB`, for limits that need not come from a list: a run tells only of
+    the very pair that was played. The cost of the largest limit may not exceed its penalty. Play
 
     .. math::
         \arg\max_{i, \tau} \; \hat \nu_{i,\tau} + c_{i,\tau} + b_{i,\tau},
@@ -27,21 +26,13 @@ class StoOO(GridPolicy):
 
     with :math:`\hat \nu_{i,\tau}` the mean worth of the :math:`T_{i,\tau}` rounds with this pair,
     :math:`\bar\tau` the largest limit and :math:`\tau^-` the next smaller point of the grid (or
-    0); pairs never played come first. After the round, for each point of the played arm with
-    :math:`b_{i,\tau} \ge c_{i,\tau}`, the points that cut its interval into n equal parts join the
-    grid. Recommended is the pair played on the finest level of refinement, of several the one with
-    the largest estimate.
+    0); pairs never played come first. Grids become finer, and a pair is recommended, as by
+    `ZoomingRCUCB`.
 
     Parameters
     ----------
-    alpha : float, default 1
-        Exploration, above 0.
-    delta : float, default 0.05
-        Confidence level, in (0, 1).
-    refine : int, default 2
-        n: parts into which an interval is cut, from 2 to 64.
-    lipschitz : float, default 1
-        L, above 0: near the optimum, a limit away from it by x is worth at most L x less.
+    alpha, delta, refine, lipschitz
+        As for `ZoomingRCUCB`.
 
     Notes
     -----

@@ -120,23 +120,8 @@ def log_rest(pulls: float, mean: float, entropy: float, level: float) -> float:
 
     In x = ln(1 - q) the divergence is convex and falls: from the left of the root, Newton's method
     never overshoots. It starts from the better of Pinsker's inequality and of what is left of the
-    divergence without its middle part.
-
-    Parameters
-    ----------
-    pulls : float
-        At least 1.
-    mean : float
-        In [0, 1].
-    entropy : float
-        That of the mean, in nats.
-    level : float
-        At least 0.
-
-    Returns
-    -------
-    float
-        At most ln(1 - mean); minus infinity for a mean of 1.
+    divergence without its middle part. `pulls` is at least 1, `entropy` that of the mean in nats.
+    It is minus infinity for a mean of 1.
     """
     allowed, miss = level / pulls, 1.0 - mean
     if mean <= 0.0:

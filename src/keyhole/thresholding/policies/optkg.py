@@ -131,19 +131,8 @@ class OptKG(Policy):
 def log_score(a: float, b: float, above: float, log_weight: float, weight: float) -> float:
     """Return the logarithm of the largest possible gain in certainty, on a grid.
 
-    Parameters
-    ----------
-    a, b : float
-        The posterior's shapes.
-    above : float
-        The posterior probability I of a mean of at least the threshold.
-    log_weight, weight : float
-        ln w, and w (0 where it is too small for a number).
-
-    Returns
-    -------
-    float
-        Finite; in multiples of the grid.
+    `above` is I, the posterior probability of a mean of at least the threshold; `weight` is w, 0
+    where it is too small for a number.
     """
     # One more reward of the likelier kind settles the label further, by w / A or w / B. One of
     # the other kind pays where it overturns the label and leads beyond; I is then so close to
