@@ -94,17 +94,8 @@ class Policy(Facts, CorePolicy, abstract=True):
     def held(self, state: Mapping[str, Any], told: int) -> int:
         """Return how many rewards the state holds, or at most as many as it may hold.
 
-        Parameters
-        ----------
-        state : mapping of str to ndarray
-            The arrays of a learner.
-        told : int
-            How many rewards it has been told, with named feedback.
-
-        Returns
-        -------
-        int
-            By default all. A policy whose arrays use a place again returns fewer, and its learner
-            needs no more memory however long it runs.
+        `told` is how many rewards it has been told, with named feedback: by default all. A policy
+        whose arrays use a place again returns fewer, and its learner needs no more memory however
+        long it runs.
         """
         return told
