@@ -14,18 +14,7 @@ from keyhole.validate import choice
 
 
 def show(setting: str | None) -> None:
-    """Print the catalog of one setting, or of all.
-
-    Parameters
-    ----------
-    setting : str, optional
-        The name of a room.
-
-    Raises
-    ------
-    ValueError
-        If there is no such setting.
-    """
+    """Print the catalog of one setting, or of all."""
     for name in ROOMS if setting is None else [choice("setting", setting, ROOMS)]:
         room = ROOMS[name]
         heading(name, 0)

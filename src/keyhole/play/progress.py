@@ -14,18 +14,7 @@ _SECONDS_BETWEEN_LINES: Final = 5.0
 
 @contextmanager
 def bar(wanted: bool) -> Iterator[Report | None]:
-    """Give something to report progress to, or nothing where none is wanted.
-
-    Parameters
-    ----------
-    wanted : bool
-        Whether to show progress.
-
-    Yields
-    ------
-    callable or None
-        To be told label, rounds played and rounds in all.
-    """
+    """Give what is told label, rounds played and rounds in all, or None where none is wanted."""
     if not wanted:
         yield None
     elif sys.stderr.isatty():
