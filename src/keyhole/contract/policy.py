@@ -32,11 +32,6 @@ def parameter(
     ge, gt, le, lt : float, optional
         Least and largest value, included (`ge`, `le`) or not (`gt`, `lt`).
 
-    Returns
-    -------
-    Any
-        A dataclass field.
-
     Examples
     --------
     >>> parameter(1.35, gt=0).default
@@ -125,13 +120,7 @@ class Policy:
         """What the policy remembers: nothing, unless a subclass says otherwise."""
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
-        """Make the subclass a frozen dataclass of its parameters; refuse what breaks the contract.
-
-        Parameters
-        ----------
-        abstract : bool, default False
-            Whether it is only a base of others, which bring the kernels that are missing.
-        """
+        """Make the subclass a frozen dataclass of its parameters; refuse a broken contract."""
         dataclass(frozen=True, repr=False)(cls)
         cls.abstract = abstract
         for item in fields(cast(Any, cls)):
@@ -150,13 +139,7 @@ class Policy:
             cls.check_kernels()
 
     def learner(self, **facts: Any) -> Any:
-        """Return a learner; in each room its arguments are made from the facts of the setting.
-
-        Raises
-        ------
-        TypeError
-            If the setting has none.
-        """
+        """Return a learner; in each room its arguments are made from the facts of the setting."""
         raise TypeError(
             f"policies of the setting {self.setting.name!r} have no learner: their base class must "
             "name its kind as learner_class"
@@ -207,10 +190,7 @@ class Policy:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by name, as plain numbers (for TOML, JSON).
 
-        Returns
-        -------
-        dict
-            ``type(policy).from_parameters(policy.parameters()) == policy``.
+        ``type(policy).from_parameters(policy.parameters()) == policy``.
         """
         return self.numbers()
 
@@ -220,23 +200,7 @@ class Policy:
 
     @classmethod
     def from_parameters(cls, values: Mapping[str, Any]) -> Self:
-        """Make a policy from parameters by name.
-
-        Parameters
-        ----------
-        values : mapping of str to number
-            As given by `parameters`; those with a default may be missing.
-
-        Returns
-        -------
-        Policy
-            The policy.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a name is unknown (the nearest is suggested), missing, or its value not allowed.
-        """
+        """Make a policy from parameters by name; those with a default may be missing."""
         known_names = [item.name for item in fields(cast(Any, cls))]
         for name in values:
             if not known_names:
@@ -248,24 +212,10 @@ class Policy:
         return cls(**values)
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told before the first round, checked.
+        """Return the facts, by name, that the policy is told before the first round, checked.
 
-        A subclass that cannot work with all values of a fact refuses the others here.
-
-        Parameters
-        ----------
-        values : mapping of str to value
-            Facts by name; None for what is not known.
-
-        Returns
-        -------
-        dict
-            Those that the policy is told.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If one is missing or not allowed.
+        A subclass that cannot work with all values of a fact refuses the others here. None stands
+        for what is not known.
         """
         told = self.setting.check(self.needs, values)
         if self.setting.mode:
@@ -281,19 +231,10 @@ class Policy:
         return dict(arguments)
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
-        """Return a warning about facts, or a problem, that the policy is not made for.
+        """Return a warning about facts, or a problem, that the policy is not made for; or "".
 
-        Parameters
-        ----------
-        told : mapping of str to value
-            What `informed` returned; in a simulation also the ``horizon``, told or not.
-        problem : Problem or None
-            The problem, in a simulation; a learner knows none.
-
-        Returns
-        -------
-        str
-            A sentence; empty for none.
+        `told` is what `informed` returned; in a simulation also the ``horizon``, told or not. A
+        learner knows no `problem`: it is None.
         """
         return ""
 
