@@ -13,6 +13,8 @@ from pybtex.style.labels import BaseLabelStyle
 from sphinx.application import Sphinx
 from sphinx.util.logging import getLogger
 
+from keyhole.contract.policy import Policy
+
 project = "Keyhole"
 author = "The Keyhole developers"
 copyright = "2026, The Keyhole developers"
@@ -54,6 +56,17 @@ def _formula(translator: Any, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+def _add_traits(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: Any) -> None:
+    """Put what a policy's class says of itself ahead of the notes in its docstring."""
+    if isinstance(thing, type) and issubclass(thing, Policy) and thing.cost_per_round:
+        traits = [f"{heading.capitalize()}: {words}." for heading, words in thing.traits().items()]
+        if "Notes" not in lines:
+            place = lines.index("References")
+            lines[place:place] = ["Notes", "-----", ""]
+        place = lines.index("Notes") + 2
+        lines[place:place] = [line for trait in traits for line in (trait, "")]
+
+
 class AuthorYear(BaseLabelStyle):
     """Labels such as "Tao et al. 2019", accents and all."""
 
@@ -77,5 +90,6 @@ register_plugin("pybtex.style.formatting", "named", Named)
 
 
 def setup(app: Sphinx) -> None:
-    """Register how formulas are written."""
+    """Register how formulas are written, and what policies say beside their docstrings."""
+    app.connect("autodoc-process-docstring", _add_traits, priority=400)  # ahead of numpydoc
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))

@@ -16,7 +16,6 @@ from keyhole.experiment.rooms import ROOMS, policies_of
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 POLICIES = [policy for room in ROOMS for policy in policies_of(room).values()]
-NOTES = ("Setting:", "Feedback:", "Randomness:", "Cost per round:", "Departures from the paper:")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
@@ -41,7 +40,8 @@ def test_prose_is_no_code():
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)
 def test_a_policy_is_documented_in_the_agreed_order(policy):
     text = inspect.getdoc(policy)
-    places = [text.index(word) for word in (".. math::", "Notes\n", *NOTES, "References\n", ">>> ")]
+    order = (".. math::", "Notes\n", "Departures from the paper:", "References\n", ">>> ")
+    places = [text.index(word) for word in order]
     assert places == sorted(places)
 
 
@@ -49,6 +49,14 @@ def told_to_users():
     """Return the changelog, with the fragments that are yet to go into it."""
     pages = [ROOT / "CHANGELOG.md", *(ROOT / "changelog.d").glob("+*.md")]
     return "\n".join(page.read_text() for page in pages)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)
+def test_a_policy_says_what_it_hears_draws_and_costs(policy):
+    assert list(policy.traits()) == ["needs", "feedback", "randomness", "cost per round"]
+    if policy.randomness != "none":
+        kernels = [getattr(policy, name) for name in ("select", "update", *policy.helpers)]
+        assert any("rng" in inspect.signature(kernel).parameters for kernel in kernels)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)

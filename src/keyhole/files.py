@@ -16,20 +16,7 @@ _DRAFT_SECONDS: Final = 60.0
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that it is complete or absent, whatever happens on the way.
-
-    Parameters
-    ----------
-    path : Path
-        Where to; its folder must exist.
-    data : bytes
-        What.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; a file that was there before is still there.
-    """
+    """Write a file so that it is complete or absent, whatever happens on the way."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} must be a file, got a folder")
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
@@ -47,10 +34,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 def remove_drafts(folder: Path) -> None:
     """Remove what killed processes left of files that `write_atomically` had begun.
 
-    Parameters
-    ----------
-    folder : Path
-        Where to look. A draft of the last minute may be somebody's at work, and stays.
+    A draft of the last minute may be somebody's at work, and stays.
     """
     for path in folder.glob(".*"):
         with suppress(OSError):

@@ -34,11 +34,6 @@ class Metric:
     detail : bool, default False
         Whether it is kept on request alone.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> pulls = Metric("pulls", "rounds with the arm", better="higher", per_arm=True)

@@ -23,22 +23,7 @@ _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers a field may take.
-
-    Parameters
-    ----------
-    ge, gt : float, optional
-        Least value, included or not.
-    le, lt : float, optional
-        Largest value, included or not.
-
-    Examples
-    --------
-    >>> print(Range(gt=0, lt=1)), print(Range(ge=1))
-    lie in (0, 1)
-    be at least 1
-    (None, None)
-    """
+    """The numbers a field may take: from `ge`, or above `gt`, to `le`, or below `lt`."""
 
     ge: float | None = None
     gt: float | None = None
@@ -89,16 +74,6 @@ _UNIT: Final = Range(ge=0, le=1)
 def shown(value: Any) -> str:
     """Return a value as an error message shows it: on one line, and not for pages.
 
-    Parameters
-    ----------
-    value : Any
-        What was given.
-
-    Returns
-    -------
-    str
-        Its `repr`, cut where it is long.
-
     Examples
     --------
     >>> shown("yes"), shown(10**400)
@@ -112,21 +87,7 @@ def shown(value: Any) -> str:
 
 
 def line(name: str, value: Any) -> str:
-    r"""Return `value` if it is a text that can stand on one line of a figure or a terminal.
-
-    Raises
-    ------
-    TypeError
-        If it is not a text.
-    ValueError
-        If it is empty, or has control characters or line ends.
-
-    Examples
-    --------
-    >>> line("title", "two\nlines")
-    Traceback (most recent call last):
-    ValueError: title must have no control characters or line ends, got 'two\nlines'
-    """
+    r"""Return `value` if it is a text that can stand on one line of a figure or a terminal."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a text, got {shown(value)}")
     if not value:
@@ -138,18 +99,7 @@ def line(name: str, value: Any) -> str:
 
 @contextmanager
 def room_in_memory(what: str) -> Iterator[None]:
-    """Refuse what takes more memory than there is.
-
-    Parameters
-    ----------
-    what : str
-        The field that is to blame, with its value.
-
-    Raises
-    ------
-    ValueError
-        If memory runs out inside.
-    """
+    """Refuse what takes more memory than there is."""
     try:
         yield
     except (MemoryError, OverflowError) as error:
@@ -157,23 +107,7 @@ def room_in_memory(what: str) -> Iterator[None]:
 
 
 def number(name: str, value: Any, allowed: Range = ANY) -> float:
-    """Return `value` as a float.
-
-    Raises
-    ------
-    TypeError
-        If it is not a number.
-    ValueError
-        If it is not finite or not in the allowed range.
-
-    Examples
-    --------
-    >>> number("alpha", 2, Range(gt=0))
-    2.0
-    >>> number("alpha", -1, Range(gt=0))
-    Traceback (most recent call last):
-    ValueError: alpha must be above 0, got -1
-    """
+    """Return `value` as a float."""
     # The common case first: a learner is told one in every round.
     if type(value) is float and math.isfinite(value) and value in allowed:
         return value
@@ -194,16 +128,6 @@ def unit(name: str, value: Any) -> float:
     """Return `value`, a number in [0, 1], or True or False for 1 or 0, as a float.
 
     Whether something happened is the commonest of rewards.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is neither.
-
-    Examples
-    --------
-    >>> unit("reward", True), unit("reward", 0.25)
-    (1.0, 0.25)
     """
     if type(value) is float and 0.0 <= value <= 1.0:  # the common case first, as in `number`
         return value
@@ -213,21 +137,7 @@ def unit(name: str, value: Any) -> float:
 
 
 def integer(name: str, value: Any, allowed: Range = ANY) -> int:
-    """Return `value` as an int; whole floats are refused like other floats.
-
-    Raises
-    ------
-    TypeError
-        If it is not an integer.
-    ValueError
-        If it is not in the allowed range, or takes more than 64 bits.
-
-    Examples
-    --------
-    >>> integer("replications", 0, Range(ge=1))
-    Traceback (most recent call last):
-    ValueError: replications must be at least 1, got 0
-    """
+    """Return `value` as an int; whole floats are refused like other floats."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be a whole number, got {shown(value)}")
     found = int(value)
@@ -239,21 +149,7 @@ def integer(name: str, value: Any, allowed: Range = ANY) -> int:
 
 
 def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
-    """Return `values` as a float64 vector of at least one number.
-
-    Raises
-    ------
-    TypeError
-        If they are not a flat sequence of numbers.
-    ValueError
-        If there is none, or one is not finite or not in the allowed range.
-
-    Examples
-    --------
-    >>> vector("means", [0.2, 1.5], Range(ge=0, le=1))
-    Traceback (most recent call last):
-    ValueError: means[1] must lie in [0, 1], got 1.5
-    """
+    """Return `values` as a float64 vector of at least one number."""
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
         raise TypeError(f"{name} must be a list of numbers, got {shown(values)}")
     if len(values) == 0:
@@ -268,11 +164,6 @@ def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
 
 def distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return words as a tuple of at least one, in which none stands twice.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or one stands twice.
 
     Examples
     --------
@@ -290,19 +181,7 @@ def distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
-    """Return `value` if it is one of the allowed words.
-
-    Raises
-    ------
-    ValueError
-        If it is not; the nearest word is suggested.
-
-    Examples
-    --------
-    >>> choice("policy", "LSB", ["LSA", "APT"])
-    Traceback (most recent call last):
-    ValueError: policy must be one of LSA, APT; got 'LSB' (did you mean 'LSA'?)
-    """
+    """Return `value` if it is one of the allowed words."""
     words = list(allowed)
     if isinstance(value, str) and value in words:
         return value

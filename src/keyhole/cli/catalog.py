@@ -14,18 +14,7 @@ from keyhole.validate import choice
 
 
 def show(setting: str | None) -> None:
-    """Print the catalog of one setting, or of all.
-
-    Parameters
-    ----------
-    setting : str, optional
-        The name of a room.
-
-    Raises
-    ------
-    ValueError
-        If there is no such setting.
-    """
+    """Print the catalog of one setting, or of all."""
     for name in ROOMS if setting is None else [choice("setting", setting, ROOMS)]:
         room = ROOMS[name]
         heading(name, 0)
@@ -65,9 +54,8 @@ def _policy(policy: type[Policy]) -> None:
         paragraph(
             f"{item.name}{default}: {item.metadata['doc']}; must {item.metadata['allowed']}", 4
         )
-    if policy.needs:
-        oracle = ", which nobody knows in practice" if policy.oracle else ""
-        paragraph(f"is told: {', '.join(policy.needs)}{oracle}", 4)
+    for trait, words in policy.traits().items():
+        paragraph(f"{trait}: {words}", 4)
     paragraph(f"source: {_section(policy, 'References')}", 4)
 
 

@@ -13,18 +13,7 @@ _MEGABYTE = 10**6
 
 
 def compile_ahead(what: str | None) -> None:
-    """Compile what a room or a spec needs, and print each piece.
-
-    Parameters
-    ----------
-    what : str, optional
-        The name of a room, or the path of a spec; by default all rooms.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such room or spec.
-    """
+    """Compile what a room or a spec needs, by default all rooms, and print each piece."""
     jobs = _jobs(what)
     for number, (name, compile_it) in enumerate(jobs, 1):
         compile_it()

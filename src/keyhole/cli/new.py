@@ -36,26 +36,7 @@ _PROBLEMS: Final = {
 
 
 def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
-    """Write the stubs of one kind of addition, and print the paths.
-
-    Parameters
-    ----------
-    kind : {"policy", "setting", "entry", "problem"}
-        What is to be added.
-    name : str
-        Its name, as ``NarrowGap`` or ``narrow_gap``.
-    setting : str, optional
-        The room of a policy; by default "thresholding".
-    out : Path
-        The folder to write to; made if need be.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not allowed.
-    FileExistsError
-        If one of the files is there already; nothing is written then.
-    """
+    """Write the stubs of one kind of addition, and print the paths; no file is overwritten."""
     templates = resources.files("keyhole.cli") / "templates"
     kinds = sorted(folder.name for folder in templates.iterdir())
     folder = templates / choice("KIND", kind, kinds)

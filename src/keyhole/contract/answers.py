@@ -34,13 +34,7 @@ def names_of(kernel: Kernel) -> tuple[str, ...]:
 
 
 def check_names(owner: str, kernel: Kernel, words: Collection[str]) -> None:
-    """Refuse a kernel that names what it cannot be given.
-
-    Raises
-    ------
-    TypeError
-        If one of its arguments is none of the words.
-    """
+    """Refuse a kernel that names what it cannot be given."""
     for name in names_of(kernel):
         if name not in words:
             raise TypeError(
@@ -87,25 +81,8 @@ def check_reads(
 ) -> None:
     """Refuse a kernel that uses what is not there, such as ``p.treshold``.
 
-    Parameters
-    ----------
-    owner : str
-        Whose kernel it is.
-    kernel : callable
-        The function as written; what it passes the variable on to is not followed.
-    variable : str
-        ``p``, ``e`` or ``s``.
-    known : collection of str
-        What it has.
-    remedy : callable
-        Takes the name of what it has not; returns what to do about it, or "".
-
-    Raises
-    ------
-    TypeError
-        If it writes to an attribute.
-    ValueError
-        If it reads one that is not there.
+    `variable` is ``p``, ``e`` or ``s``; `remedy` takes the name of what it has not, and returns
+    what to do about it, or "". What the kernel passes the variable on to is not followed.
     """
     if variable not in names_of(kernel):
         return
@@ -131,20 +108,6 @@ def returning(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel
 
     While it is compiled it refuses the wrong kind of thing: else the complaint would be about
     the line of Keyhole that uses it. It leaves no trace in the machine code.
-
-    Parameters
-    ----------
-    owner : str
-        Whose kernel it is.
-    kernel : callable
-        The function as written.
-    wanted : mapping of str to Field
-        The single values that it is to return; empty for a kernel that returns nothing.
-
-    Returns
-    -------
-    callable
-        An intrinsic of Numba's.
     """
     name = f"{owner}.{source_of(kernel).__name__}"
 

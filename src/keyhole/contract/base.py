@@ -41,6 +41,7 @@ class WithBase(Policy, abstract=True):
         of the same name: other kernels are other machine code.
     """
 
+    randomness = "that of the base"
     base_class: ClassVar[type[Policy]]
     _plain: ClassVar[type["WithBase"]]
 
@@ -62,13 +63,7 @@ class WithBase(Policy, abstract=True):
         return self._plain, values
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters by name; the base as its name and its own parameters.
-
-        Returns
-        -------
-        dict
-            `from_parameters` takes it.
-        """
+        """Return the parameters by name; the base as its name and its own parameters."""
         base = cast(Policy, getattr(self, "base"))  # noqa: B009 (declared by subclasses)
         table = {"name": type(base).__name__, **base.parameters()}
         return Policy.numbers(self) | {"base": table}
@@ -82,21 +77,7 @@ class WithBase(Policy, abstract=True):
     def from_parameters(cls, values: Mapping[str, Any]) -> Self:
         """Make a policy from parameters by name.
 
-        Parameters
-        ----------
-        values : mapping
-            As given by `parameters`; the base as a policy, as its name, or as a mapping of its
-            name and its parameters.
-
-        Returns
-        -------
-        Policy
-            The policy.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a name is unknown, missing, or its value not allowed.
+        The base is a policy, its name, or a mapping of its name and its parameters.
         """
         plain = getattr(cls, "_plain", cls)
         if plain is not cls:  # made for bases of one class; here may come any
@@ -117,6 +98,11 @@ class WithBase(Policy, abstract=True):
         own = super().input_fields()
         del own["base"]
         return cls.base_class.input_fields() | own
+
+    @classmethod
+    def traits(cls) -> dict[str, str]:
+        """Return what catalog and documentation print beside the docstring, by heading."""
+        return super().traits() | {"needs": "what its base needs"}
 
     @classmethod
     def check_kernels(cls) -> None:

@@ -16,14 +16,8 @@ from keyhole.kernels.link import Kernel
 class Channel:
     """The way of one group of values.
 
-    Parameters
-    ----------
-    fields : mapping of str to Field
-        The values.
-    dims : sequence of str
-        Names of the integers that shapes may refer to.
-    filled : bool, optional
-        Whether the values are filled in; by default if one of them is an array.
+    `dims` names the integers that shapes may refer to. Values are filled in, by default, if one of
+    them is an array.
     """
 
     def __init__(
@@ -68,17 +62,8 @@ class Channel:
     def producer(self, kernel: Kernel, call: str) -> Kernel:
         """Return the compiled function (`call`, buffer, start, dims) -> the values.
 
-        Parameters
-        ----------
-        kernel : callable
-            The bridge of the kernel that makes the values; takes `call` and its slots.
-        call : str
-            Its fixed argument list, without the slots.
-
-        Returns
-        -------
-        callable
-            Runs the kernel; what it fills lies in `buffer` at `start`.
+        It runs the bridge `kernel`, which takes `call`, a fixed argument list, and its slots; what
+        it fills lies in `buffer` at `start`.
         """
         scope: dict[str, Any] = {"kernel": kernel}
         if self.filled:

@@ -39,30 +39,9 @@ def bind(
 ) -> Kernel:
     """Return a compiled function of the fixed form `call` that runs `kernel`.
 
-    Parameters
-    ----------
-    owner : str
-        Whose kernel it is, for the error message.
-    kernel : callable
-        The function as written.
-    call : str
-        The fixed argument list, such as ``"p, s, t, rng"``.
-    words : mapping of str to str
-        What the kernel may name, and where it is found in `call`.
-    given : mapping of str to callable
-        Compiled functions that the kernel may name.
-    wanted : mapping of str to Field, optional
-        The single values that it must return; by default whatever it returns is handed on.
-
-    Returns
-    -------
-    callable
-        The compiled bridge.
-
-    Raises
-    ------
-    TypeError
-        If the kernel names anything else.
+    `words` says where in `call`, the fixed argument list such as ``"p, s, t, rng"``, that is found
+    which the kernel may name; `given` has compiled functions that it may name, and `wanted` the
+    single values that it must return: by default whatever it returns is handed on.
     """
     check_names(owner, kernel, [*words, *given])
     names = names_of(kernel)
@@ -100,21 +79,7 @@ def tuple_of(length: int, start: int = 0) -> Kernel:
 
 
 class Component:
-    """What policies and worlds have in common: read-only input, state, kernels.
-
-    Parameters
-    ----------
-    owner : type
-        The class that holds the kernels.
-    channels : Channels
-        The ways of the setting's values.
-    inputs : mapping of str to Field
-        What the kernels read.
-    rules : sequence of Rule
-        Its kernels (see `keyhole.contract.grammar`).
-    metrics : mapping of str to Field
-        What `score` fills.
-    """
+    """What policies and worlds have in common: read-only input, state, kernels."""
 
     def __init__(
         self,
@@ -157,13 +122,9 @@ class Component:
     def kernels(self, *, watched: bool = False) -> dict[str, Kernel]:
         """Return the kernels in their fixed forms, linked as they are now.
 
-        Those used last are kept: what is typed for one pair serves the next.
-
-        Parameters
-        ----------
-        watched : bool, default False
-            Whether a helper that returns NaN ends the game (always, where indices are checked).
-            The engine leaves it out: it takes 10 ns a round (measured, LSA, K = 10).
+        Those used last are kept: what is typed for one pair serves the next. If `watched`, a helper
+        that returns NaN ends the game (always, where indices are checked). The engine leaves it
+        out: it takes 10 ns a round (measured, LSA, K = 10).
         """
         watched = bool(self.helper_sources) and (watched or is_bounds_checked())
         key = f"{self.digest} {is_bounds_checked()} {watched}"
@@ -194,23 +155,7 @@ class Component:
 
 
 def base_kernels(base: type[Policy]) -> dict[str, Kernel]:
-    """Return the kernels of a base, for the policy that has it to name (see `WithBase`).
-
-    Parameters
-    ----------
-    base : Policy class
-        The class of the base.
-
-    Returns
-    -------
-    dict of str to callable
-        ``base_init``, ``base_select`` and ``base_update``.
-
-    Raises
-    ------
-    TypeError
-        If one of them names what it is not given.
-    """
+    """Return ``base_init``, ``base_select`` and ``base_update`` of a base (see `WithBase`)."""
     helpers = {name: link(getattr(base, name)) for name in base.helpers}
     return {
         f"base_{name}": bind(

@@ -114,11 +114,6 @@ def fact(
     **ends : float
         ``ge``, ``gt``, ``le``, ``lt``: least and largest value, included or not.
 
-    Returns
-    -------
-    Fact
-        To a type checker, what kernels read of ``p``.
-
     Examples
     --------
     >>> class Facts:
@@ -219,22 +214,7 @@ def prose_of(setting: "Setting") -> str:
 
 
 def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Callable[..., Any]:
-    """Return the method `learner` of a room's policies, with a signature made from its facts.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-    kind : Learner class
-        What it returns.
-    home : type
-        The room's base of policies.
-
-    Returns
-    -------
-    callable
-        The method.
-    """
+    """Return the method `learner` of a room's policies, with a signature made from its facts."""
     signature = signature_of(setting, kind)
     names = [name for name in signature.parameters if name != "self"]
 
@@ -260,13 +240,7 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
 
 
 def _complete(setting: "Setting", given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return facts by name from a learner's arguments, as they are; defaults where none is given.
-
-    Raises
-    ------
-    TypeError
-        If one is missing that every policy is told.
-    """
+    """Return facts by name from a learner's arguments, with defaults where none is given."""
     found: dict[str, Any] = {}
     for name, one in setting.facts.items():
         argument = "feedback" if name == setting.mode else name

@@ -21,37 +21,19 @@ Words = dict[str, str]
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of kernel.
+    """One kind of kernel."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    does : str
-        What it is for.
-    called : str
-        By whom, and when.
-    own : tuple of str
-        The words that it may name in every setting.
-    hears : tuple of str
-        The groups of the setting's values that it may name: context, decision, feedback, report.
-    makes : str
-        The group that it returns, or fills where one of its values is an array; or "metrics",
-        "allowed", "".
-    required : bool
-        Whether every class must have one.
-    lent : bool
-        Whether a policy that has another as its base may call the base's.
-    """
-
-    name: str
-    does: str
-    called: str
-    own: tuple[str, ...]
+    name: str  # what it is called
+    does: str  # what it is for
+    called: str  # by whom, and when
+    own: tuple[str, ...]  # the words that it may name in every setting
+    # the groups of the setting's values that it may name: context, decision, feedback, report
     hears: tuple[str, ...] = ()
+    # the group that it returns, or fills where one of its values is an array; or "metrics",
+    # "allowed", ""
     makes: str = ""
-    required: bool = False
-    lent: bool = True
+    required: bool = False  # whether every class must have one
+    lent: bool = True  # whether a policy that has another as its base may call the base's
 
     def call(self) -> str:
         """Return the fixed argument list in which the drivers call it."""
@@ -161,15 +143,7 @@ def integers(fields: Mapping[str, Field]) -> tuple[str, ...]:
 
 
 class Channels:
-    """The ways of a setting's context, decision, feedback and report.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-    dims : sequence of str
-        Names of the integers that shapes may refer to.
-    """
+    """The ways of a setting's context, decision, feedback and report."""
 
     def __init__(self, setting: Setting, dims: Sequence[str]) -> None:
         self.context = Channel(setting.context, dims)
@@ -194,26 +168,7 @@ def is_needed(rule: Rule, setting: Setting) -> bool:
 
 
 def check_functions(cls: Any, rules: Sequence[Rule], root: type, *, abstract: bool) -> None:
-    """Refuse a class with a function that nobody calls, or without one that is called.
-
-    Parameters
-    ----------
-    cls : type
-        A policy or a world.
-    rules : sequence of Rule
-        Its kernels.
-    root : type
-        `Policy` or `World`: what derives from it has been checked.
-    abstract : bool
-        Whether the class is only a base of others, so that kernels may be missing.
-
-    Raises
-    ------
-    TypeError
-        If a kernel is missing.
-    ValueError
-        If a function is none that is called; the nearest name is suggested.
-    """
+    """Refuse a class with a function that nobody calls, or without one that is called."""
     known = [*(rule.name for rule in rules), *cls.helpers]
     for base in cls.__mro__:
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
@@ -252,26 +207,7 @@ def check_kernels(
     given: Sequence[str],
     remedy: Callable[[str], str],
 ) -> None:
-    """Refuse kernels that name or read what is not there.
-
-    Parameters
-    ----------
-    cls : type
-        A policy or a world.
-    rules : sequence of Rule
-        Its kernels.
-    inputs : mapping of str to Field
-        What they read of ``p`` or ``e``.
-    given : sequence of str
-        Functions that they may name.
-    remedy : callable
-        Takes a name that they cannot read of it; returns what to do, or "".
-
-    Raises
-    ------
-    TypeError, ValueError
-        See `check_names` and `check_reads`.
-    """
+    """Refuse kernels that name or read what is not there."""
     owner, channels = cls.__qualname__, Channels(cls.setting, integers(inputs))
     state = Layout(declared_state(cls), integers(inputs)).fields
     kernels = {rule.name: rule.words(channels) for rule in rules}

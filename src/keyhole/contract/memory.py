@@ -65,11 +65,6 @@ def per(*shape: Dim) -> FloatArray:
         One entry an axis: a length, or the name of an integer that the policy knows: a known
         fact such as "arms", or one of its own integer parameters.
 
-    Returns
-    -------
-    FloatArray
-        To a type checker, the array that the kernels will see.
-
     Examples
     --------
     >>> class State:
@@ -81,16 +76,6 @@ def per(*shape: Dim) -> FloatArray:
 def counts(*shape: Dim) -> IntArray:
     """Declare an int64 state array, zero at the start; see `per`.
 
-    Parameters
-    ----------
-    *shape : int or str
-        As for `per`.
-
-    Returns
-    -------
-    IntArray
-        To a type checker, the array that the kernels will see.
-
     Examples
     --------
     >>> class State:
@@ -100,17 +85,7 @@ def counts(*shape: Dim) -> IntArray:
 
 
 def keys(dim: Dim) -> FloatArray:
-    """Declare the keys of an arg-min (see `keyhole.draws.argmin`) over `dim` candidates.
-
-    Parameters
-    ----------
-    dim : int or str
-        How many candidates; as for `per`.
-
-    Returns
-    -------
-    FloatArray
-        To a type checker, the array that `argmin` and its companions take.
+    """Declare the keys of an arg-min over `dim` candidates: see `keyhole.draws.argmin`.
 
     Examples
     --------
@@ -121,40 +96,17 @@ def keys(dim: Dim) -> FloatArray:
 
 
 def real() -> float:
-    """Declare a single float among the values that a world reads; see `per`.
-
-    Returns
-    -------
-    float
-        To a type checker, the number that kernels will read.
-    """
+    """Declare a single float among the values that a world reads; see `per`."""
     return cast(float, Field("float64"))
 
 
 def whole() -> int:
-    """Declare a single integer among the values that a world reads; see `per`.
-
-    Returns
-    -------
-    int
-        To a type checker, the number that kernels will read.
-    """
+    """Declare a single integer among the values that a world reads; see `per`."""
     return cast(int, Field("int64"))
 
 
 def declared(cls: type) -> dict[str, Field]:
-    """Return the arrays that a class declares with `per`, `counts` and the like, bases first.
-
-    Parameters
-    ----------
-    cls : type
-        A world, or the nested class `State` of a policy or a world.
-
-    Returns
-    -------
-    dict of str to Field
-        In the order of declaration.
-    """
+    """Return the arrays that a class declares with `per`, `counts` and the like, bases first."""
     found: dict[str, Field] = {}
     for base in reversed(cls.__mro__):
         found |= {name: value for name, value in vars(base).items() if isinstance(value, Field)}
@@ -162,13 +114,7 @@ def declared(cls: type) -> dict[str, Field]:
 
 
 def declared_state(owner: type) -> dict[str, Field]:
-    """Return the arrays of the nested class `State`.
-
-    Raises
-    ------
-    TypeError
-        If one of its attributes is not made with `per`, `counts` or `keys`.
-    """
+    """Return the arrays of the nested class `State`."""
     state: type = owner.State  # type: ignore[attr-defined]
     for base in state.__mro__[:-1]:
         for name, value in vars(base).items():
@@ -217,15 +163,7 @@ borrow_word = _borrower(types.uint64)
 
 
 class Layout:
-    """Where each named array of a buffer lies.
-
-    Parameters
-    ----------
-    fields : mapping of str to Field
-        The arrays, in the order in which they lie in the buffer.
-    dims : iterable of str
-        The names of all integers that shapes may refer to, in a fixed order.
-    """
+    """Where each named array of a buffer lies."""
 
     def __init__(self, fields: Mapping[str, Field], dims: Iterable[str]) -> None:
         self.fields = dict(fields)
@@ -290,25 +228,10 @@ class Layout:
 def allot(
     layouts: Sequence[Layout], dims: Sequence[str], sizes: Mapping[str, int]
 ) -> tuple[FloatArray, IntArray, list[dict[str, NDArray[Any]]]]:
-    """Lay several layouts out in one buffer.
+    """Lay several layouts out in one buffer; return it, a plan, and the named arrays of each.
 
-    Parameters
-    ----------
-    layouts : sequence of Layout
-        What the buffer holds.
-    dims : sequence of str
-        Names of the integers that shapes refer to.
-    sizes : mapping of str to int
-        Their values.
-
-    Returns
-    -------
-    buffer : ndarray of float64
-        All cells, zero.
-    plan : ndarray of int64
-        Where each layout begins, then the integers, then a zero (so that it is never empty).
-    views : list of dict
-        The named arrays of each layout.
+    The plan has where each layout begins, then the integers, then a zero (so that it is never
+    empty).
     """
     lengths = [layout.size(sizes) for layout in layouts]
     starts = [sum(lengths[:i]) for i in range(len(lengths))]
@@ -332,21 +255,8 @@ def shared(
     """Return the compiled function `name` of some source text, the same one for the same text.
 
     What is shared is compiled once for all policies and worlds of a process, and so is what takes
-    the tuples that it makes.
-
-    Parameters
-    ----------
-    source : str
-        Defines `name`; it may borrow from buffers, and make a `record`.
-    name : str
-        The function.
-    kind, names : str, tuple of str
-        The name of the named tuple `record`, and those of its fields.
-
-    Returns
-    -------
-    callable
-        The compiled function.
+    the tuples that it makes. `source` defines `name`; it may borrow from buffers, and make a
+    `record`, a named tuple `kind` with the fields `names`.
     """
     found: Callable[..., Any] = _shared(source, name, kind, names, is_bounds_checked())
     return found

@@ -33,11 +33,6 @@ def parameter(
     ge, gt, le, lt : float, optional
         Least and largest value, included (`ge`, `le`) or not (`gt`, `lt`).
 
-    Returns
-    -------
-    Any
-        A dataclass field.
-
     Examples
     --------
     >>> parameter(1.35, gt=0).default
@@ -105,6 +100,9 @@ class Policy:
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
+    feedback, randomness, cost_per_round : str
+        What it learns from, what it draws at random, and how many steps a round takes; printed
+        by catalog and documentation (see `traits`).
     """
 
     setting: ClassVar[Setting]
@@ -115,18 +113,15 @@ class Policy:
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[str] = ""
+    feedback: ClassVar[str] = ""
+    randomness: ClassVar[str] = "none"
+    cost_per_round: ClassVar[str] = ""
 
     class State:
         """What the policy remembers: nothing, unless a subclass says otherwise."""
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
-        """Make the subclass a frozen dataclass of its parameters; refuse what breaks the contract.
-
-        Parameters
-        ----------
-        abstract : bool, default False
-            Whether it is only a base of others, which bring the kernels that are missing.
-        """
+        """Make the subclass a frozen dataclass of its parameters; refuse a broken contract."""
         dataclass(frozen=True, repr=False)(cls)
         cls.abstract = abstract
         for item in fields(cast(Any, cls)):
@@ -145,17 +140,25 @@ class Policy:
             cls.check_kernels()
 
     def learner(self, **facts: Any) -> Any:
-        """Return a learner; in each room its arguments are made from the facts of the setting.
-
-        Raises
-        ------
-        TypeError
-            If the setting has none.
-        """
+        """Return a learner; in each room its arguments are made from the facts of the setting."""
         raise TypeError(
             f"policies of the setting {self.setting.name!r} have no learner: their base class must "
             "name its kind as learner_class"
         )
+
+    @classmethod
+    def traits(cls) -> dict[str, str]:
+        """Return what catalog and documentation print beside the docstring, by heading."""
+        told = ", ".join(cls.needs) or "nothing"
+        unknowable = ", which nobody knows in practice" if cls.oracle else ""
+        anytime = "" if "horizon" in cls.needs else " (anytime)"
+        found = {
+            "needs": f"{told}{unknowable}{anytime}",
+            "feedback": cls.feedback,
+            "randomness": cls.randomness,
+            "cost per round": cls.cost_per_round,
+        }
+        return {heading: words for heading, words in found.items() if words}
 
     @classmethod
     def check_kernels(cls) -> None:
@@ -197,10 +200,7 @@ class Policy:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by name, as plain numbers (for TOML, JSON).
 
-        Returns
-        -------
-        dict
-            ``type(policy).from_parameters(policy.parameters()) == policy``.
+        ``type(policy).from_parameters(policy.parameters()) == policy``.
         """
         return self.numbers()
 
@@ -210,23 +210,7 @@ class Policy:
 
     @classmethod
     def from_parameters(cls, values: Mapping[str, Any]) -> Self:
-        """Make a policy from parameters by name.
-
-        Parameters
-        ----------
-        values : mapping of str to number
-            As given by `parameters`; those with a default may be missing.
-
-        Returns
-        -------
-        Policy
-            The policy.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a name is unknown (the nearest is suggested), missing, or its value not allowed.
-        """
+        """Make a policy from parameters by name; those with a default may be missing."""
         known_names = [item.name for item in fields(cast(Any, cls))]
         for name in values:
             if not known_names:
@@ -238,24 +222,10 @@ class Policy:
         return cls(**values)
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told before the first round, checked.
+        """Return the facts, by name, that the policy is told before the first round, checked.
 
-        A subclass that cannot work with all values of a fact refuses the others here.
-
-        Parameters
-        ----------
-        values : mapping of str to value
-            Facts by name; None for what is not known.
-
-        Returns
-        -------
-        dict
-            Those that the policy is told.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If one is missing or not allowed.
+        A subclass that cannot work with all values of a fact refuses the others here. None stands
+        for what is not known.
         """
         told = self.setting.check(self.needs, values)
         if self.setting.mode:
@@ -271,19 +241,10 @@ class Policy:
         return dict(arguments)
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
-        """Return a warning about facts, or a problem, that the policy is not made for.
+        """Return a warning about facts, or a problem, that the policy is not made for; or "".
 
-        Parameters
-        ----------
-        told : mapping of str to value
-            What `informed` returned; in a simulation also the ``horizon``, told or not.
-        problem : Problem or None
-            The problem, in a simulation; a learner knows none.
-
-        Returns
-        -------
-        str
-            A sentence; empty for none.
+        `told` is what `informed` returned; in a simulation also the ``horizon``, told or not. A
+        learner knows no `problem`: it is None.
         """
         return ""
 

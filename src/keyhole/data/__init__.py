@@ -1,4 +1,8 @@
-"""Real data: labels, times, crime and delays that ship with the package; your own."""
+"""Real data: labels, times, crime and delays that ship with the package; your own.
+
+Source and licence of what ships stand in a README beside the data. A file of your own that is not
+as it should be is refused with an error that names the line and the field; files are in UTF-8.
+"""
 
 from keyhole.data.aslib import Scenario, aslib, load_aslib
 from keyhole.data.conversions import (

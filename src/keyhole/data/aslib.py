@@ -60,18 +60,7 @@ class Scenario:
         )
 
     def solved(self, limit: float = 1.0) -> FloatArray:
-        """Return the share of runs that each solver has done by a limit.
-
-        Parameters
-        ----------
-        limit : float, default 1
-            As a part of the cut-off.
-
-        Returns
-        -------
-        ndarray of float64, shape (arms,)
-            From 0 to 1.
-        """
+        """Return the share of runs that each solver has done by a limit, a part of the cut-off."""
         done = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
         return np.asarray(done.mean(axis=0))
 
@@ -90,6 +79,9 @@ class Scenario:
     ) -> Problem:
         """Make a problem: choose a solver and a limit.
 
+        A pull draws one of the instances, each equally likely, so that the gains are exact means
+        over them.
+
         Parameters
         ----------
         limits : sequence of float, default (1/1000, 1/300, 1/100, 1/30, 1/10, 1/3, 1)
@@ -101,17 +93,6 @@ class Scenario:
         reward : {"done", "quality"}, default "done"
             Of a run that is done: 1, or how good its answer is. Instances for which that is not
             known of all runs that are done are then left out.
-
-        Returns
-        -------
-        keyhole.resource.Problem
-            The problem: a pull draws one of the instances, each equally likely, so that the gains
-            are exact means over them.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a value is not allowed.
         """
         if np.max(limits) > 1:
             raise ValueError(f"limits must be at most 1, the cut-off, got {np.max(limits):g}")
@@ -144,23 +125,10 @@ class Scenario:
     ) -> dict[str, float]:
         """Return what a run is worth on average to those who know more than a learner.
 
-        Parameters
-        ----------
-        limits, cost, penalty
-            As for `problem`.
-
-        Returns
-        -------
-        dict of str to float
-            Gains of the ``best pair`` of solver and limit in hindsight; of the ``best solver`` run
-            up to the cut-off, or the largest limit; and of the ``virtual best``, which runs on each
-            instance the solver that is fastest there, and gives up at the smallest limit where none
-            is done.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a value is not allowed.
+        They are gains, with parameters as for `problem`: of the ``best pair`` of solver and limit
+        in hindsight; of the ``best solver`` run up to the cut-off, or the largest limit; and of the
+        ``virtual best``, which runs on each instance the solver that is fastest there, and gives up
+        at the smallest limit where none is done.
         """
         problem = self.problem(limits, cost=cost, penalty=penalty)
         fastest = self.seconds.min(axis=1) / self.cutoff
@@ -192,16 +160,6 @@ def aslib(
         As parts of the cut-off, rising, at most 1.
     cost, penalty, reward
         See `Scenario.problem`.
-
-    Returns
-    -------
-    keyhole.resource.Problem
-        The problem; its arms are those of `load_aslib`, in its order.
-
-    Raises
-    ------
-    FileNotFoundError, TypeError, ValueError
-        As `load_aslib`, or if a value is not allowed.
     """
     return load_aslib(path).problem(limits, cost=cost, penalty=penalty, reward=reward)
 
@@ -226,14 +184,6 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
         status is ok and it took less than the cut-off. Its time is the measure that the description
         calls a runtime (of runs that are done, a PAR10 score is the time); its quality the one that
         it calls a solution quality, where that lies in [0, 1].
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing.
-    ValueError
-        If a file is cut short, has other columns, or the runs are no full table; the message names
-        the file and the field.
     """
     where = Path(path)
     if where.suffix == ".parquet":

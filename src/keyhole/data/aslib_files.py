@@ -19,24 +19,12 @@ _FURTHER: Final = ("objective", "objective_consistent")
 
 
 class Run(NamedTuple):
-    """A solver's run on an instance.
+    """A solver's run on an instance."""
 
-    Attributes
-    ----------
-    task : tuple of str
-        Instance and repetition.
-    solver : str
-        Its name.
-    seconds : float
-        How long it took; infinite if it was not done.
-    quality : float
-        How good the answer is, from 0 to 1; NaN where the file does not say.
-    """
-
-    task: tuple[str, str]
+    task: tuple[str, str]  # instance and repetition
     solver: str
-    seconds: float
-    quality: float
+    seconds: float  # how long it took; infinite if it was not done
+    quality: float  # how good the answer is, from 0 to 1; NaN where the file does not say
 
 
 @dataclass(frozen=True)
@@ -49,26 +37,9 @@ class _Measure:
 
 
 def read_folder(folder: Path) -> tuple[str, float, Iterator[Run]]:
-    """Read a scenario in the library's own format.
+    """Read name, cutoff in seconds and runs of a scenario in the library's own format.
 
-    Parameters
-    ----------
-    folder : Path
-        With ``algorithm_runs.arff`` and ``description.txt``.
-
-    Returns
-    -------
-    name : str
-        What the scenario is called.
-    cutoff : float
-        Seconds, above 0.
-    runs : iterator of Run
-        In the file's order.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If a file is missing, or is not as the library has them.
+    They are in ``algorithm_runs.arff`` and ``description.txt``.
     """
     path = folder / DESCRIPTION
     entries = _described(path)
@@ -189,26 +160,10 @@ def _quality(where: str, measure: _Measure, text: str) -> float:
 
 
 def read_table(path: Path) -> tuple[float, Iterator[Run]]:
-    """Read a scenario from a Parquet file.
+    """Read cutoff in seconds and runs of a scenario from a Parquet file.
 
-    Parameters
-    ----------
-    path : Path
-        With the columns instance, repetition, algorithm, runtime, runstatus and cutoff; maybe
-        with objective, from 0 for the best answer to 1, and objective_consistent, whether it is to
-        be believed.
-
-    Returns
-    -------
-    cutoff : float
-        Seconds, above 0.
-    runs : iterator of Run
-        In the file's order.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If the file is missing, or is not as above.
+    Its columns are instance, repetition, algorithm, runtime, runstatus and cutoff; maybe objective,
+    from 0 for the best answer to 1, and objective_consistent, whether it is to be believed.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -37,11 +37,6 @@ class Conversions:
     source, licence : str, default ""
         Where the data come from, and under which terms.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> log = Conversions("adverts", ("red", "blue"), ([0, 3, np.inf], [np.inf, 9]))
@@ -78,23 +73,7 @@ class Conversions:
         return f"Conversions({self.name}; {', '.join(counts)})"
 
     def delay(self, within: int | None = None) -> Empirical:
-        """Return the law of the delays of all that converted, whatever the arm.
-
-        Parameters
-        ----------
-        within : int, optional
-            Rounds after which a conversion does not count; by default all count.
-
-        Returns
-        -------
-        keyhole.delayed.Empirical
-            The law: one of the delays, each equally likely.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `within` is not allowed, or nothing converted in time.
-        """
+        """Return the law of the delays of all that converted, or did `within` so many rounds."""
         limit = self._limit(within)
         found = np.concatenate(self.delays)
         found = found[found <= limit]
@@ -107,7 +86,8 @@ class Conversions:
 
         A pull draws one of those who were shown the arm, each equally likely. The reward is 1 if
         they converted in time, and arrives when they did; else it is 0, which is known once the
-        time is over: with named feedback that is when it arrives.
+        time is over: with named feedback that is when it arrives. Delays may differ between arms,
+        as they do in life; the published policies are made for delays that do not.
 
         Parameters
         ----------
@@ -115,17 +95,6 @@ class Conversions:
             Rounds after which a conversion does not count; by default the longest delay there is.
         feedback : {"anonymous", "named"}, default "anonymous"
             Whether only the number of conversions is seen, or also whose they are.
-
-        Returns
-        -------
-        keyhole.delayed.Problem
-            The problem. Delays may differ between arms, as they do in life; the published policies
-            are made for delays that do not.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a value is not allowed.
         """
         limit = self._limit(within)
         rewards = [(delays <= limit).astype(np.float64) for delays in self.delays]
@@ -154,16 +123,6 @@ def cdnow(within: int = 90, *, feedback: str = "anonymous") -> Problem:
     feedback : {"anonymous", "named"}, default "anonymous"
         As for `Conversions.problem`.
 
-    Returns
-    -------
-    keyhole.delayed.Problem
-        The problem; a round is a day.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> cdnow().means.round(4)
@@ -177,13 +136,8 @@ def load_cdnow() -> Conversions:
     """Return the days from first to second order of a shop's customers, by items in the first.
 
     23,570 customers of an online shop whose first order was in the first quarter of 1997, followed
-    to the middle of 1998. Source and licence stand in the README beside the data.
-
-    Returns
-    -------
-    Conversions
-        For the arms 1, 2, 3 and 4+ items; infinite for those who did not order again while they
-        were followed, which is at least 462 days: later orders are not in the data.
+    to the middle of 1998. Who did not order again while they were followed, at least 462 days, has
+    an infinite delay: later orders are not in the data.
 
     Examples
     --------
@@ -205,7 +159,7 @@ def read_conversions_csv(path: str | PathLike[str], *, unit: float | str = "day"
     The first row names the columns: ``shown_at``, ``converted_at`` (empty where nothing came of
     it) and ``arm``; others are ignored, and so are blank lines. Times are dates with or without a
     time of day, such as 2024-05-31 or 2024-05-31T18:30, or numbers; all of one kind. A delay is
-    the difference in rounds, rounded down.
+    the difference in rounds, rounded down. Arms keep the order of their first appearance.
 
     Parameters
     ----------
@@ -213,18 +167,6 @@ def read_conversions_csv(path: str | PathLike[str], *, unit: float | str = "day"
         The file, in UTF-8, separated by commas.
     unit : {"second", "minute", "hour", "day", "week"} or float, default "day"
         How long a round is: a word for dates; for numbers a number above 0.
-
-    Returns
-    -------
-    Conversions
-        Arms in the order of their first appearance.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    TypeError, ValueError
-        If the file is not as above; the message names the line and the field.
 
     Examples
     --------

@@ -27,16 +27,6 @@ def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = T
         most the number of labels. Asking once more for an item whose labels are all bought spends
         a round; it shows the share of them that are 1.
 
-    Returns
-    -------
-    keyhole.thresholding.Problem
-        The problem, its arms in the order of the items.
-
-    Raises
-    ------
-    ValueError
-        If there is no such set (the nearest is suggested), or the threshold is not allowed.
-
     Examples
     --------
     >>> problem = crowd("bluebirds")

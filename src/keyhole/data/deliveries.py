@@ -50,16 +50,6 @@ def deliveries(
     order : Order, str or mapping, default "iid"
         How promises come: see `keyhole.threshold.orders`.
 
-    Returns
-    -------
-    keyhole.threshold.Problem
-        The problem; its survival functions are the shares of promises kept.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed, or no order falls into a band.
-
     Examples
     --------
     >>> deliveries("hour", promised=[40, 30, 20])
@@ -70,24 +60,10 @@ def deliveries(
 
 
 def load_deliveries(arms: str = "day", *, bands: ArrayLike | None = None) -> Times:
-    """Return how long a restaurant's deliveries took, by day, hour or distance.
+    """Return how long a restaurant's deliveries took, by day, hour or distance, in minutes.
 
-    10,012 orders of one restaurant. Source and licence stand in the README beside the data.
-
-    Parameters
-    ----------
-    arms, bands
-        See `deliveries`.
-
-    Returns
-    -------
-    Times
-        For each day from Monday, or each band from the lowest, minutes from order to receipt.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `deliveries`.
+    10,012 orders of one restaurant. They come for each day from Monday, or each band from the
+    lowest; `arms` and `bands` as for `deliveries`.
 
     Examples
     --------

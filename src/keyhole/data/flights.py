@@ -51,17 +51,6 @@ def flights(
     min_flights : int, default 300
         Carriers with fewer flights are left out.
 
-    Returns
-    -------
-    keyhole.threshold.Problem
-        The problem; its survival functions are the carriers' shares of flights in time.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no such route or origin (the nearest is suggested), fewer than two carriers
-        are left, or a value is not allowed.
-
     Examples
     --------
     >>> flights("SFO")
@@ -91,26 +80,12 @@ def flights(
 
 
 def load_flights(route: str, *, origin: str | None = None, min_flights: int = 300) -> Times:
-    """Return the delays of the flights on a route, carrier by carrier.
+    """Return the delays of the flights on a route, carrier by carrier, in minutes.
 
     All flights that were scheduled out of New York City in 2013. Source and licence stand in the
-    README beside the data, with the names of the carriers.
-
-    Parameters
-    ----------
-    route, origin, min_flights
-        See `flights`.
-
-    Returns
-    -------
-    Times
-        For each carrier, in alphabetical order of the codes, minutes after the scheduled arrival;
-        infinite for flights that were cancelled or diverted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `flights`.
+    README beside the data, with the names of the carriers. Carriers are in alphabetical order of
+    the codes; a delay is infinite for flights that were cancelled or diverted. Parameters are those
+    of `flights`.
 
     Examples
     --------

@@ -29,24 +29,12 @@ _SEEDS: Final = 2**32
 
 @dataclass(frozen=True)
 class Configuration:
-    """Parameters of a random forest.
-
-    Parameters
-    ----------
-    trees : int
-        How many.
-    features : float
-        Part of the features that a split may choose from.
-    leaf : int
-        Least number of houses in a leaf.
-    sample : float
-        Part of the houses that a tree is given.
-    """
+    """Parameters of a random forest."""
 
     trees: int
-    features: float
-    leaf: int
-    sample: float
+    features: float  # part of the features that a split may choose from
+    leaf: int  # least number of houses in a leaf
+    sample: float  # part of the houses that a tree is given
 
     def __str__(self) -> str:
         """Return the parameters, as an arm is called."""
@@ -83,23 +71,8 @@ def _prepare() -> None:
 def task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
     """Draw a task: some of the houses, and how they are split into those to learn and to judge.
 
-    Parameters
-    ----------
-    seed : int
-        Of the task.
-    houses : int
-        How many there are.
-
-    Returns
-    -------
-    list of tuple of ndarray of int
-        For each split the houses to learn from and the three tenths that are held out. A task has
-        150 to 450 houses; four in five have one split, as in the paper, the fifth has ten.
-
-    Examples
-    --------
-    >>> [[len(part) for part in split] for split in task(7, 2930)]
-    [[304, 130]]
+    A task has 150 to 450 houses; four in five have one split, as in the paper, the fifth has ten.
+    Three tenths of the houses of a split are held out.
     """
     rng = np.random.default_rng(seed)
     chosen = rng.choice(houses, size=rng.integers(*_SIZES, endpoint=True), replace=False)
@@ -112,16 +85,8 @@ def task(seed: int, houses: int) -> list[tuple[IntArray, IntArray]]:
 def train(job: tuple[Configuration, int]) -> float:
     """Train a configuration on a task; return how good its forests are on the houses held out.
 
-    Parameters
-    ----------
-    job : tuple of (Configuration, int)
-        What to train, and the seed of the task and the forests.
-
-    Returns
-    -------
-    float
-        One less the root mean squared error over the standard deviation of the prices, in the mean
-        over the task's splits; at least 0.
+    That is one less the root mean squared error over the standard deviation of the prices, in the
+    mean over the task's splits; at least 0.
     """
     from sklearn.ensemble import RandomForestRegressor
 
@@ -175,26 +140,11 @@ class Forests:
         self._worker = Worker(train, _prepare)
 
     def run(self, arm: int, limit: float) -> tuple[float, float] | None:
-        """Train a configuration.
+        """Train a configuration, by its number; return its reward, and the seconds it took.
 
-        Parameters
-        ----------
-        arm : int
-            Which, from 0.
-        limit : float
-            Seconds, above 0.
-
-        Returns
-        -------
-        tuple of (float, float) or None
-            The reward, as `train` has it, and the seconds that it took; None if it was ended.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there is no such arm, or the limit is not allowed.
-        RuntimeError
-            If the training fails, or scikit-learn is missing; see `keyhole.data.Worker`.
+        The reward is that of `train`; None is returned if it was ended, after `limit` seconds. If
+        the training fails, or scikit-learn is missing, that is a RuntimeError; see
+        `keyhole.data.Worker`.
         """
         at = integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         allowed = number("limit", limit, Range(gt=0))
@@ -222,13 +172,8 @@ class Forests:
 def load_forests() -> Measured:
     """Return runs of all configurations that were measured on one machine.
 
-    Source and licence of the houses stand in the README beside the data.
-
-    Returns
-    -------
-    Measured
-        40 runs of each of the `CONFIGURATIONS`, on the same tasks: rewards, as `train` has them,
-        and seconds of a processor.
+    There are 40 runs of each of the `CONFIGURATIONS`, on the same tasks: rewards, as `train` has
+    them, and seconds of a processor.
 
     Examples
     --------
@@ -263,16 +208,6 @@ def forests(
         Of times in units of the largest limit; by default the time, and ten times the limit, as in
         the PAR10 score, each divided by ten.
 
-    Returns
-    -------
-    keyhole.resource.Problem
-        The problem.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     References
     ----------
     Bengs and Huellermeier (2022), section 5.2.
@@ -298,26 +233,16 @@ def forests(
 def measure_forests(runs: int, *, seed: int = 0) -> Measured:
     """Run every configuration so many times, and note what came of it.
 
+    Noted are rewards, as `train` has them, and seconds of the processor that training and judging
+    took; to be saved, and replayed as a problem. The configurations take turns, so that what else
+    the machine does meets all alike. It needs scikit-learn.
+
     Parameters
     ----------
     runs : int
         Of each configuration, at least 1.
     seed : int, default 0
         Of the tasks and the forests; the n-th run has the same ones for all configurations.
-
-    Returns
-    -------
-    Measured
-        Rewards, as `train` has them, and seconds of the processor that training and judging took;
-        to be saved, and replayed as a problem. The configurations take turns, so that what else
-        the machine does meets all alike.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-    ImportError
-        If scikit-learn is missing.
     """
     count = integer("runs", runs, Range(ge=1))
     first = integer("seed", seed, Range(ge=0)) + 1

@@ -48,13 +48,6 @@ class Labels:
     licence : str, default ""
         Under which terms; empty where none are stated.
 
-    Raises
-    ------
-    TypeError
-        If an array does not hold whole numbers.
-    ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> labels = Labels(
@@ -127,8 +120,6 @@ class Labels:
 def load_labels(name: str) -> Labels:
     """Return one of the sets that ship with the package.
 
-    Their sources and licences stand in the README beside the data.
-
     Parameters
     ----------
     name : {"bluebirds", "ducks", "adult_content_hcomp2010", "hitspam_crowdflower", \
@@ -176,23 +167,6 @@ def read_labels_csv(path: str | PathLike[str]) -> Labels:
     known; others, such as ``worker``, are ignored. A label is 0, 1, false or true; gold may also
     be empty, and where it is not, must be the same in all rows of an item. Capitals, blank lines,
     and spaces around a value do not matter. Items keep the order of their first appearance.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file, in UTF-8, separated by commas.
-
-    Returns
-    -------
-    Labels
-        The labels, counted per item, named after the file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is not as above; the message names the line and the field.
 
     Examples
     --------

@@ -38,11 +38,6 @@ class Measured:
         let go on. Needed where a run was ended, since no more is known of it than that it would
         have exceeded its limit.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> runs = Measured("two", ("a", "b"), ([0.5, 0.7], [0.9]), ([1.0, 2.0], [30.0]))
@@ -115,15 +110,7 @@ class Measured:
     def quartiles(self) -> tuple[float, float]:
         """Return the quarter and the three-quarter quantile of the arms' median consumptions.
 
-        Returns
-        -------
-        tuple of float
-            Runs that were ended are left out, and so are arms all of whose runs were.
-
-        Raises
-        ------
-        ValueError
-            If all runs were.
+        Runs that were ended are left out, and so are arms all of whose runs were.
         """
         done = [used[np.isfinite(used)] for used in self.consumptions]
         medians = [np.median(used) for used in done if len(used)]
@@ -142,8 +129,9 @@ class Measured:
         .. math:: \hat\nu_{i,\tau} = \frac1{N_{i,\tau}} \sum_{s : \tau_s \ge \tau}
             (R_s - c(C_s)) 1\{C_s \le \tau\} - \lambda(\tau) 1\{C_s > \tau\}
 
-        with :math:`N_{i,\tau}` the number of the arm's runs with a limit of at least
-        :math:`\tau` (Bengs and Huellermeier 2022, equations 8 and 9).
+        with :math:`N_{i,\tau}` the number of the arm's runs with a limit of at least :math:`\tau`
+        (Bengs and Huellermeier 2022, equations 8 and 9). Returned are these, NaN where no run tells
+        anything, and from how many runs they are, both of shape (arms, limits).
 
         Parameters
         ----------
@@ -151,18 +139,6 @@ class Measured:
             Rising, above 0, in the unit of the consumptions.
         cost, penalty : Function or callable
             See `keyhole.resource.Problem`.
-
-        Returns
-        -------
-        gains : ndarray of float64, shape (arms, limits)
-            The estimates; NaN where no run tells anything.
-        runs : ndarray of int64, shape (arms, limits)
-            From how many runs.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a value is not allowed.
 
         Examples
         --------
@@ -191,24 +167,16 @@ class Measured:
     def problem(self, limits: ArrayLike, *, cost: KnownFunction, penalty: KnownFunction) -> Problem:
         """Make a problem whose arms give back what was measured.
 
+        A pull draws one of the arm's runs, each equally likely, out of those whose own limit was
+        not below the largest one here. Others do not tell what came of every limit; `estimates`
+        uses them too.
+
         Parameters
         ----------
         limits : sequence of float
             Rising, above 0, in the unit of the consumptions.
         cost, penalty : Function or callable
             See `keyhole.resource.Problem`.
-
-        Returns
-        -------
-        keyhole.resource.Problem
-            The problem: a pull draws one of the arm's runs, each equally likely, out of those whose
-            own limit was not below the largest one here. Others do not tell what came of every
-            limit; `estimates` uses them too.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a value is not allowed, or an arm has no such run.
         """
         largest = float(vector("limits", limits, Range(gt=0)).max())
         arms = []
@@ -225,18 +193,7 @@ class Measured:
         return Problem(arms, limits, cost, penalty)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the runs to a CSV file that `read_measured_csv` reads.
-
-        Parameters
-        ----------
-        path : str or path
-            Where to.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
-        """
+        """Write the runs to a CSV file that `read_measured_csv` reads."""
         lists = (self.arms, self.rewards, self.consumptions, self._limits)
         with Path(path).open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
@@ -252,7 +209,8 @@ def read_measured_csv(path: str | PathLike[str], *, limit: float | None = None) 
 
     The first row names the columns: ``arm``, ``reward``, ``consumption`` and, where runs were
     ended, ``limit``; others are ignored, and so are blank lines. Reward and consumption are both
-    empty for a run that was ended, the limit for one that was let go on.
+    empty for a run that was ended, the limit for one that was let go on. Arms keep the order of
+    their first appearance.
 
     Parameters
     ----------
@@ -260,19 +218,6 @@ def read_measured_csv(path: str | PathLike[str], *, limit: float | None = None) 
         The file, in UTF-8, separated by commas.
     limit : float, optional
         That of all runs, for a file without the column.
-
-    Returns
-    -------
-    Measured
-        Arms in the order of their first appearance.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    TypeError, ValueError
-        If the limit is not allowed, or the file is not as above; the message names the line and the
-        field.
 
     Examples
     --------

@@ -35,11 +35,6 @@ class Events:
     source, licence : str, default ""
         Where the data come from, and under which terms.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> events = Events("town", ("north", "south"), date(2024, 5, 1), np.array([[0, 2], [1, 1]]))
@@ -113,16 +108,6 @@ def patrols(
     order : {"drawn", "recorded"}, default "drawn"
         Whether each round draws one of the days, each equally likely, or they come by date.
 
-    Returns
-    -------
-    keyhole.semibandit.Problem
-        The problem; its mean losses are the shares of days with an event.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> problem = patrols("cities", thresholds=0.5, resource=1.5)
@@ -150,23 +135,13 @@ def patrols(
 def load_patrols(places: str = "tracts") -> Events:
     """Return recorded events by place and day.
 
-    Source and licence stand in the README beside the data.
+    The 20 census tracts come with the most thefts first; the boroughs in alphabetical order, each
+    in the bands 0-6, 6-12, 12-18 and 18-24 hours; the cities in alphabetical order.
 
     Parameters
     ----------
     places : {"tracts", "boroughs", "cities"}, default "tracts"
         As for `patrols`.
-
-    Returns
-    -------
-    Events
-        The 20 census tracts, with the most thefts first; the boroughs in alphabetical order, each
-        in the bands 0-6, 6-12, 12-18 and 18-24 hours; the cities in alphabetical order.
-
-    Raises
-    ------
-    ValueError
-        If there is no such set.
 
     Examples
     --------
@@ -192,23 +167,6 @@ def read_patrols_csv(path: str | PathLike[str]) -> Events:
     are blank lines. Days are dates such as 2024-05-31; all from the first to the last in the file
     count. A place without a row on a day had no event then; so write at least one row, with 0
     events, for the first and the last day.
-
-    Parameters
-    ----------
-    path : str or path
-        The file, in UTF-8, separated by commas.
-
-    Returns
-    -------
-    Events
-        Places in the order of their first appearance.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is not as above; the message names the line and the field.
 
     Examples
     --------

@@ -14,24 +14,11 @@ REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
 def reporting_delay(cases: str) -> Empirical:
     """Return the law of the delays with which cases were reported.
 
-    Source and licence stand in the README beside the data.
-
     Parameters
     ----------
     cases : {"dengue", "mpox-diagnosis", "mpox-onset"}
         Weeks from the onset of dengue to its report, in Puerto Rico from 1990 to 2010; days from
         the diagnosis of mpox, or from its onset, to its report, in New York City in 2022.
-
-    Returns
-    -------
-    keyhole.delayed.Empirical
-        The law: one of the recorded delays, each equally likely; mean, variance and bound are
-        those of the records.
-
-    Raises
-    ------
-    ValueError
-        If there is no such set.
 
     Examples
     --------

@@ -10,25 +10,7 @@ def read_rewards_csv(path: str | PathLike[str]) -> dict[str, list[float]]:
     r"""Read recorded rewards from a CSV file with one row for each reward.
 
     The first row names the columns: ``arm`` and ``reward``; others are ignored, and so are blank
-    lines.
-
-    Parameters
-    ----------
-    path : str or path
-        The file, in UTF-8, separated by commas.
-
-    Returns
-    -------
-    dict of str to list of float
-        The rewards of each arm, in the order of the rows; arms in the order of their first
-        appearance. ``list(rewards.values())`` is what the problems' ``replay`` takes.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is not as above; the message names the line and the field.
+    lines. ``list(rewards.values())`` is what the problems' ``replay`` takes.
 
     Examples
     --------

@@ -11,17 +11,7 @@ _LONGEST: Final = 500  # characters of a message
 
 
 def shortened(message: str) -> str:
-    """Return a message without the end of what is too long to be read.
-
-    Parameters
-    ----------
-    message : str
-        Of any length; what was given comes last in it.
-
-    Returns
-    -------
-    str
-        The message, or its first 500 characters and how many there are.
+    """Return a message, or its first 500 characters and how many there are.
 
     Examples
     --------
@@ -34,25 +24,7 @@ def shortened(message: str) -> str:
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """Return what a file says.
-
-    Parameters
-    ----------
-    path : str or path
-        The file, in UTF-8.
-
-    Returns
-    -------
-    str
-        Its text.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it is not UTF-8; the message names the line and the byte.
-    """
+    """Return the text of a file in UTF-8; if it is none, the error names the line and the byte."""
     try:
         data = Path(path).read_bytes()
         return data.decode("utf-8-sig")
@@ -74,25 +46,10 @@ def read_rows(
 ) -> None:
     r"""Read a CSV file whose first row names the columns.
 
-    Parameters
-    ----------
-    path : str or path
-        The file, in UTF-8, separated by commas. Blank lines are ignored.
-    columns : sequence of str
-        Those that are wanted, each once in the file, in any order and case; others are ignored.
-    add : callable
-        Called for each row with the text of these columns, empty for an optional one that the file
-        does not have; a ValueError that it raises is reported with the file and the line.
-    optional : sequence of str
-        Columns that may be missing.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If a column is missing, a row has too few or too many fields, or there is no row; the
-        message names the file and the line.
+    Each of `columns` is there once, in any order and case, except `optional` ones; other columns
+    and blank lines are ignored. `add` is called for each row with the text of these columns, empty
+    for an optional one that is missing. Errors, those that it raises too, name the file and the
+    line.
 
     Examples
     --------

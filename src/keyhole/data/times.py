@@ -31,11 +31,6 @@ class Times:
     licence : str, default ""
         Under which terms; empty where none are stated.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> ferries = Times("ferries", ("red", "blue"), ([3, 12, 5, np.inf], [8, 6]))
@@ -72,22 +67,9 @@ class Times:
         return f"Times({self.name}; {', '.join(sizes)})"
 
     def kept(self, deadlines: ArrayLike) -> FloatArray:
-        """Return how often each arm keeps each deadline.
+        """Return the share of each arm's times that keep each deadline: shape (arms, levels).
 
-        Parameters
-        ----------
-        deadlines : sequence of float
-            In minutes, falling.
-
-        Returns
-        -------
-        ndarray of float64, shape (arms, levels)
-            The share of the arm's times that are at most the deadline.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the deadlines are not allowed.
+        Deadlines, kept by a time that is no longer, are in minutes, falling.
         """
         grid = falling("deadlines", deadlines)
         return np.array([(m[:, None] <= grid).mean(axis=0) for m in self.minutes])
@@ -111,16 +93,6 @@ class Times:
             In minutes, falling.
         feedback, order
             See `keyhole.threshold.Problem`.
-
-        Returns
-        -------
-        keyhole.threshold.Problem
-            The problem; its survival functions are `kept`, exactly.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a value is not allowed.
         """
         grid = falling("deadlines", deadlines)
         samples = [_levels(minutes, grid) for minutes in self.minutes]
@@ -130,22 +102,7 @@ class Times:
 def deadlines_kept(minutes: float, deadlines: ArrayLike) -> int:
     """Return how many deadlines a time keeps: the sample that `Times.problem` makes of it.
 
-    Parameters
-    ----------
-    minutes : float
-        The time; infinite for what never came.
-    deadlines : sequence of float
-        In minutes, falling: that of threshold c is at position c - 1.
-
-    Returns
-    -------
-    int
-        The highest threshold whose deadline is kept, 0 if none is.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    Deadlines are in minutes, falling; the time is infinite for what never came.
 
     Examples
     --------
@@ -157,25 +114,7 @@ def deadlines_kept(minutes: float, deadlines: ArrayLike) -> int:
 
 
 def falling(name: str, minutes: ArrayLike) -> FloatArray:
-    """Return deadlines; refuse any that is not shorter than the one before.
-
-    Parameters
-    ----------
-    name : str
-        What they are called, for the message.
-    minutes : sequence of float
-        The deadlines; at least one.
-
-    Returns
-    -------
-    ndarray of float64
-        The deadlines.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are not finite numbers, or do not fall.
-    """
+    """Return deadlines; refuse any that is not shorter than the one before."""
     grid = vector(name, minutes, ANY)
     for i in range(1, len(grid)):
         if grid[i] >= grid[i - 1]:
@@ -187,21 +126,10 @@ def falling(name: str, minutes: ArrayLike) -> FloatArray:
 
 
 def shipped(*path: str, header: bool = False) -> tuple[dict[str, str], list[str]]:
-    """Return a table that ships with the package.
+    """Return what the lines on top of a table that ships say, by name, and the lines below.
 
-    Parameters
-    ----------
-    *path : str
-        Where it is, from the folder of `keyhole.data`.
-    header : bool, default False
-        Whether the first row, the names of the columns, is wanted too.
-
-    Returns
-    -------
-    notes : dict of str to str
-        What the lines on top say, by name.
-    rows : list of str
-        The lines below the names of the columns, or from these on.
+    The path is taken from the folder of `keyhole.data`; with `header` the names of the columns come
+    first.
     """
     text = resources.files("keyhole.data").joinpath(*path).read_text(encoding="utf-8")
     lines = text.splitlines()

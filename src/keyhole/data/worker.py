@@ -23,15 +23,7 @@ _SECONDS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
 
 
 class JobError(RuntimeError):
-    """A job that failed.
-
-    Parameters
-    ----------
-    message : str
-        How.
-    seconds : float
-        How long it took until then.
-    """
+    """A job that failed: how, and after how many `seconds`."""
 
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
@@ -55,11 +47,6 @@ class Worker:
         Called without arguments in every new process; a function of a module likewise.
     prepare_limit : float, default 300
         Seconds within which a new process must be ready.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
 
     Notes
     -----
@@ -97,14 +84,7 @@ class Worker:
         self._lock = threading.Lock()
 
     def run(self, argument: Any, limit: float) -> tuple[Any, float] | None:
-        """Do a job; a second thread waits until the first one's is done.
-
-        Parameters
-        ----------
-        argument : object
-            What the job is given.
-        limit : float
-            Seconds, above 0.
+        """Do a job with an argument; a second thread waits until the first one's is done.
 
         Returns
         -------

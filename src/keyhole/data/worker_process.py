@@ -86,32 +86,7 @@ def _answer(answers: IO[str], do: Callable[[], Any]) -> None:
 
 
 def plain(value: object) -> object:
-    """Return a result as it can be written without a pickle.
-
-    Parameters
-    ----------
-    value : object
-        What a job has returned.
-
-    Returns
-    -------
-    object
-        The same of Python's own types, with lists for tuples.
-
-    Raises
-    ------
-    TypeError
-        If it is of anything else.
-
-    Examples
-    --------
-    >>> plain({"scores": (1, 0.5), "name": "x"})
-    {'scores': [1, 0.5], 'name': 'x'}
-    >>> plain({1})
-    Traceback (most recent call last):
-    TypeError: the result must be made of None, bool, int, float, str, list, tuple, and dict with \
-text for keys; got a set
-    """
+    """Return a result made of types that JSON has, lists for tuples; refuse all others."""
     if value is None or isinstance(value, bool):
         return value
     for kind in (int, float, str):
@@ -192,16 +167,6 @@ def _ended_children() -> Iterator[tuple[int, int]]:
 def how_it_ended(code: int) -> str:
     """Return in words what a process ended with, a signal if the code is below 0.
 
-    Parameters
-    ----------
-    code : int
-        As `subprocess.Popen.returncode`.
-
-    Returns
-    -------
-    str
-        The words.
-
     Examples
     --------
     >>> how_it_ended(3), how_it_ended(-9)
@@ -211,18 +176,7 @@ def how_it_ended(code: int) -> str:
 
 
 def below(pid: int) -> list[int]:
-    """Return the processes that one has started, those that they have started, and so on (Linux).
-
-    Parameters
-    ----------
-    pid : int
-        The process at the top.
-
-    Returns
-    -------
-    list of int
-        Their numbers, in no order, without those that have ended.
-    """
+    """Return the processes that one has started, those that these have, and so on (Linux)."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and _runs(stat := _stat(name)):
@@ -249,10 +203,7 @@ def _runs(stat: list[bytes]) -> bool:
 def end_below(pid: int) -> None:
     """End all processes below one (Linux).
 
-    Parameters
-    ----------
-    pid : int
-        The process at the top, which goes on, and must start nothing meanwhile.
+    That one goes on, and must start nothing meanwhile.
     """
     stopped: set[int] = set()
     while fresh := set(below(pid)) - stopped:  # a stopped process starts no other

@@ -5,7 +5,12 @@ and stand here as they are recalled: those functions whose names end in ``_order
 inside the O(...), with factors of 1, and are good for comparing problems and horizons, not for
 comparing with a regret. The others have constants: those of the phase lengths, and `regret_bound`
 also those of the proof. All logarithms are natural. The lower bound is that of the classical
-bandit: see `keyhole.stochastic.bounds`.
+bandit: see `keyhole.stochastic.bounds`. Throughout, `means` are the arms' mean rewards, in [0, 1];
+`horizon` is T, rounds in all, at least 1; `expected_delay`, at least 0, and `bound`, d, the longest
+delay, at least the expected one, are in rounds, and `variance` is that of the delays; `policy` is
+an `ODAAF`, `ODAAFB`, `ODAAFV` or `NaivePhases` that is told the truth about the delays. Sections,
+equations, theorems and lemmas are those of Pike-Burke, Agrawal, Szepesvari and Gruenewaelder
+(2018).
 """
 
 import math
@@ -24,34 +29,12 @@ _MOMENT: Final = Range(ge=0)
 
 
 def odaaf_order(means: ArrayLike, horizon: int, expected_delay: float) -> float:
-    r"""Return the order of ODAAF's regret: the expected delay known.
+    r"""Return the order of ODAAF's regret, the expected delay known (section 4.1, equation (5)).
 
     .. math:: \sum_{j : \Delta_j > 0} \frac{\ln(T \Delta_j^2)}{\Delta_j}
         + \ln(1 / \Delta_j) \, \mathbb{E}[\tau]
 
-    Parameters
-    ----------
-    means : sequence of float, shape (arms,)
-        The mean rewards, in [0, 1].
-    horizon : int
-        T, rounds in all, at least 1.
-    expected_delay : float
-        In rounds, at least 0.
-
-    Returns
-    -------
-    float
-        The order, without the constant of each term, which the paper does not give. Where
-        :math:`T \Delta_j^2` is below e, its logarithm is taken as 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4.1, equation (5).
+    Where :math:`T \Delta_j^2` is below e, its logarithm is taken as 1, here and below.
 
     Examples
     --------
@@ -64,32 +47,11 @@ def odaaf_order(means: ArrayLike, horizon: int, expected_delay: float) -> float:
 
 
 def odaafb_order(means: ArrayLike, horizon: int, expected_delay: float, bound: float) -> float:
-    r"""Return the order of ODAAF-B's regret: delays bounded by d.
+    r"""Return the order of ODAAF-B's regret: delays bounded by d (section 4.2).
 
     .. math:: \sum_{j : \Delta_j > 0} \frac{\ln(T \Delta_j^2)}{\Delta_j} + \mathbb{E}[\tau]
         + \min\Big\{ d, \, \frac{\ln(T \Delta_j^2)}{\Delta_j}
         + \ln(1 / \Delta_j) \, \mathbb{E}[\tau] \Big\}
-
-    Parameters
-    ----------
-    means, horizon, expected_delay
-        See `odaaf_order`.
-    bound : float
-        d, the longest delay, at least the expected one.
-
-    Returns
-    -------
-    float
-        The order, without the constant of each term; see `odaaf_order`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4.2, on bounded delays.
 
     Examples
     --------
@@ -104,31 +66,10 @@ def odaafb_order(means: ArrayLike, horizon: int, expected_delay: float, bound: f
 
 
 def odaafv_order(means: ArrayLike, horizon: int, expected_delay: float, variance: float) -> float:
-    r"""Return the order of ODAAF-V's regret: the variance of the delays known.
+    r"""Return the order of ODAAF-V's regret: the variance of the delays known (section 4.3).
 
     .. math:: \sum_{j : \Delta_j > 0} \frac{\ln(T \Delta_j^2)}{\Delta_j} + \mathbb{E}[\tau]
         + \mathbb{V}(\tau)
-
-    Parameters
-    ----------
-    means, horizon, expected_delay
-        See `odaaf_order`.
-    variance : float
-        Of the delays, at least 0.
-
-    Returns
-    -------
-    float
-        The order, without the constant of each term; see `odaaf_order`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4.3, on bounded variance.
 
     Examples
     --------
@@ -143,9 +84,11 @@ def odaafv_order(means: ArrayLike, horizon: int, expected_delay: float, variance
 def worst_case_order(
     arms: int, horizon: int, expected_delay: float, *, variance: float = 0.0, factor: float = 1.0
 ) -> float:
-    r"""Return the order of the regret on the worst problem of so many arms.
+    r"""Return the order of the regret on the worst problem of so many arms (section 4).
 
     .. math:: \sqrt{K T \ln K} + K \, c \, ( \mathbb{E}[\tau] + \mathbb{V}(\tau) )
+
+    For QPM-D see Joulani, Gyorgy and Szepesvari (2013).
 
     Parameters
     ----------
@@ -161,21 +104,6 @@ def worst_case_order(
         c: for ODAAF, and for phases sized for the worst case with d as the expected delay, ln T;
         for ODAAF-B, if :math:`d \le \sqrt{T \ln K / K} + \mathbb{E}[\tau]`, for ODAAF-V and for
         QPM-D 1.
-
-    Returns
-    -------
-    float
-        The order, without the constant of each term.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4; for QPM-D, Joulani, Gyorgy
-    and Szepesvari (2013).
 
     Examples
     --------
@@ -193,34 +121,12 @@ def worst_case_order(
 def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray:
     r"""Return how often each arm is pulled at most outside bridges, if no estimate fails.
 
-    An arm with the gap :math:`\Delta_j` is given up by the end of phase
-    :math:`m_j = \min\{ m : 2^{-m} < \Delta_j / 2 \}`, after :math:`n_{m_j}` pulls; the phase
-    lengths have their constants. An estimate fails if it is off by more than half the tolerance;
-    the lemmas bound the chance of that by a constant over :math:`T 4^{-m}` in phase m.
-
-    Parameters
-    ----------
-    policy : ODAAF, ODAAFB, ODAAFV or NaivePhases
-        The policy, told the truth about the delays.
-    means : sequence of float, shape (arms,)
-        The mean rewards, in [0, 1].
-    horizon : int
-        T, rounds in all, at least 1.
-
-    Returns
-    -------
-    ndarray of int64, shape (arms,)
-        At most the horizon; the horizon for the best arms.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4, Lemmas 4.1 and 4.2, and
-    the sketch of proof of Theorem 4.1; phase lengths from appendices B to E.
+    An arm with the gap :math:`\Delta_j` is given up by the end of phase :math:`m_j = \min\{ m :
+    2^{-m} < \Delta_j / 2 \}`, after :math:`n_{m_j}` pulls; the phase lengths have their constants.
+    An estimate fails if it is off by more than half the tolerance; the lemmas bound the chance of
+    that by a constant over :math:`T 4^{-m}` in phase m. The result, of shape (arms,), is at most
+    the horizon, which it is for the best arms. From section 4, Lemmas 4.1 and 4.2, and the sketch
+    of proof of Theorem 4.1; phase lengths from appendices B to E.
 
     Examples
     --------
@@ -238,29 +144,11 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
 
 
 def stretch_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
-    r"""Return the regret at most, outside bridges, if no estimate fails.
+    r"""Return the regret at most, outside bridges, if no estimate fails: see `pulls_bound`.
 
     .. math:: \sum_{j : \Delta_j > 0} \Delta_j \, n_{m_j}
 
-    Parameters
-    ----------
-    policy, means, horizon
-        See `pulls_bound`.
-
-    Returns
-    -------
-    float
-        The bound. For ODAAF and NaivePhases, which have no bridges, that of all of the regret.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), section 4, Lemmas 4.1 and 4.2, and
-    the sketch of proof of Theorem 4.1; phase lengths from appendices B to E.
+    For ODAAF and NaivePhases, which have no bridges, that is all of the regret.
 
     Examples
     --------
@@ -278,30 +166,9 @@ def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
     .. math:: \min\Big\{ 1, \, \frac{c}{T \tilde\Delta_m^2} \Big\}, \qquad
         \tilde\Delta_m = 2^{-m}
 
-    Parameters
-    ----------
-    policy : ODAAF, ODAAFB, ODAAFV or NaivePhases
-        The policy, told the truth about the delays.
-    horizon : int
-        T, rounds in all, at least 1.
-    phase : int
-        m, at least 1.
-
-    Returns
-    -------
-    float
-        The bound, with c = 3 for ODAAF, 12 for ODAAF-B, 2 for NaivePhases; and 12 for ODAAF-V,
-        whose lemma could not be read.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Pike-Burke, Agrawal, Szepesvari and Gruenewaelder (2018), Lemmas 4.1 and 4.2, as they are
-    recalled; for NaivePhases from Hoeffding's inequality (Appendix B, Lemma 4).
+    In phase m, from 1, with c = 3 for ODAAF, 12 for ODAAF-B, 2 for NaivePhases; and 12 for ODAAF-V,
+    whose lemma could not be read. From Lemmas 4.1 and 4.2, as they are recalled; for NaivePhases
+    from Hoeffding's inequality (Appendix B, Lemma 4).
 
     Examples
     --------
@@ -327,21 +194,6 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     up for it in one of the phases until then, after which a round costs
     :math:`4 \tilde\Delta_m` at most: together
     :math:`\sum_{m \le m_j} 8 \, c / \tilde\Delta_m \le 64 \, c / \Delta_j`.
-
-    Parameters
-    ----------
-    policy, means, horizon
-        See `pulls_bound`.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
 
     References
     ----------

@@ -57,17 +57,9 @@ class Learner(CoreLearner):
         return super()._kept() | {"ledger": self._ledger}
 
     def ask(self) -> int:
-        """Return the arm to pull next.
+        """Return the arm to pull next, from 0; the same one if asked again before `tell`.
 
-        Returns
-        -------
-        int
-            From 0. Asking again before `tell` gives the same arm.
-
-        Raises
-        ------
-        RuntimeError
-            If the policy needs a horizon, and it has been reached.
+        Raises a RuntimeError when the horizon has been reached, if the policy needs one.
         """
         self._enter()
         try:
@@ -84,22 +76,15 @@ class Learner(CoreLearner):
 
         What is only known for several rounds together, such as a day, is told at the end of the
         last of them, and nothing (0, or an empty list) for those before. So long it has been
-        waiting, and this wait is part of the delay: with n rounds together the longest delay is
-        n - 1 rounds longer, the expected one about half of that; policies want to be told so.
+        waiting, and this wait is part of the delay: with n rounds together the longest delay is n -
+        1 rounds longer, the expected one about half of that; policies want to be told so. More than
+        the pulls so far can have earned is refused, and nothing changes then.
 
         Parameters
         ----------
         arrived : float or sequence of (int, float or bool)
             Anonymous feedback: the sum of the rewards. Named: pairs of an arm and a reward in
             [0, 1] (True is 1, False is 0), in any order, an empty list for none.
-
-        Raises
-        ------
-        RuntimeError
-            If no arm has been asked for since the last `tell`.
-        TypeError, ValueError
-            If what is told is not allowed, or more than the pulls so far can have earned. Nothing
-            changes then; tell again.
 
         Warns
         -----

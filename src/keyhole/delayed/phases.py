@@ -29,6 +29,7 @@ class PhasePolicy(Policy, abstract=True):
     """
 
     needs = ("horizon",)
+    cost_per_round = "O(1); O(K) at the end of a phase"
     helpers: ClassVar[tuple[str, ...]] = ("length", "bridged")
 
     class State:
@@ -130,20 +131,7 @@ class PhasePolicy(Policy, abstract=True):
         return [self.caution(learner.facts, None) or head, *arms]
 
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:
-        r"""Return how often an arm that is left has been pulled by the end of each phase.
-
-        Parameters
-        ----------
-        horizon : int
-            Rounds in all.
-        phases : int
-            How many phases.
-
-        Returns
-        -------
-        list of int
-            :math:`n_1, n_2, \ldots`
-        """
+        r"""Return :math:`n_1, n_2, \ldots`, the pulls of an arm that is left after each phase."""
         p = SimpleNamespace(**self.numbers(), horizon=horizon)
         length = cast(Any, self).length.__func__
         lengths: list[int] = []

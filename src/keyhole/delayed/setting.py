@@ -82,6 +82,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
 
     def recommend(
         p, phase: IntArray, eliminated: IntArray, estimates: FloatArray, judged: IntArray
@@ -95,18 +96,9 @@ class Policy(Facts, CorePolicy, abstract=True):
     def held(self, state: Mapping[str, Any], told: int) -> int:
         """Return how many rewards the state holds, or at most as many as it may hold.
 
-        Parameters
-        ----------
-        state : mapping of str to ndarray
-            The arrays of a learner.
-        told : int
-            How many rewards it has been told, with named feedback.
-
-        Returns
-        -------
-        int
-            By default all. A policy whose arrays use a place again returns fewer, and its learner
-            needs no more memory however long it runs.
+        `told` is how many rewards it has been told, with named feedback: by default all. A policy
+        whose arrays use a place again returns fewer, and its learner needs no more memory however
+        long it runs.
         """
         return told
 

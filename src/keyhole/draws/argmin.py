@@ -1,7 +1,9 @@
 """The candidate with the smallest key, when one key changes at a time.
 
-Few keys are scanned; many are kept in a tree of minima, so that a round costs log K and not K.
-Both give the same answer: the lowest position among equal smallest keys. Keys must not be NaN.
+Few keys are scanned; many are kept in a tree of minima, so that a round costs log K and not K. Both
+give the same answer: the lowest position among equal smallest keys. Keys must not be NaN.
+Throughout, `keys` is the store of `argmin_size(candidates)` keys, and `candidates` at least 1;
+positions count from 0.
 """
 
 import math
@@ -21,16 +23,8 @@ _SCAN_BELOW: Final = 24
 def argmin_size(candidates: int) -> int:
     """Return the length of the array that holds the keys of `candidates` candidates.
 
-    Parameters
-    ----------
-    candidates : int
-        At least 1.
-
-    Returns
-    -------
-    int
-        `candidates` when they are scanned, else twice the next power of two (a heap-ordered
-        tree: node i has children 2i and 2i + 1, the root is 1, leaves come last).
+    That is `candidates` when they are scanned, else twice the next power of two (a heap-ordered
+    tree: node i has children 2i and 2i + 1, the root is 1, leaves come last).
 
     Examples
     --------
@@ -48,15 +42,6 @@ def argmin_size(candidates: int) -> int:
 @kernel
 def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
     """Give all candidates the same key.
-
-    Parameters
-    ----------
-    keys : ndarray of float64, shape (argmin_size(candidates),)
-        The key store; changed.
-    candidates : int
-        How many candidates, at least 1.
-    key : float
-        Their key; not NaN.
 
     Examples
     --------
@@ -78,17 +63,6 @@ def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
 @kernel
 def argmin_set(keys: NDArray[np.float64], candidates: int, position: int, key: float) -> None:
     """Give one candidate a new key.
-
-    Parameters
-    ----------
-    keys : ndarray of float64, shape (argmin_size(candidates),)
-        The key store; changed.
-    candidates : int
-        How many candidates, at least 1.
-    position : int
-        Which one, from 0.
-    key : float
-        Its new key; not NaN.
 
     Examples
     --------
@@ -114,18 +88,6 @@ def argmin_set(keys: NDArray[np.float64], candidates: int, position: int, key: f
 @kernel
 def argmin(keys: NDArray[np.float64], candidates: int) -> int:
     """Return the lowest position among those with the smallest key.
-
-    Parameters
-    ----------
-    keys : ndarray of float64, shape (argmin_size(candidates),)
-        The key store.
-    candidates : int
-        How many candidates, at least 1.
-
-    Returns
-    -------
-    int
-        The position, from 0.
 
     Examples
     --------

@@ -66,19 +66,7 @@ _EXPONENTIAL_STEP = _EXPONENTIAL_ENDS * 2.0**-53
 
 @kernel
 def bernoulli(rng: Stream, mean: float) -> float:
-    """Draw 1 with probability `mean`, else 0.
-
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    mean : float
-        In [0, 1].
-
-    Returns
-    -------
-    float
-        0.0 or 1.0.
+    """Draw 1 with probability `mean`, in [0, 1], else 0.
 
     Examples
     --------
@@ -91,16 +79,6 @@ def bernoulli(rng: Stream, mean: float) -> float:
 @kernel
 def normal(rng: Stream) -> float:
     """Draw from the standard normal law: a ziggurat (Marsaglia and Tsang 2000a).
-
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-
-    Returns
-    -------
-    float
-        Mean 0, variance 1.
 
     Examples
     --------
@@ -133,16 +111,6 @@ def _normal_tail(rng: Stream) -> float:
 @kernel
 def exponential(rng: Stream) -> float:
     """Draw from the exponential law of mean 1: a ziggurat (Marsaglia and Tsang 2000a).
-
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-
-    Returns
-    -------
-    float
-        Above 0.
 
     Examples
     --------
@@ -183,17 +151,7 @@ def _gamma_from_one(rng: Stream, shape: float) -> float:
 def gamma(rng: Stream, shape: float) -> float:
     """Draw from the gamma law of scale 1 (Marsaglia and Tsang 2000b).
 
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    shape : float
-        At least 1e-300.
-
-    Returns
-    -------
-    float
-        At least 0 (0 only by underflow: for shape 0.01 one draw in a thousand).
+    The shape is at least 1e-300. A draw is 0 only by underflow: for shape 0.01 one in a thousand.
 
     Examples
     --------
@@ -209,17 +167,7 @@ def gamma(rng: Stream, shape: float) -> float:
 def beta(rng: Stream, a: float, b: float) -> float:
     """Draw from the beta law: a share of two gamma variates (Devroye 1986, chapter IX.4).
 
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    a, b : float
-        The shapes, from 1e-300 to 1e300.
-
-    Returns
-    -------
-    float
-        In [0, 1]; the ends only by rounding.
+    The shapes are from 1e-300 to 1e300. A draw is 0 or 1 only by rounding.
 
     Examples
     --------
@@ -291,21 +239,9 @@ def _binomial_rejection(rng: Stream, n: float, p: float) -> float:
 
 @kernel
 def binomial(rng: Stream, n: int, p: float) -> int:
-    """Draw the number of successes in n trials (Devroye 1986; Hoermann 1993a).
+    """Draw the number of successes in n trials of chance p (Devroye 1986; Hoermann 1993a).
 
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    n : int
-        Trials, at least 0, below 2**52.
-    p : float
-        Chance of a success, in [0, 1].
-
-    Returns
-    -------
-    int
-        From 0 to n.
+    With n at least 0 and below 2**52, p in [0, 1].
 
     Examples
     --------
@@ -324,17 +260,7 @@ def binomial(rng: Stream, n: int, p: float) -> int:
 def poisson(rng: Stream, mean: float) -> int:
     """Draw from the Poisson law (Devroye 1986, chapter X.3; Hoermann 1993b).
 
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    mean : float
-        At least 0, below 2**52.
-
-    Returns
-    -------
-    int
-        At least 0.
+    The mean is at least 0 and below 2**52.
 
     Examples
     --------
@@ -378,17 +304,7 @@ def _poisson_rejection(rng: Stream, mean: float) -> float:
 def geometric(rng: Stream, p: float) -> int:
     """Draw the number of trials up to and including the first success, by inversion.
 
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    p : float
-        Chance of a success, from 1e-16 to 1.
-
-    Returns
-    -------
-    int
-        At least 1, as in `scipy.stats.geom`.
+    The chance p of a success is from 1e-16 to 1; a draw is at least 1, as in `scipy.stats.geom`.
 
     Examples
     --------

@@ -36,26 +36,9 @@ _TO_UNIT: Final = 2.0**-53
 
 @kernel
 def mix64(word: np.uint64) -> np.uint64:
-    """Hash 64 bits so that every input bit moves every output bit.
+    """Hash 64 bits to 64, one to one, so that every input bit moves every output bit.
 
-    Parameters
-    ----------
-    word : uint64
-        Any value.
-
-    Returns
-    -------
-    uint64
-        A bijective image of `word`.
-
-    Notes
-    -----
     The finaliser of SplitMix64: variant 13 of Stafford's (2011) improved mixers.
-
-    Examples
-    --------
-    >>> hex(mix64(np.uint64(1)))
-    '0x5692161d100b05e5'
     """
     word = (word ^ (word >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -66,21 +49,8 @@ def mix64(word: np.uint64) -> np.uint64:
 def stream_key(seed: int, replication: int, purpose: int) -> np.uint64:
     """Return the word at which the stream of (seed, replication, purpose) begins.
 
-    Parameters
-    ----------
-    seed, replication, purpose : int
-        Non-negative, below 2**64.
-
-    Returns
-    -------
-    uint64
-        The key. Each coordinate is hashed before the next is added, so that neighbouring
-        coordinates lead to unrelated keys.
-
-    Examples
-    --------
-    >>> stream_key(0, 0, POLICY) != stream_key(0, 1, POLICY)
-    True
+    Each coordinate, from 0 and below 2**64, is hashed before the next is added, so that
+    neighbouring coordinates lead to unrelated keys.
     """
     key = mix64(uint64(seed) + uint64(_WALK))
     key = mix64(key + uint64(replication) * uint64(_WALK))
@@ -88,17 +58,12 @@ def stream_key(seed: int, replication: int, purpose: int) -> np.uint64:
 
 
 def stream(seed: int, replication: int = 0, purpose: int = POLICY) -> Stream:
-    """Make the stream of (seed, replication, purpose), standing at its beginning.
+    """Make the stream of (seed, replication, purpose), standing at its beginning: shape (2,).
 
     Parameters
     ----------
     seed, replication, purpose : int
         Non-negative, below 2**64.
-
-    Returns
-    -------
-    ndarray of uint64, shape (2,)
-        The stream, to be handed to kernels and samplers.
 
     Examples
     --------
@@ -112,41 +77,14 @@ def stream(seed: int, replication: int = 0, purpose: int = POLICY) -> Stream:
 
 @kernel
 def next_uint64(rng: Stream) -> np.uint64:
-    """Draw 64 random bits and move the stream one draw on.
-
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-
-    Returns
-    -------
-    uint64
-        Uniform on 0 .. 2**64 - 1.
-
-    Examples
-    --------
-    >>> rng = stream(seed=7)
-    >>> next_uint64(rng) != next_uint64(rng)
-    True
-    """
+    """Draw 64 random bits and move the stream one draw on."""
     rng[0] += uint64(_WALK)
     return mix64(rng[0])
 
 
 @kernel
 def uniform(rng: Stream) -> float:
-    """Draw a uniform number in [0, 1).
-
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-
-    Returns
-    -------
-    float
-        A multiple of 2**-53, at least 0 and below 1.
+    """Draw a uniform number in [0, 1), a multiple of 2**-53, and move the stream on.
 
     Examples
     --------

@@ -61,19 +61,9 @@ SIGNATURE: Final = types.void(
 def memory_plan(policy: Component, world: Component, sizes: Sizes, w_sizes: Sizes) -> IntArray:
     """Return where everything lies that a block works on.
 
-    Parameters
-    ----------
-    policy, world : Component
-        Both sides.
-    sizes, w_sizes : mapping of str to int
-        The integers that their shapes refer to.
-
-    Returns
-    -------
-    ndarray of int64, shape (8,)
-        Cells of a policy's state and of a world's, each rounded up to whole cache lines; then
-        where the worlds' states, the context, the decision, the feedback, the report and the
-        metrics begin. All policies' states come first.
+    In order: cells of a policy's state and of a world's, each rounded up to whole cache lines; then
+    where the worlds' states, the context, the decision, the feedback, the report and the metrics
+    begin. All policies' states come first.
     """
     lanes = [
         side.state.size(dims) // _LINE * _LINE + _LINE
@@ -88,36 +78,14 @@ def memory_plan(policy: Component, world: Component, sizes: Sizes, w_sizes: Size
 def scratch(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64]]:
     """Return the memory that a block works in: compiled code allocates nothing.
 
-    Parameters
-    ----------
-    plan : ndarray of int64
-        See `memory_plan`.
-    metrics : int
-        How many numbers the world writes at a checkpoint, whether they are kept or not.
-
-    Returns
-    -------
-    tuple of ndarray
-        The cells, and the streams of all lanes.
+    That is the cells, and the streams of all lanes; `metrics` are the numbers that the world writes
+    at a checkpoint, whether they are kept or not.
     """
     return np.empty(int(plan[_METRICS]) + metrics), np.empty(4 * LANES, np.uint64)
 
 
 def compiled_engine(setting: Setting, policy: Component, world: Component) -> Kernel:
-    """Return the machine code that plays a policy in a world.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting of both.
-    policy, world : Component
-        Their compiled sides.
-
-    Returns
-    -------
-    callable
-        Takes what `SIGNATURE` lists; runs without the interpreter's lock.
-    """
+    """Return the machine code that plays a policy in a world, and takes what `SIGNATURE` lists."""
     digest = digest_of("engine", policy.digest, world.digest, fingerprint(setting.allowed))
     owner = f"{policy.owner.__name__} in {world.owner.__name__}"
     return compile_cached(owner, digest, lambda: _build(setting, policy, world), SIGNATURE)

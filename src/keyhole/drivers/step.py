@@ -24,20 +24,7 @@ SIGNATURE: Final = types.int64(
 
 
 def compiled_step(side: Component, setting: Setting) -> Kernel:
-    """Return the machine code of a policy that decides one round at a time.
-
-    Parameters
-    ----------
-    side : Component
-        The policy's compiled side.
-    setting : Setting
-        Its setting.
-
-    Returns
-    -------
-    callable
-        Takes what `SIGNATURE` lists.
-    """
+    """Return the machine code of a policy, one round at a time; it takes what `SIGNATURE` lists."""
     digest = digest_of("step", side.digest, fingerprint(setting.allowed))
     return compile_cached(side.owner.__name__, digest, lambda: _build(side, setting), SIGNATURE)
 

@@ -22,18 +22,7 @@ SIGNATURE: Final = types.void(
 
 
 def compiled_world_step(side: Component) -> Kernel:
-    """Return the machine code of a world that answers one decision at a time.
-
-    Parameters
-    ----------
-    side : Component
-        The world's compiled side.
-
-    Returns
-    -------
-    callable
-        Takes what `SIGNATURE` lists.
-    """
+    """Return the machine code of a world, one answer at a time; it takes what `SIGNATURE` lists."""
     digest = digest_of("referee", side.digest)
     return compile_cached(side.owner.__name__, digest, lambda: _build(side), SIGNATURE)
 

@@ -17,16 +17,6 @@ def arithmetic_digest() -> str:
     A C library picks its logarithm by the processor: with and without fused multiply-add the last
     bit differs (glibc 2.36: at 2 of 20,000 points). All other arithmetic of Keyhole is
     the same everywhere. Two machines of equal digest play the same simulation to the bit.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
-
-    Examples
-    --------
-    >>> len(arithmetic_digest())
-    16
     """
     points = [1e-9 + (i * _STEP) % 1.0 for i in range(_POINTS)]
     values = [function(x) for function in _FUNCTIONS for x in points]

@@ -48,13 +48,9 @@ _WAITS: Final = 1200
 
 
 def cache_folder() -> Path:
-    """Return the folder that holds compiled code.
+    """Return the folder of compiled code: `$KEYHOLE_CACHE_DIR`, else `keyhole` in the user's cache.
 
-    Returns
-    -------
-    Path
-        `$KEYHOLE_CACHE_DIR` if set, else `keyhole` in the user's cache folder. It may be deleted
-        at any time; the next run compiles again.
+    It may be deleted at any time; the next run compiles again.
 
     Examples
     --------
@@ -75,18 +71,7 @@ def cache_folder() -> Path:
 
 
 def cache_limit() -> int:
-    """Return how many bytes the folder of compiled code may hold.
-
-    Returns
-    -------
-    int
-        `$KEYHOLE_CACHE_MB` megabytes, by default 500.
-
-    Raises
-    ------
-    ValueError
-        If the variable is no whole number from 1.
-    """
+    """Return how many bytes the folder may hold: `$KEYHOLE_CACHE_MB` megabytes, else 500."""
     given = os.environ.get(_SIZE) or str(_DEFAULT_SIZE)
     if not given.isascii() or not given.isdigit():
         raise ValueError(f"{_SIZE} must be a whole number of megabytes, got {given!r}")
@@ -94,13 +79,7 @@ def cache_limit() -> int:
 
 
 def cached_files() -> list[tuple[Path, os.stat_result]]:
-    """Return the files of compiled code, those used last at the end.
-
-    Returns
-    -------
-    list of (Path, stat_result)
-        None if the folder cannot be read.
-    """
+    """Return the files of compiled code, those used last at the end; none if unreadable."""
     found = []
     with contextlib.suppress(OSError):
         for path in cache_folder().iterdir():
@@ -111,18 +90,7 @@ def cached_files() -> list[tuple[Path, os.stat_result]]:
 
 
 def clear_cache() -> int:
-    """Remove all compiled code.
-
-    Returns
-    -------
-    int
-        How many files were removed.
-
-    Raises
-    ------
-    OSError
-        If one cannot be removed.
-    """
+    """Remove all compiled code; return how many files were removed."""
     files = cached_files()
     for path, _ in files:
         path.unlink(missing_ok=True)
@@ -132,11 +100,6 @@ def clear_cache() -> int:
 @cache
 def code_digest() -> str:
     """Return a digest of the sources of `COMPILED_ROOMS`, which is part of all compiled code.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
 
     Examples
     --------
@@ -335,28 +298,10 @@ def _loaded_or_compiled(
 def compile_cached(owner: str, digest: str, build: Callable[[], Any], signature: Any) -> Kernel:
     """Return the machine code filed under a digest, compiling it if nobody has yet.
 
-    Parameters
-    ----------
-    owner : str
-        Whose code it is, for messages.
-    digest : str
-        Stands for everything that goes into the function: equal digest, equal code.
-    build : callable
-        Makes the function (not yet compiled); called only when the code is not on file.
-    signature : numba signature
-        Its argument types, and what it returns.
-
-    Returns
-    -------
-    callable
-        The compiled function; it runs without the interpreter's lock, and does not check the
-        types of its arguments. The code is let go when nobody holds it any more (the ones used
-        last are held here).
-
-    Raises
-    ------
-    TypeError
-        If it cannot be compiled.
+    `digest` stands for everything that goes into the function: equal digest, equal code. `build`
+    makes the function, not yet compiled; it is called only when the code is not on file. What is
+    returned runs without the interpreter's lock, and does not check the types of its arguments. The
+    code is let go when nobody holds it any more (the ones used last are held here).
     """
     name = f"{digest} {options()} {signature}"
     with _lock:

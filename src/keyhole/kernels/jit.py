@@ -42,17 +42,7 @@ _checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 @contextmanager
 def bounds_checked(wanted: bool = True) -> Iterator[None]:
-    """Compile everything inside with a check of every index, which costs speed.
-
-    Parameters
-    ----------
-    wanted : bool, default True
-        Whether to.
-
-    Yields
-    ------
-    None
-    """
+    """Compile everything inside with a check of every index, which costs speed."""
     if wanted and config.BOUNDSCHECK == 0:  # type: ignore[attr-defined]
         raise ValueError("NUMBA_BOUNDSCHECK must not be 0 where indices are to be checked")
     token = _checked.set(wanted)
@@ -75,23 +65,7 @@ def options() -> dict[str, Any]:
 def kernel(function: F) -> F:
     """Compile a function for use inside kernels (when it is first called).
 
-    Parameters
-    ----------
-    function : callable
-        Plain arithmetic on numbers, tuples and arrays; it cannot allocate memory.
-
-    Returns
-    -------
-    callable
-        The same function, compiled.
-
-    Examples
-    --------
-    >>> @kernel
-    ... def half(x):
-    ...     return x / 2
-    >>> half(3.0)
-    1.5
+    It is plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
     """
     if USES_PARTS:
         return cast(F, parts.Part(cast(FunctionType, function), options()))

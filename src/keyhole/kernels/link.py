@@ -65,16 +65,8 @@ _ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
 def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
     """Return the variables from outside that some code reads, and what it reads of each.
 
-    Parameters
-    ----------
-    code : code
-        Of a function; that of functions inside it counts too.
-
-    Returns
-    -------
-    dict of str to tuple
-        For each name, in a fixed order, the chains of attributes that follow it: ``a.b.c + a``
-        gives ``{"a": ((), ("b", "c"))}``.
+    What is read of one are the chains of attributes that follow it: ``a.b.c + a`` gives ``{"a":
+    ((), ("b", "c"))}``. Functions inside the code count too.
 
     Examples
     --------
@@ -115,31 +107,7 @@ def free_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
 def fingerprint(function: Kernel) -> str:
     """Return a digest of a function's code and of everything it uses.
 
-    Parameters
-    ----------
-    function : callable
-        A Python function or a compiled one.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits; equal in every process as long as nothing has changed.
-
-    Raises
-    ------
-    TypeError
-        If the function uses a global of a kind that cannot be followed.
-
-    Examples
-    --------
-    >>> __name__ = "example"  # not a part of Keyhole
-    >>> def double(x):
-    ...     return 2 * x
-    >>> before = fingerprint(double)
-    >>> def double(x):
-    ...     return x + x
-    >>> fingerprint(double) == before
-    False
+    It is equal in every process as long as nothing has changed.
     """
     walk = _Fingerprint()
     walk.function(source_of(function))
@@ -253,25 +221,6 @@ def link(function: Kernel) -> Kernel:
 
     Plain Python helpers are compiled on the way: a user need not decorate them. Compiled
     functions of Keyhole itself are used as they are, since they cannot change within a process.
-
-    Parameters
-    ----------
-    function : callable
-        A Python function or a compiled one.
-
-    Returns
-    -------
-    callable
-        The compiled copy.
-
-    Examples
-    --------
-    >>> def helper(x):
-    ...     return x + 1
-    >>> def kernel(x):
-    ...     return 2 * helper(x)
-    >>> link(kernel)(1)
-    4
     """
     return _link(source_of(function), {})
 

@@ -143,17 +143,7 @@ class EntryCompiler(PartCompiler):
 
 
 class Part(CPUDispatcher):
-    """A function for use by others; called from Python, it is compiled by Numba as usual.
-
-    Parameters
-    ----------
-    function : function
-        Plain Python.
-    options : dict
-        Of `numba.njit`.
-    compiler : type, optional
-        The pipeline.
-    """
+    """A function for use by others; called from Python, it is compiled by Numba as usual."""
 
     def __init__(
         self,
@@ -178,27 +168,14 @@ class Part(CPUDispatcher):
 
 @dataclass(frozen=True)
 class MachineCode:
-    """What an entry is compiled to.
+    """What an entry is compiled to."""
 
-    Parameters
-    ----------
-    wrapper : str
-        Name of the function that Python calls.
-    environments : list of str
-        Names of the variables that point to Numba's environments.
-    outside : list of str
-        Names of the functions and variables that must be found in the process.
-    lasting : bool
-        Whether another process may load it: it holds no address of something in this one.
-    code : bytes
-        An object file.
-    """
-
-    wrapper: str
-    environments: list[str]
-    outside: list[str]
+    wrapper: str  # name of the function that Python calls
+    environments: list[str]  # names of the variables that point to Numba's environments
+    outside: list[str]  # names of the functions and variables that must be found in the process
+    # whether another process may load it: it holds no address of something in this one
     lasting: bool
-    code: bytes
+    code: bytes  # an object file
 
     def to_bytes(self) -> bytes:
         """Return the code as it is kept in a file."""
@@ -224,27 +201,7 @@ _AHEAD: Final = ".numba.unresolved$"
 
 
 def compile_entry(function: FunctionType, signature: Any, options: dict[str, Any]) -> MachineCode:
-    """Compile a function and all that it uses, for one signature.
-
-    Parameters
-    ----------
-    function : function
-        Plain Python that calls parts.
-    signature : numba signature
-        Its argument types, and what it returns.
-    options : dict
-        Of `numba.njit`.
-
-    Returns
-    -------
-    MachineCode
-        To be loaded with `load`.
-
-    Raises
-    ------
-    NumbaError
-        If it cannot be compiled.
-    """
+    """Compile plain Python that calls parts, and all that it uses, for one signature."""
     dispatcher = Part(function, options, EntryCompiler)
     with _without_collector():
         dispatcher.compile(signature)
@@ -310,21 +267,8 @@ def processor() -> str:
 def load(machine: MachineCode) -> Any:
     """Return the function that some machine code holds.
 
-    Parameters
-    ----------
-    machine : MachineCode
-        Compiled for this processor, Python and Numba.
-
-    Returns
-    -------
-    callable
-        The function. Its arguments are not checked: for internal callers. The machine code is let
-        go with the last reference to it.
-
-    Raises
-    ------
-    ImportError
-        If something that the code needs is not in this process.
+    Its arguments are not checked: for internal callers. The machine code is let go with the last
+    reference to it.
     """
     # Brings what compiled code calls into the process.
     _ = cpu_target.target_context

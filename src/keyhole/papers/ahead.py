@@ -16,19 +16,7 @@ from keyhole.papers.entry import Entry
 
 @contextlib.contextmanager
 def compiling_ahead(entries: Sequence[Entry], *, wanted: bool = True) -> Iterator[None]:
-    """Fill the compile cache from another process, as long as the block runs.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-        What is going to be run, in this order.
-    wanted : bool, default True
-        Whether to do so at all.
-
-    Yields
-    ------
-    None
-    """
+    """Fill the compile cache from another process, as long as the block runs."""
     words = [f"{entry.name}:{problem}" for entry in entries for problem in entry.problems]
     quiet = subprocess.DEVNULL
     child = None
@@ -49,13 +37,7 @@ def compiling_ahead(entries: Sequence[Entry], *, wanted: bool = True) -> Iterato
 
 
 def compile_back_to_front(words: Sequence[str]) -> None:
-    """Compile the engines of some problems.
-
-    Parameters
-    ----------
-    words : sequence of str
-        ``entry:problem``, in the order in which they are going to be run.
-    """
+    """Compile the engines of some problems, ``entry:problem``, given in the order of their runs."""
     for word in reversed(words):
         name, _, problem = word.partition(":")
         spec = Entry.load(name).spec(problem, "quick")

@@ -41,26 +41,7 @@ def check_names(
     problems: Collection[str],
     plans_of: PlansOf,
 ) -> None:
-    """Check that what a table of an entry names is there, at every scale.
-
-    Parameters
-    ----------
-    where : str
-        The table, as errors name it.
-    model : BaseModel
-        The table, read.
-    concerns : sequence of str
-        The problems it is about.
-    problems : collection of str
-        All problems of the entry.
-    plans_of : callable
-        Their experiments.
-
-    Raises
-    ------
-    ValueError
-        If a problem, policy, metric or checkpoint is not there; the message names the field.
-    """
+    """Refuse a table that names a problem, policy, metric or checkpoint which is not there."""
     named = list(_named(model, where, None))
     for path, kind, value, _ in named:
         if kind == "problem":

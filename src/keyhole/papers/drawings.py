@@ -53,44 +53,18 @@ def _known(name: str) -> str:
 
 
 class Drawing(BaseModel):
-    """A figure that is drawn from problems alone.
-
-    Attributes
-    ----------
-    title : str
-        Its title.
-    draw : str
-        A name in `DRAWINGS`.
-    problems : list of str
-        Keys; each has a panel of its own.
-    names : list of str
-        Of the arms; by default their numbers.
-    note : str
-        A sentence on what it shows.
-    """
+    """A figure that is drawn from problems alone."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
-    draw: Annotated[str, AfterValidator(_known)]
-    problems: Annotated[list[str], Field(min_length=1)]
+    draw: Annotated[str, AfterValidator(_known)]  # a name in `DRAWINGS`
+    problems: Annotated[list[str], Field(min_length=1)]  # keys; each has a panel of its own
+    # of the arms; by default their numbers
     names: Annotated[list[str], Field(default_factory=list)]
-    note: str = ""
+    note: str = ""  # a sentence on what it shows
 
     def check(self, where: str, problems: Mapping[str, Any]) -> None:
-        """Refuse problems of another room, and names that are not one for each arm.
-
-        Parameters
-        ----------
-        where : str
-            The table, as errors name it.
-        problems : mapping of str to Problem
-            Those drawn, by key.
-
-        Raises
-        ------
-        ValueError
-            If there is one; the message names the field.
-        """
+        """Refuse problems of another room, and names that are not one for each arm."""
         room = self.draw.partition(".")[0]
         for key, problem in problems.items():
             if problem.setting.name != room:
@@ -105,18 +79,7 @@ class Drawing(BaseModel):
                 )
 
     def figure(self, problems: Mapping[str, Any]) -> Figure:
-        """Return the figure.
-
-        Parameters
-        ----------
-        problems : mapping of str to Problem
-            Those to draw, by title.
-
-        Returns
-        -------
-        matplotlib Figure
-            The figure; it belongs to no window.
-        """
+        """Return the figure."""
         figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
         FigureCanvasAgg(figure)
         DRAWINGS[self.draw](figure, problems, self.names)

@@ -45,50 +45,26 @@ SCALES: Final = ("quick", "paper")
 
 
 class Instance(BaseModel):
-    """One problem of an entry.
-
-    Attributes
-    ----------
-    title : str
-        Its name in figures and reports.
-    note : str
-        A sentence on what it is.
-    horizon : int
-        Rounds.
-    checkpoints : list of int, optional
-        By default as many as the scale says, evenly spread.
-    problem : dict
-        As in a spec's table ``[problem]``.
-    policies : list of str, optional
-        The labels of those that play it, in their order there; by default all.
-    parameters : dict of str to dict
-        By label, parameters that a policy has on this problem.
-    """
+    """One problem of an entry."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    title: str
-    note: str = ""
+    title: str  # its name in figures and reports
+    note: str = ""  # a sentence on what it is
     horizon: int
-    checkpoints: list[int] | None = None
-    problem: dict[str, Any]
+    checkpoints: list[int] | None = None  # by default as many as the scale says, evenly spread
+    problem: dict[str, Any]  # as in a spec's table ``[problem]``
+    # the labels of those that play it, in their order there; by default all
     policies: Annotated[list[str], Field(min_length=1)] | None = None
+    # by label, parameters that a policy has on this problem
     parameters: Annotated[dict[str, dict[str, Any]], Field(default_factory=dict)]
 
 
 class Scale(BaseModel):
-    """How much is run.
-
-    Attributes
-    ----------
-    replications : int
-        Of every policy on every problem.
-    checkpoints : int
-        How many, for problems that do not list their own.
-    """
+    """How much is run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    replications: int
-    checkpoints: int = 1
+    replications: int  # of every policy on every problem
+    checkpoints: int = 1  # how many, for problems that do not list their own
 
 
 class Entry(BaseModel):
@@ -96,33 +72,6 @@ class Entry(BaseModel):
 
     Its file may `include` others of the same folder, for problems and policies that entries
     share; `use` then picks problems and policies from all of them.
-
-    Attributes
-    ----------
-    name, title, source, about : str
-        What it is called, what it shows, where that was published, and what to know of it.
-    seed : int
-        Of all its runs.
-    metrics : list of str
-        Those shown in figures and tables, the most important first.
-    tests : bool
-        Whether the report lists paired tests at every checkpoint.
-    scales : dict of str to Scale
-        "quick" and "paper".
-    problems : dict of str to Instance
-        By key.
-    policies : list of dict
-        As in a spec's tables ``[[policy]]``, with labels.
-    ratio_to : str, optional
-        The label of a policy: the report then also shows the others' means relative to its mean.
-    overviews : list of Overview
-        Figures over several problems.
-    drawings : list of Drawing
-        Figures of its problems.
-    claims : list of Claim
-        What is claimed.
-    named : list of str
-        All metrics that the file names; where some are kept on request alone, they are.
 
     Examples
     --------
@@ -138,41 +87,29 @@ class Entry(BaseModel):
     title: str
     source: str
     about: str = ""
-    seed: int = 1
-    metrics: Annotated[list[str], Field(min_length=1)]
-    tests: bool = False
-    ratio_to: str | None = None
-    scales: dict[str, Scale]
+    seed: int = 1  # of all its runs
+    metrics: Annotated[list[str], Field(min_length=1)]  # shown, the most important first
+    tests: bool = False  # whether the report lists paired tests at every checkpoint
+    ratio_to: str | None = None  # a policy: the report also shows means relative to its mean
+    scales: dict[str, Scale]  # "quick" and "paper"
     problems: dict[str, Instance]
-    policies: list[dict[str, Any]]
+    policies: list[dict[str, Any]]  # as in a spec's tables ``[[policy]]``, with labels
     overviews: Annotated[list[Overview], Field(default_factory=list)]
     drawings: Annotated[list[Drawing], Field(default_factory=list)]
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
+    # all metrics that the file names; where some are kept on request alone, they are
     named: Annotated[list[str], Field(default_factory=list)]
 
     @classmethod
     def load(cls, name: str) -> Self:
-        """Read an entry by name.
-
-        Raises
-        ------
-        ValueError
-            If there is none of this name (the nearest is suggested).
-        """
+        """Read an entry by name."""
         *folders, file = FILES[choice("entry", name, FILES)].split("/")
         folder = resources.files("keyhole.papers").joinpath(*folders)
         return cls._read(folder, file, name)[0]
 
     @classmethod
     def from_file(cls, folder: Traversable, file: str, name: str) -> Self:
-        """Read an entry from a file; others that it includes lie in the same folder.
-
-        Raises
-        ------
-        ValueError
-            If the file is not a valid entry, or its claims, overviews or drawings name something
-            that is not there; the message names file and field.
-        """
+        """Read an entry from a file; others that it includes lie in the same folder."""
         entry, claims = cls._read(folder, file, name)
         try:
             entry._check(claims)
@@ -251,20 +188,7 @@ class Entry(BaseModel):
         return self.model_copy(update={"problems": picked, "claims": claims} | shown)
 
     def spec(self, problem: str, scale: str) -> Spec:
-        """Return the experiment on one problem.
-
-        Parameters
-        ----------
-        problem : str
-            Its key.
-        scale : str
-            "quick" or "paper".
-
-        Returns
-        -------
-        Spec
-            The experiment.
-        """
+        """Return the experiment on a problem, by its key, at the scale "quick" or "paper"."""
         choice("scale", scale, self.scales)
         size, instance = self.scales[scale], self.problems[problem]
         return Spec.from_table(

@@ -27,23 +27,8 @@ def overview_figure(
 ) -> Figure:
     """Return the figure of a mean against a number that differs between problems.
 
-    Parameters
-    ----------
-    points : mapping of str to sequence of (float, Estimate)
-        What to draw, by policy.
-    labels : sequence of str
-        All policies of the entry: each has the same look in every figure.
-    title : str
-        The title.
-    x_label : str
-        What the number is.
-    name : str
-        What the metric is called whose means they are.
-
-    Returns
-    -------
-    matplotlib Figure
-        A line for each policy; the bars are 95 % intervals.
+    `labels` are all policies of the entry: each has the same look in every figure. The bars are 95
+    % intervals.
     """
     figure, axes = _blank(title)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
@@ -73,20 +58,8 @@ def overview_figure(
 def ratios(curves: Curves, metric: str, to: str) -> dict[str, list[tuple[float, Estimate]]]:
     """Return the mean of every other policy relative to one policy's, by checkpoint.
 
-    Parameters
-    ----------
-    curves : Curves
-        The results.
-    metric : str
-        Which metric.
-    to : str
-        The label of the policy in the denominator.
-
-    Returns
-    -------
-    dict of str to list of (float, Estimate)
-        By policy: round and ratio (delta method on paired replications), without the checkpoints
-        at which the denominator may be 0.
+    Round and ratio, by the delta method on paired replications, without the checkpoints at which
+    the denominator may be 0.
     """
     rounds, below = curves.checkpoints, curves.values(to, metric)
     found: dict[str, list[tuple[float, Estimate]]] = {}
@@ -99,24 +72,7 @@ def ratios(curves: Curves, metric: str, to: str) -> dict[str, list[tuple[float, 
 
 
 def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
-    """Return the figure of `ratios` over the rounds.
-
-    Parameters
-    ----------
-    curves : Curves
-        The results.
-    metric : str
-        Which metric.
-    to : str
-        The label of the policy in the denominator.
-    title : str
-        The title.
-
-    Returns
-    -------
-    matplotlib Figure
-        A line for each other policy, with its 95 % interval; a thin line at 1.
-    """
+    """Return the figure of `ratios` over the rounds, with 95 % intervals and a thin line at 1."""
     figure, axes = _blank(title)
     rounds = curves.checkpoints
     drawn: dict[str, tuple[Artist | Container, float]] = {}
@@ -148,16 +104,7 @@ def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
 def draw_bound(axes: Axes, rounds: Sequence[int], values: Sequence[float], name: str) -> None:
     """Draw a bound as a dashed line; one far above the curves is only named.
 
-    Parameters
-    ----------
-    axes : matplotlib Axes
-        A figure of the mean it bounds. On an axis of logarithms nothing is drawn.
-    rounds : sequence of int
-        Checkpoints.
-    values : sequence of float
-        The bound at each.
-    name : str
-        What to call it.
+    On an axis of logarithms nothing is drawn.
     """
     if axes.get_yscale() != "linear" or axes.get_ylabel().startswith("ln("):
         return

@@ -10,49 +10,21 @@ from keyhole.results.estimate import Estimate
 
 
 class Overview(BaseModel):
-    """A figure of a metric against a number that differs between problems.
-
-    Attributes
-    ----------
-    title : str
-        Its title.
-    x_label : str
-        What the number is, with its unit.
-    x : dict of str to float
-        The number of each problem, by key; at least two.
-    policies : list of str, optional
-        Labels; by default all.
-    metric : str, optional
-        By default the entry's first.
-    round : int, optional
-        At which checkpoint; by default the last of each problem.
-    """
+    """A figure of a metric against a number that differs between problems."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
-    x_label: str
+    x_label: str  # what the number is, with its unit
+    # the number of each problem, by key; at least two
     x: Annotated[dict[str, float], Field(min_length=2)]
-    policies: Annotated[list[str], Field(min_length=1)] | None = None
-    metric: str | None = None
-    round: int | None = None
+    policies: Annotated[list[str], Field(min_length=1)] | None = None  # labels; by default all
+    metric: str | None = None  # by default the entry's first
+    round: int | None = None  # at which checkpoint; by default the last of each problem
 
     def estimates(
         self, curves: Mapping[str, Curves], metric: str
     ) -> dict[str, list[tuple[float, Estimate]]]:
-        """Return the means to draw.
-
-        Parameters
-        ----------
-        curves : mapping of str to Curves
-            The results, by problem.
-        metric : str
-            Which metric.
-
-        Returns
-        -------
-        dict of str to list of (float, Estimate)
-            By policy: x, rising, and the mean there.
-        """
+        """Return by policy each x, rising, and the mean there."""
         points = sorted((x, key) for key, x in self.x.items())
         labels = self.policies or curves[points[0][1]].labels
         return {

@@ -39,43 +39,16 @@ _RULES = (
 
 @dataclass(frozen=True)
 class Part:
-    """An entry that has been run.
-
-    Attributes
-    ----------
-    entry : Entry
-        What.
-    scale : str
-        How much.
-    runs : dict of str to Run
-        The finished runs, by problem.
-    verdicts : tuple of Verdict
-        On its claims.
-    """
+    """An entry that has been run."""
 
     entry: Entry
     scale: str
-    runs: dict[str, Run]
-    verdicts: tuple[Verdict, ...]
+    runs: dict[str, Run]  # the finished runs, by problem
+    verdicts: tuple[Verdict, ...]  # on its claims
 
 
 def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
-    """Write ``report.html`` and the figures of a reproduction.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to; it exists.
-    title : str
-        The page's title.
-    parts : sequence of Part
-        What to show.
-
-    Returns
-    -------
-    Path
-        The report.
-    """
+    """Write ``report.html`` and the figures of a reproduction."""
     verdicts = [verdict for part in parts for verdict in part.verdicts]
     body = "".join(_about(part, alone=len(parts) == 1) for part in parts)
     body += claims_section(verdicts) + (paragraph(_RULES) if verdicts else "")

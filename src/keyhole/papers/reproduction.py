@@ -29,14 +29,7 @@ _Choice = tuple[Entry, str]
 class Reproduction:
     """What a reproduction left.
 
-    Attributes
-    ----------
-    title : str
-        What it is of.
-    report : Path
-        The report.
-    parts : tuple of Part
-        Runs and verdicts, entry by entry.
+    It has a `title`, the path of the `report`, and `parts`: runs and verdicts, entry by entry.
     """
 
     title: str
@@ -72,18 +65,6 @@ def reproduce(
         At least 1; by default one for each processor.
     progress : bool, default False
         Whether to show progress on standard error.
-
-    Returns
-    -------
-    Reproduction
-        With `verdicts`, one for each claim.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not allowed, or the folder holds something else.
-    OSError
-        If a file cannot be written.
     """
     entry = Entry.load(name)
     choice("scale", scale, SCALES)
@@ -96,26 +77,8 @@ def reproduce(
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
     """Run Set-up 1 of Tao et al. (2019) in full, and the same policies on real labels.
 
-    Parameters
-    ----------
-    out : str or Path
-        A folder of its own. A demo that an older version of Keyhole left there is replaced.
-    threads : int, optional
-        At least 1; by default one for each processor.
-    progress : bool, default False
-        Whether to show progress on standard error.
-
-    Returns
-    -------
-    Reproduction
-        With `verdicts`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not allowed, or the folder holds something else.
-    OSError
-        If a file cannot be written.
+    `out`, `threads` and `progress` are as for `reproduce`; a demo that an older version of Keyhole
+    left there is replaced.
     """
     choices = [
         (Entry.load("tao2019-setup1"), "paper"),
@@ -126,23 +89,7 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
 
 
 def report_again(out: str | Path) -> Reproduction:
-    """Judge the claims of a finished reproduction, and write its report, once more.
-
-    Parameters
-    ----------
-    out : str or Path
-        The folder of a reproduction.
-
-    Returns
-    -------
-    Reproduction
-        As `reproduce` returned it.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If the folder holds no finished reproduction.
-    """
+    """Judge the claims of a finished reproduction, by its folder, and write its report anew."""
     folder = Path(out)
     marker = _read_marker(folder)
     parts = []

@@ -16,24 +16,7 @@ _MOST_THREADS: Final = 1024  # whatever is asked for: no machine gains from more
 
 
 class Crew:
-    """Daemon threads that take tasks in turn, at once.
-
-    Parameters
-    ----------
-    tasks : iterable of callable
-        What there is to do.
-    size : int
-        How many threads, at least 1.
-
-    Examples
-    --------
-    >>> found = []
-    >>> crew = Crew([lambda: found.append("one"), lambda: found.append("two")], 2)
-    >>> while not crew.done(0.1):
-    ...     pass
-    >>> sorted(found)
-    ['one', 'two']
-    """
+    """Daemon threads that take tasks in turn, at once."""
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:
         self._tasks: SimpleQueue[Task] = SimpleQueue()
@@ -67,23 +50,7 @@ class Crew:
                 self._ended.put(None)
 
     def done(self, seconds: float) -> bool:
-        """Wait a little; return whether all tasks have ended.
-
-        Parameters
-        ----------
-        seconds : float
-            How long to wait for the next task to end.
-
-        Returns
-        -------
-        bool
-            Whether none is left.
-
-        Raises
-        ------
-        BaseException
-            What a task has raised.
-        """
+        """Wait a little for a task to end, raise what it raised; return whether none is left."""
         try:
             error = self._ended.get(timeout=seconds)
         except Empty:
@@ -94,18 +61,9 @@ class Crew:
         return self._left == 0
 
     def dismiss(self, seconds: float) -> bool:
-        """Begin no further task, and wait for those that run.
+        """Begin no further task, and wait for those that run; return whether all threads ended.
 
-        Parameters
-        ----------
-        seconds : float
-            How long, in all.
-
-        Returns
-        -------
-        bool
-            Whether all threads have ended; those that have not are left behind. A further Ctrl-C
-            ends the wait.
+        Those that have not are left behind. A further Ctrl-C ends the wait.
         """
         self._over.set()
         deadline = monotonic() + seconds

@@ -175,15 +175,7 @@ class Learner:
     def save(self, path: str | Path) -> None:
         """Write everything the learner knows and has learnt to a file.
 
-        Parameters
-        ----------
-        path : str or Path
-            Where to; an existing file is replaced, in one step, once the new one is complete.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written; what was there before is still there.
+        An existing file is replaced, in one step, once the new one is complete.
         """
         write_state(Path(path), self._saved())
 
@@ -235,7 +227,9 @@ class Learner:
         """Restore a learner from a file that `save` wrote.
 
         A file may have been altered, so that it decides where compiled code writes: its learner
-        runs with every index checked, which changes no decision.
+        runs with every index checked, which changes no decision. It goes on exactly as the saved
+        one would have. A file that is no saved learner, is cut short or altered, was written by a
+        newer version of Keyhole, or does not fit the policy as it is now, is refused.
 
         Parameters
         ----------
@@ -244,19 +238,6 @@ class Learner:
         policies : iterable of Policy classes, optional
             Classes of your own among which to look for the policy. Keyhole's own, and those of
             modules already imported, are found without.
-
-        Returns
-        -------
-        Learner
-            The learner of the setting, which goes on exactly as the saved one would have.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If the file is not a saved learner, is cut short or altered, was written by a newer
-            version of Keyhole, or does not fit the policy as it is now.
 
         Examples
         --------
@@ -290,22 +271,7 @@ def _revived(kind: type[Learner], policy: Policy, saved: SavedState, loaded: boo
 def learner_for(
     policy: Policy, facts: Mapping[str, Any], *, seed: int = 0, replication: int = 0
 ) -> Any:
-    """Return a policy's learner, of the kind that its room asks for.
-
-    Parameters
-    ----------
-    policy : Policy
-        The policy.
-    facts : mapping of str to value
-        What it may know.
-    seed, replication : int
-        Of the policy's own randomness.
-
-    Returns
-    -------
-    Learner
-        The learner.
-    """
+    """Return a policy's learner, of the kind that its room asks for."""
     kind = policy.learner_class or Learner
     return kind(policy, facts, seed=seed, replication=replication)
 

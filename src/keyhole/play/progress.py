@@ -14,17 +14,9 @@ _SECONDS_BETWEEN_LINES: Final = 5.0
 
 @contextmanager
 def bar(wanted: bool | Report) -> Iterator[Report | None]:
-    """Give something to report progress to, or nothing where none is wanted.
+    """Give what is told label, rounds played and rounds in all, or None where none is wanted.
 
-    Parameters
-    ----------
-    wanted : bool or callable
-        Whether to show progress; or who is told instead, and shows it.
-
-    Yields
-    ------
-    callable or None
-        To be told label, rounds played and rounds in all.
+    In place of True may stand who is told.
     """
     if callable(wanted):
         yield wanted

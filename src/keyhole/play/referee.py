@@ -18,31 +18,8 @@ class Referee:
 
     The same kernels run here as in `keyhole.simulate`, on the same randomness: a learner with the
     same seed and replication that asks and is told by a referee goes through exactly what the
-    simulation goes through.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    seed, replication : int
-        Of the world's randomness.
-    horizon : int, optional
-        Rounds of the run; needed where the problem depends on it.
-
-    Raises
-    ------
-    TypeError
-        If the horizon is needed and not given.
-
-    Examples
-    --------
-    >>> from keyhole.thresholding import LSA, Problem
-    >>> referee = Referee(Problem(means=[0.0, 1.0], threshold=0.5), seed=1)
-    >>> learner = LSA().learner(arms=2, threshold=0.5, seed=1)
-    >>> for _ in range(4):
-    ...     referee.answer(learner)
-    >>> learner.recommend()
-    array([False,  True])
+    simulation goes through. `horizon`, the rounds of the run, is needed where the problem depends
+    on it.
     """
 
     def __init__(

@@ -96,13 +96,7 @@ class SavedState:
 
 
 def write_state(path: Path, saved: SavedState) -> None:
-    """Write a saved learner; the file appears complete or not at all.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written.
-    """
+    """Write a saved learner; the file appears complete or not at all."""
     content = {
         "policy": saved.policy,
         "module": saved.module,
@@ -129,15 +123,7 @@ def write_state(path: Path, saved: SavedState) -> None:
 
 
 def read_state(path: Path) -> SavedState:
-    """Read a saved learner.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it is no saved learner, damaged, or newer than this version can read.
-    """
+    """Read a saved learner."""
     try:
         document = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:

@@ -37,9 +37,12 @@ def simulate(
 ) -> Curves:
     """Play policies against a problem, many times, and measure how they do.
 
-    All policies meet the same randomness: the n-th pull of an arm in a replication yields the
-    same sample to each. The result depends on the arguments alone: neither on `threads`, nor on
-    the machine's load, nor on which other policies run.
+    All policies meet the same randomness: the n-th pull of an arm in a replication yields the same
+    sample to each. The result depends on the arguments alone: neither on `threads`, nor on the
+    machine's load, nor on which other policies run. A policy that takes a decision which the
+    setting does not allow is refused. On Ctrl-C a kernel that is in a loop without end cannot be
+    stopped: after two seconds, or the next Ctrl-C, it is left behind, with a warning, and ends with
+    the process.
 
     Parameters
     ----------
@@ -64,23 +67,6 @@ def simulate(
         Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
         Whether to check every index of a kernel. Without, one beyond its array goes unnoticed.
-
-    Returns
-    -------
-    Curves
-        Every metric of every policy in every replication, at each checkpoint.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not allowed, a policy is of another setting than the problem, a policy
-        takes a decision that the setting does not allow, or what there is to remember does not
-        fit into memory.
-    IndexError
-        If `checked`, and a kernel reads or writes beyond an array.
-    KeyboardInterrupt
-        On Ctrl-C. A kernel that is in a loop without end cannot be stopped: after two seconds, or
-        the next Ctrl-C, it is left behind, with a warning, and ends with the process.
 
     Examples
     --------
@@ -248,24 +234,7 @@ class Plan:
         threads: int | None = None,
         report: Report | None = None,
     ) -> FloatArray:
-        """Run one policy for some replications.
-
-        Parameters
-        ----------
-        label : str
-            Which policy.
-        replications : range
-            Their numbers; consecutive.
-        threads : int, optional
-            At least 1; by default one for each processor.
-        report : callable, optional
-            Told the progress.
-
-        Returns
-        -------
-        ndarray of float64, shape (checkpoints, metrics, replications)
-            Every metric.
-        """
+        """Run one policy for some replications: shape (checkpoints, metrics, replications)."""
         threads = os.cpu_count() or 1 if threads is None else threads
         threads = integer("threads", threads, Range(ge=1))
         policy = self.policies[label]

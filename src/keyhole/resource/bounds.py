@@ -1,8 +1,11 @@
-"""Bounds after Bengs and Huellermeier (2022), to plot against and to test with.
+r"""Bounds after Bengs and Huellermeier (2022), to plot against and to test with.
 
 The copy of the paper at hand has its arguments and no formulas: the constants here were worked out
 anew from those arguments, and hold for the confidence lengths of `keyhole.resource.RCUCB` and
-`keyhole.resource.ReductionUCB`.
+`keyhole.resource.ReductionUCB`. Throughout, `gaps` are :math:`\Delta`, at least 0, of shape (arms,
+limits), as `keyhole.resource.Problem.gaps`; `penalties` are :math:`\lambda(\tau)`, at least 0, of
+shape (limits,); `horizon` is T, at least 1; `alpha` is the exploration, above 0; and :math:`p_t` is
+`deviation_failure`.
 """
 
 from typing import Final
@@ -24,32 +27,14 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     .. math:: \min_{\beta \in (0, 1)} \left(1 + \frac{\ln t}{\ln(1/\beta)}\right)
         t^{-\alpha \beta}
 
-    Parameters
-    ----------
-    rounds : sequence of int
-        The rounds t, at least 1.
-    alpha : float
-        Exploration, above 0.
-
-    Returns
-    -------
-    ndarray of float64
-        A probability for each round; 1 where the bound says nothing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    For each of the rounds t, at least 1 (Proposition 1 and appendix A); 1 where the bound says
+    nothing.
 
     Notes
     -----
     The number of rounds that a mean rests on is random: between two powers of :math:`\beta` times
     t Hoeffding's maximal inequality holds with exponent :math:`\alpha \beta`, and that is summed
     over the powers (peeling). The best of 49 values of :math:`\beta` is taken.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), Proposition 1 and appendix A.
 
     Examples
     --------
@@ -68,28 +53,8 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
 def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     """Return how likely RCUCB's estimate is off by more than its confidence length, one-sided.
 
-    Parameters
-    ----------
-    rounds, alpha
-        See `deviation_failure`.
-
-    Returns
-    -------
-    ndarray of float64
-        At most 1: twice `deviation_failure`, for the gain and for the penalty.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    Notes
-    -----
-    For `gain_range` = 2, or 1 where the cost of a run never exceeds its reward.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), Proposition 1.
+    Twice `deviation_failure`, for the gain and for the penalty, and at most 1 (Proposition 1): for
+    `gain_range` = 2, or 1 where the cost of a run never exceeds its reward.
 
     Examples
     --------
@@ -101,11 +66,6 @@ def estimate_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
 
 def checked_gaps(gaps: ArrayLike, limits: int) -> FloatArray:
     """Return the gaps of all pairs as an array; refuse another shape, and gaps below 0.
-
-    Raises
-    ------
-    ValueError
-        If they are not allowed.
 
     Examples
     --------
@@ -122,23 +82,10 @@ def checked_gaps(gaps: ArrayLike, limits: int) -> FloatArray:
 def enough_rounds(
     gaps: FloatArray, width: FloatArray, rounds: ArrayLike, alpha: float
 ) -> FloatArray:
-    """Return after how many rounds a pair's confidence length is at most half its gap.
+    r"""Return after how many rounds a pair's confidence length is at most half its gap.
 
-    Parameters
-    ----------
-    gaps : ndarray of float64, shape (arms, limits)
-        Of the pairs.
-    width : ndarray of float64, shape (limits,)
-        What multiplies the square root in the length.
-    rounds : array_like of float
-        t, of which the length has the logarithm; broadcast against the gaps.
-    alpha : float
-        Exploration.
-
-    Returns
-    -------
-    ndarray of float64
-        Infinite where there is no gap.
+    That length is :math:`\mathrm{width} \sqrt{\alpha \ln t / (2 N)}` with t = `rounds`, broadcast
+    against the gaps; infinite where there is no gap.
 
     Examples
     --------
@@ -197,27 +144,11 @@ def rcucb_regret_bound(
 
     Parameters
     ----------
-    gaps : array_like of float, shape (arms, limits)
-        :math:`\Delta`, at least 0; see `keyhole.resource.Problem.gaps`.
-    penalties : sequence of float, shape (limits,)
-        :math:`\lambda(\tau)`, at least 0.
-    horizon : int
-        T, at least 1.
     alpha : float
-        Exploration, above 1.
+        Above 1.
     gain_range : float, default 2
         w, in (0, 2]; below 2 the bound holds where :math:`(R - c(C)) 1\{C \le \tau\}` has a range
         of at most w.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
 
     Notes
     -----
@@ -225,10 +156,6 @@ def rcucb_regret_bound(
     nothing of whether RCUCB or the reduction is better: its width :math:`w + \lambda(\tau)` is
     larger than the :math:`1 + \lambda(\bar\tau)` of `ucb_regret_bound` where w = 2 and penalties
     are below 1, and then so is the bound, whatever the regrets are.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), Theorem 1 and the first part of appendix B.
 
     Examples
     --------
@@ -254,25 +181,6 @@ def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alp
         + 2 \sum_{t \le T} p_t \Bigr) \Bigr\}
 
     with :math:`p_t` = `deviation_failure` and :math:`\bar\tau` the largest limit.
-
-    Parameters
-    ----------
-    gaps, penalties, horizon, alpha
-        See `rcucb_regret_bound`.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), Corollary 14 (appendix G).
 
     Examples
     --------

@@ -25,25 +25,7 @@ STEPS: Final = 4096
 
 
 def value_at(pieces: FloatArray, x: float) -> float:
-    """Return a function's value (a kernel).
-
-    Parameters
-    ----------
-    pieces : ndarray of float64
-        The function's pieces, flat.
-    x : float
-        At least 0.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Examples
-    --------
-    >>> float(value_at(Power(slope=0.1, factor=0.2, power=2).pieces, 0.5))
-    0.1
-    """
+    """Return a function's value at `x`, at least 0, from its pieces, flat (a kernel)."""
     low, high = 0, len(pieces) // PIECE - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -59,13 +41,7 @@ def value_at(pieces: FloatArray, x: float) -> float:
 
 
 class Function:
-    """A non-decreasing function from [0, infinity) to [0, infinity), made of pieces.
-
-    Parameters
-    ----------
-    pieces : ndarray of float64
-        See the module's docstring; made by the subclasses.
-    """
+    """A non-decreasing function from [0, infinity) to [0, infinity), made of pieces."""
 
     def __init__(self, pieces: ArrayLike) -> None:
         self.pieces: FloatArray = np.asarray(pieces, dtype=np.float64).ravel()
@@ -103,11 +79,6 @@ class Power(Function):
     power : float, default 1
         Above 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed; among others, if the function would fall.
-
     Examples
     --------
     >>> penalty = Power(slope=0.1, constant=0.2)  # a tenth of the limit, and a compensation
@@ -144,11 +115,6 @@ class Steps(Function):
     values : sequence of float, shape (jumps + 1,)
         At least 0, not falling; the last is that beyond the last point.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> Steps(points=[0.5], values=[0.1, 0.4])([0.5, 0.6])
@@ -179,11 +145,6 @@ class Table(Function):
     values : sequence of float, shape (points,)
         The values there: at least 0, not falling.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Examples
     --------
     >>> float(Table(points=[0, 1, 2], values=[0, 0.5, 0.6])(1.5))
@@ -212,31 +173,9 @@ KnownFunction = Function | Callable[[float], float]
 def as_function(name: str, given: KnownFunction, limits: FloatArray) -> Function:
     """Return a function made of pieces.
 
-    Parameters
-    ----------
-    name : str
-        What it is, for the error message.
-    given : Function or callable
-        A callable is taken at the limits and at 4,097 points up to the largest of them, which
-        straight lines join: that is the function from then on, for the world and for all
-        policies. A jump becomes a slope as wide as the distance of the points.
-    limits : ndarray of float64
-        Rising.
-
-    Returns
-    -------
-    Function
-        The function.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no function, falls, or has values below 0 or that are no numbers.
-
-    Examples
-    --------
-    >>> round(float(as_function("cost", lambda x: x / 10, np.array([0.5, 1.0]))(0.7)), 3)
-    0.07
+    A callable is taken at the limits and at 4,097 points up to the largest of them, which straight
+    lines join: that is the function from then on, for the world and for all policies. A jump
+    becomes a slope as wide as the distance of the points.
     """
     if isinstance(given, Function):
         return given
@@ -255,11 +194,6 @@ def as_function(name: str, given: KnownFunction, limits: FloatArray) -> Function
 def check_scale(cost: Function, penalty: Function, largest: float) -> None:
     """Refuse a cost that leaves [0, 1] before the largest limit, and an infinite penalty.
 
-    Raises
-    ------
-    ValueError
-        If there is one.
-
     Examples
     --------
     >>> check_scale(Power(slope=2), Power(), 1.0)
@@ -277,11 +211,6 @@ def check_scale(cost: Function, penalty: Function, largest: float) -> None:
 def rising(name: str, values: FloatArray) -> FloatArray:
     """Return the values if each is larger than the one before.
 
-    Raises
-    ------
-    ValueError
-        If one is not.
-
     Examples
     --------
     >>> rising("limits", np.array([0.5, 0.5]))
@@ -296,11 +225,6 @@ def rising(name: str, values: FloatArray) -> FloatArray:
 
 def not_falling(name: str, values: FloatArray) -> FloatArray:
     """Return the values if none is smaller than the one before.
-
-    Raises
-    ------
-    ValueError
-        If one is.
 
     Examples
     --------

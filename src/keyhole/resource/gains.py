@@ -28,7 +28,8 @@ class Profile(ABC):
     """The expectations of one arm, up to the largest limit.
 
     `at(x)` gives those of consumptions of at most `x`, `before(x)` those below `x`: they differ
-    where single consumptions have a probability of their own.
+    where single consumptions have a probability of their own. All points where the cost bends are
+    among `edges`, which rise from 0 to the largest limit.
     """
 
     knots: FloatArray
@@ -44,17 +45,7 @@ class Profile(ABC):
 
 
 class SmoothProfile(Profile):
-    """Of a law whose consumption has a density: Gauss-Legendre quadrature.
-
-    Parameters
-    ----------
-    law : SmoothLaw
-        The law.
-    cost : Function
-        The cost of consumption.
-    edges : ndarray of float64
-        Rising from 0 to the largest limit; all points where the cost bends are among them.
-    """
+    """Of a law whose consumption has a density: Gauss-Legendre quadrature."""
 
     def __init__(self, law: SmoothLaw, cost: Function, edges: FloatArray) -> None:
         self._law, self._cost = law, cost
@@ -90,17 +81,7 @@ class SmoothProfile(Profile):
 
 
 class ReplayProfile(Profile):
-    """Of measured runs, each equally likely.
-
-    Parameters
-    ----------
-    law : Replay
-        The runs.
-    cost : Function
-        The cost of consumption.
-    edges : ndarray of float64
-        Rising from 0 to the largest limit.
-    """
+    """Of measured runs, each equally likely."""
 
     def __init__(self, law: Replay, cost: Function, edges: FloatArray) -> None:
         order = np.argsort(law.consumptions, kind="stable")
@@ -122,22 +103,7 @@ class ReplayProfile(Profile):
 
 
 def profile_of(law: Law, cost: Function, edges: FloatArray) -> Profile:
-    """Return the profile of a law.
-
-    Parameters
-    ----------
-    law : Law
-        The arm's law.
-    cost : Function
-        The cost of consumption.
-    edges : ndarray of float64
-        Rising from 0 to the largest limit; all points where the cost bends are among them.
-
-    Returns
-    -------
-    Profile
-        Its expectations.
-    """
+    """Return the profile of a law."""
     if isinstance(law, Replay):
         return ReplayProfile(law, cost, edges)
     if isinstance(law, SmoothLaw):
@@ -163,42 +129,18 @@ def _gain_before(profile: Profile, penalty: Function, limits: FloatArray) -> Flo
 
 @dataclass(frozen=True)
 class GainTable:
-    """An arm's gains for all limits: exact at the knots, straight lines from knot to knot.
+    """An arm's gains for all limits: exact at the knots, straight lines from knot to knot."""
 
-    Parameters
-    ----------
-    knots : ndarray of float64
-        Rising from 0 to the largest limit.
-    at : ndarray of float64
-        The gain at each knot.
-    after : ndarray of float64
-        The limit of the gain from the right of each knot.
-    slope : ndarray of float64
-        The slope from each knot to the next.
-    """
-
-    knots: FloatArray
-    at: FloatArray
-    after: FloatArray
-    slope: FloatArray
+    knots: FloatArray  # rising from 0 to the largest limit
+    at: FloatArray  # the gain at each knot
+    after: FloatArray  # the limit of the gain from the right of each knot
+    slope: FloatArray  # the slope from each knot to the next
 
 
 def gain_table(profile: Profile, penalty: Function, edges: FloatArray) -> GainTable:
     """Tabulate an arm's gains, so finely that lines between the points err by less than 1e-7.
 
-    Parameters
-    ----------
-    profile : Profile
-        The arm's expectations.
-    penalty : Function
-        The penalty for exceeding a limit.
-    edges : ndarray of float64
-        Rising from 0 to the largest limit; all points where the penalty bends are among them.
-
-    Returns
-    -------
-    GainTable
-        The table.
+    All points where the penalty bends are among `edges`, which rise from 0 to the largest limit.
     """
     knots = np.union1d(edges, profile.knots)
     for halving in range(_MOST_HALVINGS + 1):

@@ -87,16 +87,6 @@ def replica(
     continuous : bool, default False
         Whether every limit up to the largest may be chosen.
 
-    Returns
-    -------
-    Problem
-        The problem.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     References
     ----------
     Bengs and Huellermeier (2022), sections 5.1, E.2 and F, equation (35).
@@ -138,23 +128,14 @@ def three_models(promise: str) -> Problem:
 
     A complex model has high rewards and takes long, a simple one has low rewards and is quick, the
     third lies between; reward and time are positively correlated. A customer who gets no model in
-    time is paid a compensation :math:`\kappa`: :math:`c(x) = x / 10`,
-    :math:`\lambda(x) = x / 10 + \kappa`.
+    time is paid a compensation :math:`\kappa`: :math:`c(x) = x / 10`, :math:`\lambda(x) = x / 10 +
+    \kappa`. The arms are complex, medium and simple; every limit up to the promised time may be
+    chosen.
 
     Parameters
     ----------
     promise : {"strict", "soft"}
         A model within .6 or a compensation of .5; within 1.2 or .1.
-
-    Returns
-    -------
-    Problem
-        Arms complex, medium, simple; every limit up to the promised time may be chosen.
-
-    Raises
-    ------
-    ValueError
-        If there is no such promise.
 
     Notes
     -----

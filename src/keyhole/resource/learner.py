@@ -27,15 +27,7 @@ class Learner(CoreLearner):
     """
 
     def ask(self) -> tuple[int, float]:
-        """Return the arm to run next, and its limit.
-
-        Returns
-        -------
-        arm : int
-            From 0.
-        limit : float
-            When to give up. Asking again before `tell` gives the same pair.
-        """
+        """Return the arm to run next, from 0, and its limit: the same until `tell`."""
         self._enter()
         try:
             self._ask()
@@ -60,14 +52,6 @@ class Learner(CoreLearner):
             What the run consumed: at least 0, at most the limit.
         exceeded : bool, default False
             Whether the run exceeded the limit; reward and consumption are then left out.
-
-        Raises
-        ------
-        RuntimeError
-            If nothing has been asked for since the last `tell`.
-        TypeError, ValueError
-            If a value is not allowed, or there is too little or too much of them. Nothing
-            changes then; tell again.
         """
         if not isinstance(exceeded, bool | np.bool_):
             raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
@@ -99,15 +83,7 @@ class Learner(CoreLearner):
         return earned, used
 
     def recommend(self) -> tuple[int, float]:
-        """Return the pair taken to be the best so far.
-
-        Returns
-        -------
-        arm : int
-            From 0.
-        limit : float
-            Its limit.
-        """
+        """Return the pair taken to be the best so far."""
         report = self._recommend()
         return report["best_arm"].item(), report["best_limit"].item()
 

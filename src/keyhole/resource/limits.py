@@ -4,26 +4,7 @@ from keyhole.contract.memory import FloatArray
 
 
 def place_of(limits: FloatArray, limit: float) -> int:
-    """Return the position of the smallest of the limits that is at least `limit`.
-
-    Parameters
-    ----------
-    limits : ndarray of float64
-        Rising.
-    limit : float
-        Any number; beyond the largest limit the last position is returned.
-
-    Returns
-    -------
-    int
-        From 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> place_of(np.array([0.25, 0.5, 1.0]), 0.5)
-    1
-    """
+    """Return the position of the smallest limit that is at least `limit`; beyond them the last."""
     low, high = 0, len(limits) - 1
     while low < high:
         middle = (low + high) // 2
@@ -35,28 +16,7 @@ def place_of(limits: FloatArray, limit: float) -> int:
 
 
 def is_admissible(limits: FloatArray, continuous: int, limit: float) -> bool:
-    """Return whether a limit may be chosen.
-
-    Parameters
-    ----------
-    limits : ndarray of float64
-        Rising.
-    continuous : int
-        1 if every limit up to the largest may be chosen, 0 if only these.
-    limit : float
-        The limit.
-
-    Returns
-    -------
-    bool
-        Whether it may.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> is_admissible(np.array([0.5, 1.0]), 0, 0.75), is_admissible(np.array([1.0]), 1, 0.75)
-    (False, True)
-    """
+    """Return whether a limit may be chosen: of these, or any up to the largest if `continuous`."""
     if continuous == 1:
         return bool(0.0 < limit <= limits[len(limits) - 1])
     return bool(limits[place_of(limits, limit)] == limit)

@@ -2,6 +2,8 @@ r"""How playing a larger limit spares a pair its own plays: the refinement of th
 
 A round with arm i and a larger limit tells of :math:`\tau` too. So a pair that is played has seen
 few informative rounds, and those that its larger neighbour had are plays that it was spared.
+Parameters are those of `keyhole.resource.bounds`; `slack` is :math:`\kappa`, in (0, 1), by default
+0.5. Equations are those of Bengs and Huellermeier (2022).
 """
 
 from typing import Final
@@ -29,28 +31,8 @@ def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
     .. math:: \Delta_{i,\tau} \left( N_{i,\tau} - N_{i,\tau^+} \right)
 
     with :math:`\tau^+` the next larger limit, and 0 rounds beyond the largest; the sum over all
-    pairs is the regret.
-
-    Parameters
-    ----------
-    gaps : array_like of float, shape (arms, limits)
-        :math:`\Delta`, at least 0.
-    informative : array_like of float, shape (arms, limits)
-        N: rounds with the arm and at least the limit.
-
-    Returns
-    -------
-    ndarray of float64, shape (arms, limits)
-        Of each pair.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or the rounds rise with the limit.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), equation (11).
+    pairs is the regret. This is equation (11). N is `informative`, of shape (arms, limits): rounds
+    with the arm and at least the limit.
 
     Examples
     --------
@@ -73,32 +55,8 @@ def anytime_probability(
     r"""Return how likely no estimate is ever off by more than a share of its confidence length.
 
     At least :math:`1 - 4 K |M| \sum_{t = K+1}^T p_t`, with :math:`p_t` = `deviation_failure` for
-    :math:`\alpha \kappa^2`, K arms and \|M\| limits; 0 where that says nothing.
-
-    Parameters
-    ----------
-    arms, limits : int
-        How many, at least 1.
-    horizon : int
-        T, at least 1.
-    alpha : float
-        Exploration, above 0.
-    slack : float, default 0.5
-        :math:`\kappa`, in (0, 1): the share.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), Remark 2: a union bound.
+    :math:`\alpha \kappa^2`, K arms and \|M\| limits; 0 where that says nothing. A union bound
+    (Remark 2).
 
     Examples
     --------
@@ -134,25 +92,9 @@ def least_informative_rounds(
         {\min_{t_0 \le t \le T} \bigl\{ (1 - \kappa) s / \sqrt{m - 1}
         - (\Delta - \Delta_q) / \sqrt{\ln t} \bigr\}} \right)^2 < T - t_0 + 1
 
-    over the pairs q that tell nothing of this one, and all minima above 0; 1 if there is none.
-
-    Parameters
-    ----------
-    gaps, penalties, horizon, alpha, gain_range
-        See `keyhole.resource.bounds.rcucb_regret_bound`; alpha above 0.
-    slack : float, default 0.5
-        :math:`\kappa`, in (0, 1): no estimate is off by more than this share of its confidence
-        length; see `anytime_probability`.
-
-    Returns
-    -------
-    ndarray of float64, shape (arms, limits)
-        A number of rounds for each pair; 0 before each arm has been played.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    over the pairs q that tell nothing of this one, and all minima above 0; 1 if there is none. Of
+    shape (arms, limits); 0 before each arm has been played. From appendix B, second part, (16) to
+    (19), after Traca and Rudin (2021).
 
     Notes
     -----
@@ -160,11 +102,6 @@ def least_informative_rounds(
     :math:`(1 - \kappa) s \sqrt{\ln t / (m - 1)}` from :math:`t_0` on. Another pair is played only
     with an index above that, so not once its own length is too short; and these plays do not fill
     the rounds from :math:`t_0` to T. The paper's constants are lost; these are ours.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), appendix B, second part, (16) to (19), after Traca and Rudin
-    (2021).
 
     Examples
     --------
@@ -232,21 +169,6 @@ def refined_regret_bound(
     with P = `anytime_probability` and :math:`m_{\tau^+}` = `least_informative_rounds` of the same
     arm with the next larger limit.
 
-    Parameters
-    ----------
-    gaps, penalties, horizon, alpha, gain_range, slack
-        See `rcucb_regret_bound` and `least_informative_rounds`; alpha above 1.
-
-    Returns
-    -------
-    float
-        The bound, never above `rcucb_regret_bound`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     Notes
     -----
     A pair that is played in round t has seen fewer than u(t) informative rounds (unless some
@@ -258,10 +180,6 @@ def refined_regret_bound(
     How much it is worth: a sixteenth of u(T) at most, with the default slack; and nothing unless
     alpha is large (P is 0 up to about alpha = 20). The theorem explains RCUCB better than it
     measures it.
-
-    References
-    ----------
-    Bengs and Huellermeier (2022), Theorem 1 and appendix B.
 
     Examples
     --------

@@ -16,39 +16,15 @@ _ROUNDS: Final = 1000
 
 @dataclass(frozen=True)
 class Stage:
-    """The grids after a round.
+    """The grids after a round."""
 
-    Attributes
-    ----------
-    round : int
-        Which; 0 before the first.
-    extended : int
-        At how many points a grid was extended in that round.
-    grids : tuple of ndarray
-        The points of each arm, rising.
-    """
-
-    round: int
-    extended: int
-    grids: tuple[FloatArray, ...]
+    round: int  # which; 0 before the first
+    extended: int  # at how many points a grid was extended in that round
+    grids: tuple[FloatArray, ...]  # the points of each arm, rising
 
 
 def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> list[Stage]:
     """Play z-RCUCB, with alpha = 0.02 and L = 2, and return the grids whenever they change.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance; every limit may be chosen.
-    rounds : int, default 1,000
-        How many are played, and known to the policy.
-    seed : int, default 0
-        Of the runs.
-
-    Returns
-    -------
-    list of Stage
-        The grids of the start, and after each round that extended one.
 
     References
     ----------

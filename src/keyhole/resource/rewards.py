@@ -23,11 +23,6 @@ class RewardScale:
     low, high : float
         a and b: no reward is smaller, or larger.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     References
     ----------
     Bengs and Huellermeier (2022), section 2, footnote 3: cost and penalty are on the scale of the
@@ -62,57 +57,18 @@ class RewardScale:
         return self.high - self.low
 
     def reward(self, reward: float) -> float:
-        """Return a reward as policies are told it.
-
-        Parameters
-        ----------
-        reward : float
-            In [low, high].
-
-        Returns
-        -------
-        float
-            In [0, 1].
-
-        Raises
-        ------
-        TypeError, ValueError
-            If it is not allowed.
-        """
+        """Return a reward in [low, high] as policies are told it, in [0, 1]."""
         return (number("reward", reward, Range(ge=self.low, le=self.high)) - self.low) / self.width
 
     def cost(self, cost: KnownFunction) -> KnownFunction:
-        """Return the cost of consumption as policies know it.
-
-        Parameters
-        ----------
-        cost : Function or callable
-            In the unit of the rewards.
-
-        Returns
-        -------
-        Function or callable
-            The same, on the scale.
-        """
+        """Return the cost of consumption as policies know it, from one in the rewards' unit."""
         return self._scaled(cost, 0.0)
 
     def penalty(self, penalty: KnownFunction) -> KnownFunction:
         """Return the penalty for exceeding a limit as policies know it.
 
-        Parameters
-        ----------
-        penalty : Function or callable
-            In the unit of the rewards; at least ``-low``.
-
-        Returns
-        -------
-        Function or callable
-            The same, on the scale.
-
-        Raises
-        ------
-        ValueError
-            If a run that exceeds its limit would be worth more than the lowest reward.
+        It is given in the unit of the rewards, at least ``-low``, so that no run that exceeds its
+        limit is worth more than the lowest reward.
         """
         least = float(penalty(0.0))
         if least + self.low < 0.0:
@@ -123,18 +79,7 @@ class RewardScale:
         return self._scaled(penalty, self.low)
 
     def gain(self, gain: float) -> float:
-        """Return a gain in the unit of the rewards.
-
-        Parameters
-        ----------
-        gain : float
-            On the scale, as of `keyhole.resource.Problem.gains`.
-
-        Returns
-        -------
-        float
-            In the unit of the rewards.
-        """
+        """Return a gain, as of `keyhole.resource.Problem.gains`, in the unit of the rewards."""
         return self.low + self.width * gain
 
     def _scaled(self, function: KnownFunction, shift: float) -> KnownFunction:

@@ -8,17 +8,7 @@ from keyhole.resource.functions import value_at
 def scaled_gain(worth: float, largest_penalty: float) -> float:
     """Return what a run was worth on a scale from 0 to 1 (a kernel): equation (7), rescaled.
 
-    Parameters
-    ----------
-    worth : float
-        Reward less cost, or minus the penalty; from -`largest_penalty` to 1.
-    largest_penalty : float
-        That of the largest limit.
-
-    Returns
-    -------
-    float
-        In [0, 1].
+    `worth` is reward less cost, or minus the penalty: from -`largest_penalty` to 1.
 
     Examples
     --------
@@ -29,26 +19,7 @@ def scaled_gain(worth: float, largest_penalty: float) -> float:
 
 
 def check_covered(policy: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts if the cost never exceeds the largest penalty.
-
-    Parameters
-    ----------
-    policy : str
-        Whose facts they are, for the error message.
-    facts : dict
-        Of the setting.
-
-    Returns
-    -------
-    dict
-        The same.
-
-    Raises
-    ------
-    ValueError
-        If the cost of the largest limit is above the penalty for exceeding it: scaled gains
-        could then be negative.
-    """
+    """Return the facts; refuse a cost above the largest penalty: gains could be negative."""
     largest = float(facts["limits"][-1])
     cost, penalty = value_at(facts["cost"], largest), value_at(facts["penalty"], largest)
     if cost > penalty:

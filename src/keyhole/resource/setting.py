@@ -73,29 +73,7 @@ def facts_of(
     penalty: KnownFunction,
     continuous: bool,
 ) -> dict[str, Any]:
-    """Return what policies are told beforehand, checked.
-
-    Parameters
-    ----------
-    arms : int
-        How many arms.
-    limits : sequence of float
-        Rising, above 0.
-    cost, penalty : Function or callable
-        Not falling; the cost within [0, 1] up to the largest limit, the penalty at least 0.
-    continuous : bool
-        Whether every limit up to the largest may be chosen.
-
-    Returns
-    -------
-    dict
-        The facts of the setting by name, all but the horizon.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-    """
+    """Return what policies are told beforehand, checked."""
     checked = rising("limits", vector("limits", limits, Range(gt=0)))
     if not isinstance(continuous, bool | np.bool_):
         raise TypeError(f"continuous must be True or False, got {continuous!r}")
@@ -148,6 +126,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    feedback = "reward and consumption of a run, or that it exceeded its limit"
 
     def recommend(p, s: _Tally, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Name the pair played most often."""
@@ -166,23 +145,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         return facts_of(*(arguments[name] for name in names)) | {"horizon": arguments["horizon"]}
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told, checked.
-
-        Parameters
-        ----------
-        values : mapping of str to value
-            Facts by name.
-
-        Returns
-        -------
-        dict
-            Those that the policy is told.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If one is missing or not allowed.
-        """
+        """Return what the policy is told, checked."""
         facts = super().informed(values)
         rising("limits", facts["limits"])
         return facts

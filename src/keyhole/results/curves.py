@@ -78,17 +78,11 @@ class Curves:
         )
 
     def metric(self, name: str) -> Metric:
-        """Return what is to be known of a metric: its words, and which of two means is better.
-
-        Raises
-        ------
-        ValueError
-            If there is no such metric.
-        """
+        """Return what is to be known of a metric: its words, and which of two means is better."""
         return self._known[choice("metric", name, self.metrics)]
 
     def values(self, policy: str | Policy, metric: str) -> FloatArray:
-        """Return a metric in every replication.
+        """Return a metric in every replication: shape (checkpoints, replications).
 
         Parameters
         ----------
@@ -97,16 +91,6 @@ class Curves:
             for "LSA(alpha=1.35)"; or the policy, where its label is its `repr`.
         metric : str
             A metric's name.
-
-        Returns
-        -------
-        ndarray of float64, shape (checkpoints, replications)
-            The values.
-
-        Raises
-        ------
-        ValueError
-            If there is no such policy or metric.
         """
         choice("metric", metric, self.metrics)
         return self._values[self._label(policy)][:, self.metrics.index(metric), :]
@@ -137,27 +121,9 @@ class Curves:
         return [estimate(row) for row in self.values(policy, metric)]
 
     def paired(self, a: str, b: str, *, metric: str, round: int) -> Paired:
-        """Compare two policies at a checkpoint, replication by replication.
+        """Compare two policies, by label, at a checkpoint, replication by replication: a minus b.
 
-        Parameters
-        ----------
-        a, b : str
-            Labels.
-        metric : str
-            A metric's name.
-        round : int
-            One of the checkpoints.
-
-        Returns
-        -------
-        Paired
-            Mean of `a` minus mean of `b`, with its interval and p-value. Since both policies met
-            the same randomness, this is sharper than comparing the two means.
-
-        Raises
-        ------
-        ValueError
-            If there is no such policy, metric or checkpoint.
+        Since both policies met the same randomness, this is sharper than comparing the two means.
         """
         if round not in self.checkpoints:
             listed = ", ".join(map(str, self.checkpoints))
@@ -168,11 +134,8 @@ class Curves:
     def to_arrow(self) -> pyarrow.Table:
         """Return the summary as an Arrow table.
 
-        Returns
-        -------
-        pyarrow.Table
-            Columns `policy`, `round`, `metric`, `mean`, `std_error`, `replications`; one row for
-            each policy, metric and checkpoint.
+        Its columns are `policy`, `round`, `metric`, `mean`, `std_error` and `replications`, with
+        one row for each policy, metric and checkpoint.
         """
         import pyarrow as pa
 
@@ -201,13 +164,7 @@ class Curves:
         return pa.table([list(column) for column in columns], schema=schema)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the summary as a pandas data frame; columns as in `to_arrow`.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            If pandas is not installed (``pip install keyhole[pandas]``).
-        """
+        """Return the summary as a pandas data frame, as in `to_arrow` (needs keyhole[pandas])."""
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 
@@ -232,11 +189,6 @@ class Curves:
         y : {"linear", "log"}, optional
             The axis of means; by default as the metric is drawn (`keyhole.Metric`). What is not
             positive has no logarithm, and is left out where one is drawn.
-
-        Returns
-        -------
-        matplotlib Axes
-            What was drawn on.
         """
         metric = choice("metric", metric or self.metrics[0], self.metrics)
         from keyhole.results.plot import plot_curves

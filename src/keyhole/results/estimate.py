@@ -18,24 +18,13 @@ _PLAIN: Final = 1e15  # beyond this, and finer than its inverse, numbers are wri
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number estimated from replications.
-
-    Attributes
-    ----------
-    value : float
-        The estimate.
-    error : float
-        Its standard error; infinite where one replication says nothing of it.
-    replications : int
-        From how many.
-    count : int, optional
-        Of a share of the replications: in how many it was so. The interval is then exact (Clopper
-        and Pearson 1934); otherwise it is Student's t.
-    """
+    """A number estimated from replications."""
 
     value: float
-    error: float
-    replications: int
+    error: float  # its standard error; infinite where one replication says nothing of it
+    replications: int  # from how many
+    # Of a share of the replications: in how many it was so. The interval is then exact, else
+    # Student's t.
     count: int | None = None
 
     @property
@@ -141,47 +130,14 @@ class Paired:
 
 
 def student_reach(replications: int) -> float:
-    """Return how many standard errors half of the 95 % interval of a mean is (Student's t).
-
-    Parameters
-    ----------
-    replications : int
-        From how many the standard error is known; of one, the interval is infinite.
-
-    Returns
-    -------
-    float
-        The number.
-
-    Examples
-    --------
-    >>> round(student_reach(10), 3), student_reach(1)
-    (2.262, inf)
-    """
+    """Return how many standard errors half of the 95 % interval of a mean is (Student's t)."""
     from scipy.special import stdtrit
 
     return float(-stdtrit(replications - 1, _TAIL)) if replications > 1 else math.inf
 
 
 def exact_interval(count: int, runs: int) -> tuple[float, float]:
-    """Return the 95 % interval of Clopper and Pearson (1934) for a binomial share.
-
-    Parameters
-    ----------
-    count, runs : int
-        How often it was so, and of how many times.
-
-    Returns
-    -------
-    tuple of float
-        Its ends.
-
-    Examples
-    --------
-    >>> low, high = exact_interval(10, 10)
-    >>> round(low, 4), high
-    (0.6915, 1.0)
-    """
+    """Return the 95 % interval of Clopper and Pearson (1934) for a binomial share."""
     from scipy.special import betaincinv
 
     low = 0.0 if count == 0 else float(betaincinv(count, runs - count + 1, _TAIL))
@@ -192,20 +148,7 @@ def exact_interval(count: int, runs: int) -> tuple[float, float]:
 def mean_of(values: FloatArray) -> Estimate:
     """Estimate a mean from its replications.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (replications,)
-        The replications.
-
-    Returns
-    -------
-    Estimate
-        The mean. Values that differ by no more than the rounding of their sums are equal.
-
-    Examples
-    --------
-    >>> print(mean_of(np.array([1.0, 2.0, 3.0])))
-    2.0 [-0.5, 4.5]
+    Values that differ by no more than the rounding of their sums are equal.
     """
     n, lowest, highest = len(values), float(values.min()), float(values.max())
     if n == 1:
@@ -216,23 +159,7 @@ def mean_of(values: FloatArray) -> Estimate:
 
 
 def share_of(values: FloatArray) -> Estimate:
-    """Estimate a share of replications: the mean of values that are 0 or 1.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (replications,)
-        The replications.
-
-    Returns
-    -------
-    Estimate
-        The share, with its exact interval.
-
-    Examples
-    --------
-    >>> print(share_of(np.zeros(100)))
-    0.000 [0.000, 0.036]
-    """
+    """Estimate a share of replications, with its exact interval: the mean of values 0 or 1."""
     n, count = len(values), int(values.sum())
     share = count / n
     return Estimate(share, math.sqrt(share * (1.0 - share) / n), n, count)
@@ -241,21 +168,7 @@ def share_of(values: FloatArray) -> Estimate:
 def compare(a: FloatArray, b: FloatArray) -> Paired:
     """Compare two samples, pair by pair.
 
-    Parameters
-    ----------
-    a, b : ndarray of float64, shape (replications,)
-        The samples.
-
-    Returns
-    -------
-    Paired
-        Mean difference, interval and p-value. Pairs that differ by no more than the rounding of
-        their sums are equal.
-
-    Examples
-    --------
-    >>> print(compare(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0])))
-    1.3 [-2.5, 5.1], p = 0.27
+    Pairs that differ by no more than the rounding of their sums are equal.
     """
     gap = a - b
     gap = np.where(np.abs(gap) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, gap)
@@ -267,22 +180,7 @@ def compare(a: FloatArray, b: FloatArray) -> Paired:
 def written(value: float, reach: float = 0.0) -> str:
     """Return a number in as many digits as half of its interval is good for: two of that.
 
-    Parameters
-    ----------
-    value : float
-        The number.
-    reach : float, default 0
-        Half of its interval; 0 where it is known exactly.
-
-    Returns
-    -------
-    str
-        The number.
-
-    Examples
-    --------
-    >>> written(2775.6149, 0.0316), written(215_312.4, 8_123.0), written(926.23), written(0.0)
-    ('2,775.615', '215,300', '926.23', '0')
+    `reach` is half of the interval, 0 where the number is known exactly.
     """
     if math.isnan(value):
         return "n/a"
@@ -305,13 +203,7 @@ def _rounded(value: float, reach: float) -> str:
 
 
 def p_text(p_value: float) -> str:
-    """Return a p-value as reports show it.
-
-    Examples
-    --------
-    >>> p_text(0.0), p_text(0.01234), p_text(3.2e-40)
-    ('p < 1e-300', 'p = 0.012', 'p = 3e-40')
-    """
+    """Return a p-value as reports show it."""
     if p_value < _LEAST_P:
         return "p < 1e-300"
     return f"p = {p_value:.{1 if p_value < 1e-3 else 2}g}"

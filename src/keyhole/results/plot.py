@@ -110,25 +110,9 @@ def plot_curves(
 ) -> Axes:
     """Draw a metric over the checkpoints, with its 95 % intervals.
 
-    Parameters
-    ----------
-    curves : Curves
-        The results.
-    metric : str
-        Which metric.
-    axes : matplotlib Axes, optional
-        Where to draw; by default on a new figure.
-    x : {"linear", "log"}, default "linear"
-        The axis of rounds.
-    y : {"linear", "log"}, optional
-        The axis of means; by default as the metric is drawn. Means that are not positive have no
-        logarithm: where one is drawn they are left out (see `without_logarithm`), unless all are
-        such: then they are drawn as they are.
-
-    Returns
-    -------
-    matplotlib Axes
-        What was drawn on.
+    Means are drawn as the metric says, unless `y` says otherwise. Those that are not positive have
+    no logarithm: where one is drawn they are left out (see `without_logarithm`), unless all are
+    such: then they are drawn as they are.
     """
     choice("x", x, SCALES)
     if y is not None:
@@ -199,15 +183,7 @@ def entitle(axes: Axes, title: str) -> None:
 
 
 def finish(axes: Axes, drawn: Mapping[str, tuple[Artist | Container, float]]) -> None:
-    """Add the grid, and name the curves in the order in which they end, the highest first.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-        What they were drawn on.
-    drawn : mapping of str to (Artist, float)
-        By label: the curve, and where it ends.
-    """
+    """Add the grid, and name the curves in the order in which they end, the highest first."""
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     order = sorted(drawn, key=lambda label: -drawn[label][1])

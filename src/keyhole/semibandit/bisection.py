@@ -68,22 +68,12 @@ class BisectionPolicy(Policy, abstract=True):
         needed = counts()
 
     def search_rounds(self, arms: int, resource: float) -> int:
-        r"""Return for how many rounds thresholds may be searched for.
+        r"""Return for how many rounds thresholds may be searched for: K arms, the resource Q.
 
         .. math:: \Big\lceil \frac{K W \log_2(\lceil 1 + 1/\gamma \rceil)}
             {\max\{1, \lfloor Q \rfloor\}} \Big\rceil
 
-        Parameters
-        ----------
-        arms : int
-            K.
-        resource : float
-            Q.
-
-        Returns
-        -------
-        int
-            With a chance of at most `delta` it takes longer (Verma et al. 2019, Lemma 4).
+        With a chance of at most `delta` it takes longer (Verma et al. 2019, Lemma 4).
         """
         if not searches(arms, resource):
             return 0

@@ -1,8 +1,10 @@
 """The bounds of Verma, Hanawal, Rajkumar and Sankaran (2019), to plot against and to test with.
 
 Theorems 1 and 2 have constants that the paper does not give; what is returned says what is left
-out. The lower bound holds in the limit of long horizons. All logarithms are natural unless
-written otherwise.
+out. The lower bound holds in the limit of long horizons. All logarithms are natural unless written
+otherwise. Throughout, `arms` is K, at least 1; `resource` is Q, above 0; `horizon` is T, rounds in
+all; `delta`, `epsilon` and `gamma` are those of the policy, and no mean loss of the `problem` may
+be below epsilon. A problem that does not meet a theorem's conditions is refused.
 """
 
 import math
@@ -24,36 +26,15 @@ _MOST_ARMS: Final = 16  # all sets of arms are gone through
 
 
 def lower_bound(problem: Problem, horizon: int) -> float:
-    r"""Return the lower bound on the regret with one threshold for all arms, equation (3).
+    r"""Return the lower bound on the regret with one threshold for all arms (equation (3)).
 
     .. math:: \sum_{i > K - M} \frac{\mu_i - \mu_{K-M}}{d(\mu_{K-M}, \mu_i)} \, \ln T
 
     with mean losses in rising order, M the number of arms that the resource does for, and d the
     divergence of Bernoulli laws. It is that of bandits with multiple plays (Anantharam, Varaiya and
     Walrand 1987); as theirs it holds in the limit of long horizons, for policies whose regret grows
-    slower than any power of T on every problem.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a common threshold.
-    horizon : int
-        T, rounds in all, at least 1.
-
-    Returns
-    -------
-    float
-        The bound; 0 where the resource does for all arms. Arms as good as the last that is left
-        alone add nothing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed, or the thresholds differ.
-
-    References
-    ----------
-    Verma, Hanawal, Rajkumar and Sankaran (2019), section 3.1, equation (3).
+    slower than any power of T on every problem. It is 0 where the resource does for all arms. Arms
+    as good as the last that is left alone add nothing.
 
     Examples
     --------
@@ -71,34 +52,13 @@ def lower_bound(problem: Problem, horizon: int) -> float:
 
 
 def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float) -> float:
-    r"""Return Lemma 2's bound on the rounds that CSB-ST searches.
+    r"""Return Lemma 2's bound on the rounds that CSB-ST searches (section 3.2).
 
     .. math:: T_{\theta_s} \le \frac{\ln(\log_2 |\Theta| / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2 |\Theta|
 
-    Parameters
-    ----------
-    arms : int
-        K, at least 1.
-    resource : float
-        Q, above 0.
-    delta, epsilon : float
-        As for `CSBST`.
-
-    Returns
-    -------
-    float
-        The bound, kept with a chance of at least 1 - delta; 0 where there is but one candidate. It
-        counts W as it is, not rounded up, and the steps of the search likewise.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Verma, Hanawal, Rajkumar and Sankaran (2019), section 3.2, Lemma 2.
+    Kept with a chance of at least 1 - delta; 0 where there is but one candidate. It counts W as it
+    is, not rounded up, and the steps of the search likewise.
 
     Examples
     --------
@@ -113,39 +73,16 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
 
 
 def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
-    r"""Return Theorem 1's bound on the regret of CSB-ST with delta = 1 / T.
+    r"""Return Theorem 1's bound on the regret of CSB-ST with delta = 1 / T (section 3.2).
 
     .. math:: W_T \log_2 |\Theta| \, \nabla_m
         + \sum_{i > K - M} \frac{(\mu_i - \mu_{K-M}) \ln T}{d(\mu_{K-M}, \mu_i)}
         + O\big((\ln T)^{2/3}\big)
 
     with :math:`W_T = \ln(T \log_2 |\Theta|) / (\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon)))`
-    and :math:`\nabla_m` the largest regret of an allocation.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a common threshold.
-    horizon : int
-        T, rounds in all, at least 2.
-    epsilon : float
-        As for `CSBST`; no mean loss may be lower.
-
-    Returns
-    -------
-    float
-        The bound without its last term, whose constant the paper does not give.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed, the thresholds differ, or a condition of the theorem is not met:
-        a mean loss is below epsilon, T does not exceed :math:`W_T \log_2 |\Theta|`, or several sets
-        of arms are the best.
-
-    References
-    ----------
-    Verma, Hanawal, Rajkumar and Sankaran (2019), section 3.2, Theorem 1.
+    and :math:`\nabla_m` the largest regret of an allocation. The last term is left out, whose
+    constant the paper does not give. Conditions: one threshold for all arms, T above :math:`W_T
+    \log_2 |\Theta|`, and a single best set of arms.
 
     Examples
     --------
@@ -168,33 +105,12 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
 def csbdt_search_bound(
     arms: int, resource: float, delta: float, epsilon: float, gamma: float
 ) -> float:
-    r"""Return Lemma 4's bound on the rounds that CSB-DT searches.
+    r"""Return Lemma 4's bound on the rounds that CSB-DT searches (section 4.1).
 
     .. math:: T_{\theta_d} \le \frac{K \ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
         {\max\{1, \lfloor Q \rfloor\} \ln(1/(1-\epsilon))} \log_2(\lceil 1 + 1/\gamma \rceil)
 
-    Parameters
-    ----------
-    arms : int
-        K, at least 1.
-    resource : float
-        Q, above 0.
-    delta, epsilon, gamma : float
-        As for `CSBDT`.
-
-    Returns
-    -------
-    float
-        The bound, kept with a chance of at least 1 - delta. It counts W as it is, not rounded up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Verma, Hanawal, Rajkumar and Sankaran (2019), section 4.1, Lemma 4.
+    Kept with a chance of at least 1 - delta. It counts W as it is, not rounded up.
 
     Examples
     --------
@@ -210,7 +126,7 @@ def csbdt_search_bound(
 def csbdt_bound(
     problem: Problem, horizon: int, epsilon: float, *, eta: float, alpha_1: float
 ) -> float:
-    r"""Return Theorem 2's bound on the regret of CSB-DT with delta = 1 / T.
+    r"""Return Theorem 2's bound on the regret of CSB-DT with delta = 1 / T (section 4.1).
 
     .. math:: \frac{K W_T \log_2(\lceil 1 + 1/\gamma \rceil)}{\max\{1, \lfloor Q \rfloor\}} \nabla_m
         + \sum_i \max_{a : i \in S_a} \frac{8 |S_a| \ln T}{\nabla_a - 2 (k^{*2} + 2) \eta}
@@ -219,33 +135,18 @@ def csbdt_bound(
 
     with :math:`S_a` the arms that an allocation a gives too little, :math:`\nabla_a` its regret,
     :math:`k^*` their number under the best one, and :math:`W_T = \ln(K T \log_2(\lceil 1 + 1/\gamma
-    \rceil)) / \ln(1/(1-\epsilon))`.
+    \rceil)) / \ln(1/(1-\epsilon))`. Conditions: T above :math:`W_T \log_2(\lceil 1 + 1/\gamma
+    \rceil)`, a residual of the problem above 0, and at most 16 arms, since all sets of arms are
+    gone through.
 
     Parameters
     ----------
-    problem : Problem
-        With a residual above 0, and at most 16 arms: all sets of arms are gone through.
-    horizon : int
-        T, rounds in all, at least 2.
-    epsilon : float
-        As for `CSBDT`; no mean loss may be lower.
     eta : float
         :math:`\eta`, above 0, such that every allocation that is not optimal has a regret above
         :math:`2 (k^{*2} + 2) \eta`.
     alpha_1 : float
         The constant :math:`\alpha_1`, at least 0, which does not depend on the problem. The paper
         does not give it.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed, or a condition of the theorem is not met: a mean loss is below
-        epsilon, or T does not exceed :math:`W_T \log_2(\lceil 1 + 1/\gamma \rceil)`.
 
     Notes
     -----
@@ -255,10 +156,6 @@ def csbdt_bound(
     Since :math:`\eta` is below a fraction of the smallest gap and enters with a power of
     :math:`2 k^* + 2`, the bound exceeds what can be lost in any horizon that can be played: for the
     paper's Instance 2 with Q = 2.02 and without :math:`\alpha_1` it is above :math:`10^7`.
-
-    References
-    ----------
-    Verma, Hanawal, Rajkumar and Sankaran (2019), section 4.1, Theorem 2.
 
     Examples
     --------

@@ -18,23 +18,9 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
 
     .. math:: \Theta = \{ Q/K, \, Q/(K-1), \, \dots, \, \min\{1, Q\} \}
 
-    Parameters
-    ----------
-    arms : int
-        K, at least 1.
-    resource : float
-        Q, above 0.
-
-    Returns
-    -------
-    ndarray of float64
-        In rising order: one for each number of arms that the resource may have to do for, from K
-        down to :math:`\lfloor Q \rfloor`, since no threshold is above 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    For K arms and a resource Q above 0, in rising order: one for each number of arms that the
+    resource may have to do for, from K down to :math:`\lfloor Q \rfloor`, since no threshold is
+    above 1.
 
     Notes
     -----
@@ -60,24 +46,8 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
 
     .. math:: \hat\theta_c = Q / M, \qquad M = \min\{ \lfloor Q / \theta_c \rfloor, K \}
 
-    Parameters
-    ----------
-    threshold : float
-        The common threshold, in (0, 1] and at most the resource.
-    arms : int
-        K, at least 1.
-    resource : float
-        Q, above 0.
-
-    Returns
-    -------
-    float
-        The largest threshold, at most 1, that the resource does as many arms for.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    It is the largest, at most 1, that the resource Q does as many of the K arms for; the threshold
+    :math:`\theta_c` is in (0, 1] and at most Q.
 
     References
     ----------
@@ -95,24 +65,8 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
 def funded_arms(threshold: float, arms: int, resource: float) -> int:
     r"""Return how many arms the resource does for: :math:`\min\{ \lfloor Q/\theta_c \rfloor, K \}`.
 
-    Parameters
-    ----------
-    threshold : float
-        The common threshold, in (0, 1].
-    arms : int
-        K, at least 1.
-    resource : float
-        Q, above 0.
-
-    Returns
-    -------
-    int
-        M. Quotients within 1e-9 of a whole number count as that number.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed, or the resource does not do for one arm.
+    Quotients within 1e-9 of a whole number count as that number. The threshold is in (0, 1], and
+    the resource must do for one arm.
 
     Examples
     --------
@@ -151,11 +105,6 @@ def allocation_equivalent(
     -------
     bool
         Whether the least expected losses differ by no more than 1e-9.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
 
     Notes
     -----

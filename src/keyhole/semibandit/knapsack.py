@@ -42,20 +42,9 @@ def knapsack(
     """Choose the set of the largest value among those that fit.
 
     Of sets of equal value the lightest is chosen; of these the one whose items come first by value
-    for weight, the lower item first where that is equal. Nothing is chosen that adds no value.
-
-    Parameters
-    ----------
-    s : Scratch
-        Working memory for at least so many items.
-    values, weights : ndarray of float64, shape (items,)
-        At least 0.
-    items : int
-        How many.
-    capacity : float
-        At least 0. A set fits if its weight exceeds it by no more than `SLACK`.
-    chosen : ndarray of int64, shape (items,)
-        Is filled: 1 for what is chosen, else 0.
+    for weight, the lower item first where that is equal. Nothing is chosen that adds no value. A
+    set fits if its weight exceeds `capacity`, at least 0, by no more than `SLACK`. Values and
+    weights are at least 0; `chosen` is filled: 1 for what is chosen, else 0.
     """
     room = capacity + SLACK
     count, total = candidates(s.order, values, weights, items, room)
@@ -93,12 +82,7 @@ def rank(
 ) -> tuple[float, int]:
     """Order the items by gain for weight, at the better of two prices: none, or that of the break.
 
-    Returns
-    -------
-    price : float
-        What each item costs.
-    paying : int
-        How many items, the first in the order, are worth more.
+    Returned are the price of an item, and how many items, the first in the order, are worth more.
     """
     sort_by_gain(s, values, weights, count, 0.0)
     k, left = 0, room
@@ -194,11 +178,6 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
         Which items to take. Of sets of equal value the lightest; of these the one whose items come
         first by value for weight, the lower item first where that is equal. Nothing is taken that
         adds no value.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
 
     Examples
     --------

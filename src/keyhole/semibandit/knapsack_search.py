@@ -90,14 +90,8 @@ def add_item(
 ) -> tuple[int, int, float]:  # fmt: skip
     """Merge, by weight, the sets on a list and the same with the k-th item; keep what may win.
 
-    Returns
-    -------
-    kept : int
-        How many sets there are now, on the other list.
-    logged : int
-        Entries in the log.
-    best : float
-        The best value of any set known to fit.
+    Returned are how many sets there are now, on the other list, the entries in the log, and the
+    best value of any set known to fit.
     """
     item, top, stop, kept = s.order[k], -1.0, count, 0
     without, with_it = 0, 0

@@ -31,13 +31,9 @@ class Learner(CoreLearner):
     """
 
     def ask(self) -> FloatArray:
-        """Return how much to give each arm.
+        """Return how much to give each arm: in [0, 1] each, added up at most the resource.
 
-        Returns
-        -------
-        ndarray of float64, shape (arms,)
-            At least 0 and at most 1 each, added up from the first on at most the resource. Asking
-            again before `tell` gives the same allocation.
+        The same if asked again before `tell`.
         """
         self._enter()
         try:
@@ -56,13 +52,6 @@ class Learner(CoreLearner):
             which allocations are enough is not known, so that a loss may be told of any arm.
         round : int, optional
             Of which round, from 1, the losses are, to be checked: that of the last `ask`.
-
-        Raises
-        ------
-        RuntimeError
-            If no allocation has been asked for since the last `tell`.
-        TypeError, ValueError
-            If what is told is not allowed, or of another round. Nothing changes then; tell again.
         """
         seen = zeros_and_ones("losses", losses, self.facts["arms"])
         self._enter()
@@ -84,14 +73,7 @@ class Learner(CoreLearner):
             )
 
     def recommend(self) -> FloatArray:
-        """Return the thresholds as estimated so far.
-
-        Returns
-        -------
-        ndarray of float64, shape (arms,)
-            For each arm the least allocation known to be enough, with the confidence that the
-            policy was asked for.
-        """
+        """Return the least allocation known, as surely as asked for, to be enough for each arm."""
         return self._recommend()["estimates"]
 
     def _refuted(self) -> int:

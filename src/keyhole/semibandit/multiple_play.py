@@ -29,23 +29,7 @@ class MultiplePlayPolicy(Policy, abstract=True):
         """Of each arm what it takes, whether it is funded, and its losses."""
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told; refuse fewer arms than it leaves alone.
-
-        Parameters
-        ----------
-        values : mapping of str to value
-            Facts by name.
-
-        Returns
-        -------
-        dict
-            Those that the policy is told.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a fact is missing or not allowed, or m exceeds the number of arms.
-        """
+        """Return what the policy is told; refuse fewer arms than it leaves alone."""
         told = super().informed(values)
         integer("m", self.m, Range(ge=0, le=told["arms"]))
         return told

@@ -41,18 +41,8 @@ def best_subset(
 ) -> None:
     r"""Find the set of the least :math:`\sum v_i - \sqrt{w \sum b_i}`.
 
-    Of equal sets the first is taken: the one that has the lowest item that they do not share.
-
-    Parameters
-    ----------
-    s : Subsets
-        Working memory; `s.best` is filled.
-    values, spreads : ndarray of float64, shape (items,)
-        v, and b at least 0.
-    items, size : int
-        How many items there are, and how many to choose, at most as many.
-    width : float
-        w, at least 0.
+    Of equal sets the first is taken: the one that has the lowest item that they do not share. Here
+    v are `values`, b, at least 0, `spreads`, and w, at least 0, `width`; `s.best` is filled.
     """
     slope = best_slope(s, values, spreads, items, size, width)
     take_least(s, values, spreads, items, size, slope)

@@ -2,7 +2,8 @@
 
 Arms whose means differ by at most 1e-12 count as equal. Upper bounds hold for the policy and the
 horizon that they name; where only the leading term is known, or a bound holds in the limit only,
-the docstring says so.
+the docstring says so. Throughout, `means` are the arms' mean rewards, in [0, 1], and `horizon` is
+T, at least 1.
 """
 
 import math
@@ -22,15 +23,7 @@ def bernoulli_kl(p: float, q: float) -> float:
 
     .. math:: \mathrm{kl}(p, q) = p \ln \frac{p}{q} + (1 - p) \ln \frac{1 - p}{1 - q}
 
-    Parameters
-    ----------
-    p, q : float
-        Means, in [0, 1].
-
-    Returns
-    -------
-    float
-        In nats; infinite where q is 0 or 1 and p is not.
+    In nats, for means in [0, 1]; infinite where q is 0 or 1 and p is not.
 
     Examples
     --------
@@ -53,22 +46,8 @@ def lai_robbins_constant(means: ArrayLike) -> float:
     .. math:: \liminf_{T \to \infty} \frac{R_T}{\ln T} \ge
         \sum_{i : \Delta_i > 0} \frac{\Delta_i}{\mathrm{kl}(\mu_i, \mu^*)}
 
-    for every policy that is good on all Bernoulli bandits. It says nothing about a finite T.
-
-    Parameters
-    ----------
-    means : sequence of float, shape (arms,)
-        Of Bernoulli arms, in [0, 1].
-
-    Returns
-    -------
-    float
-        At least 0; 0 where some mean is 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a mean is not allowed.
+    for every policy that is good on all Bernoulli bandits. It says nothing about a finite T. Where
+    some mean is 1 it is 0.
 
     References
     ----------
@@ -93,23 +72,6 @@ def theorem_1(means: ArrayLike, horizon: int) -> float:
 
     The theorem adds a constant that it does not name.
 
-    Parameters
-    ----------
-    means : sequence of float, shape (arms,)
-        The mean rewards, in [0, 1].
-    horizon : int
-        T, at least 1.
-
-    Returns
-    -------
-    float
-        At least 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not allowed.
-
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
@@ -130,23 +92,6 @@ def ucb1_bound(means: ArrayLike, horizon: int) -> float:
     .. math:: 8 \sum_{i : \Delta_i > 0} \frac{\ln T}{\Delta_i}
         + \Big( 1 + \frac{\pi^2}{3} \Big) \sum_i \Delta_i
 
-    Parameters
-    ----------
-    means : sequence of float, shape (arms,)
-        The mean rewards, in [0, 1].
-    horizon : int
-        T, at least 1.
-
-    Returns
-    -------
-    float
-        At least 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not allowed.
-
     References
     ----------
     Auer, Cesa-Bianchi and Fischer (2002), "Finite-time Analysis of the Multiarmed Bandit Problem",
@@ -163,21 +108,6 @@ def ucb1_bound(means: ArrayLike, horizon: int) -> float:
 
 def moss_bound(arms: int, horizon: int) -> float:
     r"""Return a bound on the regret of `MOSS`, whatever the means: :math:`49 \sqrt{K T}`.
-
-    Parameters
-    ----------
-    arms, horizon : int
-        K and T, at least 1.
-
-    Returns
-    -------
-    float
-        Above 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not allowed.
 
     References
     ----------

@@ -42,6 +42,7 @@ class UCB(IndexPolicy, abstract=True):
 
     needs = ("horizon",)
     helpers: ClassVar[tuple[str, ...]] = ("width", "deviation")
+    cost_per_round = "a square root, and O(log K) for the arg-max"
 
     def width(p, pulls: float, deviation: Kernel) -> float:
         """Return V(N, delta): the least error that is exceeded rarely enough."""
@@ -58,25 +59,7 @@ class UCB(IndexPolicy, abstract=True):
         argmin_set(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
 
     def sharp(self, gap: float, *, horizon: int) -> int:
-        """Return the least number of pulls after which the width is at most half a gap.
-
-        Parameters
-        ----------
-        gap : float
-            Above 0.
-        horizon : int
-            Rounds in all, at least 1.
-
-        Returns
-        -------
-        int
-            The least N with f(N, gap / 2) <= delta.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not allowed.
-        """
+        """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""
         error = number("gap", gap, Range(gt=0)) / 2.0
         p = SimpleNamespace(**self.parameters(), horizon=number("horizon", horizon, Range(ge=1)))
         deviation = cast(Any, type(self)).deviation

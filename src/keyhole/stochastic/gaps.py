@@ -11,17 +11,7 @@ TIE: Final = 1e-12
 
 
 def gaps_of(means: FloatArray) -> FloatArray:
-    """Return how far each mean is below the best; 0 where they differ by at most `TIE`.
-
-    Parameters
-    ----------
-    means : ndarray of float64, shape (arms,) or (arms, ...)
-        Compared along the first axis.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the same shape, at least 0.
+    """Return how far each mean is below the best, along the first axis; 0 up to `TIE`.
 
     Examples
     --------

@@ -23,13 +23,7 @@ class Learner(CoreLearner):
     """
 
     def ask(self) -> int:
-        """Return the arm to pull next.
-
-        Returns
-        -------
-        int
-            From 0. Asking again before `tell` gives the same arm.
-        """
+        """Return the arm to pull next, from 0; the same one if asked again before `tell`."""
         self._enter()
         try:
             self._ask()
@@ -39,20 +33,7 @@ class Learner(CoreLearner):
             self._leave()
 
     def tell(self, reward: float) -> None:
-        """Report the reward of the arm last asked for.
-
-        Parameters
-        ----------
-        reward : float or bool
-            In [0, 1]; True is 1, False is 0.
-
-        Raises
-        ------
-        RuntimeError
-            If no arm has been asked for since the last `tell`.
-        TypeError, ValueError
-            If the reward is not allowed. Nothing changes then; tell again.
-        """
+        """Report the reward of the arm last asked for: in [0, 1], True for 1, False for 0."""
         self._enter()
         try:
             self._expect_feedback()
@@ -62,12 +43,6 @@ class Learner(CoreLearner):
             self._leave()
 
     def recommend(self) -> int:
-        """Return the arm that looks best.
-
-        Returns
-        -------
-        int
-            From 0.
-        """
+        """Return the arm that looks best."""
         best: int = self._recommend()["best"].item()
         return best

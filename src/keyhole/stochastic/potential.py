@@ -1,7 +1,8 @@
 """The potential function of upper confidence bounds, which bounds what they lose.
 
 Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
-section 2. V is the width of a policy's bound, delta the chance that one fails.
+section 2. V is the width of a policy's bound, delta the chance that one fails. Throughout, `policy`
+is a `UCB` with the width V, `horizon` is T, at least 1, and delta is T^-2 / 2.
 """
 
 from types import SimpleNamespace
@@ -19,34 +20,14 @@ _GAP: Final = Range(gt=0, le=1)
 
 
 def potential(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return the widths that so many pulls have met.
+    r"""Return the widths that so many pulls have met, at least 0 (equations (2) and (7)).
 
     .. math:: \Phi(N_2, \dots, N_K) = 2 \sum_{i \ge 2} \sum_{N=0}^{N_i - 1} V(N, \delta),
         \qquad V(0, \delta) = 1
 
-    Parameters
-    ----------
-    policy : UCB
-        Whose width V is.
-    pulls : array of int, shape (..., arms)
-        How often each arm was pulled, of all but the best; for the threshold bandit, eq. (7), how
-        often each arm was pulled where it was not the best, with `HoeffdingUCB` for DKWUCB.
-    horizon : int
-        T, at least 1; delta is T^-2 / 2.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        At least 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not allowed.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), eqs. (2) and (7).
+    Here `pulls`, of shape (..., arms), is how often each arm was pulled, of all but the best; for
+    the threshold bandit, equation (7), how often each arm was pulled where it was not the best,
+    with `HoeffdingUCB` for DKWUCB.
 
     Examples
     --------
@@ -63,35 +44,13 @@ def potential(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
 
 
 def lemma_1(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
-    r"""Return the bound on the regret that holds for any horizon: its mean over runs.
+    r"""Return the bound on the regret that holds for any horizon: its mean over runs (Lemma 1).
 
     .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
 
     The only bound of the paper without an unknown constant: the proof of the lemma, whose statement
-    has O(T delta), says 2 T delta.
-
-    Parameters
-    ----------
-    policy : UCB
-        Whose regret it is.
-    pulls : array of int, shape (..., arms)
-        As for `potential`; of each run.
-    horizon : int
-        T, at least 1.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        For each run what is in the mean.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not allowed.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), Lemma 1 and its proof.
+    has O(T delta), says 2 T delta. With the `pulls` of each run, as for `potential`, it
+    returns for each run what is in the mean.
 
     Examples
     --------
@@ -103,33 +62,13 @@ def lemma_1(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
 
 
 def lemma_2(policy: UCB, gaps: ArrayLike, *, horizon: int) -> float:
-    r"""Return the potential of the pulls after which no width exceeds half the arm's gap.
+    r"""Return the potential of the pulls after which no width exceeds half the arm's gap (Lemma 2).
 
     .. math:: E \Phi(N_2, \dots, N_K) \le
         \Phi(\sharp(\Delta_2, \delta), \dots, \sharp(\Delta_K, \delta)) + O(T^2 \delta)
 
-    Parameters
-    ----------
-    policy : UCB
-        Whose potential it is.
-    gaps : sequence of float
-        Of all arms but the best, in (0, 1].
-    horizon : int
-        T, at least 1.
-
-    Returns
-    -------
-    float
-        The bound, without its O(T^2 delta), a constant that the paper does not give.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not allowed.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), Lemma 2.
+    With the `gaps` of all arms but the best, in (0, 1], and without the O(T^2 delta), a constant
+    that the paper does not give.
 
     Examples
     --------

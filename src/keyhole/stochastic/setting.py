@@ -58,6 +58,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    feedback = "the reward of the arm pulled, in [0, 1]"
 
     def recommend(p, s: _Tally, best: IntArray) -> None:
         """Recommend the arm with the highest mean."""

@@ -260,24 +260,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 
 def run_checks(checks: Sequence[Check], subject: Any, failing: Mapping[str, str]) -> None:
-    """Run checks; those that are known to fail must.
-
-    Parameters
-    ----------
-    checks : sequence of callable
-        What to run, in this order.
-    subject : Any
-        What they take.
-    failing : mapping of str to str
-        Checks that are known to fail, by name, each with the reason.
-
-    Raises
-    ------
-    AssertionError
-        If one fails, or passes that is said to fail.
-    ValueError
-        If `failing` names none of them.
-    """
+    """Run checks in this order; those in `failing`, by name with the reason, must fail."""
     for name in failing:
         choice("failing", name, [check.__name__ for check in checks])
     for check in checks:
@@ -301,7 +284,7 @@ def check_policy(
     seed: int = 0,
     failing: Mapping[str, str] | None = None,
 ) -> None:
-    """Check that a policy keeps the contract.
+    """Check that a policy keeps the contract; an AssertionError says which promise is broken.
 
     Parameters
     ----------
@@ -315,11 +298,6 @@ def check_policy(
         Of all randomness.
     failing : mapping of str to str, optional
         Checks that are known to fail, by name, each with the reason; they must.
-
-    Raises
-    ------
-    AssertionError
-        If a check fails; the message says which promise is broken.
 
     Examples
     --------

@@ -23,11 +23,6 @@ def parametrize_with_checks(
     checks : sequence of callable, default CHECKS
         Or `PROBLEM_CHECKS`, `SETTING_CHECKS`.
 
-    Returns
-    -------
-    callable
-        The decorator.
-
     Examples
     --------
     >>> from keyhole.testing import Trial

@@ -79,19 +79,7 @@ def check_problem(
 ) -> None:
     """Check that a problem, and its world, keep the contract.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    policy : Policy
-        One of its setting, to play it with.
-    horizon, seed, failing
-        See `check_policy`.
-
-    Raises
-    ------
-    AssertionError
-        If a check fails; the message says which promise is broken.
+    `policy`, one of its setting, plays it; the other parameters are those of `check_policy`.
 
     Examples
     --------
@@ -189,19 +177,7 @@ def check_setting(
 ) -> None:
     """Check that a setting can be played in.
 
-    Parameters
-    ----------
-    setting : Setting
-        The setting.
-    facts, context : mapping of str to value
-        Of some problem and round: see `Vocabulary`.
-    failing : mapping of str to str, optional
-        See `check_policy`.
-
-    Raises
-    ------
-    AssertionError
-        If a check fails; the message says which promise is broken.
+    `facts` and `context` are those of some problem and round: see `Vocabulary`.
 
     Examples
     --------

@@ -4,7 +4,11 @@ Theorems 2, 4 and 5 bound the regret from above up to a constant O(1) that the p
 what is returned is the term that grows with the horizon. Theorem 3 bounds it from below, in the
 limit of long horizons. All logarithms are natural; arms whose chances differ by at most 1e-12 count
 as equal. Theorem 1 is about the classical bandit: see `keyhole.stochastic.bounds`, and for Lemmas 1
-and 2, eqs. (2) and (7), `keyhole.stochastic.potential`.
+and 2, eqs. (2) and (7), `keyhole.stochastic.potential`. Throughout, `problem` is a problem or its
+survival functions, of shape (arms, levels), and `horizon` is T, rounds in all, at least arms times
+levels (for the lower bound the levels, for `dkwucb_bound` 1). `pulls` and `support` are of how many
+samples each estimate is the mean: :math:`N_i`, and :math:`N_i(j)`. A bound on a chance, or a width,
+says nothing where it exceeds 1.
 """
 
 import math
@@ -49,35 +53,16 @@ def _least(gaps: FloatArray) -> FloatArray:
 
 
 def dkwucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:
-    r"""Return Theorem 2's bound on the regret of DKWUCB.
+    r"""Return Theorem 2's bound on the regret of DKWUCB, without its O(1).
 
     .. math:: 8 \sum_i \frac{\ln T}{\min_{j : \Delta_i(j) > 0} \Delta_i(j)}
 
-    Parameters
-    ----------
-    problem : Problem, or sequence of sequences of float, shape (arms, levels)
-        The problem, or the arms' survival functions.
-    horizon : int
-        T, rounds in all, at least 1.
-
-    Returns
-    -------
-    float
-        The bound, without its O(1).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    Section 4, with delta = T^-2 / 2.
 
     Notes
     -----
     The paper's minimum is over all levels, which is 0 wherever an arm is the best. It is read as
     one over the levels at which the arm is not; arms that are the best everywhere add nothing.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), section 4, Theorem 2, with delta = T^-2 / 2.
 
     Examples
     --------
@@ -98,36 +83,16 @@ def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float
 
     Survival functions are not independent: they fall, and an upper bound learnt at a low level caps
     all higher ones. Where an arm's chance at level 1 is below that of the best arm at every level,
-    what is learnt of it at level 1 counts at all of them, and the regret of `CappedKLUCB` with
-    c = 3 may be smaller than this number in the limit, too, up to m times: it is no lower bound for
+    what is learnt of it at level 1 counts at all of them, and the regret of `CappedKLUCB` with c =
+    3 may be smaller than this number in the limit, too, up to m times: it is no lower bound for
     this setting (see the page on Theorem 3). A smaller regret at one horizon proves nothing.
-
-    Parameters
-    ----------
-    problem : Problem, or sequence of sequences of float, shape (arms, levels)
-        The problem, or the arms' survival functions.
-    horizon : int
-        T, rounds in all, at least the number of levels.
-
-    Returns
-    -------
-    float
-        The bound. An arm that stays below 1 adds nothing where the best arm reaches the level for
-        certain: one failure tells them apart.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    Section 5.1. An arm that stays below 1 adds nothing where the best arm reaches the level for
+    certain: one failure tells them apart.
 
     Notes
     -----
     What is printed is a sum over levels and arms of ln(T / m) over the divergence, with no gap to
     be seen; it is read with the gap, as in Lai and Robbins, without which it would count pulls.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), section 5.1, Theorem 3.
 
     Examples
     --------
@@ -146,30 +111,7 @@ def optim_bound(problem: Problem | ArrayLike, horizon: int) -> float:
 
     .. math:: 32 \sum_i \frac{\ln T}{\min_{j : \Delta_i(j) > 0} \Delta_i(j)}
 
-    Parameters
-    ----------
-    problem : Problem, or sequence of sequences of float, shape (arms, levels)
-        The problem, or the arms' survival functions.
-    horizon : int
-        T, rounds in all, at least arms times levels.
-
-    Returns
-    -------
-    float
-        The bound, without its O(1).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    Notes
-    -----
-    The minimum is read as in `dkwucb_bound`.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), section 5.1, Theorem 4, with delta = T^-2 / 2.
+    Section 5.1, with delta = T^-2 / 2, without its O(1); the minimum is read as in `dkwucb_bound`.
 
     Examples
     --------
@@ -186,22 +128,8 @@ def kmucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:
     .. math:: \sum_i \frac{128 \, \ln m \, \ln T \; \max_j \Delta_i(j)}
         {\min_{i', j : \Delta_{i'}(j) > 0} \Delta_{i'}(j)^2}
 
-    Parameters
-    ----------
-    problem : Problem, or sequence of sequences of float, shape (arms, levels)
-        The problem, or the arms' survival functions; at least two levels.
-    horizon : int
-        T, rounds in all, at least arms times levels.
-
-    Returns
-    -------
-    float
-        The bound, without its O(1); 0 where all arms are equally good at all levels.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    Section 5.2, without its O(1); for two levels or more, and 0 where all arms are equally good at
+    all levels.
 
     Notes
     -----
@@ -210,10 +138,6 @@ def kmucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:
     the bound would say that regret does not grow, it is refused. The theorem rests on every level
     having a best arm of its own: where it has not, KMUCB stops there, and nothing is promised;
     this too is refused, unless all arms are equal at all levels.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), section 5.2, Theorem 5.
 
     Examples
     --------
@@ -244,29 +168,8 @@ def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
         \le 2 \, e^{-2 \epsilon^2 N_i}
 
     The inequality of Dvoretzky, Kiefer and Wolfowitz: one bound for all levels, where every sample
-    is seen.
-
-    Parameters
-    ----------
-    pulls : sequence of float
-        :math:`N_i`: of how many samples each estimate is the mean, at least 0.
-    error : float
-        At least 0.
-
-    Returns
-    -------
-    ndarray of float64
-        The bound for each; says nothing where it exceeds 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), section 4, Lemma 3. The constant 2 is that of Massart (1990),
-    "The Tight Constant in the Dvoretzky-Kiefer-Wolfowitz Inequality", Annals of Probability 18.
+    is seen. Section 4; the constant 2 is that of Massart (1990), "The Tight Constant in the
+    Dvoretzky-Kiefer-Wolfowitz Inequality", Annals of Probability 18.
 
     Examples
     --------
@@ -281,26 +184,7 @@ def sample_width(pulls: ArrayLike, delta: float) -> FloatArray:
 
     .. math:: \sqrt{\frac{\ln(2 / \delta)}{2 N_i}}
 
-    Parameters
-    ----------
-    pulls : sequence of float
-        :math:`N_i`: of how many samples each estimate is the mean, above 0.
-    delta : float
-        The chance, in (0, 1).
-
-    Returns
-    -------
-    ndarray of float64
-        The width for each; says nothing where it exceeds 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), section 4, Lemma 3, solved for the error.
+    Lemma 3, solved for the error; `pulls` are above 0, delta is in (0, 1).
 
     Examples
     --------
@@ -315,31 +199,8 @@ def estimate_failure(support: ArrayLike, error: float) -> FloatArray:
 
     .. math:: P\big(|\hat F_i(j) - F_i(j)| \ge \epsilon\big) \le 2 \, e^{-\epsilon^2 N_i(j) / 2}
 
-    Parameters
-    ----------
-    support : sequence of float
-        :math:`N_i(j)`: of how many pulls each estimate is the mean, at least 0.
-    error : float
-        At least 0.
-
-    Returns
-    -------
-    ndarray of float64
-        The bound for each; says nothing where it exceeds 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    Notes
-    -----
-    For a number of pulls that was fixed beforehand Hoeffding's inequality gives the exponent
-    :math:`-2 \epsilon^2 N`: four times as much.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), section 5, Lemma 4.
+    Section 5. For a number of pulls that was fixed beforehand Hoeffding's inequality gives the
+    exponent :math:`-2 \epsilon^2 N`: four times as much.
 
     Examples
     --------
@@ -355,26 +216,7 @@ def estimate_width(support: ArrayLike, delta: float) -> FloatArray:
 
     .. math:: \sqrt{\frac{2 \ln(2 / \delta)}{N_i(j)}}
 
-    Parameters
-    ----------
-    support : sequence of float
-        :math:`N_i(j)`: of how many pulls each estimate is the mean, above 0.
-    delta : float
-        The chance, in (0, 1).
-
-    Returns
-    -------
-    ndarray of float64
-        The width for each; says nothing where it exceeds 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Abernethy, Amin and Zhu (2016), section 5, Lemma 4.
+    For a `support` above 0 and delta in (0, 1).
 
     Examples
     --------

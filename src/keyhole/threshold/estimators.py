@@ -44,11 +44,6 @@ class ModifiedKaplanMeier:
     survival : ndarray of float64, shape (levels,)
         D / N, and 0 where N is 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     References
     ----------
     Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
@@ -126,11 +121,6 @@ class KaplanMeier:
     survival : ndarray of float64, shape (k,)
         :math:`\hat S(t_k)`, the chance to last longer than :math:`t_k`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     References
     ----------
     Kaplan and Meier (1958), "Nonparametric Estimation from Incomplete Observations", JASA 53.
@@ -173,18 +163,7 @@ class KaplanMeier:
         object.__setattr__(self, "survival", np.cumprod(1.0 - deaths / at_risk))
 
     def at(self, time: float) -> float:
-        """Return the estimated chance to last longer than a time.
-
-        Parameters
-        ----------
-        time : float
-            At least 0, in the unit of the durations.
-
-        Returns
-        -------
-        float
-            In [0, 1].
-        """
+        """Return the estimated chance to last longer than a time, in the unit of the durations."""
         place = int(np.searchsorted(self.times, number("time", time, Range(ge=0)), side="right"))
         return float(self.survival[place - 1]) if place else 1.0
 

@@ -29,25 +29,15 @@ class Learner(CoreLearner):
     """
 
     def ask(self, *, threshold: int) -> int:
-        """Return the arm to pull, now that the threshold is known.
+        """Return the arm to pull, from 0, now that the threshold is known.
+
+        The same if asked again with the same threshold before `tell`; with another one that is
+        refused, and so is a threshold that the policy cannot go on with.
 
         Parameters
         ----------
         threshold : int
             From 1 to the number of levels.
-
-        Returns
-        -------
-        int
-            From 0. Asking again with the same threshold before `tell` gives the same arm.
-
-        Raises
-        ------
-        RuntimeError
-            If a decision at another threshold is waiting for its feedback.
-        TypeError, ValueError
-            If the threshold is not allowed, or the policy cannot go on with it. Nothing changes
-            then; ask again.
         """
         level = integer("threshold", threshold, Range(ge=1, le=self.facts["levels"]))
         self._enter()
@@ -75,13 +65,6 @@ class Learner(CoreLearner):
             the threshold can be seen.
         censored : bool, default False
             True, in place of a value, if the sample reached the threshold and is hidden.
-
-        Raises
-        ------
-        RuntimeError
-            If no arm has been asked for since the last `tell`.
-        TypeError, ValueError
-            If what is told could not have been seen. Nothing changes then; tell again.
         """
         self._enter()
         try:
@@ -123,25 +106,14 @@ class Learner(CoreLearner):
         )
 
     def recommend(self) -> IntArray:
-        """Return the arm that looks best at each level.
-
-        Returns
-        -------
-        ndarray of int64, shape (levels,)
-            Arms from 0; that of threshold c is at position c - 1.
-        """
+        """Return the arm that looks best at each level, that of c at position c - 1."""
         return self._recommend()["best"]
 
     def estimates(self) -> tuple[FloatArray, FloatArray]:
-        """Return what is known of the survival functions.
+        """Return the estimated survival functions, and of how many pulls each number is the mean.
 
-        Returns
-        -------
-        survival : ndarray of float64, shape (arms, levels)
-            The estimated chance that a sample of the arm reaches the level (level j at position
-            j - 1); 0 where nothing is known.
-        support : ndarray of float64, shape (arms, levels)
-            The number of pulls that it is the mean of.
+        Both have shape (arms, levels), level j at position j - 1: the estimated chance that a
+        sample of the arm reaches the level, 0 where nothing is known.
         """
         report = self._recommend()
         return report["survival"], report["support"]

@@ -112,6 +112,10 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    feedback = (
+        "the sample of the arm pulled, if it is below the threshold; uncensored, it learns no "
+        "more, since what a sample tells beyond the threshold would bias the estimate"
+    )
 
     def recommend(
         p, s: Tally, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray

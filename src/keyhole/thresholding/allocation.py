@@ -1,4 +1,9 @@
-"""How a budget is best spent on arms whose gaps are known, and what nobody can do better than."""
+"""How a budget is best spent on arms whose gaps are known, and what nobody can do better than.
+
+Throughout, `gaps` are the arms' distances from the threshold, in [0, 1], one of them above 0;
+`budget` is T, pulls in all, at least 0; and `c`, by default 2, Hoeffding's, is the exponent's
+factor, above 0. Sections and equations are those of Tao et al. (2019).
+"""
 
 import heapq
 from typing import Final
@@ -24,36 +29,14 @@ def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> Flo
 
     .. math:: x_i = \max\left\{ \frac{\Phi - \frac2c \ln \Delta_i^{-1}}{\Delta_i^2}, 0 \right\}
 
-    with :math:`\Phi` such that the budget is spent.
-
-    Parameters
-    ----------
-    gaps : sequence of float, shape (arms,)
-        Distances of the means from the threshold, in [0, 1], one of them above 0.
-    budget : float
-        Pulls in all, at least 0.
-    c : float, default 2
-        The exponent's factor, above 0; 2 is Hoeffding's inequality.
-
-    Returns
-    -------
-    ndarray of float64, shape (arms,)
-        Pulls, not rounded. An arm with gap 0 gets none.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    with :math:`\Phi` such that the budget is spent. Pulls are not rounded; an arm with gap 0 gets
+    none (section 3, equations (6) to (9)).
 
     Notes
     -----
     The paper gives the solution for c = 2 (equation 9), where the factor 2/c is 1; the general
     form follows from the same conditions and agrees with its equation (11), where c is
     2 alpha. Found exactly: arms enter in the order of their gaps, the largest first.
-
-    References
-    ----------
-    Tao et al. (2019), section 3, equations (6) to (9).
 
     Examples
     --------
@@ -81,26 +64,7 @@ def optimal_value(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> float:
     r"""Return the optimum :math:`P_c = \sum_i e^{-c x_i \Delta_i^2}` of `optimal_allocation`.
 
     With c = 2, twice this value bounds the aggregate regret of the algorithm O, which knows the
-    gaps.
-
-    Parameters
-    ----------
-    gaps, budget, c
-        See `optimal_allocation`.
-
-    Returns
-    -------
-    float
-        The optimum, at most the number of arms.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), section 3, equations (5) to (7).
+    gaps. See section 3, equations (5) to (7).
 
     Examples
     --------
@@ -117,30 +81,8 @@ def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntAr
 
     That of `optimal_allocation` with :math:`x_i \in \mathbb{N}`. The next pull of an arm gains
     :math:`e^{-c x_i \Delta_i^2} (1 - e^{-c \Delta_i^2})`, less with every pull, so that the best
-    allocation consists of the T largest gains.
-
-    Parameters
-    ----------
-    gaps : sequence of float, shape (arms,)
-        Distances of the means from the threshold, in [0, 1], one of them above 0.
-    budget : int
-        Pulls in all, at least 0.
-    c : float, default 2
-        The exponent's factor, above 0.
-
-    Returns
-    -------
-    ndarray of int64, shape (arms,)
-        Pulls. An arm with gap 0 gets none; of equal gains the lowest arm's comes first.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), section 3, equation (6).
+    allocation consists of the T largest gains. An arm with gap 0 gets none; of equal gains the
+    lowest arm's comes first (section 3, equation (6)).
 
     Examples
     --------
@@ -176,26 +118,7 @@ def integer_value(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> float:
 
     Twice this value, with c = 2, bounds the aggregate regret of the algorithm O, which knows the
     gaps. It lies between the optimum of `optimal_value` for the same budget and that for K pulls
-    fewer.
-
-    Parameters
-    ----------
-    gaps, budget, c
-        See `integer_allocation`.
-
-    Returns
-    -------
-    float
-        The optimum, at most the number of arms.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), section 3, equations (5), (6) and (8).
+    fewer. See section 3, equations (5), (6) and (8).
 
     Examples
     --------
@@ -212,25 +135,8 @@ def lower_bound(gaps: ArrayLike, budget: float) -> float:
 
     .. math:: \inf_A \sup_I R^A(I; T) \ge \tfrac14 P_{16}(\{\Delta_i\}, T)
 
-    for Bernoulli arms, a threshold of 1/2 and gaps up to 0.478; arms with larger gaps are left
-    out.
-
-    Parameters
-    ----------
-    gaps : sequence of float, shape (arms,)
-        Distances of the means from the threshold, in (0, 1/2].
-    budget : float
-        Pulls in all, at least 0.
-
-    Returns
-    -------
-    float
-        The bound, at most a quarter of the number of arms.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
+    for Bernoulli arms, a threshold of 1/2 and gaps up to 0.478; arms with larger gaps are left out.
+    Gaps are in (0, 1/2] here (equation (1) and Remark 2).
 
     Notes
     -----
@@ -241,10 +147,6 @@ def lower_bound(gaps: ArrayLike, budget: float) -> float:
     the expected pulls of arm i and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)`
     the divergence of its two laws, at most :math:`16 \Delta_i^2` for gaps up to 0.478. Hence the
     mean regret over all ways is at least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
-
-    References
-    ----------
-    Tao et al. (2019), equation (1) and Remark 2.
 
     Examples
     --------

@@ -1,4 +1,9 @@
-"""The bounds of Tao, Blanco, Peng and Zhou (2019), to plot against and to test with."""
+r"""The bounds of Tao, Blanco, Peng and Zhou (2019), to plot against and to test with.
+
+Throughout, `gaps` are the arms' distances from the threshold, in [0, 1]; `budget` is pulls in all,
+at least :math:`\max\{40/\alpha + 1, 40\} K`; and `alpha`, by default 1.35, is LSA's parameter, in
+(0, 8].
+"""
 
 import math
 from typing import Final
@@ -37,30 +42,7 @@ def _checked(gaps: ArrayLike, budget: float, alpha: float) -> tuple[FloatArray, 
 
 
 def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:
-    r"""Return :math:`\Lambda`, the level to which LSA explores every arm.
-
-    Parameters
-    ----------
-    gaps : sequence of float, shape (arms,)
-        Distances of the means from the threshold, in [0, 1].
-    budget : float
-        Pulls in all, at least :math:`\max\{40/\alpha + 1, 40\} K`.
-    alpha : float, default 1.35
-        LSA's parameter, in (0, 8].
-
-    Returns
-    -------
-    float
-        The solution of equation (10), at least 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), section 4, equation (10).
+    r"""Return :math:`\Lambda`, the level to which LSA explores every arm (equation (10)).
 
     Examples
     --------
@@ -82,26 +64,9 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
 
 
 def exploration_budget(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> FloatArray:
-    r"""Return :math:`\lambda_i`, the pulls that Theorem 1 counts on for each arm.
+    r"""Return :math:`\lambda_i`, the pulls that Theorem 1 counts on for each arm (equation (11)).
 
-    Parameters
-    ----------
-    gaps, budget, alpha
-        See `exploration_level`.
-
-    Returns
-    -------
-    ndarray of float64, shape (arms,)
-        They sum to budget / max{40/alpha + 1, 40}.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), section 4, equation (11).
+    They sum to budget / max{40/alpha + 1, 40}.
 
     Examples
     --------
@@ -113,7 +78,7 @@ def exploration_budget(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -
 
 
 def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:
-    r"""Return Theorem 1's bound on the aggregate regret of LSA.
+    r"""Return Theorem 1's bound on the aggregate regret of LSA, equation (12).
 
     .. math::
         \Upsilon(\alpha) \sum_i e^{-\lambda_i \Delta_i^2 / 10}, \qquad
@@ -121,25 +86,8 @@ def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> 
         \exp\left(\frac{2.1 \alpha - \ln \alpha - 0.5}{4 \alpha}\right),
         \quad r = 2^{1 / (8 \alpha)}
 
-    Parameters
-    ----------
-    gaps, budget, alpha
-        See `exploration_level`.
-
-    Returns
-    -------
-    float
-        The bound; larger than the number of arms unless the budget is huge.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), Theorem 1, equation (12). The root's index is read as 8 alpha, which agrees
-    with Lemma 19 at b = 1/(4 alpha).
+    It is larger than the number of arms unless the budget is huge. The root's index is read as 8
+    alpha, which agrees with Lemma 19 at b = 1/(4 alpha).
 
     Examples
     --------
@@ -165,26 +113,7 @@ def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
 
     .. math:: e^{-40 k / \alpha}
 
-    Parameters
-    ----------
-    k : float
-        At least 0; less than :math:`\Lambda` (`exploration_level`) for the lemma to apply.
-    alpha : float, default 1.35
-        LSA's parameter, in (0, 8].
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), Lemma 3.
+    This is Lemma 3, for k from 0 to below :math:`\Lambda`.
 
     Examples
     --------
@@ -209,26 +138,8 @@ def explored_regret_bound(
         \exp\left(-\frac{\lambda_i \Delta_i^2}{10}
         + \frac{k + \alpha - \ln \alpha - 0.5}{4 \alpha}\right), \quad r = 2^{1 / (8 \alpha)}
 
-    Parameters
-    ----------
-    gaps, budget, alpha
-        See `exploration_level`.
-    k : float
-        At least :math:`0.1 \alpha`.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), Lemma 4; the root's index is read as in `lsa_regret_bound`.
+    This is Lemma 4, for k of at least :math:`0.1 \alpha`; the root's index is read as in
+    `lsa_regret_bound`.
 
     Examples
     --------
@@ -244,34 +155,11 @@ def explored_regret_bound(
 
 
 def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) -> FloatArray:
-    r"""Return the radii of the Variable Confidence Level Bound.
+    r"""Return the radii of the Variable Confidence Level Bound (Lemma 19), one for each round t.
 
     With probability at least 1 - `confidence_failure` (a, b), the mean of the first t of L
     independent variables on [0, 1] lies within :math:`\sqrt{(a + b \ln(L / t)) / t}` of its
-    expectation, for all t up to L at once.
-
-    Parameters
-    ----------
-    rounds : sequence of int
-        The t at which radii are wanted, from 1 to `horizon`.
-    horizon : int
-        L, at least 1.
-    a, b : float
-        Above 0.
-
-    Returns
-    -------
-    ndarray of float64
-        A radius for each t.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), Lemma 19.
+    expectation, for all t up to L at once. Both a and b are above 0.
 
     Examples
     --------
@@ -285,26 +173,9 @@ def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) 
 
 
 def confidence_failure(a: float, b: float) -> float:
-    r"""Return the probability with which `confidence_sequence` may fail.
+    r"""Return the probability with which `confidence_sequence` may fail (Lemma 19).
 
-    Parameters
-    ----------
-    a, b : float
-        Above 0.
-
-    Returns
-    -------
-    float
-        :math:`\frac{2^{b/2 + 2}}{2^{b/2} - 1} e^{-a/2}`; says nothing where it exceeds 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Tao et al. (2019), Lemma 19.
+    That is :math:`\frac{2^{b/2 + 2}}{2^{b/2} - 1} e^{-a/2}`, which says nothing where it exceeds 1.
 
     Examples
     --------
@@ -326,31 +197,10 @@ def maximal_inequality(rounds: ArrayLike, horizon: int, *, failure: float) -> Fl
         = \sqrt{\frac{L}{t} \cdot \frac{\ln(2/\delta)}{2 t}}
 
     of its expectation, for all t up to L at once: the confidence level is blown up by L / t, where
-    that of `confidence_sequence` is by its logarithm.
-
-    Parameters
-    ----------
-    rounds : sequence of int
-        The t at which radii are wanted, from 1 to `horizon`.
-    horizon : int
-        L, at least 1.
-    failure : float
-        The probability :math:`\delta` with which they may fail, in (0, 1).
-
-    Returns
-    -------
-    ndarray of float64
-        A radius for each t.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
-    References
-    ----------
-    Hoeffding (1963), "Probability inequalities for sums of bounded random variables", equation
-    (2.17), on both sides; named in Tao et al. (2019), section 4.
+    that of `confidence_sequence` is by its logarithm. There is a radius for each of the rounds t,
+    with `failure`, in (0, 1), as :math:`\delta`: Hoeffding (1963), "Probability inequalities for
+    sums of bounded random variables", equation (2.17), on both sides; named in Tao et al. (2019),
+    section 4.
 
     Examples
     --------

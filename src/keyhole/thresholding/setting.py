@@ -71,6 +71,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    feedback = "the reward of the arm pulled, in [0, 1]"
 
     def recommend(p, s: _Tally, labels: FloatArray) -> None:
         """Label the arms by their empirical means."""

@@ -109,11 +109,6 @@ class Watched(Problem):
     a, b : float
         Of Lemma 19, above 0, with a chance of failure below 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not allowed.
-
     References
     ----------
     Tao et al. (2019), Lemma 19.

@@ -21,14 +21,6 @@ class DelayedUCB1(Policy):
 
     Notes
     -----
-    Setting: delayed feedback; anytime.
-
-    Feedback: each reward that arrives, and whose it is (named).
-
-    Randomness: none.
-
-    Cost per round: O(K), and O(1) for each reward that arrives.
-
     Departures from the paper: none. A reading: an arm without any reward comes first, the one
     pulled least often of several such, then the lowest; ties go to the lowest arm.
 
@@ -48,6 +40,8 @@ class DelayedUCB1(Policy):
     [0, 1, 0, 0]
     """
 
+    feedback = "each reward that arrives, and whose it is (named)"
+    cost_per_round = "O(K), and O(1) for each reward that arrives"
     works_with = ("named",)
 
     class State:

@@ -15,14 +15,11 @@ class NaivePhases(PhasePolicy):
     of `ODAAF` grow with the expected delay: where the longest is 20 times that, this policy has
     nearly four times the regret of `ODAAF`. `phase_lengths` says beforehand whose are shorter.
 
-    In phase m, with :math:`\tilde\Delta_m = 2^{-m}` and :math:`L = \ln(T \tilde\Delta_m^2)`, each
-    arm that is left is pulled in one stretch until it has been pulled
+    It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
+    \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \frac{1}{2 \tilde\Delta_m^2} \Big( \sqrt{L} + \sqrt{L +
         4 \tilde\Delta_m m d} \Big)^2 \Big\rceil
-
-    times in all. What arrives meanwhile is credited to it. Then every arm whose average is more
-    than :math:`\tilde\Delta_m` below the best is given up. There is no bridge.
 
     Parameters
     ----------
@@ -31,14 +28,6 @@ class NaivePhases(PhasePolicy):
 
     Notes
     -----
-    Setting: delayed feedback; needs the horizon.
-
-    Feedback: the sum of what arrives in a round (anonymous; named, it does not look at names).
-
-    Randomness: none.
-
-    Cost per round: O(1); O(K) at the end of a phase.
-
     Departures from the paper: the constants are derived here, since the paper
     gives the order only: in every phase at most d rewards of others come in and d of the arm's own
     stay out, so the average is off by m d / n at most. Where L falls below 1, 1 is taken; the

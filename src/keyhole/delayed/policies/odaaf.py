@@ -11,14 +11,11 @@ class ODAAF(PhasePolicy):
     delay is longer than a known bound, `ODAAFB` costs less, and `NaivePhases` still less where that
     bound is two or three times the expected delay; if the variance is small, `ODAAFV` does.
 
-    In phase m, with :math:`\tilde\Delta_m = 2^{-m}` and :math:`L = \ln(T \tilde\Delta_m^2)`, each
-    arm that is left is pulled in one stretch until it has been pulled
+    It plays the phases of `keyhole.delayed.PhasePolicy` without bridges, :math:`L = \ln(T
+    \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} + \sqrt{2 L +
         \tfrac83 \tilde\Delta_m L + 6 \tilde\Delta_m m \mathbb{E}[\tau]} \Big)^2 \Big\rceil
-
-    times in all. What arrives meanwhile is credited to it. Then every arm whose average is more
-    than :math:`\tilde\Delta_m` below the best is given up. There is no bridge.
 
     Parameters
     ----------
@@ -27,14 +24,6 @@ class ODAAF(PhasePolicy):
 
     Notes
     -----
-    Setting: delayed feedback; needs the horizon.
-
-    Feedback: the sum of what arrives in a round (anonymous; named, it does not look at names).
-
-    Randomness: none.
-
-    Cost per round: O(1); O(K) at the end of a phase.
-
     Departures from the paper: the constants are those of the proofs (Appendix C), since the
     main text has none. Readings: where L falls below 1, 1 is taken, since the formula has lost its
     meaning there; the arms' order, which is free, is that of their numbers.

@@ -14,18 +14,13 @@ class ODAAFB(PhasePolicy):
     phase leaves behind out of the next. Where that bound is only two or three times the expected
     delay, `NaivePhases` is better still.
 
-    In phase m, with :math:`\tilde\Delta_m = 2^{-m}` and :math:`L = \ln(T \tilde\Delta_m^2)`, each
-    arm that is left is pulled in one stretch until it has been pulled
+    It plays the phases of `keyhole.delayed.PhasePolicy` with bridges, :math:`L = \ln(T
+    \tilde\Delta_m^2)` and
 
     .. math:: n_m = \Big\lceil \max\Big\{ m \tilde d_m, \;
         \frac{1}{\tilde\Delta_m^2} \Big( \sqrt{2 L} + \sqrt{2 L + \tfrac83 \tilde\Delta_m L
         + 4 \tilde\Delta_m \mathbb{E}[\tau]} \Big)^2 \Big\} \Big\rceil, \qquad
         \tilde d_m = \min\{ d, \, n_m^{\text{ODAAF}} / m \}
-
-    times in all. What arrives meanwhile is credited to it. Then every arm whose average is more
-    than :math:`\tilde\Delta_m` below the best is given up. Before the next phase
-    the best of the arms left is pulled :math:`n_m - n_{m-1}` times, and what arrives meanwhile is
-    ignored (the bridge).
 
     Parameters
     ----------
@@ -36,18 +31,8 @@ class ODAAFB(PhasePolicy):
 
     Notes
     -----
-    Setting: delayed feedback; needs the horizon.
-
-    Feedback: the sum of what arrives in a round (anonymous; named, it does not look at names).
-
-    Randomness: none.
-
-    Cost per round: O(1); O(K) at the end of a phase.
-
-    Departures from the paper: the constants are those of the proofs (Appendix D), since the
-    main text has none. Readings: where L falls below 1, 1 is taken, since the formula has lost its
-    meaning there; the arms' order, which is free, is that of their numbers. The arm of
-    the bridge, free in the paper, is the best by its average: any worse one would only cost more.
+    Departures from the paper: as for `ODAAF`, with the constants of Appendix D. The arm of the
+    bridge, free in the paper, is the best by its average: any worse one would only cost more.
 
     References
     ----------

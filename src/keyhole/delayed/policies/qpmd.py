@@ -31,14 +31,6 @@ class QPMD(WithBase, Policy):
 
     Notes
     -----
-    Setting: delayed feedback; needs what the base needs.
-
-    Feedback: each reward that arrives, and whose it is (named).
-
-    Randomness: that of the base.
-
-    Cost per round: one step of the base for each reward that arrives, on average.
-
     Departures from the paper: none. A reading: rewards that arrive in the same round are queued in
     the order in which they are told, that of their pulls in a simulation.
 
@@ -59,6 +51,8 @@ class QPMD(WithBase, Policy):
     [0, 0, 0, 1]
     """
 
+    feedback = "each reward that arrives, and whose it is (named)"
+    cost_per_round = "one step of the base for each reward that arrives, on average"
     works_with = ("named",)
 
     base: StochasticPolicy = parameter(UCB1(), doc="a policy of the classical bandit")

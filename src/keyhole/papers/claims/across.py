@@ -21,21 +21,12 @@ class Across(OverCells):
     With a factor it must rise to more than so many times: factor x lower < higher. The claim
     holds if every step is significant, and does not hold if some step is significantly the other
     way round, or nothing in every run. The steps are adjusted together (Holm).
-
-    Attributes
-    ----------
-    cells : list of Cell
-        In rising order, at least two.
-    factors : float or list of float
-        Of every step, or of each; above 0.
-    round : int, optional
-        At which checkpoint; by default the last of each problem.
     """
 
     kind: Literal["across"]
-    cells: Cells
-    factors: _Factor | list[_Factor] = 1.0
-    round: int | None = None
+    cells: Cells  # in rising order, at least two
+    factors: _Factor | list[_Factor] = 1.0  # of every step, or of each; above 0
+    round: int | None = None  # at which checkpoint; by default the last of each problem
 
     @model_validator(mode="after")
     def _one_factor_a_step(self) -> Self:
@@ -90,21 +81,12 @@ class Flat(OverCells):
     since all must succeed, they need no adjustment). It does not hold if some mean significantly
     exceeds so many times another (two-sided, all adjusted together: Holm). A difference that is
     not significant is no evidence of equality: few replications leave the claim undecided.
-
-    Attributes
-    ----------
-    cells : list of Cell
-        At least two.
-    tolerance : float
-        Above 0.
-    round : int, optional
-        At which checkpoint; by default the last of each problem.
     """
 
     kind: Literal["flat"]
-    cells: Cells
-    tolerance: Annotated[float, Field(gt=0)]
-    round: int | None = None
+    cells: Cells  # at least two
+    tolerance: Annotated[float, Field(gt=0)]  # above 0
+    round: int | None = None  # at which checkpoint; by default the last of each problem
 
     @property
     def concerns(self) -> tuple[str, ...]:

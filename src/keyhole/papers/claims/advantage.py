@@ -24,24 +24,13 @@ class Advantage(Claim):
     method on replications that are paired over policies and problems. The claim holds if every
     interval is above 0, and does not hold if some step is significantly below (adjusted by Holm).
     Where a mean may be 0, the claim is undecided.
-
-    Attributes
-    ----------
-    policy : str
-        Its label.
-    others : list of str
-        Theirs.
-    x : list of str
-        The keys of the problems, in rising order.
-    round : int, optional
-        At which checkpoint; by default the last of each problem.
     """
 
     kind: Literal["advantage"]
     policy: str
     others: _Some
-    x: Annotated[list[str], Field(min_length=2)]
-    round: int | None = None
+    x: Annotated[list[str], Field(min_length=2)]  # the keys of the problems, in rising order
+    round: int | None = None  # at which checkpoint; by default the last of each problem
 
     @property
     def concerns(self) -> tuple[str, ...]:

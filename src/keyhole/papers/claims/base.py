@@ -31,23 +31,12 @@ _LISTED: Final = 4
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured on one problem.
+    """What was measured on one problem."""
 
-    Attributes
-    ----------
-    title : str
-        The problem's name in reports.
-    problem : Problem
-        The problem itself, for bounds that depend on it.
-    curves : Curves
-        The measurements; the last checkpoint is the horizon.
-    policies : mapping of str to Policy
-        Those that played, by label, for bounds that depend on their parameters.
-    """
-
-    title: str
-    problem: Problem
-    curves: Curves
+    title: str  # the problem's name in reports
+    problem: Problem  # the problem itself, for bounds that depend on it
+    curves: Curves  # the measurements; the last checkpoint is the horizon
+    # those that played, by label, for bounds that depend on their parameters
     policies: Mapping[str, Policy] = field(default_factory=dict)
 
     @property
@@ -85,30 +74,15 @@ class Claim(BaseModel, ABC):
 
     A claim holds, does not hold, or is undecided: too few replications to tell. Nothing is made
     of a difference whose 95 % interval, over common random numbers, contains zero.
-
-    Attributes
-    ----------
-    kind : str
-        How it is judged; each subclass is a kind.
-    text : str
-        What is claimed, in the source's words where it is quoted.
-    source : str
-        Where.
-    origin : Origin
-        By whom.
-    reading : str
-        How the words were made into numbers, where they leave it open.
-    metric : str
-        Of which metric; in a file by default the entry's first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str
+    text: str  # what is claimed, in the source's words where it is quoted
     source: str
-    origin: Origin
-    reading: str = ""
-    metric: str
+    origin: Origin  # by whom
+    reading: str = ""  # how the words were made into numbers, where they leave it open
+    metric: str  # of which metric; in a file by default the entry's first
 
     @property
     @abstractmethod
@@ -144,13 +118,7 @@ class Claim(BaseModel, ABC):
 
 
 class Single(Claim):
-    """A statement about one problem.
-
-    Attributes
-    ----------
-    problem : str
-        The key of the problem.
-    """
+    """A statement about one problem."""
 
     problem: str
 

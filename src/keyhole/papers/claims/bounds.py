@@ -52,17 +52,10 @@ class Bounded(OfOne):
     The claim holds if at every round the 95 % interval lies on the right side, and does not hold
     if at some round the mean is significantly on the other (adjusted by Holm over the rounds).
     The witness is held to the bound of the policy.
-
-    Attributes
-    ----------
-    bound : str
-        A name in `BOUNDS`.
-    rounds : list of int, optional
-        At which checkpoints; by default at all.
     """
 
-    bound: BoundName
-    rounds: Rounds | None = None
+    bound: BoundName  # a name in `BOUNDS`
+    rounds: Rounds | None = None  # at which checkpoints; by default at all
 
     @property
     def needs_witness(self) -> bool:

@@ -10,19 +10,11 @@ from keyhole.papers.claims.base import Claim, Result
 
 
 class Cell(BaseModel):
-    """One policy on one problem.
-
-    Attributes
-    ----------
-    problem : str
-        The key of the problem; in a file by default the claim's.
-    policy : str
-        The policy's label; in a file by default the claim's.
-    """
+    """One policy on one problem."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    problem: str
-    policy: str
+    problem: str  # the key of the problem; in a file by default the claim's
+    policy: str  # the policy's label; in a file by default the claim's
 
     def values(
         self, results: Mapping[str, Result], metric: str, round: int | None = None
@@ -36,14 +28,9 @@ class OverCells(Claim):
 
     All runs of an entry have the same seed and the same number of replications, so that cells
     are paired replication by replication, on different problems too.
-
-    Attributes
-    ----------
-    problem, policy : str, optional
-        Those of the cells that do not name their own.
     """
 
-    problem: str | None = None
+    problem: str | None = None  # those of the cells that do not name their own
     policy: str | None = None
 
     @property

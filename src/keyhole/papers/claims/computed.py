@@ -37,18 +37,10 @@ def _known(name: str) -> str:
 
 
 class _OfNumber(Claim):
-    """A statement about numbers of a problem.
-
-    Attributes
-    ----------
-    problem : str
-        The key of the problem.
-    number : str
-        A name in `NUMBERS`.
-    """
+    """A statement about numbers of a problem."""
 
     problem: str
-    number: Annotated[str, AfterValidator(_known)]
+    number: Annotated[str, AfterValidator(_known)]  # a name in `NUMBERS`
 
     @property
     def concerns(self) -> tuple[str, ...]:
@@ -96,25 +88,15 @@ class Computed(_OfNumber):
 
     The claim holds if all do and, where a problem `unlike` this one is named, not all of that one
     do; if they do there too it is undecided, as nothing would break it.
-
-    Attributes
-    ----------
-    arms : list of int, optional
-        Of which arms; by default of all.
-    low, high : float, optional
-        At least one is given; both are included.
-    unlike : str, optional
-        The key of a problem of which it must not hold.
-    no_witness : str, optional
-        Why there is none, where the range is open on one side.
     """
 
     kind: Literal["computed"]
+    # of which arms; by default of all
     arms: Annotated[list[_Arm], Field(min_length=1)] | None = None
-    low: float | None = None
+    low: float | None = None  # at least one is given; both are included
     high: float | None = None
-    unlike: str | None = None
-    no_witness: str = ""
+    unlike: str | None = None  # the key of a problem of which it must not hold
+    no_witness: str = ""  # why there is none, where the range is open on one side
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -155,15 +137,10 @@ class Computed(_OfNumber):
 
 
 class ComputedOrder(_OfNumber):
-    """A number of a problem, computed and not played, falls from arm to arm.
-
-    Attributes
-    ----------
-    arms : list of int
-        In the order claimed: each has a larger number than the next.
-    """
+    """A number of a problem, computed and not played, falls from arm to arm."""
 
     kind: Literal["computed-order"]
+    # in the order claimed: each has a larger number than the next
     arms: Annotated[list[_Arm], Field(min_length=2)]
 
     def judge(self, results: Mapping[str, Result]) -> Finding:

@@ -16,15 +16,7 @@ _Two = Annotated[list[str], Field(min_length=2)]
 
 
 class Place(BaseModel):
-    """A problem, at a checkpoint.
-
-    Attributes
-    ----------
-    problem : str
-        The key of the problem.
-    round : int
-        The checkpoint.
-    """
+    """A problem, at a checkpoint."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     problem: str
@@ -36,13 +28,7 @@ class Place(BaseModel):
 
 
 class OfTwo(Claim):
-    """A statement about two places.
-
-    Attributes
-    ----------
-    here, there : Place
-        The places.
-    """
+    """A statement about two places."""
 
     here: Place
     there: Place
@@ -63,11 +49,6 @@ class OtherBest(OfTwo):
     It holds if some pair is ordered one way here and the other way there, both significantly; it
     does not hold if one policy is significantly better than all others in both places. All
     comparisons are adjusted together (Holm).
-
-    Attributes
-    ----------
-    policies : list of str
-        Their labels.
     """
 
     kind: Literal["other-best"]
@@ -119,15 +100,6 @@ class Contrast(OfTwo):
     significantly larger here for at least the share `at_least` of the others, and does not hold if
     it is significantly smaller for so many that the open ones cannot make up that share (all
     adjusted together, Holm).
-
-    Attributes
-    ----------
-    policy : str
-        Its label.
-    others : list of str
-        The labels of the others.
-    at_least : float, default 1
-        The share.
     """
 
     kind: Literal["contrast"]

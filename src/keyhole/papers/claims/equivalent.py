@@ -20,18 +20,11 @@ class Equivalent(OfOne):
 
     They do if no estimate is too low and they are allocation equivalent to the thresholds (Verma
     et al. 2019, Definition 1). The metric is ``estimates``, of all arms; status as of `Counts`.
-
-    Attributes
-    ----------
-    round : int, optional
-        At which checkpoint; by default the last.
-    at_least : float
-        The share, from 0 to 1.
     """
 
     kind: Literal["equivalent"]
-    round: int | None = None
-    at_least: Annotated[float, Field(ge=0, le=1)]
+    round: int | None = None  # at which checkpoint; by default the last
+    at_least: Annotated[float, Field(ge=0, le=1)]  # the share, from 0 to 1
 
     def check(self, plan: Plan) -> None:
         """Refuse another metric, and problems of another room."""

@@ -18,16 +18,7 @@ def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
     .. math:: \hat r = \bar a / \bar b, \qquad
         \widehat{\mathrm{se}}(\hat r) = \mathrm{sd}(a_i - \hat r\, b_i) / (\bar b \sqrt n)
 
-    Parameters
-    ----------
-    above, below : ndarray of float64, shape (replications,)
-        Numerator and denominator.
-
-    Returns
-    -------
-    Estimate or None
-        None where the 95 % interval of the denominator contains zero: the ratio could be
-        anything.
+    None where the 95 % interval of the denominator contains zero: the ratio could be anything.
 
     Examples
     --------
@@ -48,35 +39,17 @@ def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
     r"""Return numbers whose mean is ln of the quotient of two means, and that vary as it does.
 
     .. math:: \ln(\bar a / \bar b) + (a_i - \bar a) / \bar a - (b_i - \bar b) / \bar b
-
-    Parameters
-    ----------
-    above, below : ndarray of float64, shape (replications,)
-        Numerator and denominator, paired, of means above 0.
-
-    Returns
-    -------
-    ndarray of float64, shape (replications,)
-        The numbers.
     """
     a, b = float(above.mean()), float(below.mean())
     return math.log(a / b) + (above - a) / a - (below - b) / b
 
 
 def inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:
-    """Say whether numbers lie in their ranges.
+    """Say whether numbers lie in their ranges, whose ends may be infinite.
 
-    Parameters
-    ----------
-    found : sequence of (Estimate, low, high)
-        Each number and the ends of its range, which may be infinite.
-
-    Returns
-    -------
-    Status
-        "holds" if every 95 % interval lies in its range; "does not hold" if some number is
-        significantly outside, after adjusting for how many there are (Holm). Of a single number
-        this is so exactly where its interval lies outside.
+    It holds if every 95 % interval lies in its range, and does not hold if some number is
+    significantly outside, after adjusting for how many there are (Holm). Of a single number this is
+    so exactly where its interval lies outside.
     """
     p_values = [number.p_value(low, high) for number, low, high in found]
     return decide(

@@ -16,23 +16,14 @@ class GainRatio(OverCells):
 
     As `Ratio`, but for what came before, such as a search. Where the denominator may be 0, the
     claim is undecided.
-
-    Attributes
-    ----------
-    numerator, denominator : Cell
-        Whose gains.
-    early, late : int
-        Two checkpoints.
-    low, high : float, optional
-        Of the ratio; at least one is given.
     """
 
     kind: Literal["gain-ratio"]
-    numerator: Cell
+    numerator: Cell  # whose gains
     denominator: Cell
     early: int
     late: int
-    low: float | None = None
+    low: float | None = None  # of the ratio; at least one is given
     high: float | None = None
 
     @model_validator(mode="after")

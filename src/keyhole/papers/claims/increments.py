@@ -20,21 +20,13 @@ class Gain(OfOne):
 
     What it had gained before, in a search, say, cannot hide how it grows now. The claim holds if
     the 95 % interval lies in the range, and does not hold if it lies outside.
-
-    Attributes
-    ----------
-    early, late : int
-        Two checkpoints.
-    low, high : float, optional
-        Of the gain; at least one is given.
-    bound : str, optional
-        A name in `BOUNDS`: low and high are then multiples of what that bound gains.
     """
 
     early: int
     late: int
-    low: float | None = None
+    low: float | None = None  # of the gain; at least one is given
     high: float | None = None
+    # a name in `BOUNDS`: low and high are then multiples of what that bound gains
     bound: BoundName | None = None
 
     @model_validator(mode="after")
@@ -76,15 +68,10 @@ class Gain(OfOne):
 
 
 class Increment(Gain):
-    """The gain itself, or by the round; see `Gain`.
-
-    Attributes
-    ----------
-    each_round : bool, default False
-        Whether to divide it by the number of rounds: the slope of a straight line.
-    """
+    """The gain itself, or by the round; see `Gain`."""
 
     kind: Literal["increment"]
+    # whether to divide it by the number of rounds: the slope of a straight line
     each_round: bool = False
 
     def _units(self) -> float:

@@ -23,17 +23,11 @@ class Potential(OfOne):
     constant. :math:`\Phi` is taken of the pulls of each arm where it is not the best: eq. (2) in
     the classical bandit, eq. (7) in the threshold bandit. The claim holds if the 95 % interval lies
     below, and does not hold if it lies above.
-
-    Attributes
-    ----------
-    lemma : {1, 2}
-        Which.
-    metrics : list of str
-        The pulls that count, a metric for each arm.
     """
 
     kind: Literal["potential"]
     lemma: Literal[1, 2]
+    # the pulls that count, a metric for each arm
     metrics: Annotated[list[str], Field(min_length=1)]
 
     @property

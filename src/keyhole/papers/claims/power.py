@@ -33,28 +33,17 @@ class Power(Witnessed):
     whether the exponent is below a, and the exponents that it does not reject are the interval. The
     claim holds if the 95 % interval lies in the range, and does not hold if it lies outside. It is
     undecided where the metric may not rise from the first point to the second.
-
-    Attributes
-    ----------
-    at_least, at_most : float, optional
-        The exponent, from -8 to 8; at least one is given.
-    problem : str, optional
-        The key of the problem, where x is T.
-    rounds : list of int, optional
-        Three of its checkpoints, rising.
-    x : dict of str to float, optional
-        Where x is a number of the problem: that of each of three problems, by key; above 0.
-    round : int, optional
-        With x: at which checkpoint; by default the last of each problem.
     """
 
     kind: Literal["power"]
+    # the exponent, from -8 to 8; at least one is given
     at_least: Annotated[float, Field(ge=-8, le=8)] | None = None
     at_most: Annotated[float, Field(ge=-8, le=8)] | None = None
-    problem: str | None = None
-    rounds: _Three | None = None
+    problem: str | None = None  # the key of the problem, where x is T
+    rounds: _Three | None = None  # three of its checkpoints, rising
+    # where x is a number of the problem: that of each of three problems, by key; above 0
     x: Annotated[dict[str, float], Field(min_length=3, max_length=3)] | None = None
-    round: int | None = None
+    round: int | None = None  # with x: at which checkpoint; by default the last of each problem
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -23,18 +23,11 @@ class Between(OfOne):
 
     The claim holds if the 95 % interval lies between them at every round, and does not hold if
     it lies outside at some (with several rounds: significantly outside, adjusted by Holm).
-
-    Attributes
-    ----------
-    rounds : list of int, optional
-        At which checkpoints; by default the last.
-    low, high : float or list of float, optional
-        Of all rounds, or of each; at least one is given.
     """
 
     kind: Literal["between"]
-    rounds: Rounds | None = None
-    low: End = None
+    rounds: Rounds | None = None  # at which checkpoints; by default the last
+    low: End = None  # of all rounds, or of each; at least one is given
     high: End = None
 
     @model_validator(mode="after")
@@ -59,22 +52,13 @@ class Ratio(OverCells):
 
     The interval comes from the delta method on paired replications; status as of `Between`. Where
     the denominator may be 0, the claim is undecided.
-
-    Attributes
-    ----------
-    numerator, denominator : Cell
-        Whose means.
-    rounds : list of int, optional
-        At which checkpoints; by default the last of each problem.
-    low, high : float or list of float, optional
-        Of all rounds, or of each; at least one is given.
     """
 
     kind: Literal["ratio"]
     numerator: Cell
     denominator: Cell
-    rounds: Rounds | None = None
-    low: End = None
+    rounds: Rounds | None = None  # at which checkpoints; by default the last of each problem
+    low: End = None  # of all rounds, or of each; at least one is given
     high: End = None
 
     @model_validator(mode="after")
@@ -108,22 +92,13 @@ class Growth(OfOne):
     Or, with `ratio_to`, the mean divided by that of another policy is. The interval comes from the
     delta method on paired replications; status as of `Between`. Where the early mean, or with
     `ratio_to` any of the four, may be 0, the claim is undecided.
-
-    Attributes
-    ----------
-    early, late : int
-        Two checkpoints.
-    ratio_to : str, optional
-        The label of the policy by whose mean it is divided.
-    at_least, at_most : float, optional
-        Factors; at least one is given.
     """
 
     kind: Literal["growth"]
     early: int
     late: int
-    ratio_to: str | None = None
-    at_least: _Factor | None = None
+    ratio_to: str | None = None  # the label of the policy by whose mean it is divided
+    at_least: _Factor | None = None  # factors; at least one is given
     at_most: _Factor | None = None
 
     @model_validator(mode="after")
@@ -172,22 +147,13 @@ class Counts(OfOne):
     The claim holds if the exact 95 % interval of the share (Clopper and Pearson, 1934) lies on
     the right side of p, and does not hold if it lies on the other. A share of 1 in n replications
     is compatible with a true share as low as 0.025 to the power 1/n.
-
-    Attributes
-    ----------
-    round : int, optional
-        At which checkpoint; by default the last.
-    low, high : float, optional
-        Ends of the metric's range, both included; at least one is given.
-    at_least, at_most : float, optional
-        The share, from 0 to 1; at least one is given.
     """
 
     kind: Literal["counts"]
-    round: int | None = None
-    low: float | None = None
+    round: int | None = None  # at which checkpoint; by default the last
+    low: float | None = None  # ends of the metric's range, both included; at least one is given
     high: float | None = None
-    at_least: _Share | None = None
+    at_least: _Share | None = None  # the share, from 0 to 1; at least one is given
     at_most: _Share | None = None
 
     @model_validator(mode="after")

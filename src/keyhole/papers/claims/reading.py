@@ -13,24 +13,10 @@ from keyhole.validate import choice
 
 
 def read_claims(tables: Iterable[Any], metric: str) -> list[tuple[str, Claim]]:
-    """Read the claims of an entry.
+    """Read the claims of an entry, each with where it stands, for messages.
 
-    Parameters
-    ----------
-    tables : iterable
-        The tables ``[[claims]]``; one with `problems` makes a claim about each of them.
-    metric : str
-        The metric of claims that name none.
-
-    Returns
-    -------
-    list of (str, Claim)
-        Each claim, and where it stands, for messages.
-
-    Raises
-    ------
-    ValueError
-        If a table is no claim; the message names the table, its kind, and the field.
+    A table with `problems` makes a claim about each of them; claims that name no metric get
+    `metric`.
     """
     claims = []
     for i, table in enumerate(tables):
@@ -45,25 +31,7 @@ def read_claims(tables: Iterable[Any], metric: str) -> list[tuple[str, Claim]]:
 
 
 def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
-    """Check that a claim is about things that are there.
-
-    Parameters
-    ----------
-    where : str
-        Where it stands, for messages.
-    claim : Claim
-        The claim.
-    problems : collection of str
-        The entry's problems.
-    plans_of : callable
-        Their experiments.
-
-    Raises
-    ------
-    ValueError
-        If it is not, or nothing is said of what would break it; the message names where it stands,
-        and the field.
-    """
+    """Refuse a claim about what is not there, or without a word of what would break it."""
     check_names(where, claim, claim.concerns, problems, plans_of)
     for problem in claim.concerns:
         for plan in plans_of(problem).values():

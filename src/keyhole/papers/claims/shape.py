@@ -27,25 +27,15 @@ class Linear(Witnessed):
     and R squared is at least `r_squared`, by their 95 % intervals. It does not hold if the slope
     significantly has the other sign, or if R squared is significantly below and the noise does
     not explain why: some mean lies significantly off the line (adjusted by Holm).
-
-    Attributes
-    ----------
-    x : dict of str to float
-        The number of each problem, by key; at least three that differ.
-    r_squared : float, optional
-        In (0, 1); by default the slope alone counts, for a metric that varies too much to show a
-        shape.
-    slope : {"rising", "falling"}, default "rising"
-        The sign.
-    round : int, optional
-        At which checkpoint; by default the last of each problem.
     """
 
     kind: Literal["linear"]
-    x: dict[str, float]
+    x: dict[str, float]  # the number of each problem, by key; at least three that differ
+    # in (0, 1); by default the slope alone counts, for a metric that varies too much to show a
+    # shape
     r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None
     slope: Literal["rising", "falling"] = "rising"
-    round: int | None = None
+    round: int | None = None  # at which checkpoint; by default the last of each problem
 
     @model_validator(mode="after")
     def _three_places(self) -> Self:
@@ -87,21 +77,14 @@ class Linear(Witnessed):
 
 @dataclass(frozen=True)
 class Line:
-    """A straight line through means.
-
-    Attributes
-    ----------
-    slope, intercept : Estimate
-        Its coefficients.
-    r_squared : Estimate or None
-        The share of the weighted variation that it explains; None where there is no variation.
-    off_line : ndarray of float64, shape (points,)
-        The p-value of each mean's distance from the line, adjusted for being many (Holm).
-    """
+    """A straight line through means."""
 
     slope: Estimate
     intercept: Estimate
+    # the share of the weighted variation that it explains; None where there is no variation
     r_squared: Estimate | None
+    # shape (points,): the p-value of each mean's distance from the line, adjusted for being many
+    # (Holm)
     off_line: FloatArray
 
 
@@ -110,24 +93,6 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
 
     .. math:: \hat\beta = (X^\top W X)^{-1} X^\top W \bar y, \qquad
         R^2 = 1 - \frac{\sum_j w_j (\bar y_j - \hat y_j)^2}{\sum_j w_j (\bar y_j - \bar y_w)^2}
-
-    Parameters
-    ----------
-    x : ndarray of float64, shape (points,)
-        Where; at least two differ.
-    values : ndarray of float64, shape (points, replications)
-        The replications of each mean; paired over the points.
-
-    Returns
-    -------
-    Line
-        The fit.
-
-    Examples
-    --------
-    >>> line = fit(np.array([0.0, 1.0, 2.0]), np.array([[1.0, 3.0], [3.0, 5.0], [5.0, 7.0]]))
-    >>> print(line.slope, line.intercept, sep="; ")
-    2 in every run; 2 [-11, 15]
     """
     errors = np.array([mean_of(row).error for row in values])
     equal = not ((errors > 0) & np.isfinite(errors)).all()

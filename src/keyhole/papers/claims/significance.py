@@ -16,31 +16,15 @@ LEVEL: Final = 0.05
 
 @dataclass(frozen=True)
 class Comparison:
-    """One policy against another at one checkpoint.
-
-    Attributes
-    ----------
-    policy, other : str
-        Labels.
-    round : int
-        The checkpoint.
-    gap : Paired
-        Mean of `policy` minus mean of `other`, over common random numbers.
-    p_value : float
-        Two-sided, adjusted for the comparisons made together.
-    highest : bool, default False
-        Whether higher is better, as the metric says.
-    same : bool, default False
-        Whether both had the same value, other than 0, in every replication.
-    """
+    """One policy against another at one checkpoint."""
 
     policy: str
     other: str
     round: int
-    gap: Paired
-    p_value: float
-    highest: bool = False
-    same: bool = False
+    gap: Paired  # mean of `policy` minus mean of `other`, over common random numbers
+    p_value: float  # two-sided, adjusted for the comparisons made together
+    highest: bool = False  # whether higher is better, as the metric says
+    same: bool = False  # whether both had the same value, other than 0, in every replication
 
     @property
     def lead(self) -> float:
@@ -70,19 +54,8 @@ class Comparison:
 def holm(p_values: Sequence[float]) -> FloatArray:
     """Return p-values adjusted for being many.
 
-    Parameters
-    ----------
-    p_values : sequence of float, shape (n,)
-        Of the comparisons made together; they may depend on one another.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        Reject those below 5 %, and the chance of any false rejection is at most 5 %.
-
-    Notes
-    -----
-    Holm (1979), "A simple sequentially rejective multiple test procedure".
+    Reject those below 5 %, and the chance of any false rejection is at most 5 %, however they
+    depend on one another: Holm (1979), "A simple sequentially rejective multiple test procedure".
 
     Examples
     --------
@@ -107,22 +80,6 @@ def comparisons(
     """Compare policies pair by pair, and adjust for how many pairs there are.
 
     Which of two means is better, the metric says.
-
-    Parameters
-    ----------
-    curves : Curves
-        The results.
-    metric : str
-        Which metric.
-    pairs : sequence of (policy, other, round)
-        What to compare.
-    adjust : bool, default True
-        Whether to adjust the p-values.
-
-    Returns
-    -------
-    list of Comparison
-        In the same order.
     """
     gaps = [curves.paired(a, b, metric=metric, round=t) for a, b, t in pairs]
     raw, highest = [gap.p_value for gap in gaps], curves.metric(metric).better == "higher"

@@ -17,27 +17,15 @@ class Level(OfOne):
     """A mean, or ln(mean / arms), lies within some standard errors of given levels.
 
     The standard error is that of the difference: of what was measured, and of the levels.
-
-    Attributes
-    ----------
-    rounds : list of int
-        Checkpoints.
-    levels : list of float
-        At each.
-    std_errors : float
-        How many.
-    level_errors : float or list of float, default 0
-        Standard errors of the levels, of all or of each, in their unit.
-    of : {"ln(mean / arms)", "mean"}, default "ln(mean / arms)"
-        What the levels are levels of.
     """
 
     kind: Literal["level"]
     rounds: list[int]
     levels: list[float]
     std_errors: float
+    # standard errors of the levels, of all or of each, in their unit
     level_errors: _Error | list[_Error] = 0.0
-    of: Literal["ln(mean / arms)", "mean"] = "ln(mean / arms)"
+    of: Literal["ln(mean / arms)", "mean"] = "ln(mean / arms)"  # what the levels are levels of
 
     @model_validator(mode="after")
     def _one_each(self) -> Self:
@@ -72,20 +60,12 @@ class Level(OfOne):
 
 
 class AxisEnd(Single):
-    """ln(metric / arms) of a policy, or of the lowest curve, ends between two numbers.
-
-    Attributes
-    ----------
-    low, high : float
-        The numbers.
-    policy : str, optional
-        Its label; by default that with the lowest mean.
-    """
+    """ln(metric / arms) of a policy, or of the lowest curve, ends between two numbers."""
 
     kind: Literal["axis-end"]
     low: float
     high: float
-    policy: str | None = None
+    policy: str | None = None  # its label; by default that with the lowest mean
 
     def judge_one(self, result: Result) -> Finding:
         """Find the curve, and where its interval lies."""

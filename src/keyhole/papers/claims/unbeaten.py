@@ -14,24 +14,13 @@ class Unbeaten(Single):
     What "works best" can mean where others are as good. The claim does not hold if at some
     checkpoint one of the others is significantly better (all comparisons adjusted together, Holm);
     it holds if none is in at least `runs` runs: in fewer, finding nothing says nothing.
-
-    Attributes
-    ----------
-    policy : str
-        Its label.
-    others : list of str
-        The labels of the others.
-    rounds : list of int
-        At which checkpoints.
-    runs : int
-        How many runs it takes.
     """
 
     kind: Literal["unbeaten"]
     policy: str
     others: list[str]
-    rounds: Rounds
-    runs: int
+    rounds: Rounds  # at which checkpoints
+    runs: int  # how many runs it takes
 
     def judge_one(self, result: Result) -> Finding:
         """Look for someone who is better."""

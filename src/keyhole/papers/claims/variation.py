@@ -26,22 +26,13 @@ class Deviations(OverCells):
     which needs no normal law; replications are left out in pairs. The claim holds if the 95 %
     interval lies between the numbers at every round, and does not hold if it lies outside at some
     (adjusted by Holm). Where either does not vary, the claim is undecided.
-
-    Attributes
-    ----------
-    numerator, denominator : Cell
-        Whose deviations.
-    rounds : list of int, optional
-        At which checkpoints; by default the last of each problem.
-    low, high : float, optional
-        Above 0; at least one is given.
     """
 
     kind: Literal["deviations"]
-    numerator: Cell
+    numerator: Cell  # whose deviations
     denominator: Cell
-    rounds: Rounds | None = None
-    low: Annotated[float, Field(gt=0)] | None = None
+    rounds: Rounds | None = None  # at which checkpoints; by default the last of each problem
+    low: Annotated[float, Field(gt=0)] | None = None  # above 0; at least one is given
     high: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
@@ -80,17 +71,12 @@ class Identical(OverCells):
     """Some policies, or one on some problems, do the same: every value is equal to the last bit.
 
     The claim does not hold if there is one difference, in any replication at any checkpoint.
-
-    Attributes
-    ----------
-    cells : list of Cell
-        At least two; their problems have the same checkpoints.
-    metrics : list of str, optional
-        What is compared; by default the claim's metric.
     """
 
     kind: Literal["identical"]
+    # at least two; their problems have the same checkpoints
     cells: Annotated[list[Cell], Field(min_length=2)]
+    # what is compared; by default the claim's metric
     metrics: Annotated[list[str], Field(min_length=1)] | None = None
 
     @property
@@ -127,17 +113,8 @@ def log_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
     .. math:: \hat\ell = \ln(s_a / s_b), \qquad
         \widehat{\mathrm{se}}(\hat\ell)^2 = \frac{n-1}{n} \sum_i (\ell_{-i} - \bar\ell)^2
 
-    where :math:`\ell_{-i}` is the estimate without replication i.
-
-    Parameters
-    ----------
-    a, b : ndarray of float64, shape (replications,)
-        The samples.
-
-    Returns
-    -------
-    Estimate or None
-        None where either does not vary, with or without one of the replications.
+    where :math:`\ell_{-i}` is the estimate without replication i. None where either does not vary,
+    with or without one of the replications.
     """
     n = len(a)
     if n < _FEWEST:

@@ -15,20 +15,11 @@ class Witnessed(Claim):
     A bound that every policy keeps is no evidence for the one that it is claimed of. So the claim
     holds only if, by the same numbers, it does not hold of the witness; where the witness keeps it
     too, or the results cannot tell, it is undecided.
-
-    Attributes
-    ----------
-    policy : str
-        Its label.
-    witness : str, optional
-        The label of a bad policy that plays the same problems.
-    no_witness : str, optional
-        Why there is none, where a kind needs one.
     """
 
     policy: str
-    witness: str | None = None
-    no_witness: str = ""
+    witness: str | None = None  # the label of a bad policy that plays the same problems
+    no_witness: str = ""  # why there is none, where a kind needs one
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
@@ -67,13 +58,7 @@ class Witnessed(Claim):
 
 
 class OfOne(Witnessed):
-    """A statement about one policy on one problem.
-
-    Attributes
-    ----------
-    problem : str
-        The key of the problem.
-    """
+    """A statement about one policy on one problem."""
 
     problem: str
 

@@ -20,14 +20,10 @@ class WorstPower(Power):
     every x: gaps that are hard for a short horizon are easy for a long one. Of the problems with
     the same x the one with the largest mean counts, or with the smallest where higher is better,
     taken as given.
-
-    Attributes
-    ----------
-    x : dict of str to float
-        That of each problem, by key; three different numbers, above 0.
     """
 
     kind: Literal["worst-power"]  # type: ignore[assignment]
+    # that of each problem, by key; three different numbers, above 0
     x: Annotated[dict[str, float], Field(min_length=_PLACES)]
 
     def _places(self) -> list[float]:

@@ -10,7 +10,8 @@ from keyhole.resource.policies.zooming import ZoomingRCUCB, learn, width_of
 class AnytimeZoomingRCUCB(ZoomingRCUCB):
     r"""Play `ZoomingRCUCB` for 1, 2, 4, ... rounds, each time from the beginning.
 
-    For those who do not know how many rounds there will be. In period m = 0, 1, 2, ... the rule
+    For those who do not know how many rounds there will be: the horizon only says for how many
+    there must be memory, and no decision depends on it. In period m = 0, 1, 2, ... the rule
     is that of `ZoomingRCUCB` with
 
     .. math:: T = 2^m
@@ -27,15 +28,6 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
 
     Notes
     -----
-    Setting: censored consumption of resources, every limit up to the largest; anytime: the
-    horizon only says for how many rounds there must be memory, and no decision depends on it.
-
-    Feedback: reward and consumption of a run, or that it exceeded its limit.
-
-    Randomness: none.
-
-    Cost per round: that of `ZoomingRCUCB`.
-
     Departures from the paper: it names the doubling trick, and no more; the first period is one
     round long, nothing is carried over, and the recommendation is that of the last period that is
     complete.

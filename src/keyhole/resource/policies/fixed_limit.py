@@ -25,6 +25,8 @@ class FixedLimit(WithBase, Policy):
     .. math:: Z = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\} + \lambda(\tau)}
         {1 + \lambda(\tau)}
 
+    so the cost of the limit may not exceed its penalty.
+
     Parameters
     ----------
     limit : float
@@ -34,15 +36,6 @@ class FixedLimit(WithBase, Policy):
 
     Notes
     -----
-    Setting: censored consumption of resources; needs what the base needs. The cost of the limit
-    may not exceed its penalty, so that Z lies in [0, 1].
-
-    Feedback: reward and consumption of a run, or that it exceeded its limit.
-
-    Randomness: that of the base.
-
-    Cost per round: that of the base.
-
     Departures from the paper: not in the paper. The scale is that of its reduction to a classical
     bandit, with the limit as the largest. Recommended is the arm that was run most often, the
     lowest of equals.
@@ -65,6 +58,8 @@ class FixedLimit(WithBase, Policy):
     >>> asked
     [(0, 0.5), (1, 0.5), (0, 0.5)]
     """
+
+    cost_per_round = "that of the base"
 
     limit: float = parameter(gt=0, doc="the limit of every run")
     base: StochasticPolicy = parameter(UCB1(), doc="a policy of the classical bandit")

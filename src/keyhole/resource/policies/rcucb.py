@@ -40,14 +40,6 @@ class RCUCB(Policy):
 
     Notes
     -----
-    Setting: censored consumption of resources, list of limits; anytime.
-
-    Feedback: reward and consumption of a run, or that it exceeded its limit.
-
-    Randomness: none.
-
-    Cost per round: a product for each pair; a square root for each limit up to the one played.
-
     Departures from the paper: the constants of the confidence length were rebuilt from the text
     (Hoeffding's inequality for the range w, and for the range :math:`\lambda(\tau)`): its formulas
     could not be read, nor which alpha the experiments used. Ties, open in the paper, go to the
@@ -74,6 +66,8 @@ class RCUCB(Policy):
     >>> learner.recommend()
     (0, 1.0)
     """
+
+    cost_per_round = "a product for each pair; a square root for each limit up to the one played"
 
     alpha: float = parameter(0.5, gt=0, doc="exploration")
     gain_range: float = parameter(1.0, gt=0, le=2, doc="width of the range of R - c(C)")

@@ -25,27 +25,12 @@ class ReductionThompson(Policy):
         \theta_{i,\tau} \sim \mathrm{Beta}(A_{i,\tau}, B_{i,\tau})
 
     where A and B start at 1. After a round with arm i and limit :math:`\tau_t`, for each
-    :math:`\tau \le \tau_t` a coin with
-
-    .. math::
-        Z(\tau) = \frac{(R - c(C)) 1\{C \le \tau\} - \lambda(\tau) 1\{C > \tau\}
-        + \lambda(\bar\tau)}{1 + \lambda(\bar\tau)}
-
-    as the chance of success decides which of A and B grows by 1; :math:`\bar\tau` is the largest
-    limit.
+    :math:`\tau \le \tau_t` a coin with the chance :math:`Z(\tau)` of success, as in `ReductionUCB`,
+    decides which of A and B grows by 1, so that the cost of the largest limit may not exceed its
+    penalty. For a list of limits.
 
     Notes
     -----
-    Setting: censored consumption of resources, list of limits; anytime. The cost of the largest
-    limit may not exceed its penalty, so that Z lies in [0, 1].
-
-    Feedback: reward and consumption of a run, or that it exceeded its limit.
-
-    Randomness: a beta variate for each pair, arm by arm from the smallest limit up; then a coin
-    for each limit up to the one played, from the smallest up.
-
-    Cost per round: a beta variate for each pair (about 30 ns each).
-
     Departures from the paper: the prior Beta(1, 1) is the usual one; the formulas could not be
     read. Open in the paper: pairs are first played arm by arm from the smallest limit up, and ties
     go to the lowest arm and then to the smallest limit.
@@ -68,6 +53,12 @@ class ReductionThompson(Policy):
     >>> asked
     [(0, 0.5), (0, 1.0)]
     """
+
+    randomness = (
+        "a beta variate for each pair, arm by arm from the smallest limit up; then a coin for "
+        "each limit up to the one played, from the smallest up"
+    )
+    cost_per_round = "a beta variate for each pair (about 30 ns each)"
 
     class State:
         """Plays, successes and failures of each pair."""

@@ -25,7 +25,8 @@ class ReductionUCB(Policy):
         + \lambda(\bar\tau)}{1 + \lambda(\bar\tau)}
 
     with :math:`T_{i,\tau}` the rounds in which the pair was played, :math:`\hat Z_{i,\tau}` the
-    mean of Z over these, and :math:`\bar\tau` the largest limit.
+    mean of Z over these, and :math:`\bar\tau` the largest limit, whose cost may not exceed its
+    penalty, so that Z lies in [0, 1]. For a list of limits.
 
     Parameters
     ----------
@@ -34,15 +35,6 @@ class ReductionUCB(Policy):
 
     Notes
     -----
-    Setting: censored consumption of resources, list of limits; anytime. The cost of the largest
-    limit may not exceed its penalty, so that Z lies in [0, 1].
-
-    Feedback: reward and consumption of a run, or that it exceeded its limit.
-
-    Randomness: none.
-
-    Cost per round: a product for each pair, one square root.
-
     Departures from the paper: the constant of the confidence length was rebuilt from the text, as
     its formulas could not be read. Open in the paper: pairs are first played arm by arm from
     the smallest limit up, and ties go to the lowest arm and then to the smallest limit.
@@ -65,6 +57,8 @@ class ReductionUCB(Policy):
     >>> asked
     [(0, 0.5), (0, 1.0)]
     """
+
+    cost_per_round = "a product for each pair, one square root"
 
     alpha: float = parameter(0.5, gt=0, doc="exploration")
 

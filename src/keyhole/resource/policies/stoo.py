@@ -15,8 +15,8 @@ from keyhole.resource.zooming import GridPolicy
 class StoOO(GridPolicy):
     r"""Search for the best limit as for the maximum of any noisy function, one function an arm.
 
-    The yardstick of `ZoomingRCUCB`: grids become finer in the same way, but a run tells only of
-    the very pair that was played. Play
+    The yardstick of `ZoomingRCUCB`, for limits that need not come from a list: a run tells only of
+    the very pair that was played. The cost of the largest limit may not exceed its penalty. Play
 
     .. math::
         \arg\max_{i, \tau} \; \hat \nu_{i,\tau} + c_{i,\tau} + b_{i,\tau},
@@ -26,33 +26,16 @@ class StoOO(GridPolicy):
 
     with :math:`\hat \nu_{i,\tau}` the mean worth of the :math:`T_{i,\tau}` rounds with this pair,
     :math:`\bar\tau` the largest limit and :math:`\tau^-` the next smaller point of the grid (or
-    0); pairs never played come first. After the round, for each point of the played arm with
-    :math:`b_{i,\tau} \ge c_{i,\tau}`, the points that cut its interval into n equal parts join the
-    grid. Recommended is the pair played on the finest level of refinement, of several the one with
-    the largest estimate.
+    0); pairs never played come first. Grids become finer, and a pair is recommended, as by
+    `ZoomingRCUCB`.
 
     Parameters
     ----------
-    alpha : float, default 1
-        Exploration, above 0.
-    delta : float, default 0.05
-        Confidence level, in (0, 1).
-    refine : int, default 2
-        n: parts into which an interval is cut, from 2 to 64.
-    lipschitz : float, default 1
-        L, above 0: near the optimum, a limit away from it by x is worth at most L x less.
+    alpha, delta, refine, lipschitz
+        As for `ZoomingRCUCB`.
 
     Notes
     -----
-    Setting: censored consumption of resources, every limit up to the largest; needs the horizon.
-    The cost of the largest limit may not exceed its penalty.
-
-    Feedback: reward and consumption of a run, or that it exceeded its limit.
-
-    Randomness: none.
-
-    Cost per round: a square root for each grid point of the played arm.
-
     Departures from the paper: Munos (2014) has one function and samples at the middle of a cell;
     here each arm has its own, whose cells are represented by their right ends, as in
     `ZoomingRCUCB`: so that the two differ in what a run tells, and in nothing else. Gains are in
@@ -79,6 +62,8 @@ class StoOO(GridPolicy):
     >>> asked
     [(0, 1.0), (0, 0.5), (0, 0.25), (0, 0.125), (0, 0.375)]
     """
+
+    cost_per_round = "a square root for each grid point of the played arm"
 
     def least_width(self, facts: Mapping[str, Any]) -> float:
         """Return the range of a run's worth."""

@@ -45,15 +45,6 @@ class ZoomingRCUCB(GridPolicy):
 
     Notes
     -----
-    Setting: censored consumption of resources, every limit up to the largest; needs the horizon.
-
-    Feedback: reward and consumption of a run, or that it exceeded its limit.
-
-    Randomness: none.
-
-    Cost per round: a square root for each grid point of the played arm up to the limit played. A
-    refinement goes through all earlier rounds of the arm once. Memory grows with the horizon.
-
     Departures from the paper: alpha multiplies :math:`\ln(T^2 / \delta)`, which the paper has in
     place of :math:`\alpha \ln t` (alpha = 1 is that); the constants of the confidence length were
     rebuilt, as for `RCUCB`. The semi-metric of the bias is L times the distance, computed from the
@@ -85,6 +76,11 @@ class ZoomingRCUCB(GridPolicy):
     >>> 0.4 <= learner.recommend()[1] < 1.0
     True
     """
+
+    cost_per_round = (
+        "a square root for each grid point of the played arm up to the limit played; a refinement "
+        "goes through all earlier rounds of the arm once; memory grows with the horizon"
+    )
 
     gain_range: float = parameter(1.0, gt=0, le=2, doc="width of the range of R - c(C)")
 

@@ -43,15 +43,6 @@ class CSBDT(BisectionPolicy):
 
     Notes
     -----
-    Setting: censored semi-bandit.
-
-    Feedback: losses of 0 or 1.
-
-    Randomness: in the first phase the order of the arms whose thresholds are known; in the second
-    a beta variate for each arm whenever the knapsack is solved.
-
-    Cost per round: O(K) in the first phase, K beta variates and an exact knapsack in the second.
-
     Departures from the paper: the search. As printed the bounds are compared only after a run
     without loss (14), and no estimate is ever taken back. One quiet spell, W rounds without a loss
     at too little, puts the upper bound below the threshold; every later trial shows losses, the
@@ -95,6 +86,12 @@ class CSBDT(BisectionPolicy):
     >>> learner.recommend()
     array([0.3125, 0.8125])
     """
+
+    randomness = (
+        "in the first phase the order of the arms whose thresholds are known; in the second a "
+        "beta variate for each arm whenever the knapsack is solved"
+    )
+    cost_per_round = "O(K) in the first phase, K beta variates and an exact knapsack in the second"
 
     def value(p, s: Funding, t: int, rng: Stream, arm: int) -> float:
         """Draw from the posterior."""

@@ -22,14 +22,6 @@ class CSBDTUCB(BisectionPolicy):
 
     Notes
     -----
-    Setting: censored semi-bandit.
-
-    Feedback: losses of 0 or 1.
-
-    Randomness: in the first phase the order of the arms whose thresholds are known.
-
-    Cost per round: O(K) in the first phase, an exact knapsack in the second.
-
     Departures from the paper: as for `CSBDT`. Readings: :math:`S_i = 0` and :math:`N_i = 1` when
     the second phase begins; t counts all rounds. While many bounds are 0 it matters which of
     equally good sets is funded: the one that `solve_knapsack` describes, so that an arm
@@ -49,6 +41,9 @@ class CSBDTUCB(BisectionPolicy):
     >>> learner.recommend()
     array([0.3125, 0.8125])
     """
+
+    randomness = "in the first phase the order of the arms whose thresholds are known"
+    cost_per_round = "O(K) in the first phase, an exact knapsack in the second"
 
     def value(p, s: Funding, t: int, rng: Stream, arm: int) -> float:
         """Return the bound."""

@@ -50,15 +50,6 @@ class CSBST(Policy):
 
     Notes
     -----
-    Setting: censored semi-bandit; for a threshold common to all arms.
-
-    Feedback: losses of 0 or 1.
-
-    Randomness: a beta variate for each arm in every round of the second phase; the arms of each
-    candidate, if random.
-
-    Cost per round: O(K) in the first phase, K beta variates and a sort in the second.
-
     Departures from the paper: none. Readings: W is rounded up; candidates are in rising order and
     counted from 1; of the arms only those under test count; when the search ends the threshold is
     the upper end of what is left, not the candidate tried last; the second phase begins with
@@ -88,6 +79,12 @@ class CSBST(Policy):
       arm 2: takes 0.6667, 7 losses in 7 rounds without
       arm 3: takes 0.6667, 11 losses in 11 rounds without
     """
+
+    randomness = (
+        "a beta variate for each arm in every round of the second phase; the arms of each "
+        "candidate, if random"
+    )
+    cost_per_round = "O(K) in the first phase, K beta variates and a sort in the second"
 
     delta: float = parameter(0.1, gt=0, lt=1, doc="chance of settling for too little")
     epsilon: float = parameter(0.1, gt=0, lt=1, doc="lower bound of the mean losses")

@@ -22,14 +22,6 @@ class CTS(ToldPolicy):
 
     Notes
     -----
-    Setting: censored semi-bandit; needs the thresholds, which nobody knows in practice.
-
-    Feedback: losses of 0 or 1.
-
-    Randomness: a beta variate for each arm whenever the knapsack is solved.
-
-    Cost per round: K beta variates and an exact knapsack.
-
     Departures from the paper: none; ties are as in `solve_knapsack`.
 
     References
@@ -46,6 +38,9 @@ class CTS(ToldPolicy):
     >>> given
     array([0.9, 0. , 0. ])
     """
+
+    randomness = "a beta variate for each arm whenever the knapsack is solved"
+    cost_per_round = "K beta variates and an exact knapsack"
 
     def value(p, s: Funding, t: int, rng: Stream, arm: int) -> float:
         """Draw from the posterior."""

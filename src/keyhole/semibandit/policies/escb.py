@@ -22,21 +22,13 @@ class ESCB(MultiplePlayPolicy):
     Parameters
     ----------
     m : int
-        How many arms are given nothing, at least 0 and at most their number; as for `MPTS`.
+        How many arms are given nothing, at least 0 and at most their number; it
+        follows from the threshold common to all arms, see `MPTS`.
     c : float, default 4
         At least 0. The theory wants 4; 0 explores less.
 
     Notes
     -----
-    Setting: censored semi-bandit; for a threshold common to all arms, from which m follows.
-
-    Feedback: losses of 0 or 1.
-
-    Randomness: none.
-
-    Cost per round: a few sorts, and an exact search among the sets that could still be the best;
-    these can be exponentially many, but are few where means differ.
-
     Departures from the paper: none; it is ESCB-2. ESCB-1, whose bound is by the divergence of
     Bernoulli laws, would take a convex programme for each set. Readings: f is at least 0; as long
     as there are arms that have not been watched these are, and of the others those whose loss
@@ -57,6 +49,11 @@ class ESCB(MultiplePlayPolicy):
     >>> given  # arm 0 is the one that never has a loss
     array([0. , 0.6, 0.6])
     """
+
+    cost_per_round = (
+        "a few sorts, and an exact search among the sets that could still be the best; these can "
+        "be exponentially many, but are few where means differ"
+    )
 
     c: float = parameter(4.0, ge=0, doc="weight of ln ln t in the width")
 

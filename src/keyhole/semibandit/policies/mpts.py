@@ -25,14 +25,6 @@ class MPTS(MultiplePlayPolicy):
 
     Notes
     -----
-    Setting: censored semi-bandit; for a threshold common to all arms, from which m follows.
-
-    Feedback: losses of 0 or 1.
-
-    Randomness: a beta variate for each arm in every round.
-
-    Cost per round: K beta variates and a sort.
-
     Departures from the paper: none. Of equal draws the lower arm is funded.
 
     References
@@ -50,6 +42,9 @@ class MPTS(MultiplePlayPolicy):
     >>> given  # arm 0 is the one that never has a loss
     array([0. , 0.6, 0.6])
     """
+
+    randomness = "a beta variate for each arm in every round"
+    cost_per_round = "K beta variates and a sort"
 
     def select(p, s: Funding, rng: Stream, allocation: FloatArray) -> None:
         """Fund the arms with the largest samples."""

@@ -24,14 +24,6 @@ class SDCB(ToldPolicy):
 
     Notes
     -----
-    Setting: censored semi-bandit; needs the thresholds, which nobody knows in practice.
-
-    Feedback: losses of 0 or 1.
-
-    Randomness: none.
-
-    Cost per round: an exact knapsack.
-
     Departures from the paper: none. Readings: SDCB moves the distribution function of each arm's
     outcome towards better ones; where outcomes are 0 or 1 and added up only the mean matters, and
     what is left is the bound above. The first rounds, in which every arm is played once, are a
@@ -53,6 +45,8 @@ class SDCB(ToldPolicy):
     >>> given
     array([0.9, 0. , 0. ])
     """
+
+    cost_per_round = "an exact knapsack"
 
     def value(p, s: Funding, t: int, rng: Stream, arm: int) -> float:
         """Return the bound."""

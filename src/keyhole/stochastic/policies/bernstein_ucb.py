@@ -29,14 +29,6 @@ class BernsteinUCB(UCB):
 
     Notes
     -----
-    Setting: stochastic bandit; needs the horizon.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: a square root, and O(log K) for the arg-max.
-
     Departures from the paper: the paper has the policy for any deviation function;
     this one is Bernstein's, for rewards at most 1 away from their mean. Arms without pulls come
     first, the lowest first; ties go to the lowest arm.

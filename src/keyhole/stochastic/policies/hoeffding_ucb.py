@@ -21,14 +21,6 @@ class HoeffdingUCB(UCB):
 
     Notes
     -----
-    Setting: stochastic bandit; needs the horizon.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: a square root, and O(log K) for the arg-max.
-
     Departures from the paper: none. Two readings: the paper gives an arm without
     pulls the width 1; here such arms come first, the lowest first. Ties, open in the paper, go to
     the lowest arm.

@@ -26,14 +26,6 @@ class ImprovedUCB(Policy):
 
     Notes
     -----
-    Setting: stochastic bandit; needs the horizon.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: O(1); O(K) at the end of a phase.
-
     Departures from the paper: none. Readings: within a phase each arm is pulled in
     one stretch, the lowest arm first; arms that are left after the last phase are pulled in turn.
     For a horizon below 3 there is no phase.
@@ -55,6 +47,7 @@ class ImprovedUCB(Policy):
       arm 1: 30 pulls, mean 1
     """
 
+    cost_per_round = "O(1); O(K) at the end of a phase"
     needs = ("horizon",)
 
     class State:

@@ -33,14 +33,6 @@ class KLUCB(Policy):
 
     Notes
     -----
-    Setting: stochastic bandit; anytime.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: O(K), and Newton's method (four or five steps) for one or two arms.
-
     Departures from the paper: none. Ties, open in the paper, go to the lowest
     arm. Where ln t is below 1, ln ln t counts as 0. The bound q is computed as ln(1 - q), with an
     error in q below 1e-13, and only for arms that win: another arm's bound is larger if its
@@ -61,6 +53,8 @@ class KLUCB(Policy):
     >>> asked
     [0, 1, 1, 1]
     """
+
+    cost_per_round = "O(K), and Newton's method (four or five steps) for one or two arms"
 
     c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
 
@@ -126,23 +120,8 @@ def log_rest(pulls: float, mean: float, entropy: float, level: float) -> float:
 
     In x = ln(1 - q) the divergence is convex and falls: from the left of the root, Newton's method
     never overshoots. It starts from the better of Pinsker's inequality and of what is left of the
-    divergence without its middle part.
-
-    Parameters
-    ----------
-    pulls : float
-        At least 1.
-    mean : float
-        In [0, 1].
-    entropy : float
-        That of the mean, in nats.
-    level : float
-        At least 0.
-
-    Returns
-    -------
-    float
-        At most ln(1 - mean); minus infinity for a mean of 1.
+    divergence without its middle part. `pulls` is at least 1, `entropy` that of the mean in nats.
+    It is minus infinity for a mean of 1.
     """
     allowed, miss = level / pulls, 1.0 - mean
     if mean <= 0.0:

@@ -20,14 +20,6 @@ class MOSS(IndexPolicy):
 
     Notes
     -----
-    Setting: stochastic bandit; needs the horizon.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: a logarithm, a square root, and O(log K) for the arg-max.
-
     Departures from the paper: none. Ties, open in the paper, go to the lowest
     arm.
 
@@ -47,6 +39,7 @@ class MOSS(IndexPolicy):
     [0, 1, 1]
     """
 
+    cost_per_round = "a logarithm, a square root, and O(log K) for the arg-max"
     needs = ("horizon",)
 
     def index(p, pulls: float, total: float) -> float:

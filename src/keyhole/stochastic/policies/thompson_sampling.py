@@ -26,15 +26,6 @@ class ThompsonSampling(Policy):
 
     Notes
     -----
-    Setting: stochastic bandit; anytime.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: a beta variate for each arm in every round, and a uniform one for a reward
-    strictly between 0 and 1.
-
-    Cost per round: K beta variates.
-
     Departures from the paper: none. Ties go to the lowest arm.
 
     References
@@ -52,6 +43,12 @@ class ThompsonSampling(Policy):
     >>> learner.recommend()
     1
     """
+
+    randomness = (
+        "a beta variate for each arm in every round, and a uniform one for a reward strictly "
+        "between 0 and 1"
+    )
+    cost_per_round = "K beta variates"
 
     a: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior successes")
     b: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior failures")

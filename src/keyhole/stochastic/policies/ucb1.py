@@ -21,14 +21,6 @@ class UCB1(Policy):
 
     Notes
     -----
-    Setting: stochastic bandit; anytime.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: a logarithm, and O(K) multiplications.
-
     Departures from the paper: none. Ties, open in the paper, go to the lowest
     arm.
 
@@ -47,6 +39,8 @@ class UCB1(Policy):
     >>> asked
     [0, 1, 1, 1]
     """
+
+    cost_per_round = "a logarithm, and O(K) multiplications"
 
     class State:
         """Of each arm: pulls, summed rewards, their mean, and one over the root of the pulls."""

@@ -16,14 +16,6 @@ class Uniform(Policy):
 
     Notes
     -----
-    Setting: stochastic bandit; anytime.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: O(1).
-
     Departures from the paper: none.
 
     References
@@ -40,6 +32,8 @@ class Uniform(Policy):
     >>> learner.ask()
     1
     """
+
+    cost_per_round = "O(1)"
 
     class State:
         """Pulls and summed rewards of each arm, and the arm whose turn it is."""

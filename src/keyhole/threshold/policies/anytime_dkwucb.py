@@ -27,14 +27,6 @@ class AnytimeDKWUCB(IndexPolicy):
 
     Notes
     -----
-    Setting: threshold bandit; anytime.
-
-    Feedback: the sample of the arm pulled (uncensored).
-
-    Randomness: none.
-
-    Cost per round: two logarithms, O(K) square roots, and O(m) to count a sample.
-
     Departures from the paper: the paper has no anytime policy; ln t + c ln ln t stands where
     DKWUCB has ln(2 / delta), which depends on the horizon. Where ln t is below 1, ln ln t counts
     as 0.
@@ -53,6 +45,8 @@ class AnytimeDKWUCB(IndexPolicy):
     1
     """
 
+    feedback = "the sample of the arm pulled (uncensored)"
+    cost_per_round = "two logarithms, O(K) square roots, and O(m) to count a sample"
     works_with = ("uncensored",)
 
     c: float = parameter(0.0, ge=0, doc="weight of ln ln t")

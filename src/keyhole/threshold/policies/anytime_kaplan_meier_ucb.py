@@ -28,15 +28,6 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Setting: threshold bandit; anytime.
-
-    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
-    more: what a sample tells beyond the threshold is left unused, since it would bias the estimate.
-
-    Randomness: none.
-
-    Cost per round: two logarithms, O(K) square roots, and O(c) to count what is seen.
-
     Departures from the paper: it is not in the paper, which has the estimator. The width is
     Hoeffding's, half of that of Lemma 4, with ln t + c ln ln t for ln(2 / delta). Where ln t is
     below 1, ln ln t counts as 0. Arms of which nothing is known at the threshold come first, the
@@ -55,6 +46,8 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     >>> learner.ask(threshold=2)  # nothing is known of arm 0 at level 2
     0
     """
+
+    cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
 
     c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
 

@@ -28,15 +28,6 @@ class AnytimeOPTIM(OPTIM):
 
     Notes
     -----
-    Setting: threshold bandit; anytime; thresholds must not rise.
-
-    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
-    more.
-
-    Randomness: none.
-
-    Cost per round: two logarithms, O(K) square roots, and O(c) to count what is seen.
-
     Departures from the paper: the paper has no anytime policy; ln t + c ln ln t stands where OPTIM
     has ln(2 / delta), which depends on the horizon. Where ln t is below 1, ln ln t counts as 0.
 
@@ -53,6 +44,8 @@ class AnytimeOPTIM(OPTIM):
     >>> learner.ask(threshold=1)
     1
     """
+
+    cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
 
     needs: ClassVar[tuple[str, ...]] = ()
 

@@ -35,16 +35,6 @@ class CappedKLUCB(Policy):
 
     Notes
     -----
-    Setting: threshold bandit; anytime.
-
-    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
-    more: what a sample tells beyond the threshold is left unused, since it would bias the estimate.
-
-    Randomness: none.
-
-    Cost per round: O(K c) multiplications and 2 c logarithms; Newton's method (four or five steps)
-    for one or two bounds.
-
     Departures from the paper: it is not in the paper, which has the estimator. Where ln t is below
     1, ln ln t counts as 0. Ties go to the lowest arm.
 
@@ -63,6 +53,11 @@ class CappedKLUCB(Policy):
     >>> learner.ask(threshold=3)  # arm 0 failed at level 1: it is no better at level 3
     1
     """
+
+    cost_per_round = (
+        "O(K c) multiplications and 2 c logarithms; Newton's method (four or five steps) for one "
+        "or two bounds"
+    )
 
     c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
 

@@ -24,14 +24,6 @@ class DKWUCB(IndexPolicy):
 
     Notes
     -----
-    Setting: threshold bandit; needs the horizon.
-
-    Feedback: the sample of the arm pulled (uncensored).
-
-    Randomness: none.
-
-    Cost per round: O(K) square roots, and O(m) to count a sample.
-
     Departures from the paper: none. Two readings: the paper gives an arm without pulls the width 1,
     which a pulled arm could exceed; here such arms come first, the lowest first. Ties, open in the
     paper, go to the lowest arm.
@@ -52,6 +44,8 @@ class DKWUCB(IndexPolicy):
     1
     """
 
+    feedback = "the sample of the arm pulled (uncensored)"
+    cost_per_round = "O(K) square roots, and O(m) to count a sample"
     needs = ("horizon",)
     works_with = ("uncensored",)
 

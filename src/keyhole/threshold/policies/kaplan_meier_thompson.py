@@ -28,15 +28,6 @@ class KaplanMeierThompson(Policy):
 
     Notes
     -----
-    Setting: threshold bandit; anytime.
-
-    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
-    more: what a sample tells beyond the threshold is left unused, since it would bias the estimate.
-
-    Randomness: a beta variate for each arm in every round.
-
-    Cost per round: K beta variates, and O(c) to count what is seen.
-
     Departures from the paper: it is not in the paper, which has the counts. Ties go to the lowest
     arm.
 
@@ -55,6 +46,9 @@ class KaplanMeierThompson(Policy):
     >>> learner.recommend()[1]
     np.int64(1)
     """
+
+    randomness = "a beta variate for each arm in every round"
+    cost_per_round = "K beta variates, and O(c) to count what is seen"
 
     a: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples that reached a level")
     b: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples that did not")

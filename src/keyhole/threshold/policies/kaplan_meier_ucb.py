@@ -25,15 +25,6 @@ class KaplanMeierUCB(IndexPolicy):
 
     Notes
     -----
-    Setting: threshold bandit; needs the horizon.
-
-    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
-    more: what a sample tells beyond the threshold is left unused, since it would bias the estimate.
-
-    Randomness: none.
-
-    Cost per round: O(K) square roots, and O(c) to count what is seen.
-
     Departures from the paper: it is not in the paper, which has the estimator and, for thresholds
     that never rise, the index; :math:`N_i(c_t)` here stands for :math:`N_i` there. Arms of which
     nothing is known at the threshold come first, the lowest first; ties go to the lowest arm.
@@ -53,6 +44,8 @@ class KaplanMeierUCB(IndexPolicy):
     >>> learner.ask(threshold=2)  # arm 1 has reached level 2, arm 0 has not
     1
     """
+
+    cost_per_round = "O(K) square roots, and O(c) to count what is seen"
 
     needs: ClassVar[tuple[str, ...]] = ("horizon",)
 

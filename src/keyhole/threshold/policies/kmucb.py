@@ -27,16 +27,6 @@ class KMUCB(Policy):
 
     Notes
     -----
-    Setting: threshold bandit; needs the horizon; every block of m rounds must have each threshold
-    once, and each level a best arm of its own.
-
-    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
-    more.
-
-    Randomness: none.
-
-    Cost per round: O(1), and O(c) to count what is seen.
-
     Departures from the paper: none. Readings: the estimates include all rounds of the epoch (the
     sum as printed would drop one); one level at most is settled in an epoch; after the last whole
     epoch the same rule goes on. Ties, open in the paper, go to the lowest arm. Where two arms are
@@ -58,6 +48,7 @@ class KMUCB(Policy):
     [0, 0, 1, 1]
     """
 
+    cost_per_round = "O(1), and O(c) to count what is seen"
     needs = ("horizon",)
     requires = "each threshold once in every block of as many rounds as there are levels"
 

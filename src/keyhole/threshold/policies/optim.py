@@ -23,15 +23,6 @@ class OPTIM(KaplanMeierUCB):
 
     Notes
     -----
-    Setting: threshold bandit; needs the horizon; thresholds must not rise.
-
-    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
-    more.
-
-    Randomness: none.
-
-    Cost per round: O(K) square roots, and O(c) to count what is seen.
-
     Departures from the paper: none. Two readings: the paper gives an arm without pulls the width 1;
     here such arms come first, the lowest first. Ties, open in the paper, go to the lowest arm.
 

@@ -22,14 +22,6 @@ class PerThresholdUCB(IndexPolicy):
 
     Notes
     -----
-    Setting: threshold bandit; anytime.
-
-    Feedback: whether the sample of the arm pulled reached the threshold.
-
-    Randomness: none.
-
-    Cost per round: one logarithm and O(K) square roots.
-
     Departures from the paper: none; the paper names such a baseline without details. Ties go to the
     lowest arm.
 
@@ -48,6 +40,9 @@ class PerThresholdUCB(IndexPolicy):
     >>> asked
     [0, 0, 1, 0]
     """
+
+    feedback = "whether the sample of the arm pulled reached the threshold"
+    cost_per_round = "one logarithm and O(K) square roots"
 
     class State(IndexPolicy.State):
         """Pulls at each threshold, how many reached it, and the rounds with each threshold."""

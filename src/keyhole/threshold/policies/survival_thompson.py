@@ -31,15 +31,6 @@ class SurvivalThompson(Policy):
 
     Notes
     -----
-    Setting: threshold bandit; anytime.
-
-    Feedback: the sample of the arm pulled, whole or if it is below the threshold. Uncensored,
-    everything is used, as if each pull were at the highest threshold.
-
-    Randomness: c beta variates for each arm in every round.
-
-    Cost per round: K c beta variates, and O(m) to count what is seen.
-
     Departures from the paper: it is not in the paper. The estimate that it reports is the product
     of the :math:`S_i / R_i`, which is Kaplan and Meier's; its support is the number of pulls that
     the last factor is the mean of. Ties go to the lowest arm.
@@ -59,6 +50,13 @@ class SurvivalThompson(Policy):
     >>> learner.recommend()[1]
     np.int64(1)
     """
+
+    feedback = (
+        "the sample of the arm pulled, whole or if it is below the threshold; uncensored, "
+        "everything is used, as if each pull were at the highest threshold"
+    )
+    randomness = "c beta variates for each arm in every round"
+    cost_per_round = "K c beta variates, and O(m) to count what is seen"
 
     weight: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
 

@@ -16,15 +16,6 @@ class Uniform(Policy):
 
     Notes
     -----
-    Setting: threshold bandit; anytime.
-
-    Feedback: the sample of the arm pulled, if it is below the threshold. Uncensored, it learns no
-    more.
-
-    Randomness: none.
-
-    Cost per round: O(1), and O(c) to count what is seen.
-
     Departures from the paper: none; KMUCB explores so, epoch by epoch.
 
     References
@@ -41,6 +32,8 @@ class Uniform(Policy):
     >>> learner.ask(threshold=3)
     1
     """
+
+    cost_per_round = "O(1), and O(c) to count what is seen"
 
     class State:
         """What is known at each level, and the arm whose turn it is."""

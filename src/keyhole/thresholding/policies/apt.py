@@ -26,14 +26,6 @@ class APT(IndexPolicy):
 
     Notes
     -----
-    Setting: thresholding bandit; anytime.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: O(log K) for the arg-min.
-
     Departures from the paper: the label is 1 where the empirical mean is at least the threshold,
     the adaptation of Tao et al. (2019); the original leaves arms within the precision open. Ties,
     open in the paper, go to the lowest arm; the index is squared, which keeps the order, and
@@ -55,6 +47,8 @@ class APT(IndexPolicy):
     >>> learner.ask()
     1
     """
+
+    cost_per_round = "O(log K) for the arg-min"
 
     epsilon: float = parameter(0.0, ge=0, doc="precision: how close to the threshold matters")
 

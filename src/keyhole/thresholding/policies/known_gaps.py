@@ -21,14 +21,6 @@ class KnownGaps(Policy):
 
     Notes
     -----
-    Setting: thresholding bandit; anytime; needs the gaps.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: O(log K) for the arg-min.
-
     Departures from the paper: none. Two readings: there are no first pulls of each arm, since the
     rule is defined at :math:`T_i = 0` (a hard arm may never be pulled, as in the optimal
     allocation); and an arm whose gap is 0, which no number of pulls would settle, comes after all
@@ -50,6 +42,7 @@ class KnownGaps(Policy):
     [1, 1, 1]
     """
 
+    cost_per_round = "O(log K) for the arg-min"
     needs = ("gaps",)
     oracle = True
 

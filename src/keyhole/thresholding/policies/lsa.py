@@ -27,14 +27,6 @@ class LSA(IndexPolicy):
 
     Notes
     -----
-    Setting: thresholding bandit; anytime.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: one logarithm, and O(log K) for the arg-min.
-
     Departures from the paper: none. The paper leaves ties open; here the lowest arm wins. The
     index is computed as :math:`\alpha d^2 / T_i` with :math:`d = s_i - \theta T_i` (s_i the summed
     rewards), so that gaps that are equal in exact arithmetic tie exactly. Measured against random
@@ -54,6 +46,8 @@ class LSA(IndexPolicy):
     >>> learner.ask()  # the arm whose mean lies on the threshold
     2
     """
+
+    cost_per_round = "one logarithm, and O(log K) for the arg-min"
 
     alpha: float = parameter(1.35, gt=0, doc="weight of the gap against the number of pulls")
 

@@ -40,15 +40,6 @@ class OptKG(Policy):
 
     Notes
     -----
-    Setting: thresholding bandit; anytime.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: two logarithms, an exponential, and O(log K) for the arg-max; an incomplete
-    beta function (1 to 4 us) every 1000 pulls of an arm, and for each reward other than 0 and 1.
-
     Departures from the paper: any threshold, where Chen et al. have 1/2. A reward x between 0 and
     1, which they do not have, counts as x of a success and 1 - x of a failure. Ties, open in the
     paper, go to the lowest arm. Scores that agree to nine digits tie, and :math:`I` is compared
@@ -75,6 +66,11 @@ class OptKG(Policy):
     >>> asked
     [0, 1, 0]
     """
+
+    cost_per_round = (
+        "two logarithms, an exponential, and O(log K) for the arg-max; an incomplete beta "
+        "function (1 to 4 us) every 1000 pulls of an arm, and for each reward other than 0 and 1"
+    )
 
     a: float = parameter(1.0, ge=1e-6, le=1e6, doc="prior successes")
     b: float = parameter(1.0, ge=1e-6, le=1e6, doc="prior failures")
@@ -135,19 +131,8 @@ class OptKG(Policy):
 def log_score(a: float, b: float, above: float, log_weight: float, weight: float) -> float:
     """Return the logarithm of the largest possible gain in certainty, on a grid.
 
-    Parameters
-    ----------
-    a, b : float
-        The posterior's shapes.
-    above : float
-        The posterior probability I of a mean of at least the threshold.
-    log_weight, weight : float
-        ln w, and w (0 where it is too small for a number).
-
-    Returns
-    -------
-    float
-        Finite; in multiples of the grid.
+    `above` is I, the posterior probability of a mean of at least the threshold; `weight` is w, 0
+    where it is too small for a number.
     """
     # One more reward of the likelier kind settles the label further, by w / A or w / B. One of
     # the other kind pays where it overturns the label and leads beyond; I is then so close to

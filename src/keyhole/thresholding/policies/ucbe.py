@@ -27,15 +27,6 @@ class UCBE(IndexPolicy):
 
     Notes
     -----
-    Setting: thresholding bandit; needs the horizon and the hardness, so a simulation runs it once
-    for each budget.
-
-    Feedback: the reward of the arm pulled, in [0, 1].
-
-    Randomness: none.
-
-    Cost per round: one square root, and O(log K) for the arg-min.
-
     Departures from the paper: none. Two readings: "4b" in the text of Tao et al. is
     :math:`4^b`, the convention of Locatelli et al. (2016); and a is computed from the true gaps
     and the budget of the run at hand. Ties, open in the paper, go to the lowest arm.
@@ -56,6 +47,7 @@ class UCBE(IndexPolicy):
     1
     """
 
+    cost_per_round = "one square root, and O(log K) for the arg-min"
     needs = ("horizon", "hardness")
     oracle = True
 
