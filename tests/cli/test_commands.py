@@ -85,7 +85,9 @@ def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     assert "alpha = 1.35: weight of the gap against the number of pulls; must be above 0" in out
     assert "threshold (float): In (0, 1)." in out
     assert "crowd: " in out
-    assert out.count("    source: ") == sum(len(policies_of(name)) for name in ROOMS)
+    policies = sum(len(policies_of(name)) for name in ROOMS)
+    for heading in ("needs", "feedback", "randomness", "cost per round", "source"):
+        assert out.count(f"\n    {heading}: ") == policies
     assert out == "".join(keyhole("catalog", name)[1] for name in ROOMS)
 
 
