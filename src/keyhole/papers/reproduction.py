@@ -12,7 +12,7 @@ from keyhole.experiment import Run, Spec, open_run, run
 from keyhole.experiment.report import Verdict
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.store import read_provenance
-from keyhole.files import remove_drafts, write_atomically
+from keyhole.files import is_begun, remove_drafts, write_atomically
 from keyhole.papers.ahead import compiling_ahead
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
@@ -117,7 +117,7 @@ def _play(
 ) -> Reproduction:
     if threads is not None:
         integer("threads", threads, Range(ge=1))
-    _begin(folder, _marker(title, choices, command), renew=renew)
+    _mark(folder, _marker(title, choices, command), renew=renew)
     parts = []
     with compiling_ahead([entry for entry, _ in choices], wanted=threads != 1):
         for entry, scale in choices:
@@ -158,12 +158,9 @@ def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, A
     }
 
 
-def _begin(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
+def _mark(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
     """Mark the folder as the reproduction's; refuse one that is something else's."""
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"out must be a folder, got the file {folder}")
-    # Hidden files are drafts that a killed process left.
-    if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
+    if is_begun(folder):
         found = _read_marker(folder)
         remove_drafts(folder)
         if found == marker:
