@@ -10,7 +10,8 @@ import pytest
 
 from keyhole.contract.policy import Policy
 from keyhole.papers import FILES, Entry
-from keyhole.papers.coverage import PAPERS, Coverage, Item
+from keyhole.papers.coverage import Coverage, Item
+from keyhole.papers.entry import PAPERS
 
 COVERAGES = {paper: Coverage.load(paper) for paper in PAPERS}
 ENTRIES = {name: Entry.load(name) for name in FILES}

@@ -2,16 +2,13 @@
 
 import tomllib
 from importlib import resources
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from keyhole.papers.checks import complaint
-from keyhole.papers.entry import FILES
+from keyhole.papers.entry import FILES, PAPERS
+from keyhole.reading import complaint
 from keyhole.validate import choice
-
-PAPERS: Final = tuple(dict.fromkeys(path.split("/")[0] for path in FILES.values() if "/" in path))
-"""The papers, in the order in which their entries are listed."""
 
 
 def _known(name: str) -> str:
@@ -80,6 +77,14 @@ class Coverage(BaseModel):
     venue: str
     arxiv: str = ""
     items: Annotated[list[Item], Field(min_length=1)]
+
+    @property
+    def citation(self) -> str:
+        """Authors, year, venue and number."""
+        names = [name.partition(", ")[0] for name in self.authors]
+        who = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        where = f"{self.venue}, arXiv {self.arxiv}" if self.arxiv else self.venue
+        return f"{who} ({self.year}), {where}."
 
     @classmethod
     def load(cls, paper: str) -> Self:

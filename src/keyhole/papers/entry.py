@@ -41,6 +41,9 @@ FILES: Final = {
 }
 """Every entry and its file, in the order in which they are listed."""
 
+PAPERS: Final = tuple(folder for folder in _LISTED if folder)
+"""Every paper, by the folder of its entries."""
+
 SCALES: Final = ("quick", "paper")
 
 
