@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from keyhole.stochastic.laws import Beta, TruncatedNormal, replayed, rewards_of, truncated_mean
 from scipy import stats
 
 from keyhole.draws.streams import seek, stream
-from keyhole.stochastic.laws import Beta, TruncatedNormal, replayed, rewards_of, truncated_mean
 
 DRAWS = 40_000
 
