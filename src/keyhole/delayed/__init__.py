@@ -20,6 +20,7 @@ from keyhole.delayed.phases import PhasePolicy
 from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, QPMD, DelayedUCB1, NaivePhases
 from keyhole.delayed.problem import Problem
 from keyhole.delayed.setting import Policy
+from keyhole.laws import Sampler
 
 __all__ = [
     "ODAAF",
@@ -39,6 +40,7 @@ __all__ = [
     "Poisson",
     "Policy",
     "Problem",
+    "Sampler",
     "TwoPoint",
     "Uniform",
 ]

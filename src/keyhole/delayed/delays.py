@@ -27,7 +27,7 @@ _WHOLE: Final = Range(ge=0, le=_LONGEST)
 
 def draw_steps(rng: Stream, numbers: FloatArray) -> float:
     """Return one of several whole numbers: the first, and how many there are."""
-    return numbers[0] + math.floor(uniform(rng) * numbers[1])
+    return float(numbers[0] + math.floor(uniform(rng) * numbers[1]))
 
 
 def draw_falling(rng: Stream, numbers: FloatArray) -> float:
@@ -47,7 +47,7 @@ def draw_half_normal(rng: Stream, numbers: FloatArray) -> float:
 
 def draw_two_points(rng: Stream, numbers: FloatArray) -> float:
     """Return the second number with the chance that is the third, else the first."""
-    return numbers[1] if uniform(rng) < numbers[2] else numbers[0]
+    return float(numbers[1] if uniform(rng) < numbers[2] else numbers[0])
 
 
 KERNELS: Final[tuple[Kernel, ...]] = (

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Protocol
 from keyhole.delayed.delays import KERNELS, Pairs
 from keyhole.delayed.setting import SETTING
 from keyhole.laws import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.laws.gathered import Drawn, Gathered, completed, numbers_of, one_of, world_of
+from keyhole.laws.gathered import Drawn, Gathered, completed, one_of, world_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     FloatArray,
@@ -175,15 +175,18 @@ def world_with(base: type[Anonymous], drawn: Gathered, wait: Kernel | None) -> t
     wait : kernel, optional
         ``wait(rng, numbers)`` draws a delay, independent of the reward.
     """
-    if wait is None:
-        return world_of(base, drawn.name, drawn.draw)
-    return _waiting(base, drawn.name, drawn.draw, wait)
+    made: type[Anonymous] = (
+        world_of(base, drawn.name, drawn.draw)
+        if wait is None
+        else _waiting(base, drawn.name, drawn.draw, wait)
+    )
+    return made
 
 
 @lru_cache(maxsize=256)
-def _waiting(base: type[Anonymous], name: str, reward: Kernel, wait: Kernel) -> type[Anonymous]:
+def _waiting(base: Any, name: str, reward: Kernel, wait: Kernel) -> Any:
     def draw(e: Anonymous, rng: Stream, arm: int) -> tuple[float, float]:
-        earned = float(reward(rng, numbers_of(e, arm)))
+        earned = float(reward(rng, e.numbers[e.starts[arm] : e.ends[arm]]))
         return earned, float(wait(rng, e.delay))
 
     return completed(base, name, draw)

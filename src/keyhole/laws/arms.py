@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
@@ -154,7 +154,7 @@ def law_of(name: str, value: Any, kind: type[AnyLaw], known: Mapping[str, type[A
         return value
     if is_scipy(value) and issubclass(Table, kind):
         try:
-            return Table(value)
+            return cast(AnyLaw, Table(value))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     if not isinstance(value, Mapping):

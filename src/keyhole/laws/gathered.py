@@ -35,11 +35,6 @@ class HasNumbers(Protocol):
     ends: IntArray
 
 
-def numbers_of(e: HasNumbers, arm: int) -> FloatArray:
-    """Return the numbers of an arm's law (a kernel)."""
-    return e.numbers[e.starts[arm] : e.ends[arm]]
-
-
 @dataclass(frozen=True)
 class Gathered:
     """Several laws with one kernel.
@@ -133,7 +128,6 @@ def paired(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.concatenate([[len(first)], first, second])
 
 
-@lru_cache(maxsize=256)
 def world_of(base: type[AnyWorld], name: str, draw: Kernel) -> type[AnyWorld]:
     """Return the world of arms that are drawn with a kernel.
 
@@ -151,9 +145,14 @@ def world_of(base: type[AnyWorld], name: str, draw: Kernel) -> type[AnyWorld]:
     World class
         The same one for the same arguments.
     """
+    made: type[AnyWorld] = _world_of(base, name, draw)
+    return made
 
+
+@lru_cache(maxsize=256)
+def _world_of(base: Any, name: str, draw: Kernel) -> Any:
     def draw_arm(e: HasNumbers, rng: Stream, arm: int) -> Any:
-        return draw(rng, numbers_of(e, arm))
+        return draw(rng, e.numbers[e.starts[arm] : e.ends[arm]])
 
     return completed(base, name, draw_arm)
 

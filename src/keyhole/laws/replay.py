@@ -14,7 +14,7 @@ from keyhole.validate import ANY, Range, vector
 
 def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
     """Return one of the numbers, each equally likely."""
-    return numbers[int(uniform(rng) * len(numbers))]
+    return float(numbers[int(uniform(rng) * len(numbers))])
 
 
 def draw_recorded_pair(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
@@ -53,7 +53,7 @@ class Replay(Number):
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other law has the same samples."""
-        return type(other) is type(self) and np.array_equal(self.samples, other.samples)  # type: ignore[attr-defined]
+        return type(other) is type(self) and np.array_equal(self.samples, other.samples)
 
     def __hash__(self) -> int:
         """Return a hash of the samples."""

@@ -26,14 +26,14 @@ def draw_value(rng: Stream, numbers: FloatArray) -> float:
             high = middle
         else:
             low = middle + 1
-    return numbers[low]
+    return float(numbers[low])
 
 
 def draw_piece(rng: Stream, numbers: FloatArray) -> float:
     """Return a place between two quantiles, all pieces being equally likely."""
     place = uniform(rng) * (len(numbers) - 1)
     i = int(place)
-    return numbers[i] + (place - i) * (numbers[i + 1] - numbers[i])
+    return float(numbers[i] + (place - i) * (numbers[i + 1] - numbers[i]))
 
 
 class Table(Number):

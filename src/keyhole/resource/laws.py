@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from keyhole.laws import Law
+from keyhole.laws import Law as Law
 from keyhole.laws.replay import draw_recorded_pair
 from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, number, vector

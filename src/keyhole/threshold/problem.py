@@ -74,7 +74,7 @@ class Problem(AnyProblem):
 
     def __init__(
         self,
-        survival: Sequence[ArrayLike] | ArrayLike,
+        survival: Sequence[Any] | ArrayLike,
         *,
         feedback: str,
         order: Order | str | dict[str, Any] = "iid",

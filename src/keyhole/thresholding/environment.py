@@ -57,7 +57,7 @@ class Arms(Drawn, World, abstract=True):
         PULLS,
         Metric("errors", "chance of a wrong label", drawn="share", per_arm=True, detail=True),
     )
-    helpers = ("draw",)
+    helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
     arms = whole()
     side = per("arms")
