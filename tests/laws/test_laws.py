@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from keyhole.draws.streams import seek, stream, uniform
-from keyhole.laws import Bernoulli, Beta, Replay, Sampler, Table, TruncatedNormal
+from keyhole.laws import Bernoulli, Beta, Replay, Sampler, Tabulated, TruncatedNormal
 from keyhole.laws.arms import law_of, rewards_of
 from keyhole.laws.gathered import gathered, one_of, pair_of, paired
 from keyhole.laws.replay import replayed
@@ -35,10 +35,10 @@ LAWS = {
     "outside": TruncatedNormal(0.12, scale=0.3),
     "replay": Replay([0.0, 1.0, 0.25]),
     "own": Sampler(larger, mean=2 / 3, variance=1 / 18),
-    "table": Table(stats.triang(0.25)),
-    "steps": Table(stats.binom(7, 0.3)),
-    "listed": Table(stats.rv_discrete(values=([5, 1, 3], [0.2, 0.5, 0.3]))),
-    "endless": Table(stats.nbinom(3, 0.25)),
+    "table": Tabulated(stats.triang(0.25)),
+    "steps": Tabulated(stats.binom(7, 0.3)),
+    "listed": Tabulated(stats.rv_discrete(values=([5, 1, 3], [0.2, 0.5, 0.3]))),
+    "endless": Tabulated(stats.nbinom(3, 0.25)),
 }
 
 
@@ -86,7 +86,7 @@ def test_the_truncated_mean_is_that_of_scipy(scale):
     ids=lambda law: law.dist.name,
 )
 def test_a_discrete_table_is_exact(law):
-    table = Table(law)
+    table = Tabulated(law)
     assert table.mean == pytest.approx(law.mean(), rel=1e-9)
     assert table.variance == pytest.approx(law.var(), rel=1e-9)
     count = len(table.numbers) // 2
@@ -101,7 +101,7 @@ def test_a_discrete_table_is_exact(law):
     ids=["beta", "uniform", "ends", "endless"],
 )
 def test_a_continuous_table_keeps_its_error(law):
-    table = Table(law)
+    table = Tabulated(law)
     places = np.linspace(0, 1, 20 * CELLS + 1)
     x = np.interp(places, np.linspace(0, 1, CELLS + 1), table.numbers)
     at = places[np.searchsorted(x, x, side="right") - 1]
@@ -110,7 +110,7 @@ def test_a_continuous_table_keeps_its_error(law):
 
 
 def test_a_continuous_table_knows_its_density():
-    table = Table(stats.gamma(3))
+    table = Tabulated(stats.gamma(3))
     x = np.linspace(0.1, 9.0, 500)
     assert np.abs(table.density(x) - stats.gamma(3).pdf(x)).max() < 2e-3
     cells = np.diff(table.numbers)
@@ -195,9 +195,9 @@ def test_bad_laws_of_rewards_are_named(arguments, message):
         (lambda: Sampler(larger, mean=0.5), "mean must be that of what draw draws, got 0.5; of 1,"),
         (lambda: Sampler(larger, mean=2 / 3, variance=0.5), "variance must be that of what draw"),
         (lambda: Sampler(min, mean=0.5), "a kernel must be a function written in Python"),
-        (lambda: Table(stats.zipf(2.0)), "law must have all but .* of its mass on at most"),
-        (lambda: Table(0.5), "law must be a frozen distribution of scipy.stats, got 0.5"),
-        (lambda: law_of("delay", 5, Table, {}), "delay must be a law, .*; got 5"),
+        (lambda: Tabulated(stats.zipf(2.0)), "law must have all but .* of its mass on at most"),
+        (lambda: Tabulated(0.5), "law must be a frozen distribution of scipy.stats, got 0.5"),
+        (lambda: law_of("delay", 5, Tabulated, {}), "delay must be a law, .*; got 5"),
     ],
 )
 def test_bad_input_is_named(make, message):

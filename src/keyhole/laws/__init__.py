@@ -8,7 +8,7 @@ from keyhole.laws.law import Law, Number
 from keyhole.laws.replay import Replay
 from keyhole.laws.rewards import Bernoulli, Beta, TruncatedNormal
 from keyhole.laws.sampler import Sampler
-from keyhole.laws.tables import Table
+from keyhole.laws.tables import Tabulated
 
 __all__ = [
     "Bernoulli",
@@ -17,6 +17,6 @@ __all__ = [
     "Number",
     "Replay",
     "Sampler",
-    "Table",
+    "Tabulated",
     "TruncatedNormal",
 ]

@@ -11,7 +11,7 @@ from keyhole.laws.gathered import gathered
 from keyhole.laws.law import Law, Number
 from keyhole.laws.replay import Replay
 from keyhole.laws.rewards import INSIDE, SCALE, UNIT, Bernoulli, Beta, TruncatedNormal
-from keyhole.laws.tables import Table, is_scipy
+from keyhole.laws.tables import Tabulated, is_scipy
 from keyhole.policy import FloatArray
 from keyhole.validate import Range, choice, number, shown, vector
 
@@ -152,9 +152,9 @@ def law_of(name: str, value: Any, kind: type[AnyLaw], known: Mapping[str, type[A
     """
     if isinstance(value, kind):
         return value
-    if is_scipy(value) and issubclass(Table, kind):
+    if is_scipy(value) and issubclass(Tabulated, kind):
         try:
-            return cast(AnyLaw, Table(value))
+            return cast(AnyLaw, Tabulated(value))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     if not isinstance(value, Mapping):

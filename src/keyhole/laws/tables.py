@@ -36,7 +36,7 @@ def draw_piece(rng: Stream, numbers: FloatArray) -> float:
     return float(numbers[i] + (place - i) * (numbers[i + 1] - numbers[i]))
 
 
-class Table(Number):
+class Tabulated(Number):
     """A law of SciPy, as a table.
 
     Where a law you give is one of SciPy, Keyhole makes this of it. A discrete law is exact, up to
@@ -57,7 +57,7 @@ class Table(Number):
     Examples
     --------
     >>> from scipy import stats
-    >>> table = Table(stats.nbinom(3, 0.25))
+    >>> table = Tabulated(stats.nbinom(3, 0.25))
     >>> round(table.mean, 9), round(table.variance, 9), table.whole
     (9.0, 36.0, True)
     """
@@ -127,7 +127,7 @@ class Table(Number):
         name = getattr(getattr(self.law, "dist", None), "name", None) or "discrete"
         given = [f"{value!r}" for value in getattr(self.law, "args", ())]
         given += [f"{key}={value!r}" for key, value in getattr(self.law, "kwds", {}).items()]
-        return f"Table({name}({', '.join(given)}))"
+        return f"Tabulated({name}({', '.join(given)}))"
 
 
 def is_scipy(value: Any) -> bool:

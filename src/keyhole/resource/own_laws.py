@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.laws import Law, Number, Table
+from keyhole.laws import Law, Number, Tabulated
 from keyhole.laws.arms import REWARDS, law_of
 from keyhole.laws.gathered import pair_of, paired
 from keyhole.laws.replay import draw_recorded_pair
@@ -114,8 +114,8 @@ class Independent(SmoothLaw):
     reward : law
         Of values in [0, 1]: see `keyhole.laws`.
     consumption : frozen distribution of scipy.stats
-        Continuous, of values at least 0; drawn from a table (`keyhole.laws.Table`). What pairs are
-        worth is exact for what is drawn.
+        Continuous, of values at least 0; drawn from a table (`keyhole.laws.Tabulated`). What pairs
+        are worth is exact for what is drawn.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class Independent(SmoothLaw):
     def __init__(self, reward: Any, consumption: Any) -> None:
         self.reward: Number = law_of("reward", reward, Number, REWARDS)
         self.reward.check("reward", UNIT)
-        self.consumption: Table = law_of("consumption", consumption, Table, {})
+        self.consumption: Tabulated = law_of("consumption", consumption, Tabulated, {})
         self.consumption.check("consumption", Range(ge=0))
         if self.consumption.whole:
             raise ValueError(f"consumption must be a continuous law, got {consumption!r}")

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
 from keyhole.kernels.link import Kernel
-from keyhole.laws import Law, Replay, Table
+from keyhole.laws import Law, Replay, Tabulated
 from keyhole.laws.sampler import Own, agree
 from keyhole.laws.tables import is_scipy
 from keyhole.policy import Stream, uniform
@@ -99,7 +99,7 @@ def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
     m = _levels(found) if levels is None else integer("levels", levels, Range(ge=1))
     laws: list[Samples] = []
     for i, law in enumerate(found):
-        if isinstance(law, Table):
+        if isinstance(law, Tabulated):
             # From the last level down: what is above counts as it.
             law = Tabled(np.minimum(np.asarray(law.law.sf(np.arange(m)), np.float64), 1.0))
         elif isinstance(law, Replay):
@@ -113,22 +113,22 @@ def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
     return laws, m
 
 
-def _law(name: str, arm: Any) -> Samples | Table:
+def _law(name: str, arm: Any) -> Samples | Tabulated:
     if isinstance(arm, Sampler | Replay):
         return arm
     if is_scipy(arm):
-        table = Table(arm)
+        table = Tabulated(arm)
         table.check(name, Range(ge=0), whole=True)
         return table
     return Tabled(falling(name, vector(name, arm, _UNIT)))
 
 
-def _levels(laws: Sequence[Samples | Table]) -> int:
+def _levels(laws: Sequence[Samples | Tabulated]) -> int:
     """Return how many levels there are, by the first law that says."""
     for law in laws:
         if isinstance(law, Tabled | Sampler):
             return len(law.survival)
-    tops = [law.law.support()[1] for law in laws if isinstance(law, Table)]
+    tops = [law.law.support()[1] for law in laws if isinstance(law, Tabulated)]
     if len(tops) < len(laws) or not np.isfinite(tops).all():
         raise TypeError("levels must be given: these laws do not say how many there are")
     return int(max(tops))
