@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from keyhole.contract.memory import Field
 from keyhole.draws.streams import seek, stream, uniform
+from keyhole.experiment.rooms import ROOMS, worlds_of
 from keyhole.laws import Bernoulli, Beta, Replay, Sampler, Tabulated, TruncatedNormal
 from keyhole.laws.arms import law_of, rewards_of
 from keyhole.laws.gathered import gathered, one_of, pair_of, paired
@@ -111,7 +113,7 @@ def test_a_continuous_table_keeps_its_error(law):
 
 def test_a_continuous_table_knows_its_density():
     table = Tabulated(stats.gamma(3))
-    x = np.linspace(0.1, 9.0, 500)
+    x = np.linspace(0.3, 9.0, 500)
     assert np.abs(table.density(x) - stats.gamma(3).pdf(x)).max() < 2e-3
     cells = np.diff(table.numbers)
     middles = table.numbers[:-1] + cells / 2
@@ -127,6 +129,13 @@ def test_several_laws_share_one_kernel():
     truth = found.truth()
     for row, start, end in zip(found.rows, truth["starts"], truth["ends"], strict=True):
         assert (truth["numbers"][start:end] == row).all()
+
+
+@pytest.mark.parametrize("setting", ROOMS)
+def test_no_two_parts_of_a_world_have_one_name_for_two_things(setting):
+    for world in worlds_of(setting):
+        names = [n for base in world.__mro__ for n, v in vars(base).items() if isinstance(v, Field)]
+        assert len(set(names)) == len(names), world
 
 
 def test_laws_of_one_kind_have_the_kernel_of_that_kind():

@@ -78,14 +78,16 @@ class Tabulated(Number):
             order = np.argsort(values)
             values, below = values[order], np.cumsum(np.asarray(source.pk)[order])
         else:
-            low, high = self.law.support()
-            low = low if np.isfinite(low) else self.law.ppf(_TAIL)
-            high = high if np.isfinite(high) else self.law.isf(_TAIL)
-            if not high - low < _MOST_VALUES:
+            # Quantiles far out in a heavy tail would be searched for step by step.
+            middle, reach = self.law.median(), _MOST_VALUES / 2
+            if self.law.cdf(middle - reach) + self.law.sf(middle + reach) > _TAIL:
                 raise ValueError(
                     f"law must have all but {_TAIL:g} of its mass on at most 2**20 whole numbers, "
                     f"got {self!r}"
                 )
+            low, high = self.law.support()
+            low = low if np.isfinite(low) else self.law.ppf(_TAIL)
+            high = high if np.isfinite(high) else self.law.isf(_TAIL)
             values = np.arange(low, high + 1.0)
             below = np.asarray(self.law.cdf(values))
         self.error = float(max(1.0 - below[-1], 0.0))

@@ -136,9 +136,9 @@ class RunsWithAnyLimit(Runs, abstract=True):
 
     best_gain = real()
     table_length = whole()
-    starts = counts("arms")
+    table_starts = counts("arms")
     """Where each arm's table of gains begins; see `keyhole.resource.gains.GainTable`."""
-    ends = counts("arms")
+    table_ends = counts("arms")
     knots = per("table_length")
     at = per("table_length")
     after = per("table_length")
@@ -146,7 +146,7 @@ class RunsWithAnyLimit(Runs, abstract=True):
 
     def gap(e, arm: int, limit: float) -> float:
         """Return how much less than the best pair this one is worth."""
-        low, high = e.starts[arm], e.ends[arm] - 1
+        low, high = e.table_starts[arm], e.table_ends[arm] - 1
         while low < high:  # the last knot that is at most the limit
             middle = (low + high + 1) // 2
             if e.knots[middle] <= limit:

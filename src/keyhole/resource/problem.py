@@ -219,8 +219,8 @@ class Problem(AnyProblem):
         return {
             "best_gain": self.best_gain,
             "table_length": int(sizes.sum()),
-            "starts": np.cumsum(sizes) - sizes,
-            "ends": np.cumsum(sizes),
+            "table_starts": np.cumsum(sizes) - sizes,
+            "table_ends": np.cumsum(sizes),
             **{name: np.concatenate([getattr(t, name) for t in self._tables]) for name in parts},
         }
 
