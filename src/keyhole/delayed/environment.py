@@ -1,7 +1,7 @@
 """What the world answers: rewards that are earned now and arrive later."""
 
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, cast
 
 from keyhole.delayed.delays import KERNELS, Pairs
 from keyhole.delayed.setting import SETTING
@@ -178,7 +178,7 @@ def world_with(base: type[Anonymous], drawn: Gathered, wait: Kernel | None) -> t
     made: type[Anonymous] = (
         world_of(base, drawn.name, drawn.draw)
         if wait is None
-        else _waiting(base, drawn.name, drawn.draw, wait)
+        else _waiting(cast(Any, base), drawn.name, drawn.draw, wait)
     )
     return made
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -145,7 +145,7 @@ def world_of(base: type[AnyWorld], name: str, draw: Kernel) -> type[AnyWorld]:
     World class
         The same one for the same arguments.
     """
-    made: type[AnyWorld] = _world_of(base, name, draw)
+    made: type[AnyWorld] = _world_of(cast(Any, base), name, draw)
     return made
 
 
