@@ -52,9 +52,9 @@ def agree(name: str, stated: float, drawn: FloatArray) -> None:
 
     Examples
     --------
-    >>> agree("mean", 0.4, np.array([0.0, 1.0] * 500))
+    >>> agree("mean", 0.3, np.array([0.0, 1.0] * 500))
     Traceback (most recent call last):
-    ValueError: mean must be that of what draw draws, got 0.4; of 1,000 draws it was 0.5
+    ValueError: mean must be that of what draw draws, got 0.3; of 1,000 draws it was 0.5
     """
     found = float(drawn.mean())
     # What comes once in as many draws may not come at all.
