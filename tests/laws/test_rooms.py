@@ -86,6 +86,7 @@ def test_delays_of_scipy_arrive_when_they_say():
     rounds, error = 3_000, np.sqrt(2 / 3 / 3_000)
     referee, due = Referee(named, seed=3, horizon=rounds), []
     for t in range(rounds):
+        referee.observe()
         due += [t] * int(referee.respond({"arm": 0})["count"])
     # Of n rewards that arrive, the sum of rounds exceeds that of pulls by the delays.
     assert abs(np.mean(due) - np.mean(np.arange(len(due))) - 3.0) <= 5 * error + 0.01
@@ -94,6 +95,7 @@ def test_delays_of_scipy_arrive_when_they_say():
 def test_losses_of_a_day_depend_on_each_other():
     referee, days = Referee(SEMIBANDIT, seed=2), []
     for _ in range(4_000):
+        referee.observe()
         days.append(referee.respond({"allocation": np.zeros(3)})["losses"].copy())
     together = np.mean([day[0] * day[1] for day in days])
     assert abs(together - 0.1) <= 5 * np.sqrt(0.1 * 0.9 / 4_000)
@@ -125,7 +127,7 @@ def test_pairs_of_scipy_laws_are_worth_what_is_drawn():
             lambda: threshold.Problem([[0.5], [0.5, 0.2]], feedback="censored"),
             r"survival\[1\] must have as many levels",
         ),
-        (lambda: threshold.Sampler(dice, [0.9, 0.5, 0.1]), r"survival\[0\] must be that of what"),
+        (lambda: threshold.Sampler(dice, [0.99, 0.5, 0.1]), r"survival\[0\] must be that of what"),
         (lambda: threshold.Sampler(dice, [0.9, 0.5]), r"what draw draws\[\d+\] must lie in \[0, 2"),
         (lambda: threshold.Sampler(larger, [0.9]), "draw must return whole numbers"),
         (lambda: semibandit.Sampler(weather, [0.5], numbers=[0.4]), r"mean_losses\[0\] must be"),
@@ -152,5 +154,8 @@ def test_bad_input_is_named(make, message):
 def test_a_compiled_law_of_delays_may_be_ones_own():
     law = delayed.Sampler(late, mean=2.0, numbers=[5.0], bound=4.0)
     referee = Referee(delayed.Problem([1.0], law, feedback="named"), seed=3, horizon=500)
-    arrived = sum(int(referee.respond({"arm": 0})["count"]) for _ in range(500))
+    arrived = 0
+    for _ in range(500):
+        referee.observe()
+        arrived += int(referee.respond({"arm": 0})["count"])
     assert 496 <= arrived <= 500
