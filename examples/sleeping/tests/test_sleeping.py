@@ -7,7 +7,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.testing import Trial, check_problem, check_setting, parametrize_with_checks
-from keyhole_sleeping import AUER, SETTING, Policy, Problem, Uniform
+from keyhole_sleeping import AUER, SETTING, Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.4, 0.6, 0.8], awake=[1, 0.9, 0.5, 0.3])
 
@@ -44,15 +44,11 @@ def test_auer_takes_the_decisions_of_its_reference(alpha):
         learner.tell(history[-1][1])
 
 
-class Stubborn(Policy):
-    def select(p):
-        return 3
-
-    def update(p, arm):
-        pass
-
-
 def test_a_policy_that_pulls_a_sleeping_arm_is_refused():
+    class Stubborn(Uniform):
+        def select(p):
+            return 3
+
     with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
         simulate(PROBLEM, [Stubborn()], horizon=100, replications=8)
 

@@ -9,7 +9,7 @@ from keyhole_sleeping.setting import Policy
 class AUER(Policy):
     r"""Pull the arm with the largest upper estimate of its reward among those awake.
 
-    "Awake Upper Estimated Reward": one that was never pulled comes first, then
+    One that was never pulled comes first, then
 
     .. math:: \arg\max_{i \in A_t} \; \hat\mu_i + \sqrt{\alpha \ln t / n_i}
 
@@ -17,9 +17,7 @@ class AUER(Policy):
 
     Notes
     -----
-    Setting: sleeping bandit; anytime. Feedback: the reward of the arm pulled, in [0, 1].
-    Randomness: none. Cost per round: O(K). Departures from the paper: the weight :math:`\alpha`
-    can be chosen (the paper's is 8). Ties, open in the paper, go to the lowest arm.
+    Departures from the paper: :math:`\alpha`, 8 there, can be chosen. Ties go to the lowest arm.
 
     References
     ----------
@@ -33,6 +31,7 @@ class AUER(Policy):
     1
     """
 
+    cost_per_round = "O(K)"
     alpha: float = parameter(8.0, gt=0, doc="weight of the logarithm in the width of the interval")
 
     class State:
@@ -62,24 +61,12 @@ class AUER(Policy):
 class Uniform(Policy):
     r"""Pull one of the arms awake, each with the same chance.
 
-    A yardstick, which never learns:
-
-    .. math:: I_t \sim U(A_t)
-
-    Notes
-    -----
-    Setting: sleeping bandit; anytime. Feedback: none is used. Randomness: one number a round.
-    Cost per round: O(K). Departures from the paper: none.
-
-    References
-    ----------
-    Kleinberg, Niculescu-Mizil and Sharma (2010), as for `AUER`.
-
-    Examples
-    --------
-    >>> Uniform().learner(arms=2).ask(awake=[1])
-    1
+    A yardstick, which never learns: :math:`I_t \sim U(A_t)`.
     """
+
+    feedback = "none is used"
+    randomness = "one number a round"
+    cost_per_round = "O(K)"
 
     def select(p, rng: Stream, awake: IntArray) -> int:
         """Return the arm awake before which a share of them stands that is drawn at random."""

@@ -32,4 +32,5 @@ class Policy(Facts, AnyPolicy, abstract=True):
     """Base of the policies: kernels may name ``awake``, `update` also ``arm`` and ``reward``."""
 
     setting = SETTING
+    feedback = "the reward of the arm pulled, in [0, 1]"
     learner_class = Learner
