@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from matplotlib.figure import Figure
 
-from keyhole.experiment.html import heading, inline, page, table, unbroken
+from keyhole.experiment.html import heading, inline, page, table, together, unbroken
 from keyhole.experiment.plots import caption, figure_of, write_figure
 from keyhole.experiment.store import Run, open_run
 from keyhole.files import write_atomically
@@ -130,7 +130,7 @@ def claims_section(verdicts: Sequence[Verdict]) -> str:
     for (text, source), group in groupby(verdicts, key=lambda v: (v.text, v.source)):
         rows = "".join(
             f'<tr><td class="verdict {v.status.replace(" ", "-")}">{v.status}</td>'
-            f"<td>{escape(v.about)}</td><td>{escape(_together(v.detail))}</td></tr>"
+            f"<td>{escape(v.about)}</td><td>{escape(together(v.detail))}</td></tr>"
             for v in group
         )
         body += (
@@ -147,11 +147,6 @@ def claims_section(verdicts: Sequence[Verdict]) -> str:
 
 Decorate = Callable[[Figure, str], None]
 """Draws more into the figure of a metric, given its name."""
-
-
-def _together(text: str) -> str:
-    """Return a text in which no number is parted from its interval."""
-    return text.replace(" ± ", unbroken(" ± ")).replace(" [", unbroken(" ["))
 
 
 def metric_figure(

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from keyhole.experiment import Spec
 from keyhole.experiment.rooms import ROOMS, metrics_of
@@ -40,6 +41,9 @@ FILES: Final = {
     for path in (f"{folder}/{stem}".strip("/") for stem in stems.split())
 }
 """Every entry and its file, in the order in which they are listed."""
+
+PAPERS: Final = tuple(folder for folder in _LISTED if folder)
+"""Every paper, by the folder of its entries."""
 
 SCALES: Final = ("quick", "paper")
 
@@ -99,6 +103,33 @@ class Entry(BaseModel):
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
     # all metrics that the file names; where some are kept on request alone, they are
     named: Annotated[list[str], Field(default_factory=list)]
+    _file: Path | None = PrivateAttr(None)  # of an entry of the user's own
+
+    @property
+    def called(self) -> str:
+        """What `find` finds it by: its name, or the path of its file."""
+        return self.name if self._file is None else str(self._file)
+
+    @property
+    def paper(self) -> str:
+        """The paper that it is about, one of `PAPERS`; nothing if it is about none."""
+        return FILES.get(self.name, "").rpartition("/")[0] if self._file is None else ""
+
+    @classmethod
+    def find(cls, what: str) -> Self:
+        """Read an entry by name, or one of the user's own by its path, which ends with ``.toml``.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            If there is none, or the file is not a valid entry.
+        """
+        if not what.endswith(".toml"):
+            return cls.load(what)
+        path = Path(what).resolve()
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {what}")
+        return cls.from_file(path.parent, path.name, path.stem)
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -111,6 +142,8 @@ class Entry(BaseModel):
     def from_file(cls, folder: Traversable, file: str, name: str) -> Self:
         """Read an entry from a file; others that it includes lie in the same folder."""
         entry, claims = cls._read(folder, file, name)
+        if isinstance(folder, Path):
+            entry._file = folder / file
         try:
             entry._check(claims)
         except ValueError as error:
@@ -125,10 +158,10 @@ class Entry(BaseModel):
 
         To check is to make all problems, which takes seconds: those that come with Keyhole were.
         """
-        table = tomllib.loads((folder / file).read_text(encoding="utf-8"))
+        table = _toml(folder, file)
         problems, policies = dict[str, Any](), list[dict[str, Any]]()
         for include in table.pop("include", []):
-            shared = tomllib.loads((folder / include).read_text(encoding="utf-8"))
+            shared = _toml(folder, include)
             problems |= shared.get("problems", {})
             policies += shared.get("policies", [])
         problems |= table.pop("problems", {})
@@ -191,19 +224,18 @@ class Entry(BaseModel):
         """Return the experiment on a problem, by its key, at the scale "quick" or "paper"."""
         choice("scale", scale, self.scales)
         size, instance = self.scales[scale], self.problems[problem]
-        return Spec.from_table(
-            {
-                "name": f"{self.name}/{problem}",
-                "title": instance.title,
-                "seed": self.seed,
-                "replications": size.replications,
-                "horizon": instance.horizon,
-                "checkpoints": instance.checkpoints or {"count": size.checkpoints},
-                "details": self._details(instance),
-                "problem": instance.problem,
-                "policy": self._policies_of(problem),
-            }
-        )
+        table = {
+            "name": f"{self.name}/{problem}",
+            "title": instance.title,
+            "seed": self.seed,
+            "replications": size.replications,
+            "horizon": instance.horizon,
+            "checkpoints": instance.checkpoints or {"count": size.checkpoints},
+            "details": self._details(instance),
+            "problem": instance.problem,
+            "policy": self._policies_of(problem),
+        }
+        return Spec.from_table(table, folder=Path() if self._file is None else self._file.parent)
 
     def _details(self, instance: Instance) -> bool:
         """Return whether a metric is named that is kept on request alone."""
@@ -221,6 +253,15 @@ class Entry(BaseModel):
             choice(f"problems.{problem}.parameters", label, picked)
             picked[label] = picked[label] | own
         return list(picked.values())
+
+
+def _toml(folder: Traversable, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads((folder / file).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # neither UTF-8, nor TOML, or nested too deeply
+        raise ValueError(f"{file}: {error}") from error
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _metrics_in(value: Any) -> list[str]:
