@@ -90,4 +90,4 @@ lock: ## lock the requirements anew (needs uv)
 clean: ## remove caches and what was built; keeps .venv
 	@rm -rf build dist docs/_build keyhole-out
 	@rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	@find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src tests benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import measure
-from keyhole.experiment.rooms import ROOMS
+from keyhole.experiment.rooms import OURS
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: numbers mean little")
-    parser.add_argument("--only", choices=list(ROOMS), help="the policies of one room")
+    parser.add_argument("--only", choices=OURS, help="the policies of one room")
     options = parser.parse_args()
     size = measure.QUICK if options.quick else measure.Size()
     table = Table("what", "value", "unit", "target", "")
@@ -34,7 +34,7 @@ def main():
 
 
 def _rooms(only):
-    return ROOMS if only is None else [only]
+    return OURS if only is None else [only]
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def _formula(translator: Any, node: nodes.Element) -> None:
 
 def _add_traits(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: Any) -> None:
     """Put what a policy's class says of itself ahead of the notes in its docstring."""
-    if isinstance(thing, type) and issubclass(thing, Policy) and thing.cost_per_round:
+    if isinstance(thing, type) and issubclass(thing, Policy) and not thing.abstract:
         traits = [f"{heading.capitalize()}: {words}." for heading, words in thing.traits().items()]
         if "Notes" not in lines:
             place = lines.index("References")

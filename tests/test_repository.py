@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import keyhole.data
-from keyhole.experiment.rooms import ROOMS, policies_of
+from keyhole.experiment.rooms import OURS, find
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-POLICIES = [policy for room in ROOMS for policy in policies_of(room).values()]
+POLICIES = [policy for room in OURS for policy in find(room).policies.values()]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
@@ -76,22 +76,30 @@ def test_a_policy_is_tested_in_its_room(policy):
     assert re.search(rf"\b{policy.__name__}\(", tests)
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", OURS)
 def test_every_policy_in_a_rooms_folder_is_listed_by_the_room(room):
     files = (ROOT / "src" / "keyhole" / room / "policies").glob("*.py")
     assert {p.stem for p in files} - {"__init__"} == {
-        policy.__module__.rpartition(".")[2] for policy in policies_of(room).values()
+        policy.__module__.rpartition(".")[2] for policy in find(room).policies.values()
     }
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", OURS)
 def test_all_rooms_have_the_same_files(room):
     folder = ROOT / "src" / "keyhole" / room
-    for name in ("setting", "problem", "environment", "learner", "bounds", "policies/__init__"):
+    for name in (
+        "setting",
+        "problem",
+        "sources",
+        "environment",
+        "learner",
+        "bounds",
+        "policies/__init__",
+    ):
         assert (folder / f"{name}.py").is_file(), name
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", OURS)
 def test_a_room_has_its_pages_tests_and_benchmark(room):
     for path in (f"docs/{room}.md", f"tests/reference/{room}.py", f"benchmarks/{room}.py"):
         assert (ROOT / path).is_file(), path

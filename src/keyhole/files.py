@@ -31,6 +31,23 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
+def is_begun(folder: Path) -> bool:
+    """Return whether there is something in a folder for results, which need not be there yet.
+
+    Drafts that a killed process left are nothing.
+
+    Raises
+    ------
+    ValueError
+        If a file is in its place.
+    """
+    if folder.is_dir():
+        return any(not path.name.startswith(".") for path in folder.iterdir())
+    if folder.exists() or folder.is_symlink():
+        raise ValueError(f"out must be a folder, got the file {folder}")
+    return False
+
+
 def remove_drafts(folder: Path) -> None:
     """Remove what killed processes left of files that `write_atomically` had begun.
 

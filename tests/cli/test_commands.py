@@ -10,8 +10,7 @@ from types import ModuleType
 import pytest
 
 from keyhole import load_run
-from keyhole.experiment.problems import SOURCES
-from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of
+from keyhole.experiment import rooms
 from keyhole.papers import FILES, Entry
 from tests.cli.conftest import TEXT
 
@@ -80,32 +79,33 @@ def test_reproduce_lists_what_there_is(keyhole):
 def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     code, out, err = keyhole("catalog")
     assert (code, err) == (0, "")
-    for name in (policy for room in ROOMS for policy in policies_of(room)):
+    for name in (policy for room in rooms.every() for policy in room.policies):
         assert f"\n  {name}\n" in out
     assert "alpha = 1.35: weight of the gap against the number of pulls; must be above 0" in out
     assert "threshold (float): In (0, 1)." in out
     assert "crowd: " in out
-    assert out.count("    source: ") == sum(len(policies_of(name)) for name in ROOMS)
-    assert out == "".join(keyhole("catalog", name)[1] for name in ROOMS)
+    policies = sum(len(room.policies) for room in rooms.every())
+    for heading in ("needs", "feedback", "randomness", "cost per round", "source"):
+        assert out.count(f"\n    {heading}: ") == policies
+    assert out == "".join(keyhole("catalog", name)[1] for name in rooms.names())
 
 
-@pytest.mark.parametrize("setting", SOURCES)
+@pytest.mark.parametrize("setting", rooms.OURS)
 def test_the_catalog_names_sources_with_their_entries_and_metrics(keyhole, setting):
     code, out, _ = keyhole("catalog", setting)
     assert code == 0
-    for source, how in SOURCES[setting].items():
+    for source, how in rooms.find(setting).sources.items():
         assert f"\n    {source}: {how.doc}\n" in out
         for entry, what in how.entries.items():
             assert f"\n        {entry} ({what.kind}): {what.doc}\n" in out
-    for name, metric in metrics_of(setting).items():
+    for name, metric in rooms.find(setting).metrics.items():
         assert f"\n    {name}: {metric.title}" in out
 
 
 def test_the_catalog_shows_metrics_of_a_users_world(keyhole, monkeypatch):
-    room = ModuleType("tests", "Toys.")
-    room.__all__ = []
-    monkeypatch.setitem(ROOMS, "toys", room)
-    monkeypatch.setitem(SOURCES, "toys", {})
+    module = ModuleType("tests", "Toys.")
+    module.__all__, module.SOURCES = [], {}
+    monkeypatch.setattr(rooms, "find", lambda name: rooms.Room(name, module))
     code, out, _ = keyhole("catalog", "toys")
     assert code == 0
     assert "\n    gain: reward less what it took (hours); higher is better\n" in out

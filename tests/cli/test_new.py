@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.cli.new import _PROBLEMS, _spellings
-from keyhole.experiment.rooms import ROOMS
+from keyhole.experiment.rooms import OURS
 
 ROOT = Path(__file__).parent.parent.parent
 KINDS = ("policy", "setting", "entry", "problem")
@@ -38,7 +38,7 @@ def test_all_stubs_pass_their_tests_at_once(keyhole, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", OURS)
 def test_the_stub_of_a_policy_keeps_the_contract_of_its_room(room, keyhole, tmp_path):
     keyhole("new", "policy", "Plain", "--setting", room, "--out", tmp_path)
     code, printed = run_pytest(tmp_path)
@@ -48,7 +48,7 @@ def test_the_stub_of_a_policy_keeps_the_contract_of_its_room(room, keyhole, tmp_
 def test_stubs_are_in_the_style_of_the_house(keyhole, tmp_path):
     for kind in KINDS:
         keyhole("new", kind, f"my_{kind}", "--out", tmp_path / "tests")
-    for room in ROOMS:
+    for room in OURS:
         keyhole("new", "policy", f"In_{room}", "--setting", room, "--out", tmp_path / "tests")
     config = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
     no_docstrings = ["--extend-per-file-ignores", "test_*.py:D"]
@@ -63,7 +63,7 @@ def test_stubs_are_in_the_style_of_the_house(keyhole, tmp_path):
 
 
 def test_there_is_a_stub_of_a_policy_for_every_room():
-    assert set(_PROBLEMS) == set(ROOMS)
+    assert set(_PROBLEMS) == set(OURS)
 
 
 @pytest.mark.parametrize(

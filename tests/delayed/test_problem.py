@@ -77,12 +77,18 @@ def test_memory_does_not_grow_with_the_delay():
         (lambda: Problem([0.5, 1.2], Constant(1)), r"means\[1\] must lie in \[0, 1\], got 1\.2"),
         (lambda: Problem([0.5], 3), "delay must be a law of delays, got 3"),
         (lambda: Problem([0.5], {"law": "Posson"}), "delay.law must be one of .*'Poisson'"),
-        (lambda: Problem([0.5], {"law": "Uniform", "low": 1}), "delay: Uniform needs low, high"),
+        (
+            lambda: Problem([0.5], {"law": "Uniform", "low": 1}),
+            "delay.high must be given for Uniform",
+        ),
         (
             lambda: Problem([0.5], {"law": "Poisson", "mean": 1}),
             "delay: each parameter of Poisson must be one of expected; got 'mean'",
         ),
-        (lambda: Problem([0.5], {"law": "Poisson", "expected": -1}), "expected must lie in"),
+        (
+            lambda: Problem([0.5], {"law": "Poisson", "expected": -1}),
+            r"delay\.expected must lie in",
+        ),
         (lambda: Problem([0.5], Constant(1), feedback="nmed"), "feedback must be one of anonymous"),
         (lambda: Problem.replay([[1.5]], [[0]]), r"rewards\[0\]\[0\] must lie in \[0, 1\]"),
         (lambda: Problem.replay([[1]], [[-1]]), r"delays\[0\]\[0\] must lie in"),

@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from keyhole.experiment import Spec, run
-from keyhole.experiment.problems import SOURCES, make_problem
-from keyhole.experiment.rooms import policies_of
-from keyhole.experiment.sources import Source, documented
+from keyhole.experiment.making import make_problem
+from keyhole.experiment.rooms import OURS, find
+from keyhole.reading import Source
+from keyhole.reading.sources import documented
 from keyhole.thresholding import Problem
 
 # For every source of every room a problem in few words, and a policy that can play it.
@@ -93,7 +94,7 @@ FILES = {
     "labels.csv": "item,label\na,1\na,0\nb,1\nc,0\n",
     "samples.csv": "arm,reward\na,1\na,0.5\nb,0\n",
 }
-PAIRS = [(setting, source) for setting in SOURCES for source in SOURCES[setting]]
+PAIRS = [(setting, source) for setting in OURS for source in find(setting).sources]
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ def test_every_source_makes_a_problem_that_can_be_run(setting, source, folder):
 
 @pytest.mark.parametrize(("setting", "source"), PAIRS)
 def test_every_entry_of_a_source_is_documented(setting, source):
-    how = SOURCES[setting][source]
+    how = find(setting).sources[source]
     assert how.doc
     for name, entry in how.entries.items():
         assert entry.kind, name
@@ -139,9 +140,9 @@ def test_what_a_source_does_not_take_is_refused_by_its_name(setting, source, fol
         spec_of(setting, source, folder, "colour = 3")
 
 
-@pytest.mark.parametrize("setting", SOURCES)
+@pytest.mark.parametrize("setting", OURS)
 def test_every_room_has_policies(setting):
-    assert policies_of(setting)
+    assert find(setting).policies
 
 
 def test_samples_are_given_in_the_spec_or_in_a_file(folder):
@@ -206,7 +207,9 @@ def made_up(first, second, *, third=1, fourth=2):
     return Problem(first, second)
 
 
-MADE_UP = Source("a list", made_up, reads={"third": lambda v, _: int(v)}, without=("fourth",))
+MADE_UP = Source(
+    "a list", made_up, reads={"third": lambda field, v, folder: int(v)}, without=("fourth",)
+)
 
 
 def test_a_sources_entries_are_the_arguments_of_its_function():

@@ -1,26 +1,32 @@
+import re
+import sys
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from types import ModuleType
+
 import pytest
 
-from keyhole.experiment import Spec
-from keyhole.experiment.problems import SOURCES
-from keyhole.experiment.rooms import ROOMS, metrics_of, worlds_of
+import keyhole
+from keyhole.experiment import Spec, rooms
+from keyhole.experiment.rooms import OURS, find
 
 
-@pytest.mark.parametrize("setting", SOURCES)
+@pytest.mark.parametrize("setting", OURS)
 def test_worlds_of_a_room_agree_on_what_a_metric_is(setting):
-    known = metrics_of(setting)
+    known = find(setting).metrics
     assert known
-    for world in worlds_of(setting):
+    for world in find(setting).worlds:
         for metric in getattr(world, "metrics", ()):
             assert metric == known[metric.name]
 
 
 def test_a_rooms_metrics_are_those_of_its_worlds_common_ones_first_details_last():
-    metrics = metrics_of("semibandit") | metrics_of("resource")
-    assert list(metrics_of("resource"))[:5] == [
+    metrics = find("semibandit").metrics | find("resource").metrics
+    assert list(find("resource").metrics)[:5] == [
         "regret", "censored_share", "best_arm_share", "simple_regret", "best_pair_share",
     ]  # fmt: skip
-    assert {"gold_agreement", "lemma_19_misses"} < set(metrics_of("thresholding"))
-    assert list(metrics_of("thresholding"))[-1] == "errors"
+    assert {"gold_agreement", "lemma_19_misses"} < set(find("thresholding").metrics)
+    assert list(find("thresholding").metrics)[-1] == "errors"
     assert metrics["regret"].better == "lower"
 
 
@@ -36,13 +42,100 @@ def test_a_rooms_metrics_are_those_of_its_worlds_common_ones_first_details_last(
     ],
 )
 def test_of_what_is_good_more_is_better(setting, higher):
-    known = metrics_of(setting)
+    known = find(setting).metrics
     assert {name for name, metric in known.items() if metric.better == "higher"} == higher
 
 
 def test_a_room_is_called_after_its_setting():
-    for name, room in ROOMS.items():
-        assert room.__name__ == f"keyhole.{name}"
+    for name in OURS:
+        assert find(name).module.SETTING.name == name
+        assert getattr(keyhole, name) is find(name).module
+
+
+@pytest.fixture
+def brought(monkeypatch):
+    """Return what makes packages bring rooms: by name, each with the modules of that name."""
+
+    def bring(**modules):
+        points = []
+        for name, found in modules.items():
+            for module in found:
+                monkeypatch.setitem(sys.modules, module.__name__, module)
+                points.append(EntryPoint(name, module.__name__, rooms.GROUP))
+        monkeypatch.setattr(rooms, "entry_points", lambda group: points)
+        rooms._brought.cache_clear()
+        rooms._opened.cache_clear()
+
+    yield bring
+    monkeypatch.undo()
+    rooms._brought.cache_clear()
+    rooms._opened.cache_clear()
+
+
+def toys(name="toys", module="toy_shop", **other):
+    found = ModuleType(module, "Toys.")
+    found.SETTING = replace(keyhole.thresholding.SETTING, name=name)
+    found.SOURCES = {"means": keyhole.thresholding.SOURCES["means"]}
+    found.__all__ = ["SETTING", "SOURCES"]
+    for key, value in other.items():
+        setattr(found, key, value)
+    return found
+
+
+def test_a_package_brings_a_room(brought):
+    brought(toys=[toys()])
+    assert rooms.names() == [*OURS, "toys"]
+    assert find("toys").package == "toy_shop"
+    assert list(find("toys").sources) == ["means"]
+    assert [room.name for room in rooms.every()] == [*OURS, "toys"]
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ({"SETTING": None}, "toy_shop.SETTING must be a keyhole.policy.Setting"),
+        ({"name": "tosy"}, "toy_shop.SETTING.name must be 'toys', got 'tosy'"),
+        ({"SOURCES": {}}, "toy_shop.SOURCES must be a dict of keyhole.reading.Source"),
+        ({"SOURCES": {"means": 1}}, "toy_shop.SOURCES['means'] must be a keyhole.reading.Source"),
+        ({"__all__": ["Doll"]}, "toy_shop.__all__ lists 'Doll', which there is not"),
+    ],
+)
+def test_a_broken_room_is_named_with_its_reason_and_breaks_no_other(brought, other, reason):
+    brought(toys=[toys(**other)])
+    text = re.escape(f"the room 'toys' of toy_shop cannot be used: {reason}")
+    with pytest.raises(ValueError, match=f"^{text}$"):
+        find("toys")
+    with pytest.warns(UserWarning, match=f"^{text}$"):
+        assert [room.name for room in rooms.every()] == list(OURS)
+    assert find("thresholding").policies
+
+
+def test_a_room_that_cannot_be_imported_is_one_line(brought, monkeypatch, tmp_path):
+    (tmp_path / "toy_shop.py").write_text("raise RuntimeError('no\\nstock')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    brought(toys=[toys()])
+    monkeypatch.delitem(sys.modules, "toy_shop")
+    with pytest.raises(ValueError, match=r"cannot be used: RuntimeError: no stock$"):
+        find("toys")
+
+
+def test_two_packages_cannot_bring_one_room(brought):
+    brought(toys=[toys(), toys(module="another_shop")])
+    message = "the room 'toys' of another_shop and toy_shop cannot be used: there can be one"
+    with pytest.raises(ValueError, match=message):
+        find("toys")
+
+
+def test_a_room_of_ours_is_not_replaced(brought):
+    brought(delayed=[toys("delayed")])
+    with pytest.warns(UserWarning, match=r"'delayed' of toy_shop is left out: .* Keyhole's own"):
+        assert rooms.names() == list(OURS)
+    assert find("delayed").module is keyhole.delayed
+
+
+def test_an_unknown_room_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match=r"setting must be one of .*\(did you mean 'resource'\?\)"):
+        find("resuorce")
 
 
 GOOD = "from keyhole.thresholding import IndexPolicy\n"

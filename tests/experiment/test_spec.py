@@ -105,7 +105,7 @@ CHANGES = [
     (
         "means = [0.2, 0.45, 0.7]",
         "mean = [0.2, 0.45, 0.7]",
-        r"problem must have exactly one of .*; got none \(did you mean 'means' by 'mean'\?\)",
+        r"problem must have exactly one of .*; got none \(did you mean 'means'\?\)",
     ),
     (
         "means = [0.2, 0.45, 0.7]",

@@ -50,7 +50,7 @@ def test_what_is_known_of_a_metric_is_known_of_a_run(text, tmp_path):
 
 
 def test_a_metric_that_a_room_has_no_more_goes_by_its_name(finished, monkeypatch):
-    monkeypatch.setattr("keyhole.experiment.store.metrics_of", lambda setting: {})
+    monkeypatch.setattr("keyhole.experiment.rooms.Room.metrics", {})
     assert load_run(finished).metric("simple_regret") == keyhole.Metric("simple_regret")
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from keyhole.experiment.problems import make_problem
+from keyhole.experiment.making import make_problem
 from keyhole.papers import Entry, reproduce
 from keyhole.papers.claims import KINDS, NUMBERS, Result
 from keyhole.papers.drawings import DRAWINGS, Drawing

@@ -4,6 +4,7 @@ import pytest
 
 import keyhole.papers
 from keyhole.papers import FILES, SCALES, Entry
+from keyhole.papers.coverage import PAPERS
 
 FOLDER = Path(keyhole.papers.__file__).parent
 SHARED = {
@@ -20,7 +21,7 @@ each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.n
 
 def test_every_file_is_an_entry_or_shared_by_entries():
     found = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.toml")}
-    assert found == set(FILES.values()) | SHARED
+    assert found == set(FILES.values()) | SHARED | {f"{paper}/paper.toml" for paper in PAPERS}
 
 
 @each_entry

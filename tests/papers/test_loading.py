@@ -137,7 +137,7 @@ def test_a_growth_that_is_told_as_a_bound_needs_a_witness(tmp_path, origin):
 
 def test_an_entry_records_what_it_names(tiny, monkeypatch):
     details = {name: Metric(name, detail=True) for name in ("pulls", "reward")}
-    monkeypatch.setattr("keyhole.papers.entry.metrics_of", lambda setting: details)
+    monkeypatch.setattr("keyhole.experiment.rooms.Room.metrics", details)
     assert tiny.named == ["aggregate_regret", "gold_agreement"]
     assert not tiny.spec("easy", "quick").details
     for name in ("reward", "pulls[1]"):

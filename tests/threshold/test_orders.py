@@ -68,7 +68,7 @@ def test_orders_can_be_written_in_a_spec():
         (lambda: given([1, 0]), r"sequence\[1\] must be at least 1, got 0"),
         (lambda: given([1, 2.5]), r"sequence\[1\] must be"),
         (lambda: order_of("sorted"), "order must be one of iid, adversarial, optimistic, cyclic"),
-        (lambda: order_of(3), "order must be a name, or one name with its list, got 3"),
+        (lambda: order_of(3), "order must be a name, or one name with its value, got 3"),
         (lambda: shown({"given": [1, 5]}, 2), r"order\[1\] must lie in \[1, 4\], got 5"),
         (lambda: shown(iid([1.0]), 2), "order must have one probability for each of 4 levels"),
     ],

@@ -7,27 +7,24 @@ from typing import Any, cast
 
 from keyhole.cli.text import heading, paragraph
 from keyhole.contract.policy import Policy
-from keyhole.experiment.problems import SOURCES
-from keyhole.experiment.rooms import ROOMS, metrics_of, policies_of
+from keyhole.experiment import rooms
 from keyhole.metric import Metric
-from keyhole.validate import choice
 
 
 def show(setting: str | None) -> None:
     """Print the catalog of one setting, or of all."""
-    for name in ROOMS if setting is None else [choice("setting", setting, ROOMS)]:
-        room = ROOMS[name]
-        heading(name, 0)
-        paragraph(_sentence(room), 2)
+    for room in rooms.every() if setting is None else [rooms.find(setting)]:
+        heading(room.name, 0)
+        paragraph(_sentence(room.module), 2)
         heading("[problem]", 2)
-        for source, how in SOURCES[name].items():
+        for source, how in room.sources.items():
             paragraph(f"{source}: {how.doc}", 4)
             for entry, what in how.entries.items():
                 paragraph(f"{entry} ({what.kind}): {what.doc}", 8)
         heading("metrics", 2)
-        for metric in metrics_of(name).values():
+        for metric in room.metrics.values():
             paragraph(f"{metric.name}: {metric.title}{_remarks(metric)}", 4)
-        for policy in policies_of(name).values():
+        for policy in room.policies.values():
             _policy(policy)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from keyhole.experiment.rooms import ROOMS
+from keyhole.experiment import rooms
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.warming import Job, jobs_of_room, jobs_of_spec
 from keyhole.kernels.cache import cache_folder, cache_limit, cached_files, clear_cache
@@ -23,11 +23,12 @@ def compile_ahead(what: str | None) -> None:
 
 def _jobs(what: str | None) -> list[Job]:
     if what is None:
-        return [job for room in ROOMS for job in jobs_of_room(room)]
-    if what in ROOMS:
-        return jobs_of_room(what)
+        return [job for room in rooms.every() for job in jobs_of_room(room)]
+    if what in rooms.names():
+        return jobs_of_room(rooms.find(what))
     if not what.endswith(".toml"):
-        raise ValueError(f"WHAT must be one of {', '.join(ROOMS)}, or a SPEC.toml; got {what!r}")
+        known = ", ".join(rooms.names())
+        raise ValueError(f"WHAT must be one of {known}, or a SPEC.toml; got {what!r}")
     return jobs_of_spec(Spec.from_file(Path(what)))
 
 

@@ -19,13 +19,16 @@ from keyhole.delayed.learner import Learner
 from keyhole.delayed.phases import PhasePolicy
 from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, QPMD, DelayedUCB1, NaivePhases
 from keyhole.delayed.problem import Problem
-from keyhole.delayed.setting import Policy
+from keyhole.delayed.setting import SETTING, Policy
+from keyhole.delayed.sources import SOURCES
 
 __all__ = [
     "ODAAF",
     "ODAAFB",
     "ODAAFV",
     "QPMD",
+    "SETTING",
+    "SOURCES",
     "Constant",
     "Delay",
     "DelayedUCB1",

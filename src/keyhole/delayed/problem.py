@@ -1,7 +1,7 @@
 """The instance: arms, their rewards, and how long these take to arrive."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
@@ -23,18 +23,16 @@ from keyhole.delayed.delays import (
 )
 from keyhole.delayed.environment import WORLDS, RecordedPairs
 from keyhole.delayed.setting import SETTING
+from keyhole.reading import one_of
 from keyhole.stochastic.laws import rewards_of
 from keyhole.validate import Range, choice, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _LENGTH: Final = Range(ge=0, le=2**52)
 
-_LAWS: Final[dict[str, type[Delay]]] = {
-    law.__name__: law
-    for law in (
-        Constant, Uniform, Geometric, Poisson, Exponential, HalfNormal, TwoPoint, Empirical,
-    )
-}  # fmt: skip
+_READ: Final = one_of(
+    Constant, Uniform, Geometric, Poisson, Exponential, HalfNormal, TwoPoint, Empirical
+)
 
 
 class Problem:
@@ -247,14 +245,5 @@ def delay_of(value: Delay | Mapping[str, Any]) -> Delay:
         return value
     if not isinstance(value, Mapping):
         raise TypeError(f"delay must be a law of delays, got {value!r}")
-    law = _LAWS[choice("delay.law", value.get("law"), _LAWS)]
-    numbers = {name: number for name, number in value.items() if name != "law"}
-    wanted = ["samples"] if law is Empirical else [item.name for item in fields(law)]
-    for name in numbers:
-        choice(f"delay: each parameter of {law.__name__}", name, wanted)
-    try:
-        return law(**numbers)
-    except TypeError as error:
-        if "argument" not in str(error):
-            raise
-        raise TypeError(f"delay: {law.__name__} needs {', '.join(wanted)}") from None
+    law: Delay = _READ("delay", value, Path())
+    return law

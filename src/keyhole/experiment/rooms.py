@@ -1,194 +1,189 @@
-"""The rooms there are, what is in them, and how a spec's entry becomes a policy."""
+"""The rooms there are: Keyhole's own, and those that installed packages bring.
+
+A package brings a room by an entry point of the group ``keyhole.rooms``: the name of its setting,
+and the module that has ``SETTING``, ``SOURCES``, and in ``__all__`` its problem and its policies.
+"""
 
 import importlib
-import importlib.util
 import inspect
-import traceback
+import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields
-from pathlib import Path
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from keyhole.contract.policy import Policy
+from keyhole.contract.setting import Setting
 from keyhole.contract.world import World, measured
-from keyhole.experiment.entries import unknown
-from keyhole.experiment.problems import SOURCES
 from keyhole.metric import Metric
-from keyhole.validate import choice
+from keyhole.reading import Source
+from keyhole.validate import choice, line
 
-ROOMS: Final[dict[str, ModuleType]] = {
-    name: importlib.import_module(f"keyhole.{name}") for name in SOURCES
-}
-"""Every setting's room, by name."""
+GROUP: Final = "keyhole.rooms"
+OURS: Final = ("stochastic", "threshold", "delayed", "resource", "semibandit", "thresholding")
+"""Keyhole's own, the classical one first."""
 
-
-def policies_of(setting: str) -> dict[str, type[Policy]]:
-    """Return a room's policies, by name.
-
-    Parameters
-    ----------
-    setting : str
-        The name of the room.
-
-    Returns
-    -------
-    dict of str to Policy class
-        In the order in which the room lists them.
-    """
-    room = ROOMS[setting]
-    found = ((name, getattr(room, name)) for name in room.__all__)
-    return {
-        name: value
-        for name, value in found
-        if inspect.isclass(value)
-        and issubclass(value, Policy)
-        and value.__module__.startswith(f"{room.__name__}.policies.")
-    }
+_HOME: Final = "keyhole"
 
 
-def metrics_of(setting: str) -> dict[str, Metric]:
-    """Return what the worlds of a room measure, what all of them measure first, details last.
+@dataclass(frozen=True)
+class Room:
+    """A setting with all that belongs to it.
 
-    Parameters
-    ----------
-    setting : str
-        The name of the room.
-
-    Returns
-    -------
-    dict of str to Metric
-        By name; a metric of each arm once.
-    """
-    lists = [measured(world) for world in worlds_of(setting) if hasattr(world, "metrics")]
-    found = {metric.name: metric for metrics in lists for metric in metrics}
-    rare = {name: not all(name in {m.name for m in one} for one in lists) for name in found}
-    return {name: found[name] for name in sorted(found, key=lambda n: (found[n].detail, rare[n]))}
-
-
-def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
-    """Make the policy that an entry of a spec describes.
-
-    Parameters
-    ----------
-    table : mapping
-        One table ``[[policy]]``, without its label.
-    setting : str
-        The name of the room.
-    folder : Path
-        Where a policy of the user's own is looked for (``name = "file.py:Class"``).
-
-    Returns
-    -------
-    Policy
-        The policy.
-
-    Raises
-    ------
-    TypeError, ValueError, FileNotFoundError
-        If the name or a parameter is missing, unknown or not allowed; the message begins with
-        its name.
-    """
-    parameters = dict(table)
-    if "name" not in parameters:
-        raise ValueError("name must be given")
-    name = parameters.pop("name")
-    if not isinstance(name, str):
-        raise TypeError(f"name must be a text, got {name!r}")
-    if ":" not in name:
-        known = policies_of(setting)
-        policy = known[choice("name", name, known)]
-        _check_names(policy, parameters)
-        return policy.from_parameters(parameters)
-    policy = users_policy(name, folder)
-    _check_names(policy, parameters)
-    try:
-        return policy.from_parameters(parameters)
-    except (TypeError, ValueError):
-        raise
-    except Exception as error:  # whatever a stranger's class may do
-        reason = _reason(error, folder / name.rpartition(":")[0])
-        raise ValueError(f"name: {name!r} cannot be made: {reason}") from error
-
-
-def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
-    items = {item.name: item for item in fields(cast(Any, policy))}
-    for name in parameters:
-        if name not in items:
-            raise unknown(name, items)
-    for name, item in items.items():
-        if name not in parameters and item.default is MISSING and item.default_factory is MISSING:
-            raise TypeError(f"{name} must be given")
-
-
-def users_policy(name: str, folder: Path) -> type[Policy]:
-    """Return a policy from a file of the user's own.
-
-    Parameters
+    Attributes
     ----------
     name : str
-        ``file.py:Class``.
-    folder : Path
-        What the file's name is relative to.
-
-    Returns
-    -------
-    Policy class
-        The policy.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such file or class, or the file cannot be imported; one line.
+        That of the setting.
+    module : module
+        What is in it.
+    package : str
+        The installed package that it came with.
     """
-    file, _, class_name = name.rpartition(":")
-    path = folder / file
-    if not path.is_file():
-        raise FileNotFoundError(f"name: there is no file {file!r} beside the spec")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"name: {file!r} must be a Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # whatever a stranger's file may do
-        raise ValueError(f"name: {file!r} cannot be imported: {_reason(error, path)}") from error
-    found = getattr(module, class_name, None)
-    if not (inspect.isclass(found) and issubclass(found, Policy)):
-        raise ValueError(f"name: {file!r} has no policy {class_name!r}")
-    return found
 
+    name: str
+    module: ModuleType
+    package: str = _HOME
 
-def _reason(error: BaseException, path: Path) -> str:
-    """Return what went wrong in a file, and in which line of it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    message, line = str(error), lines[-1] if lines else None
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        message, line = error.msg, error.lineno
-    text = f"{type(error).__name__}: {' '.join(message.split())}"
-    return text if line is None else f"{text} (line {line})"
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        """How a spec can describe a problem: by the room itself, and by recorded data."""
+        from keyhole.data import sources as data  # which takes a second, and not all need it
 
+        return {**self.module.SOURCES, **data.SOURCES.get(self.name, {})}
 
-def worlds_of(setting: str) -> list[type[World]]:
-    """Return the worlds of a room, abstract ones too.
+    @cached_property
+    def policies(self) -> dict[str, type[Policy]]:
+        """Its policies by name, in the order in which the module lists them."""
+        found = {name: getattr(self.module, name) for name in self.module.__all__}
+        return {
+            name: value
+            for name, value in found.items()
+            if inspect.isclass(value) and issubclass(value, Policy) and not value.abstract
+        }
 
-    Parameters
-    ----------
-    setting : str
-        The name of the room.
+    @property
+    def worlds(self) -> list[type[World]]:
+        """Its worlds in the order of their definition, abstract ones too."""
+        home = self.module.__name__
+        worlds = dict.fromkeys(_below(World))  # some have two bases that are worlds
+        return [world for world in worlds if f"{world.__module__}.".startswith(f"{home}.")]
 
-    Returns
-    -------
-    list of World class
-        In the order of their definition.
-    """
-    prefix = f"{ROOMS[setting].__name__}."
-    worlds = dict.fromkeys(_below(World))  # some have two bases that are worlds
-    return [world for world in worlds if world.__module__.startswith(prefix)]
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        """What its worlds measure by name, what all of them measure first, details last.
+
+        A metric of each arm is there once.
+        """
+        lists = [measured(world) for world in self.worlds if hasattr(world, "metrics")]
+        found = {metric.name: metric for metrics in lists for metric in metrics}
+        rare = {name: not all(name in {m.name for m in one} for one in lists) for name in found}
+        order = sorted(found, key=lambda name: (found[name].detail, rare[name]))
+        return {name: found[name] for name in order}
 
 
 def _below(cls: type[World]) -> Iterator[type[World]]:
     for one in cls.__subclasses__():
         yield one
         yield from _below(one)
+
+
+def names() -> list[str]:
+    """Return the names of all rooms, whether or not they can be used; none is imported."""
+    return [*OURS, *_brought()]
+
+
+def find(name: Any, field: str = "setting") -> Room:
+    """Return a room.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    field : str, default "setting"
+        How errors call it.
+
+    Returns
+    -------
+    Room
+        The room.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name (the nearest is suggested), or the package that brings it
+        is broken; the message names package and reason.
+    """
+    return _opened(choice(field, name, names()))
+
+
+def every() -> Iterator[Room]:
+    """Yield all rooms that can be used; of each other, warn once, with package and reason."""
+    for name in names():
+        try:
+            yield _opened(name)
+        except ValueError as error:
+            warnings.warn(str(error), stacklevel=2)
+
+
+@cache
+def _brought() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of other packages by the name of their room, sorted.
+
+    A name of ours, or none that can stand in a spec, is refused with a warning.
+    """
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, _package(one))):
+        if point.name in OURS or not point.name.isidentifier():
+            reason = "is Keyhole's own" if point.name in OURS else "is no name of a package"
+            text = f"the room {point.name!r} of {_package(point)} is left out: its name {reason}"
+            warnings.warn(text, stacklevel=2)
+        else:
+            found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.module
+
+
+@cache
+def _opened(name: str) -> Room:
+    if name in OURS:
+        return Room(name, importlib.import_module(f"{_HOME}.{name}"))
+    points = _brought()[name]
+    packages = " and ".join(map(_package, points))
+    try:
+        if len(points) > 1:
+            raise ValueError("there can be one of a name; uninstall all others")
+        module = points[0].load()
+        _check(name, module)
+    except (Exception, SystemExit) as error:  # whatever a stranger's package may do
+        reason = " ".join(str(error).split()) or "no reason was given"
+        kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+        text = f"the room {name!r} of {packages} cannot be used: {kind}{reason}"
+        raise ValueError(text) from error
+    return Room(name, module, packages)
+
+
+def _check(name: str, module: Any) -> None:
+    """Refuse what is not a room of this name."""
+    setting, sources = getattr(module, "SETTING", None), getattr(module, "SOURCES", None)
+    if not isinstance(module, ModuleType):
+        raise ValueError(f"its entry point must name a module, got {module!r}")
+    if not isinstance(setting, Setting):
+        raise ValueError(f"{module.__name__}.SETTING must be a keyhole.policy.Setting")
+    if setting.name != name:
+        raise ValueError(f"{module.__name__}.SETTING.name must be {name!r}, got {setting.name!r}")
+    if not isinstance(sources, Mapping) or not sources:
+        raise ValueError(f"{module.__name__}.SOURCES must be a dict of keyhole.reading.Source")
+    for key, source in sources.items():
+        line(f"{module.__name__}.SOURCES: each name", key)
+        if not isinstance(source, Source):
+            raise ValueError(f"{module.__name__}.SOURCES[{key!r}] must be a keyhole.reading.Source")
+    if not hasattr(module, "__all__"):
+        raise ValueError(f"{module.__name__}.__all__ must list its problem and its policies")
+    for public in module.__all__:
+        if not hasattr(module, public):
+            raise ValueError(f"{module.__name__}.__all__ lists {public!r}, which there is not")

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from keyhole.contract.memory import FloatArray
+from keyhole.experiment import rooms
 from keyhole.experiment.blocks import play_in_blocks
 from keyhole.experiment.holding import held
 from keyhole.experiment.identity import digest_of, identity
@@ -31,7 +32,7 @@ from keyhole.experiment.store import (
     write_provenance,
     write_table,
 )
-from keyhole.files import remove_drafts, write_atomically
+from keyhole.files import is_begun, remove_drafts, write_atomically
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.progress import Report, bar
 from keyhole.play.simulation import Plan
@@ -90,8 +91,7 @@ def run(
         integer("threads", threads, Range(ge=1))
     folder, plan = Path(out), spec.plan
     digest = run_digest(spec)
-    if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
-        raise ValueError(f"out must be a folder, got the file {folder}")
+    is_begun(folder)  # refuses a file
     folder.mkdir(parents=True, exist_ok=True)
     with held(folder):
         provenance = _begin(folder, spec, digest, command)
@@ -127,9 +127,8 @@ def run_digest(spec: Spec) -> str:
 
 def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any]:
     """Return the provenance of the run in the folder, begun now or earlier."""
-    # Hidden files are drafts that a killed process left.
     found = None
-    if any(not path.name.startswith(".") for path in folder.iterdir()):
+    if is_begun(folder):
         found = read_provenance(folder)
         if found["digest"] != digest:
             raise ValueError(
@@ -163,12 +162,18 @@ def _other(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
     names = [n for n in {**here, **there} if n not in _SHOWN and here.get(n) != there.get(n)]
     if names:
         return f"of another spec (not the same {', '.join(names)})"
-    others = [p for p in _DECIDING if found["versions"].get(p) != version(p)]
+    others = [p for p in _with_room(_DECIDING, spec) if found["versions"].get(p) != version(p)]
     if others:
         return f"of other versions of {', '.join(others)}"
     if found.get("arithmetic", arithmetic_digest()) != arithmetic_digest():
         return "of a machine that computes logarithms otherwise"
     return "of other data, or of another version of the code"
+
+
+def _with_room(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
+    """Return packages, and the one that brings the room, each once."""
+    room = rooms.find(spec.plan.problem.setting.name)
+    return dict.fromkeys([*packages, room.package])
 
 
 def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
@@ -180,7 +185,7 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "seed": spec.seed,
         "arms": spec.plan.problem.fact("arms"),
         "command": command,
-        "versions": {package: version(package) for package in _PACKAGES},
+        "versions": {package: version(package) for package in _with_room(_PACKAGES, spec)},
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "arithmetic": arithmetic_digest(),

@@ -13,11 +13,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
-from keyhole.experiment.entries import plain, unknown
-from keyhole.experiment.problems import make_problem
-from keyhole.experiment.rooms import make_policy
+from keyhole.experiment.making import make_policy, make_problem
 from keyhole.play.simulation import Plan
-from keyhole.validate import line, shown
+from keyhole.reading import complaint, plain, unknown
+from keyhole.validate import line
 
 Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 """Until there a float counts exactly."""
@@ -189,7 +188,7 @@ class Spec(BaseModel):
         except RecursionError:
             raise ValueError("lists or tables must not be nested so deeply") from None
         except ValidationError as error:
-            raise ValueError(_first(error)) from None
+            raise ValueError(complaint(error, _MODELS, _TABLES)) from None
         _ = spec.plan  # everything else is checked where it is made
         return spec
 
@@ -244,25 +243,3 @@ class Spec(BaseModel):
                 raise ValueError(f"policy[{i}].label must be a text of its own, got {label!r}")
             policies[label] = policy
         return policies
-
-
-def _first(error: ValidationError) -> str:
-    """Return the first complaint as field, what is allowed, and value."""
-    problem = error.errors()[0]
-    path = ""
-    for part in problem["loc"]:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif part not in ("Spacing", "list[constrained-int]"):
-            path += f".{part}" if path else str(part)
-    if problem["type"] == "missing":
-        return f"{path} must be given"
-    if problem["type"] == "extra_forbidden":
-        return str(unknown(path, _MODELS[path.partition(".")[0]].model_fields))
-    if problem["type"] == "model_type":
-        what = _TABLES.get(path, "be a table")
-    else:
-        what = re.sub(r"^(Value error, +must |\w+ should )", "", problem["msg"])
-        what = what.partition(", got ")[0]
-        what = what.replace("a valid dictionary", "a table").replace("a valid string", "a text")
-    return f"{path} must {what.strip()}, got {shown(problem['input'])}"

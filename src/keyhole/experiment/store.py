@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from keyhole.contract.memory import FloatArray
-from keyhole.experiment.rooms import metrics_of
+from keyhole.experiment import rooms
 from keyhole.experiment.spec import Spec
 from keyhole.files import content_checksum, write_atomically
 from keyhole.metric import Metric
@@ -194,7 +194,7 @@ def open_run(path: str | Path) -> Run:
     try:
         spec = json.loads((folder / SPEC).read_bytes())
         Spec.model_validate(spec)
-        known = metrics_of(spec["problem"]["setting"])
+        known = rooms.find(spec["problem"]["setting"]).metrics
         table = pq.read_table(pa.BufferReader(values_file))
         curves = _curves(table, known, int(provenance.get("arms") or 0) or None)
     except (ValidationError, RecursionError) as error:

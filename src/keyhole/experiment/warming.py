@@ -8,28 +8,28 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import World
 from keyhole.drivers.engine import compiled_engine
 from keyhole.drivers.step import compiled_step
-from keyhole.experiment.rooms import policies_of, worlds_of
+from keyhole.experiment.rooms import Room
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.jit import bounds_checked
 
 Job = tuple[str, Callable[[], object]]
 
 
-def jobs_of_room(setting: str) -> list[Job]:
+def jobs_of_room(room: Room) -> list[Job]:
     """Return what is to be compiled for a room: every policy as a learner and in every world.
 
     Parameters
     ----------
-    setting : str
-        The name of the room.
+    room : Room
+        The room.
 
     Returns
     -------
     list of (str, callable)
         What it is, and what compiles it, unless it is on file.
     """
-    worlds = [world for world in worlds_of(setting) if _complete(world)]
-    kinds = [_playing(kind) for kind in policies_of(setting).values()]
+    worlds = [world for world in room.worlds if _complete(world)]
+    kinds = [_playing(kind) for kind in room.policies.values()]
     return [job for kind in kinds for job in _jobs(kind, worlds)]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from keyhole.play.simulation import Plan
 from keyhole.validate import choice
@@ -31,7 +31,6 @@ _KINDS: Final = {
     "late": "round",
 }
 _LISTED: Final = 12
-_UNION_BRANCHES: Final = ("float", "constrained-float", "list[float]", "list[constrained-float]")
 
 
 def check_names(
@@ -61,26 +60,6 @@ def _check_name(path: str, kind: str, value: Any, plan: Plan, where: str) -> Non
             f"{path} must be one of the checkpoints of {where}, {_listed(plan.checkpoints)}; "
             f"got {value}"
         )
-
-
-def complaint(error: ValidationError) -> str:
-    """Return the first complaint about a table as field, what is allowed, and value."""
-    first = error.errors()[0]
-    path = ""
-    for part in first["loc"]:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif part not in _UNION_BRANCHES:
-            path += f".{part}" if path else part
-    if first["type"] == "missing":
-        return f"{path} must be given"
-    if first["type"] == "extra_forbidden":
-        return f"{path} is not known and must be left out"
-    if first["type"] == "value_error":  # one of our own, complete
-        return str(first["ctx"]["error"])
-    what = first["msg"].removeprefix("Input should ")
-    what = what[0].lower() + what[1:]
-    return f"{path} must {what}, got {first['input']!r}"
 
 
 def _named(

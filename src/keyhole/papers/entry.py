@@ -10,13 +10,13 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
-from keyhole.experiment import Spec
-from keyhole.experiment.rooms import ROOMS, metrics_of
-from keyhole.papers.checks import PlansOf, check_names, complaint
+from keyhole.experiment import Spec, rooms
+from keyhole.papers.checks import PlansOf, check_names
 from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
 from keyhole.papers.drawings import Drawing
 from keyhole.papers.overview import Overview
 from keyhole.play.simulation import Plan
+from keyhole.reading import complaint
 from keyhole.validate import choice
 
 # By folder, in the order in which they are listed.
@@ -240,9 +240,9 @@ class Entry(BaseModel):
     def _details(self, instance: Instance) -> bool:
         """Return whether a metric is named that is kept on request alone."""
         setting = instance.problem.get("setting")
-        if setting not in ROOMS:
+        if setting not in rooms.names():
             return False  # which is refused by its own words
-        details = {name for name, metric in metrics_of(setting).items() if metric.detail}
+        details = {name for name, metric in rooms.find(setting).metrics.items() if metric.detail}
         return not details.isdisjoint(name.partition("[")[0] for name in self.named)
 
     def _policies_of(self, problem: str) -> list[dict[str, Any]]:

@@ -97,7 +97,7 @@ def _entry(entry: Entry, part: Part | None, scale: str) -> dict[str, Any]:
         "size": f"{size.replications:,} replications",
         "counts": _counts(part.verdicts),
         "claims": [
-            {"status": v.status, "claim": v.claim, "source": v.origin_and_source,
+            {"status": v.status, "claim": v.claim, "source": v.cited,
              "found": together(v.detail)}
             for v in part.verdicts
         ],

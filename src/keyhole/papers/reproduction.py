@@ -13,7 +13,7 @@ from keyhole.experiment.report import Verdict
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.store import read_provenance
-from keyhole.files import remove_drafts, write_atomically
+from keyhole.files import is_begun, remove_drafts, write_atomically
 from keyhole.papers.ahead import compiling_ahead
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
@@ -156,7 +156,7 @@ def play(
     entry, scale = choices[0]
     title = title or f"{entry.title} ({scale} scale)"
     command = command or f"keyhole reproduce {entry.called} --scale {scale}"
-    _begin(folder, _marker(title, choices, command), renew=renew)
+    _mark(folder, _marker(title, choices, command), renew=renew)
     parts = []
     with compiling_ahead([entry for entry, _ in choices], wanted=ahead and threads != 1):
         for entry, scale in choices:
@@ -205,12 +205,9 @@ def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, A
     }
 
 
-def _begin(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
+def _mark(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
     """Mark the folder as the reproduction's; refuse one that is something else's."""
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"out must be a folder, got the file {folder}")
-    # Hidden files are drafts that a killed process left.
-    if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
+    if is_begun(folder):
         found = _read_marker(folder)
         remove_drafts(folder)
         if found == marker:

@@ -25,10 +25,13 @@ from keyhole.resource.policies import (
 )
 from keyhole.resource.problem import Problem
 from keyhole.resource.rewards import RewardScale
-from keyhole.resource.setting import Policy
+from keyhole.resource.setting import SETTING, Policy
+from keyhole.resource.sources import SOURCES
 
 __all__ = [
     "RCUCB",
+    "SETTING",
+    "SOURCES",
     "AnytimeZoomingRCUCB",
     "BetaExponential",
     "FixedLimit",

@@ -15,7 +15,8 @@ from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.learner import Learner
 from keyhole.semibandit.policies import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
 from keyhole.semibandit.problem import Problem
-from keyhole.semibandit.setting import Policy
+from keyhole.semibandit.setting import SETTING, Policy
+from keyhole.semibandit.sources import SOURCES
 
 __all__ = [
     "CSBDT",
@@ -25,6 +26,8 @@ __all__ = [
     "ESCB",
     "MPTS",
     "SDCB",
+    "SETTING",
+    "SOURCES",
     "BisectionPolicy",
     "Learner",
     "Policy",

@@ -17,11 +17,14 @@ from keyhole.stochastic.policies import (
     Uniform,
 )
 from keyhole.stochastic.problem import Problem
-from keyhole.stochastic.setting import IndexPolicy, Policy
+from keyhole.stochastic.setting import SETTING, IndexPolicy, Policy
+from keyhole.stochastic.sources import SOURCES
 
 __all__ = [
     "KLUCB",
     "MOSS",
+    "SETTING",
+    "SOURCES",
     "UCB",
     "UCB1",
     "BernsteinUCB",

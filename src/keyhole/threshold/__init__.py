@@ -22,12 +22,15 @@ from keyhole.threshold.policies import (
     Uniform,
 )
 from keyhole.threshold.problem import Problem
-from keyhole.threshold.setting import Policy
+from keyhole.threshold.setting import SETTING, Policy
+from keyhole.threshold.sources import SOURCES
 
 __all__ = [
     "DKWUCB",
     "KMUCB",
     "OPTIM",
+    "SETTING",
+    "SOURCES",
     "AnytimeDKWUCB",
     "AnytimeKaplanMeierUCB",
     "AnytimeOPTIM",

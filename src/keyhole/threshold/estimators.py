@@ -74,15 +74,7 @@ class ModifiedKaplanMeier:
     def width(self, delta: float) -> FloatArray:
         r"""Return how far the estimates may be off, except with probability `delta` each.
 
-        Parameters
-        ----------
-        delta : float
-            In (0, 1).
-
-        Returns
-        -------
-        ndarray of float64, shape (levels,)
-            :math:`\sqrt{2 \ln(2 / \delta) / N(j)}` (Lemma 4); infinite where N is 0.
+        That is :math:`\sqrt{2 \ln(2 / \delta) / N(j)}` (Lemma 4), infinite where N is 0.
 
         Examples
         --------

@@ -1,14 +1,16 @@
 """The order in which thresholds come."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole.reading import call_of
 from keyhole.threshold.environment import CYCLIC, DRAWN, LISTED, STAGED
-from keyhole.validate import Range, choice, integer, vector
+from keyhole.validate import Range, integer, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _CLOSE: Final = 1e-9
@@ -183,13 +185,7 @@ def given(sequence: Sequence[int] | ArrayLike) -> Order:
     return Order(LISTED, "given", levels)
 
 
-_PLAIN: Final[dict[str, Callable[[], Order]]] = {
-    "iid": iid,
-    "adversarial": adversarial,
-    "optimistic": optimistic,
-    "cyclic": cyclic,
-}
-_WITH_VALUES: Final[dict[str, Callable[[Any], Order]]] = {"iid": iid, "given": given}
+_READ: Final = call_of(iid, adversarial, optimistic, cyclic, given)
 
 
 def order_of(value: Any) -> Order:
@@ -218,9 +214,5 @@ def order_of(value: Any) -> Order:
     """
     if isinstance(value, Order):
         return value
-    if isinstance(value, str):
-        return _PLAIN[choice("order", value, _PLAIN)]()
-    if isinstance(value, Mapping) and len(value) == 1:
-        name, values = next(iter(value.items()))
-        return _WITH_VALUES[choice("order", name, _WITH_VALUES)](values)
-    raise TypeError(f"order must be a name, or one name with its list, got {value!r}")
+    order: Order = _READ("order", value, Path())
+    return order

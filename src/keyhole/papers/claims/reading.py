@@ -5,10 +5,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from keyhole.papers.checks import PlansOf, check_names, complaint
+from keyhole.papers.checks import PlansOf, check_names
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.kinds import KINDS
 from keyhole.papers.claims.witness import Witnessed
+from keyhole.reading import complaint
 from keyhole.validate import choice
 
 

@@ -72,23 +72,9 @@ class FixedLimit(WithBase, Policy):
         runs = counts("arms")
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the policy is told, checked; refuse a list without the limit.
+        """Return what the policy is told, checked.
 
-        Parameters
-        ----------
-        values : mapping of str to value
-            Facts by name.
-
-        Returns
-        -------
-        dict
-            Those that the policy is told.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a fact is missing or not allowed, the limit may not be chosen, or its cost exceeds
-            its penalty.
+        Refused is a limit that may not be chosen, or whose cost exceeds its penalty.
         """
         told = super().informed(values)
         limits, place = told["limits"], place_of(told["limits"], self.limit * _NEAR)

@@ -107,17 +107,8 @@ class CSBST(Policy):
     def search_rounds(self, arms: int, resource: float) -> int:
         """Return for how many rounds the threshold may be searched for: W for each candidate tried.
 
-        Parameters
-        ----------
-        arms : int
-            K.
-        resource : float
-            Q.
-
-        Returns
-        -------
-        int
-            It never takes longer (Verma et al. 2019, Lemma 2, with whole steps).
+        It never takes longer, with K arms and the resource Q (Verma et al. 2019, Lemma 2, with
+        whole steps).
         """
         count = candidates(arms, resource)
         if count == 1:

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from keyhole.contract.world import Problem
-from keyhole.experiment.entries import unknown
+from keyhole.reading.complaints import unknown
+from keyhole.reading.values import Read
 from keyhole.validate import room_in_memory
-
-Read = Callable[[Any, Path], Any]
-"""From an entry's value, and the folder of the spec, to an argument."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class Argument:
     """An entry that a source takes beside the one that names it.
 
     Attributes
@@ -49,8 +47,7 @@ class Source:
     make : callable
         Makes the problem; errors begin with the name of an argument.
     read : callable, optional
-        Turns the value of that entry into the first argument. Its errors begin with ``entry``,
-        which stands for the entry's name.
+        Turns the value of that entry into the first argument: see `Read`.
     reads : mapping of str to callable
         The same for further entries, by name.
     without : tuple of str
@@ -64,12 +61,12 @@ class Source:
     without: tuple[str, ...] = ()
 
     @property
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, Argument]:
         """The further entries, by name."""
         _, *others = inspect.signature(self.make).parameters.values()
         docs = documented(self.make)
         return {
-            one.name: Entry(one.default is one.empty, *docs.get(one.name, ("", "")))
+            one.name: Argument(one.default is one.empty, *docs.get(one.name, ("", "")))
             for one in others
             if one.name not in self.without
         }
@@ -105,11 +102,11 @@ class Source:
             if entry.required and other not in given:
                 raise ValueError(f"problem.{other} must be given")
         arguments = {
-            other: _read(self.reads.get(other), other, given[other], folder)
+            other: _read(self.reads.get(other), f"problem.{other}", given[other], folder)
             for other in entries
             if other in given
         }
-        first = _read(self.read, name, given[name], folder)
+        first = _read(self.read, f"problem.{name}", given[name], folder)
         try:
             with room_in_memory(name):
                 return self.make(first, **arguments)
@@ -120,13 +117,6 @@ class Source:
         """Return a message in which the first argument has the name of the entry."""
         first = next(iter(inspect.signature(self.make).parameters))
         return re.sub(rf"^{first}\b", name, message)
-
-
-def a_file(name: str, value: Any, folder: Path) -> Path:
-    """Return the path that an entry holds, relative to the folder of the spec."""
-    if not isinstance(value, str) or not value:
-        raise TypeError(f"{name} must be the name of a file, got {value!r}")
-    return folder / value
 
 
 def documented(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
@@ -141,16 +131,14 @@ def documented(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
     return result
 
 
-def _read(read: Read | None, name: str, value: Any, folder: Path) -> Any:
+def _read(read: Read | None, path: str, value: Any, folder: Path) -> Any:
     if read is None:
         return value
     try:
-        return read(value, folder)
+        return read(path, value, folder)
     except (TypeError, ValueError, OSError) as error:
-        message = re.sub(r"^entry\b", name, str(error))
-        if not message.startswith(name):
-            message = f"{name}: {message}"
-        raise ValueError(f"problem.{message}") from error
+        text = str(error)
+        raise ValueError(text if text.startswith(path) else f"{path}: {text}") from error
 
 
 def _paragraphs(lines: list[str]) -> Iterator[list[str]]:

@@ -1,0 +1,51 @@
+"""Who is awake, what comes back, and what it was worth."""
+
+from typing import Any
+
+from keyhole import Metric
+from keyhole.policy import REGRET, IntArray, Stream, World, counts, per, seek, uniform, whole
+from keyhole_sleeping.setting import SETTING
+
+
+class Sleepers(World):
+    """Arms with rewards 0 or 1, each awake by chance; where all would sleep, all are awake."""
+
+    setting = SETTING
+    metrics = (REGRET, Metric("best_share", "share of rounds with the best awake", better="higher"))
+
+    arms = whole()
+    means = per("arms")
+    chances = per("arms")
+
+    class State:
+        """Pulls of each arm, the mean of the best arm awake, and sums over the rounds."""
+
+        pulls = counts("arms")
+        highest = per()
+        regret = per()
+        best = per()
+
+    def observe(e, s: State, t: int, rng: Stream, awake: IntArray) -> None:
+        """Draw who is awake, the same for every policy, after the stretches of the rewards."""
+        found = 0
+        for arm in range(e.arms):
+            seek(rng, e.arms + arm, t)
+            awake[arm] = 1 if uniform(rng) < e.chances[arm] else 0
+            found += awake[arm]
+        s.highest[0] = 0.0
+        for arm in range(e.arms):
+            awake[arm] = 1 if found == 0 else awake[arm]
+            s.highest[0] = max(s.highest[0], e.means[arm] * awake[arm])
+
+    def respond(e, s: State, rng: Stream, arm: int) -> float:
+        """Return the reward; the n-th pull of an arm yields the same for every policy."""
+        seek(rng, arm, s.pulls[arm])
+        s.pulls[arm] += 1
+        s.regret[0] += s.highest[0] - e.means[arm]
+        s.best[0] += e.means[arm] == s.highest[0]
+        return 1.0 if uniform(rng) < e.means[arm] else 0.0
+
+    def score(e, s: State, t: int, metrics: Any) -> None:
+        """Write what was lost, and how often the best arm was pulled."""
+        metrics.regret[0] = s.regret[0]
+        metrics.best_share[0] = s.best[0] / t

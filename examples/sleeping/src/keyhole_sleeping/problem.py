@@ -1,0 +1,43 @@
+"""The instance: what is true, checked."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.validate import Range, vector
+from keyhole_sleeping.environment import Sleepers
+from keyhole_sleeping.setting import SETTING
+
+
+class Problem:
+    """Bernoulli arms that sleep by chance, independently of each other and of the past.
+
+    Parameters
+    ----------
+    means : sequence of float, shape (arms,)
+        The mean reward of each arm, in [0, 1].
+    awake : sequence of float, shape (arms,)
+        The chance of each to be awake, in [0, 1]; where all would sleep, all are awake.
+    """
+
+    setting = SETTING
+    world = Sleepers
+
+    def __init__(self, means: ArrayLike, awake: ArrayLike) -> None:
+        self.means = vector("means", means, Range(ge=0, le=1))
+        self.awake = vector("awake", awake, Range(ge=0, le=1))
+        if len(self.awake) != len(self.means):
+            raise ValueError(f"awake must have {len(self.means)} entries, got {len(self.awake)}")
+
+    def truth(self) -> dict[str, Any]:
+        """Return what the world reads; no policy sees it."""
+        return {"arms": len(self.means), "means": self.means, "chances": self.awake}
+
+    def fact(self, name: str) -> Any:
+        """Return what a policy may be told under this name."""
+        return {"arms": len(self.means)}[name]
+
+    def resized(self, arms: int) -> "Problem":
+        """Return a problem of `arms` arms like these, over and over."""
+        return Problem(np.resize(self.means, arms), np.resize(self.awake, arms))

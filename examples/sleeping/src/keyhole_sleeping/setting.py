@@ -1,0 +1,35 @@
+"""The vocabulary: what a policy is told, shown, decides and sees."""
+
+from typing import Final
+
+from keyhole.policy import Field, IntArray, Setting, fact
+from keyhole.policy import Policy as AnyPolicy
+from keyhole_sleeping.learner import Learner
+
+
+class Facts:
+    """What policies are told beforehand."""
+
+    arms = fact(int, ge=1, lt=2**23, doc="number of arms")
+
+
+def _is_awake(p: "Policy", awake: IntArray, arm: int) -> bool:
+    return 0 <= arm < p.arms and awake[arm] == 1
+
+
+SETTING: Final = Setting(
+    name="sleeping",
+    declarations=Facts,
+    context={"awake": Field("int64", ("arms",))},
+    decision={"arm": Field("int64")},
+    feedback={"reward": Field("float64")},
+    allowed=_is_awake,
+)
+"""In each round see which arms are awake (1 or 0), pull one of them, see its reward."""
+
+
+class Policy(Facts, AnyPolicy, abstract=True):
+    """Base of the policies: kernels may name ``awake``, `update` also ``arm`` and ``reward``."""
+
+    setting = SETTING
+    learner_class = Learner

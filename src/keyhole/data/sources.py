@@ -1,0 +1,131 @@
+"""How a spec names recorded data: by room, beside what the room itself has to say.
+
+Of the rooms' own sources those stand here again that take a file, or the name of a data set, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole import delayed, stochastic, thresholding
+from keyhole.data.aslib import Scenario, load_aslib
+from keyhole.data.conversions import Conversions, cdnow, read_conversions_csv
+from keyhole.data.crowd_problem import crowd
+from keyhole.data.deliveries import deliveries
+from keyhole.data.flights import flights
+from keyhole.data.forests import forests
+from keyhole.data.labels import NAMES, Labels, load_labels, read_labels_csv
+from keyhole.data.measured import Measured, read_measured_csv
+from keyhole.data.patrols import Events, patrols, read_patrols_csv
+from keyhole.data.reporting import reporting_delay
+from keyhole.data.rewards import read_rewards_csv
+from keyhole.reading import Source, a_file
+from keyhole.resource.sources import FUNCTIONS
+from keyhole.validate import choice, shown
+
+
+def _samples(field: str, value: Any, folder: Path) -> Any:
+    """Return the rewards of every arm: a list as it is, or those of a file."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{field} must be a list for each arm, or the name of a file, got {shown(value)}"
+        )
+    return list(read_rewards_csv(a_file(field, value, folder)).values())
+
+
+def _shipped(field: str, value: Any, folder: Path) -> Labels:
+    return load_labels(choice(field, value, NAMES))
+
+
+def _own(field: str, value: Any, folder: Path) -> Labels:
+    return read_labels_csv(a_file(field, value, folder))
+
+
+def _events(field: str, value: Any, folder: Path) -> Events:
+    return read_patrols_csv(a_file(field, value, folder))
+
+
+def _delay(field: str, value: Any, folder: Path) -> Any:
+    """Return a law of delays; a name stands for recorded ones."""
+    return reporting_delay(value) if isinstance(value, str) else value
+
+
+def _scenario(field: str, value: Any, folder: Path) -> Scenario:
+    return load_aslib(a_file(field, value, folder))
+
+
+def _runs(field: str, value: Any, folder: Path) -> Measured:
+    """Return the runs of a file, or of a file with the limit of all of them."""
+    table = _file_and("limit", field, value)
+    return read_measured_csv(a_file(field, table.get("file"), folder), limit=table.get("limit"))
+
+
+def _log(field: str, value: Any, folder: Path) -> Conversions:
+    """Return the log of a file, or of a file with the length of a round."""
+    table = _file_and("unit", field, value)
+    path = a_file(field, table.get("file"), folder)
+    return read_conversions_csv(path, unit=table.get("unit", "day"))
+
+
+def _file_and(further: str, field: str, value: Any) -> Mapping[str, Any]:
+    """Return the table that an entry holds, which may be the name of a file alone."""
+    table = value if isinstance(value, Mapping) else {"file": value}
+    for name in table:
+        choice(f"{field}: each entry", name, ("file", further))
+    return table
+
+
+_REWARDS: Final = "recorded rewards: a list for each arm, or a CSV file arm,reward"
+
+SOURCES: Final[dict[str, dict[str, Source]]] = {
+    "stochastic": {
+        "samples": replace(stochastic.SOURCES["samples"], doc=_REWARDS, read=_samples),
+    },
+    "threshold": {
+        "flights": Source("flights out of New York in 2013: a destination, such as DCA", flights),
+        "deliveries": Source(
+            "deliveries of a restaurant: day, hour or distance, whichever makes the arms",
+            deliveries,
+        ),
+    },
+    "delayed": {
+        "means": replace(delayed.SOURCES["means"], reads={"delay": _delay}),
+        "cdnow": Source("customers of a shop: days within which a second order counts", cdnow),
+        "conversions": Source(
+            "a CSV file of your own: shown_at,converted_at,arm; or { file = ..., unit = ... }",
+            Conversions.problem,
+            read=_log,
+        ),
+    },
+    "resource": {
+        "forests": Source(
+            "random forests on house prices: how many limits", forests, reads=FUNCTIONS
+        ),
+        "measured": Source(
+            "a CSV file of your own: arm,reward,consumption[,limit], or { file = ..., limit = .. }",
+            Measured.problem,
+            read=_runs,
+            reads=FUNCTIONS,
+        ),
+        "aslib": Source(
+            "a scenario of the algorithm selection library: its folder, or a Parquet file",
+            Scenario.problem,
+            read=_scenario,
+            reads=FUNCTIONS,
+        ),
+    },
+    "semibandit": {
+        "patrols": Source("recorded crime by place and day: tracts, boroughs or cities", patrols),
+        "events": Source("a CSV file of your own: day,place,events", patrols, read=_events),
+    },
+    "thresholding": {
+        "samples": replace(thresholding.SOURCES["samples"], doc=_REWARDS, read=_samples),
+        "crowd": Source(f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd, read=_shipped),
+        "labels": Source(
+            "a CSV file of your own labels: item,label[,worker,gold]", crowd, read=_own
+        ),
+    },
+}

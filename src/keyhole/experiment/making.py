@@ -1,0 +1,157 @@
+"""From the tables of a spec to a problem and its policies."""
+
+import importlib.util
+import inspect
+import traceback
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, cast
+
+from keyhole.contract.policy import Policy
+from keyhole.contract.world import Problem
+from keyhole.experiment import rooms
+from keyhole.reading import unknown
+from keyhole.validate import choice, hint
+
+
+def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
+    """Make the problem that a spec's table describes.
+
+    Parameters
+    ----------
+    table : mapping
+        The table ``[problem]``.
+    folder : Path
+        What paths in it are relative to.
+
+    Returns
+    -------
+    Problem
+        The problem.
+
+    Raises
+    ------
+    ValueError
+        If an entry is missing, unknown or not allowed; the message names it.
+
+    Examples
+    --------
+    >>> table = {"setting": "thresholding", "means": [0.2, 0.7], "threshold": 0.5}
+    >>> make_problem(table, Path())
+    Problem(2 bernoulli arms, means=[0.2, 0.7], threshold=0.5)
+    """
+    given = dict(table)
+    if "setting" not in given:
+        raise ValueError(f"problem.setting must be given: one of {', '.join(rooms.names())}")
+    sources = rooms.find(given.pop("setting"), "problem.setting").sources
+    named = [name for name in sources if name in given]
+    if len(named) != 1:
+        slips = (f"none{near}" for name in given if (near := hint(name, sources)))
+        got = " and ".join(named) or next(slips, "none")
+        raise ValueError(f"problem must have exactly one of {', '.join(sources)}; got {got}")
+    return sources[named[0]].problem(named[0], given, folder)
+
+
+def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
+    """Make the policy that an entry of a spec describes.
+
+    Parameters
+    ----------
+    table : mapping
+        One table ``[[policy]]``, without its label.
+    setting : str
+        The name of the room.
+    folder : Path
+        Where a policy of the user's own is looked for (``name = "file.py:Class"``).
+
+    Returns
+    -------
+    Policy
+        The policy.
+
+    Raises
+    ------
+    TypeError, ValueError, FileNotFoundError
+        If the name or a parameter is missing, unknown or not allowed; the message begins with
+        its name.
+    """
+    parameters = dict(table)
+    if "name" not in parameters:
+        raise ValueError("name must be given")
+    name = parameters.pop("name")
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a text, got {name!r}")
+    if ":" not in name:
+        known = rooms.find(setting).policies
+        policy = known[choice("name", name, known)]
+        _check_names(policy, parameters)
+        return policy.from_parameters(parameters)
+    policy = users_policy(name, folder)
+    _check_names(policy, parameters)
+    try:
+        return policy.from_parameters(parameters)
+    except (TypeError, ValueError):
+        raise
+    except Exception as error:  # whatever a stranger's class may do
+        reason = _reason(error, folder / name.rpartition(":")[0])
+        raise ValueError(f"name: {name!r} cannot be made: {reason}") from error
+
+
+def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
+    items = {item.name: item for item in fields(cast(Any, policy))}
+    for name in parameters:
+        if name not in items:
+            raise unknown(name, items)
+    for name, item in items.items():
+        if name not in parameters and item.default is MISSING and item.default_factory is MISSING:
+            raise TypeError(f"{name} must be given")
+
+
+def users_policy(name: str, folder: Path) -> type[Policy]:
+    """Return a policy from a file of the user's own.
+
+    Parameters
+    ----------
+    name : str
+        ``file.py:Class``.
+    folder : Path
+        What the file's name is relative to.
+
+    Returns
+    -------
+    Policy class
+        The policy.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file or class, or the file cannot be imported; one line.
+    """
+    file, _, class_name = name.rpartition(":")
+    path = folder / file
+    if not path.is_file():
+        raise FileNotFoundError(f"name: there is no file {file!r} beside the spec")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"name: {file!r} must be a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # whatever a stranger's file may do
+        raise ValueError(f"name: {file!r} cannot be imported: {_reason(error, path)}") from error
+    found = getattr(module, class_name, None)
+    if not (inspect.isclass(found) and issubclass(found, Policy)):
+        raise ValueError(f"name: {file!r} has no policy {class_name!r}")
+    return found
+
+
+def _reason(error: BaseException, path: Path) -> str:
+    """Return what went wrong in a file, and in which line of it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    message, line = str(error), lines[-1] if lines else None
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        message, line = error.msg, error.lineno
+    text = f"{type(error).__name__}: {' '.join(message.split())}"
+    return text if line is None else f"{text} (line {line})"

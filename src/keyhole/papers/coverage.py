@@ -1,0 +1,103 @@
+"""What of a paper is reproduced: its figures, tables and statements, and what covers each."""
+
+import tomllib
+from importlib import resources
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from keyhole.papers.entry import FILES, PAPERS
+from keyhole.reading import complaint
+from keyhole.validate import choice
+
+
+def _known(name: str) -> str:
+    return choice("entry", name, FILES)
+
+
+class Item(BaseModel):
+    """A figure, table, numbered statement, comparison or number of a paper.
+
+    Attributes
+    ----------
+    name : str
+        Where it stands, as claims cite it: "Figure 1, Set-up 1" or "Section 5, Comparisons".
+    says : str
+        What it says.
+    entries : list of str
+        The entries that play it.
+    function : str
+        What computes it, as it is imported; tests hold that to the paper.
+    why : str
+        Why no entry plays it, or not all of it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str
+    says: str
+    entries: list[Annotated[str, AfterValidator(_known)]] = Field(default_factory=list)
+    function: str = ""
+    why: str = ""
+
+    @model_validator(mode="after")
+    def _reasons(self) -> Self:
+        if not self.entries and not self.why:
+            raise ValueError(f"why must be given where no entry is, as of {self.name!r}")
+        return self
+
+    @property
+    def covered(self) -> Literal["by entries", "by tests", "not"]:
+        """By what it is covered: entries, or else tests of a function, or nothing."""
+        if self.entries:
+            return "by entries"
+        return "by tests" if self.function else "not"
+
+
+class Coverage(BaseModel):
+    """A paper, and all that it shows and states, in its order.
+
+    Attributes
+    ----------
+    title, authors, year, venue, arxiv
+        As the bibliography has them; arxiv is the number there, if any.
+    items : list of Item
+        Its figures, tables and statements.
+
+    Examples
+    --------
+    >>> paper = Coverage.load("tao2019")
+    >>> next(item.entries for item in paper.items if item.name == "Theorem 1")
+    ['tao2019-theorem-1']
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    title: str
+    authors: Annotated[list[str], Field(min_length=1)]
+    year: int
+    venue: str
+    arxiv: str = ""
+    items: Annotated[list[Item], Field(min_length=1)]
+
+    @property
+    def citation(self) -> str:
+        """Authors, year, venue and number."""
+        names = [name.partition(", ")[0] for name in self.authors]
+        who = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        where = f"{self.venue}, arXiv {self.arxiv}" if self.arxiv else self.venue
+        return f"{who} ({self.year}), {where}."
+
+    @classmethod
+    def load(cls, paper: str) -> Self:
+        """Read what is known of a paper.
+
+        Raises
+        ------
+        ValueError
+            If there is none of this name (the nearest is suggested), or its file is not valid.
+        """
+        file = f"{choice('paper', paper, PAPERS)}/paper.toml"
+        text = resources.files("keyhole.papers").joinpath(file).read_text(encoding="utf-8")
+        try:
+            return cls.model_validate(tomllib.loads(text))
+        except ValidationError as error:
+            raise ValueError(f"{file}: {complaint(error)}") from None

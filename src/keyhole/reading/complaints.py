@@ -1,0 +1,91 @@
+"""What is wrong with a file, in one line: the field, what is allowed, and what came."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from keyhole.validate import hint, shown
+
+if TYPE_CHECKING:  # rooms need no pydantic
+    from pydantic import BaseModel, ValidationError
+
+# How pydantic names the branches of a union, on the way to a field.
+_BRANCH: Final = re.compile(r"float|constrained-\w+|list\[.*\]")
+_WORDS: Final = {"a valid dictionary": "a table", "a valid string": "a text"}
+
+
+def unknown(path: str, known: Iterable[str]) -> ValueError:
+    """Return the complaint about an entry that there is not.
+
+    Parameters
+    ----------
+    path : str
+        The entry as a reader finds it, such as ``problem.treshold``.
+    known : iterable of str
+        The names that could stand there.
+
+    Returns
+    -------
+    ValueError
+        To be raised.
+
+    Examples
+    --------
+    >>> unknown("problem.treshold", ["means", "threshold"])
+    ValueError("problem.treshold is not known; known are means, threshold (did you mean \
+'threshold'?)")
+    """
+    words = list(known)
+    listed = f"known are {', '.join(words)}" if words else "there are none here"
+    return ValueError(f"{path} is not known; {listed}{hint(path.rpartition('.')[2], words)}")
+
+
+def complaint(
+    error: ValidationError,
+    tables: Mapping[str, type[BaseModel]] | None = None,
+    words: Mapping[str, str] | None = None,
+) -> str:
+    """Return pydantic's first complaint as field, what is allowed, and value.
+
+    Parameters
+    ----------
+    error : ValidationError
+        What pydantic raised.
+    tables : mapping of str to model, optional
+        By path, the tables whose entries are to be listed where one is not known.
+    words : mapping of str to str, optional
+        By path, what such a table must be, for one that is none.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    tables, first = tables or {}, error.errors()[0]
+    branches = {model.__name__ for model in tables.values()}
+    path = ""
+    for part in first["loc"]:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif part not in branches and not _BRANCH.fullmatch(part):
+            path += f".{part}" if path else part
+    if first["type"] == "missing":
+        return f"{path} must be given"
+    if first["type"] == "extra_forbidden":
+        table = tables.get(path.rpartition(".")[0])
+        if table is None:
+            return f"{path} is not known and must be left out"
+        return str(unknown(path, table.model_fields))
+    if first["type"] == "value_error":  # one of our own, complete, with or without its field
+        text = str(first["ctx"]["error"])
+        return path + text if text.startswith(" ") else text
+    if first["type"] == "model_type":
+        what = (words or {}).get(path, "be a table")
+    else:
+        what = re.sub(r"^\w+ should ", "", first["msg"])
+        what = what[0].lower() + what[1:]
+        for theirs, ours in _WORDS.items():
+            what = what.replace(theirs, ours)
+    return f"{path} must {what}, got {shown(first['input'])}"

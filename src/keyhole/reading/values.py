@@ -1,0 +1,181 @@
+"""Values of a file: plain ones, files, and tables that name what is to be made."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.validate import choice, shown
+
+Read = Callable[[str, Any, Path], Any]
+"""From the path of a field (``problem.cost``), its value and the folder of the file to an argument.
+
+Errors begin with the path, or say what is wrong without a field."""
+
+
+def plain(field: str, value: Any) -> Any:
+    """Return a value as texts, numbers, lists and tables: what a file can hold.
+
+    Parameters
+    ----------
+    field : str
+        Where it stands, for the error message.
+    value : Any
+        The value; arrays and tuples become lists.
+
+    Returns
+    -------
+    str, bool, int, float, list or dict
+        The same, in these types alone.
+
+    Raises
+    ------
+    TypeError
+        If it holds anything else.
+
+    Examples
+    --------
+    >>> plain("problem", {"means": np.array([0.25, 0.5]), "threshold": np.float64(0.5)})
+    {'means': [0.25, 0.5], 'threshold': 0.5}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {_name(field, key): plain(f"{field}.{key}", entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(f"{field}[{i}]", entry) for i, entry in enumerate(value)]
+    if isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(f"{field} must be a text, a number, a list or a table, got {value!r}")
+
+
+def _name(field: str, key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"{field} must have texts for names, got {key!r}")
+    return key
+
+
+def a_file(field: str, value: Any, folder: Path) -> Path:
+    """Return the path that a field holds, relative to the folder of the file.
+
+    Raises
+    ------
+    TypeError
+        If it is not the name of a file; whether there is one, is for others to see.
+    """
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"{field} must be the name of a file, got {shown(value)}")
+    return folder / value
+
+
+def one_of(*kinds: Callable[..., Any]) -> Read:
+    """Return what reads a table such as ``{ law = "Power", slope = 0.1 }``.
+
+    Parameters
+    ----------
+    *kinds : type or function
+        What the table may name, by their own names; the other entries are their parameters.
+
+    Returns
+    -------
+    callable
+        A `Read`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> class Power:
+    ...     def __init__(self, slope):
+    ...         self.slope = slope
+    >>> one_of(Power)("cost", {"law": "Power", "slope": 0.1}, Path()).slope
+    0.1
+    >>> one_of(Power)("cost", {"law": "Powre", "slope": 0.1}, Path())
+    Traceback (most recent call last):
+    ValueError: cost.law must be one of Power; got 'Powre' (did you mean 'Power'?)
+    """
+    known = {kind.__name__: kind for kind in kinds}
+
+    def read(field: str, value: Any, folder: Path) -> Any:
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{field} must be a table with the entry 'law', got {shown(value)}")
+        kind = known[choice(f"{field}.law", value.get("law"), known)]
+        given = {name: part for name, part in value.items() if name != "law"}
+        wanted = inspect.signature(kind).parameters
+        for name in given:
+            choice(f"{field}: each parameter of {kind.__name__}", name, wanted)
+        for name, one in wanted.items():
+            if one.default is one.empty and name not in given:
+                raise TypeError(f"{field}.{name} must be given for {kind.__name__}")
+        try:
+            return kind(**given)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{field}.{error}") from error
+
+    return read
+
+
+def call_of(*kinds: Callable[..., Any]) -> Read:
+    """Return what reads a name, or one name with its value, such as ``{ given = [3, 1] }``.
+
+    Parameters
+    ----------
+    *kinds : type or function
+        What may be named, by their own names; those without parameters take no value.
+
+    Returns
+    -------
+    callable
+        A `Read`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> def cyclic():
+    ...     return "around"
+    >>> def given(sequence):
+    ...     return sequence
+    >>> read = call_of(cyclic, given)
+    >>> read("order", "cyclic", Path()), read("order", {"given": [3, 1]}, Path())
+    ('around', [3, 1])
+    """
+    alone, with_value = {}, {}
+    for kind in kinds:
+        parameters = inspect.signature(kind).parameters.values()
+        if all(one.default is not one.empty for one in parameters):
+            alone[kind.__name__] = kind
+        if parameters:
+            with_value[kind.__name__] = kind
+
+    def read(field: str, value: Any, folder: Path) -> Any:
+        if isinstance(value, str):
+            return alone[choice(field, value, alone)]()
+        if isinstance(value, Mapping) and len(value) == 1:
+            name, inner = next(iter(value.items()))
+            return with_value[choice(field, name, with_value)](inner)
+        raise TypeError(f"{field} must be a name, or one name with its value, got {shown(value)}")
+
+    return read
+
+
+def list_of(read: Read) -> Read:
+    """Return what reads a list of such tables.
+
+    Parameters
+    ----------
+    read : callable
+        Reads one of them.
+
+    Returns
+    -------
+    callable
+        A `Read`, of a list of objects.
+    """
+
+    def read_all(field: str, value: Any, folder: Path) -> Any:
+        if not isinstance(value, list) or not value:
+            raise TypeError(f"{field} must be a list of tables, got {shown(value)}")
+        return [read(f"{field}[{i}]", one, folder) for i, one in enumerate(value)]
+
+    return read_all

@@ -1,0 +1,113 @@
+"""A room in a package of its own, as installed: the package, and what pip writes beside it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "sleeping"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return a folder in which the example looks installed."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(EXAMPLE / "src", folder, dirs_exist_ok=True)
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    name, version = project["name"], project["version"]
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    groups = project["entry-points"].items()
+    text = "".join(
+        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in points.items())
+        for group, points in groups
+    )
+    (info / "entry_points.txt").write_text(text)
+    return folder
+
+
+def python(site, *words, cwd=EXAMPLE):
+    return subprocess.run(
+        [sys.executable, "-m", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT / "src")])},
+    )
+
+
+def test_the_catalog_shows_it_like_our_own(site):
+    done = python(site, "keyhole", "catalog", "sleeping")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("sleeping\n  Sleeping arms: see who is awake")
+    for words in (
+        "means: the mean reward of each arm, in [0, 1]",
+        "awake (sequence of float, shape (arms,)): The chance of each",
+        "best_share: share of rounds with the best awake; higher is better",
+        "AUER",
+        "alpha = 8: weight of the logarithm",
+        "source: Kleinberg, Niculescu-Mizil and Sharma (2010)",
+    ):
+        assert f"  {words}" in done.stdout
+    listed = python(site, "keyhole", "catalog").stdout
+    assert "\nsleeping\n" in listed
+    assert "\nthresholding\n" in listed
+
+
+def test_a_spec_runs_and_changed_code_is_noticed(site, tmp_path):
+    text = (EXAMPLE / "sleeping.toml").read_text().replace("= 2000", "= 100")
+    (tmp_path / "spec.toml").write_text(text)
+    words = ("keyhole", "run", "spec.toml", "--out", "out")
+    done = python(site, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "best_share after 100 rounds\n  AUER(alpha=8)  0." in done.stdout
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "share of rounds with the best awake" in report
+    assert "keyhole-sleeping 0.1.0" in report
+    for file, old, new in (
+        ("policies.py", "s.pulls[arm] += 1.0", "s.pulls[arm] += 2.0"),
+        ("environment.py", "s.pulls[arm] += 1", "s.pulls[arm] += 2"),
+    ):
+        path = site / "keyhole_sleeping" / file
+        content = path.read_text()
+        assert old in content
+        path.write_text(content.replace(old, new))
+        again = python(site, *words, cwd=tmp_path)
+        path.write_text(content)
+        assert again.returncode == 2, file
+        assert again.stderr.endswith(
+            "out holds a run of other data, or of another version of the code; choose another "
+            "folder\n"
+        )
+
+
+def test_a_broken_room_is_one_warning_beside_all_others(site, tmp_path):
+    shutil.copytree(site, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "keyhole_sleeping" / "sources.py").write_text("SOURCES = {}\n")
+    text = (
+        "the room 'sleeping' of keyhole-sleeping cannot be used: keyhole_sleeping.SOURCES must be "
+        "a dict of keyhole.reading.Source\n"
+    )
+    done = python(tmp_path, "keyhole", "catalog")
+    assert (done.returncode, done.stderr) == (0, f"keyhole: warning: {text}")
+    assert "\nthresholding\n" in done.stdout
+    done = python(tmp_path, "keyhole", "catalog", "sleeping")
+    assert (done.returncode, done.stderr) == (2, f"keyhole: {text}")
+
+
+def test_its_own_tests_pass(site):
+    done = python(site, "pytest", "-q", "-p", "no:cacheprovider", "tests")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_it_is_small_enough_to_be_read_at_one_sitting():
+    files = [path for path in EXAMPLE.rglob("*.*") if path.suffix in (".py", ".md", ".toml")]
+    lines = [line for path in files for line in path.read_text().splitlines() if line.strip()]
+    assert len(files) <= 12
+    assert len(lines) <= 350

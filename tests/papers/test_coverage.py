@@ -1,0 +1,140 @@
+"""What stands in the files of papers, held against the entries and the bibliography."""
+
+import pkgutil
+import re
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from keyhole.contract.policy import Policy
+from keyhole.papers import FILES, Entry
+from keyhole.papers.coverage import Coverage, Item
+from keyhole.papers.entry import PAPERS
+
+COVERAGES = {paper: Coverage.load(paper) for paper in PAPERS}
+ENTRIES = {name: Entry.load(name) for name in FILES}
+ITEMS = [item for coverage in COVERAGES.values() for item in coverage.items]
+CLAIMS = [
+    (paper, name, claim)
+    for paper in PAPERS
+    for name, entry in ENTRIES.items()
+    if FILES[name].startswith(f"{paper}/")
+    for claim in entry.claims
+]
+NUMBERED = r"(?:Figure|Table|Theorem|Lemma|Proposition|Corollary|Equation|Example|Appendix) "
+NUMBER = r"\(?[A-Z]?\.?\d[\d.]*\)?"
+SEVERAL = rf"\b(\w+)s ({NUMBER}(?:(?:, | and | to ){NUMBER})+)"
+each_item = pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
+
+
+def mentions(text, name):
+    """Whether a text says where it is from as an item does, or with several in one breath."""
+    text = text.replace("eq. ", "equation ")
+    for word, numbers in re.findall(SEVERAL, text):
+        text += "".join(f"; {word} {number}" for number in re.findall(NUMBER, numbers))
+    parts = (rf"(?<!\w){re.escape(part)}(?!\w|\.\d)" for part in name.split(", "))
+    return all(re.search(part, text, re.IGNORECASE) for part in parts)
+
+
+def test_names_are_found_alone_and_among_others():
+    assert mentions("sections 5.1 and 5.2, Theorems 4 and 5, of OPTIM.", "Section 5.2, Theorem 4")
+    assert mentions("section 4, eq. (7).", "Equation (7)")
+    assert not mentions("section 5.1, Lemma 14 and Theorem 4.1.", "Section 5")
+    assert not mentions("section 5.1, Lemma 14 and Theorem 4.1.", "Lemma 1")
+    assert not mentions("section 5.1, Lemma 14 and Theorem 4.1.", "Theorem 4")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_has_a_number_is_listed_once(paper):
+    items = COVERAGES[paper].items
+    names = Counter(item.name for item in items)
+    assert [n for n in names if names[n] > 1 and re.match(rf"{NUMBERED}|Algorithm", n)] == []
+    assert len({(item.name, item.says) for item in items}) == len(items)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_entry_of_a_paper_covers_something_of_it_and_no_others_do(paper):
+    covering = {name for item in COVERAGES[paper].items for name in item.entries}
+    assert covering == {name for name, file in FILES.items() if file.startswith(f"{paper}/")}
+
+
+@pytest.mark.parametrize(
+    ("paper", "name", "claim"),
+    [one for one in CLAIMS if one[2].origin.startswith("paper")],
+    ids=lambda part: part if isinstance(part, str) else part.text,
+)
+def test_what_a_claim_says_of_a_paper_is_an_item_that_its_entry_covers(paper, name, claim):
+    items = COVERAGES[paper].items
+    assert any(name in item.entries and mentions(claim.source, item.name) for item in items)
+
+
+@each_item
+def test_an_item_with_a_number_is_named_or_played_by_what_covers_it(item):
+    computes = pkgutil.resolve_name(item.function) if item.function else None
+    for entry in (ENTRIES[name] for name in item.entries):
+        if isinstance(computes, type) and issubclass(computes, Policy):
+            assert computes.__name__ in {policy["name"] for policy in entry.policies}
+        elif re.match(NUMBERED, item.name):
+            texts = [f"{claim.text} {claim.source} {claim.reading}" for claim in entry.claims]
+            assert mentions(" ".join([entry.title, entry.source, entry.about, *texts]), item.name)
+
+
+@each_item
+def test_what_is_named_as_computing_an_item_does_and_is_tested(item):
+    if item.function:
+        assert callable(pkgutil.resolve_name(item.function))
+        room, name = item.function.split(".")[1], item.function.rpartition(".")[2]
+        tests = (Path(__file__).parents[1] / room).glob("test_*.py")
+        assert any(re.search(rf"\b{name}\b", path.read_text()) for path in tests)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_items_are_told_in_sentences(paper):
+    for item in COVERAGES[paper].items:
+        assert item.says.endswith((".", '."')), item.name
+        assert item.why == "" or item.why.endswith("."), item.name
+
+
+def test_an_item_that_no_entry_covers_needs_a_reason():
+    with pytest.raises(ValueError, match="why must be given where no entry is, as of 'Lemma 1'"):
+        Item(name="Lemma 1", says="It is so.", function="math.log")
+
+
+def test_an_entry_covers_before_a_function_does():
+    item = Item(name="Lemma 1", says="It is so.", why="A device.")
+    assert item.covered == "not"
+    computed = item.model_copy(update={"function": "math.log"})
+    assert computed.covered == "by tests"
+    played = computed.model_copy(update={"entries": ["tao2019-setup1"]})
+    assert played.covered == "by entries"
+
+
+def test_an_entry_or_paper_that_is_not_there_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match="did you mean 'tao2019-setup1'"):
+        Item(name="Figure 1", says="It is so.", entries=["tao2019-setup_1"])
+    with pytest.raises(ValueError, match="did you mean 'tao2019'"):
+        Coverage.load("tao2018")
+
+
+def plain(text):
+    """Return a text without braces, accents and their commands."""
+    text = unicodedata.normalize("NFKD", re.sub(r"[{}]|\\[`'\"]", "", text))
+    return "".join(letter for letter in text if not unicodedata.combining(letter))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_papers_are_as_the_bibliography_has_them(paper):
+    bibliography = (Path(__file__).parents[2] / "docs" / "references.bib").read_text()
+    (entry,) = re.findall(rf"^@\w+{{{paper},\n(.*?)^}}", bibliography, re.MULTILINE | re.DOTALL)
+    fields = {key: plain(value) for key, value in re.findall(r"(\w+) = {(.*)},?\n", entry)}
+    coverage = COVERAGES[paper]
+    assert fields["title"] == coverage.title
+    assert fields["author"] == " and ".join(map(plain, coverage.authors))
+    assert fields["year"] == str(coverage.year)
+    assert coverage.venue in (fields.get("booktitle"), fields.get("journal"))
+    for name, file in FILES.items():
+        if file.startswith(f"{paper}/"):
+            assert ("arXiv" in ENTRIES[name].source) == bool(coverage.arxiv)
+            assert coverage.arxiv in ENTRIES[name].source
