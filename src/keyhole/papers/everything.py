@@ -9,15 +9,15 @@ from typing import Final
 
 from keyhole.experiment import Spec
 from keyhole.experiment.shelf import Shelf
-from keyhole.files import remove_drafts, write_atomically
+from keyhole.files import is_begun, remove_drafts, write_atomically
 from keyhole.papers.ahead import compiling_ahead
 from keyhole.papers.entry import FILES, PAPERS, SCALES, Entry
 from keyhole.papers.front import write_front
 from keyhole.papers.overall import Overall, Work, overall
 from keyhole.papers.pages import Part
-from keyhole.papers.reproduction import EVERYTHING, Tell, play
+from keyhole.papers.reproduction import EVERYTHING, Tell, finished, play
 from keyhole.papers.verdicts import Verdict, counts_line
-from keyhole.validate import choice
+from keyhole.validate import Range, choice, integer
 
 _FORMAT: Final = "keyhole-everything"
 _VERSION: Final = 1
@@ -84,28 +84,31 @@ def reproduce_all(
     choice("scale", scale, SCALES)
     if paper is not None:
         choice("paper", paper, PAPERS)
+    if threads is not None:
+        integer("threads", threads, Range(ge=1))
     entries = [Entry.load(name) for name in FILES]
     wanted = [entry for entry in entries if paper in (None, entry.paper)]
     folder = Path(out)
+    places = {entry.name: folder / "entries" / entry.name for entry in entries}
     _begin(folder, scale)
+    found = {e.name: finished(e, scale, places[e.name]) for e in entries if e not in wanted}
+    parts = {name: part for name, part in found.items() if part is not None}
     specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
     shelf = Shelf(folder / "shared", specs.values())
-    done: dict[str, Part] = {}
     with (
         compiling_ahead(wanted, wanted=threads != 1),
         overall(progress, _work(specs, shelf)) as count,
     ):
         for entry in wanted:
-            place = folder / "entries" / entry.name
-            place.parent.mkdir(exist_ok=True)
             result = play(
-                [(entry, scale)], place, threads=threads, progress=_telling(count), shelf=shelf,
-                ahead=False,
+                [(entry, scale)], places[entry.name], threads=threads, progress=_telling(count),
+                shelf=shelf, ahead=False,
             )  # fmt: skip
-            done[entry.name] = result.parts[0]
-            index, claims = write_front(folder, scale, entries, list(done.values()))
+            parts[entry.name] = result.parts[0]
+            done = tuple(parts[e.name] for e in entries if e.name in parts)
+            index, claims = write_front(folder, scale, entries, done)
     shutil.rmtree(shelf.folder, ignore_errors=True)
-    return Everything(index, claims, tuple(done.values()))
+    return Everything(index, claims, done)
 
 
 def _telling(count: Overall | None) -> bool | Tell:
@@ -134,9 +137,7 @@ def _place(entry: str, problem: str) -> str:
 def _begin(folder: Path, scale: str) -> None:
     """Mark the folder; refuse one that is something else's, or of another scale."""
     marker = {"format": _FORMAT, "version": _VERSION, "scale": scale}
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"out must be a folder, got the file {folder}")
-    if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
+    if is_begun(folder):
         try:
             found = json.loads((folder / EVERYTHING).read_bytes())
         except (OSError, ValueError, RecursionError):

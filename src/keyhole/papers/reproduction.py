@@ -110,6 +110,15 @@ def report_again(out: str | Path) -> Reproduction:
     return Reproduction(marker["title"], write_pages(folder, marker["title"], parts), tuple(parts))
 
 
+def finished(entry: Entry, scale: str, folder: Path) -> Part | None:
+    """Return what an earlier call left of an entry in a folder, or None if it did not finish."""
+    try:
+        runs = {key: open_run(folder / key) for key in entry.problems}
+    except (FileNotFoundError, ValueError):
+        return None
+    return _judged(entry, scale, runs)
+
+
 def is_everything(folder: str | Path) -> bool:
     """Return whether a folder is one that `reproduce_all` wrote."""
     return (Path(folder) / EVERYTHING).is_file()
