@@ -60,7 +60,7 @@ def test_a_kind_is_as_fast_as_it_was_and_others_as_their_setting(told):
 
 
 def test_what_was_finished_before_needs_no_time(told):
-    clock, shown, count = told
+    _, shown, count = told
     count.of("one/a")("LSA", 1000, 1000)  # read from a block
     _, share, playing, _ = shown[-1]
     assert share == pytest.approx(1 / 8)

@@ -30,7 +30,7 @@ def classical():
 
 @pytest.mark.parametrize("lemma", [1, 2])
 def test_the_lemmas_hold_of_the_policy_and_not_of_its_witness(classical, lemma):
-    status, detail = judge(claim("HoeffdingUCB()", "Uniform()", lemma=lemma), classical)
+    status, detail, _ = judge(claim("HoeffdingUCB()", "Uniform()", lemma=lemma), classical)
     assert status == "holds"
     assert "Uniform() breaks it" in detail
     turned = claim("Uniform()", "HoeffdingUCB()", lemma=lemma)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from keyhole.experiment import Spec, rooms
-from keyhole.papers.checks import PlansOf, check_names
+from keyhole.papers.checks import PlansOf, check_names, metrics_in
 from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
 from keyhole.papers.drawings import Drawing
 from keyhole.papers.overview import Overview
@@ -171,11 +171,12 @@ class Entry(BaseModel):
             table["problems"] = _picked("use.problems", problems, use.get("problems"))
             labelled = _picked("use.policies", _by_label(policies), use.get("policies"))
             table["policies"] = list(labelled.values())
-            shown = {"metric": table.get("metrics", [])}
-            table["named"] = _metrics_in([shown, table.get("overviews", []), claims])
             entry = cls.model_validate({"name": name} | table)
-            placed = read_claims(claims, entry.metrics[0])
-            return entry.model_copy(update={"claims": [claim for _, claim in placed]}), placed
+            placed = read_claims(claims, entry.metrics[0], name)
+            read = [claim for _, claim in placed]
+            named = [one for model in (*entry.overviews, *read) for one in metrics_in(model)]
+            update = {"claims": read, "named": list(dict.fromkeys(entry.metrics + named))}
+            return entry.model_copy(update=update), placed
         except ValidationError as error:
             raise ValueError(f"{file}: {complaint(error)}") from None
         except ValueError as error:
@@ -262,18 +263,6 @@ def _toml(folder: Traversable, file: str) -> dict[str, Any]:
         raise ValueError(f"{file}: {error}") from error
     except OSError as error:
         raise ValueError(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _metrics_in(value: Any) -> list[str]:
-    """Return what tables of a file have under `metric` and `metrics`, at any depth."""
-    if isinstance(value, list):
-        return [name for one in value for name in _metrics_in(one)]
-    if not isinstance(value, dict):
-        return []
-    found = [value[key] for key in ("metric", "metrics") if key in value]
-    names = [name for one in found for name in (one if isinstance(one, list) else [one])]
-    inner = [one for key, one in value.items() if key not in ("metric", "metrics")]
-    return [name for name in names if isinstance(name, str)] + _metrics_in(inner)
 
 
 def _picked(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:

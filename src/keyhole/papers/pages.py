@@ -11,21 +11,15 @@ from matplotlib.figure import Figure
 from keyhole.experiment import Run
 from keyhole.experiment.html import heading, inline, page, paragraph, table, unbroken
 from keyhole.experiment.plots import write_figure
-from keyhole.experiment.report import (
-    Decorate,
-    Verdict,
-    claims_section,
-    metric_figure,
-    provenance_section,
-    run_section,
-    summary_section,
-)
+from keyhole.experiment.report import Decorate, metric_figure, provenance_section, run_section
 from keyhole.files import write_atomically
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
 from keyhole.papers.drawings import Drawing
 from keyhole.papers.entry import Entry
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.overview import Overview
+from keyhole.papers.sections import claims_section, summary_section
+from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
 
 RULES = (

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.experiment import Run, Spec, open_run, run
-from keyhole.experiment.report import Verdict
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.store import read_provenance
@@ -18,6 +17,7 @@ from keyhole.papers.ahead import compiling_ahead
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.pages import Part, write_pages
+from keyhole.papers.verdicts import Verdict
 from keyhole.play.progress import Report
 from keyhole.validate import Range, choice, distinct, integer, line
 
