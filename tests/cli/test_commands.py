@@ -12,6 +12,7 @@ import pytest
 from keyhole import load_run
 from keyhole.experiment import rooms
 from keyhole.papers import FILES, Entry
+from tests import toys
 from tests.cli.conftest import TEXT
 
 
@@ -103,7 +104,7 @@ def test_the_catalog_names_sources_with_their_entries_and_metrics(keyhole, setti
 
 
 def test_the_catalog_shows_metrics_of_a_users_world(keyhole, monkeypatch):
-    module = ModuleType("tests", "Toys.")
+    module = ModuleType(toys.__name__, "Toys.")
     module.__all__, module.SOURCES = [], {}
     monkeypatch.setattr(rooms, "find", lambda name: rooms.Room(name, module))
     code, out, _ = keyhole("catalog", "toys")
