@@ -1,12 +1,10 @@
 """Toy settings, a few lines each, that stretch the contract as the published ones will."""
 
-from dataclasses import dataclass, field
-
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, counts, per, real, whole
 from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Setting
-from keyhole.contract.world import World
+from keyhole.contract.world import Problem, World
 from keyhole.draws.streams import seek, uniform
 from keyhole.metric import Metric
 
@@ -15,16 +13,13 @@ class ArmsOnly:
     arms = fact(int, ge=1, doc="number of arms")
 
 
-@dataclass(frozen=True)
-class Toy:
+class Toy(Problem):
     """A problem made of a world and numbers."""
 
-    world: type[World]
-    values: dict = field(default_factory=dict)
+    world = setting = None
 
-    @property
-    def setting(self):
-        return self.world.setting
+    def __init__(self, world, values):
+        self.world, self.setting, self.values = world, world.setting, values
 
     def truth(self):
         return self.values

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from keyhole import (
         data,
         delayed,
+        laws,
         policy,
         resource,
         semibandit,
@@ -31,6 +32,7 @@ __all__ = [
     "Paired",
     "data",
     "delayed",
+    "laws",
     "load_run",
     "parameter",
     "policy",

@@ -5,7 +5,7 @@ from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray, counts, keys, per, real, whole
 from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Setting
-from keyhole.contract.world import World
+from keyhole.contract.world import Problem, World
 from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
 from keyhole.draws.samplers import (
     bernoulli,
@@ -31,6 +31,7 @@ __all__ = [
     "Kernel",
     "Metric",
     "Policy",
+    "Problem",
     "Setting",
     "Stream",
     "WithBase",

@@ -1,19 +1,18 @@
 """What the tests of this room share."""
 
 from keyhole.delayed import QPMD
-from keyhole.delayed.delays import draw_delay
 from keyhole.draws.streams import WORLD, seek, stream, uniform
 from tests.reference import delayed as reference
 
 
 def drawer(problem, seed, replication):
     """Return reward and delay of the n-th pull of an arm, as the world of `Problem` draws them."""
-    rng, law = stream(seed, replication, WORLD), problem.delay.law
+    rng, delay = stream(seed, replication, WORLD), problem.delay
 
     def draw(arm, pull):
         seek(rng, arm, pull)
         reward = 1.0 if uniform(rng) < problem.means[arm] else 0.0
-        return reward, draw_delay(rng, law.kind, *law.numbers, problem.delay.samples)
+        return reward, delay.draw(rng, delay.numbers)
 
     return draw
 

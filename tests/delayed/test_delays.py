@@ -14,7 +14,6 @@ from keyhole.delayed import (
     TwoPoint,
     Uniform,
 )
-from keyhole.delayed.delays import draw_delay
 from keyhole.draws.streams import stream
 
 DRAWS = 30_000
@@ -37,8 +36,8 @@ LAWS = [
 
 
 def draws(delay):
-    rng, law = stream(3), delay.law
-    return np.array([draw_delay(rng, law.kind, *law.numbers, delay.samples) for _ in range(DRAWS)])
+    rng = stream(3)
+    return np.array([delay.draw(rng, delay.numbers) for _ in range(DRAWS)])
 
 
 @pytest.mark.parametrize("delay", LAWS, ids=repr)

@@ -306,10 +306,6 @@ def negative(rng, numbers):
     return uniform(rng), -exponential(rng)
 
 
-def another(rng, numbers):
-    return triangle(rng, numbers)
-
-
 def with_law(law):
     return lambda: Problem([law], [1.0], COST, PENALTY)
 
@@ -398,12 +394,6 @@ ARM = BetaExponential(5, 5, 1)
                 mean_reward=lambda x: 0.5 + 0 * x,
             ),
             "density must be that of the consumptions drawn by draw: it gives those up to 1.4.*",
-        ),
-        (
-            lambda: Problem(
-                [triangle_law(1, 0.5), triangle_law(1, 0.5, another)], [1.0], COST, PENALTY
-            ),
-            "arms must share one draw where they are samplers, got several",
         ),
         (lambda: replica("Indep").gain(10, 0.5), r"arm must lie in \[0, 10\), got 10"),
         (lambda: replica("Indep").gain(0, 2.0), r"limit must lie in \(0, 1\], got 2.0"),

@@ -1,7 +1,8 @@
 """The world's side of the contract: what comes back, and what it was worth."""
 
+from abc import ABC, abstractmethod
 from keyword import iskeyword
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from keyhole.contract.grammar import WORLD, check_functions, check_kernels
 from keyhole.contract.memory import declared
@@ -49,26 +50,56 @@ class World:
             check_kernels(cls, WORLD, declared(cls), cls.helpers, lambda name: "")
 
 
-class Problem(Protocol):
-    """An instance of a setting: what `keyhole.simulate` needs of it.
+class Problem(ABC):
+    """An instance of a setting: what is true, checked.
 
-    One that ends, because it replays a sequence, says after how many rounds in an attribute
-    `rounds`; a longer horizon is refused.
+    A setting of your own derives from it, and names its setting and its world::
+
+        class Problem(keyhole.policy.Problem):
+            setting = SLEEPING
+            world = Sleepers
+
+            def truth(self):
+                return {"arms": 2, "means": [0.2, 0.8]}
+
+    Facts that policies are told are its attributes, unless `fact` says otherwise.
     """
 
+    rounds: int | None = None
+    """How many rounds there are at most, where a sequence is replayed; None for any number."""
+
     @property
+    @abstractmethod
     def setting(self) -> Setting:
         """Its setting."""
 
     @property
+    @abstractmethod
     def world(self) -> type[World]:
         """The kernels that answer decisions."""
 
+    @property
+    def arms(self) -> int:
+        """How many arms."""
+        return int(self.truth()["arms"])
+
+    @abstractmethod
     def truth(self) -> dict[str, Any]:
-        """Return the values of what the world declares, by name (all but those of `PER_ROUND`)."""
+        """Return what the world reads; no policy sees it.
+
+        Returns
+        -------
+        dict
+            The values of what the world declares, by name (all but those of `PER_ROUND`).
+        """
 
     def fact(self, name: str) -> Any:
-        """Return a fact of the setting (all but those of `PER_ROUND`)."""
+        """Return what a policy may be told under this name (all but those of `PER_ROUND`)."""
+        return getattr(self, name)
+
+    def resized(self, arms: int) -> "Problem | None":
+        """Return a problem like this one with so many arms, for tests; None if there is none."""
+        return None
 
 
 def measured(world: type[World]) -> tuple[Metric, ...]:

@@ -21,6 +21,7 @@ from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, QPMD, DelayedUCB1, N
 from keyhole.delayed.problem import Problem
 from keyhole.delayed.setting import SETTING, Policy
 from keyhole.delayed.sources import SOURCES
+from keyhole.laws import Sampler
 
 __all__ = [
     "ODAAF",
@@ -42,6 +43,7 @@ __all__ = [
     "Poisson",
     "Policy",
     "Problem",
+    "Sampler",
     "TwoPoint",
     "Uniform",
 ]

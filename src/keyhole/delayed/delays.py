@@ -5,18 +5,18 @@ the whole numbers from 0 on.
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfc
 
-from keyhole.contract.memory import FloatArray
-from keyhole.draws.samplers import exponential, normal, poisson
-from keyhole.draws.streams import Stream, uniform
+from keyhole.laws.arms import law_of
+from keyhole.laws.law import Law, Number
+from keyhole.laws.replay import Replay, draw_recorded, draw_recorded_pair
+from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, poisson, uniform
 from keyhole.validate import Range, integer, number, vector
 
 _UNIT: Final = Range(ge=0, le=1)
@@ -24,97 +24,42 @@ _UNIT: Final = Range(ge=0, le=1)
 _LONGEST: Final = 2**52
 _WHOLE: Final = Range(ge=0, le=_LONGEST)
 
-# How a law is drawn: see `draw_delay`.
-_STEPS, _FALLING, _POISSON, _HALF_NORMAL, _TWO_POINTS, _RECORDED = range(6)
+
+def draw_steps(rng: Stream, numbers: FloatArray) -> float:
+    """Return one of several whole numbers: the first, and how many there are."""
+    return float(numbers[0] + math.floor(uniform(rng) * numbers[1]))
 
 
-def draw_delay(
-    rng: Stream, kind: int, first: float, second: float, third: float, samples: FloatArray
-) -> float:
-    """Draw a delay.
-
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    kind : int
-        How; one of the constants of this module, as `Delay.law` gives them.
-    first, second, third : float
-        Numbers that mean what the kind says.
-    samples : ndarray of float64
-        Recorded delays, for the kind that needs them.
-
-    Returns
-    -------
-    float
-        A whole number, at least 0; as a float since it may exceed any integer.
-    """
-    if kind == _STEPS:
-        return first + math.floor(uniform(rng) * second)
-    if kind == _FALLING:
-        return float(np.floor(exponential(rng) * first))
-    if kind == _POISSON:
-        return float(poisson(rng, first))
-    if kind == _HALF_NORMAL:
-        return float(np.floor(abs(normal(rng)) * first))
-    if kind == _TWO_POINTS:
-        return second if uniform(rng) < third else first
-    return float(samples[int(uniform(rng) * first)])
+def draw_falling(rng: Stream, numbers: FloatArray) -> float:
+    """Return the whole part of an exponential variate with this mean."""
+    return float(np.floor(exponential(rng) * numbers[0]))
 
 
-class Law(NamedTuple):
-    """How a delay is drawn, and its moments.
-
-    Attributes
-    ----------
-    kind : int
-        One of the kinds of `draw_delay`.
-    numbers : tuple of float
-        The three numbers that it takes.
-    mean, variance : float
-        Exact.
-    bound : float
-        The longest delay; infinite where there is none.
-    """
-
-    kind: int
-    numbers: tuple[float, float, float]
-    mean: float
-    variance: float
-    bound: float = math.inf
+def draw_poisson(rng: Stream, numbers: FloatArray) -> float:
+    """Return a Poisson variate with this mean."""
+    return float(poisson(rng, numbers[0]))
 
 
-@dataclass(frozen=True)
-class Delay(ABC):
-    """Base of the laws: all have a mean, a variance and a bound, and can be drawn."""
+def draw_half_normal(rng: Stream, numbers: FloatArray) -> float:
+    """Return the whole part of the size of a normal variate with this standard deviation."""
+    return float(np.floor(abs(normal(rng)) * numbers[0]))
 
-    @property
-    @abstractmethod
-    def law(self) -> Law:
-        """How it is drawn, and its moments."""
 
-    @property
-    def mean(self) -> float:
-        """The expected delay, in rounds."""
-        return self.law.mean
+def draw_two_points(rng: Stream, numbers: FloatArray) -> float:
+    """Return the second number with the chance that is the third, else the first."""
+    return float(numbers[1] if uniform(rng) < numbers[2] else numbers[0])
 
-    @property
-    def variance(self) -> float:
-        """The variance of the delay, in squared rounds."""
-        return self.law.variance
 
-    @property
-    def bound(self) -> float:
-        """The longest delay, in rounds; infinite where there is none."""
-        return self.law.bound
+KERNELS: Final[tuple[Kernel, ...]] = (
+    draw_steps, draw_falling, draw_poisson, draw_half_normal, draw_two_points, draw_recorded,
+)  # fmt: skip
+"""Those of the laws of this module: one world has them all."""
 
-    @property
-    def samples(self) -> FloatArray:
-        """The recorded delays; a single 0 where there are none."""
-        return np.zeros(1)
 
-    def _check(self, name: str, convert: Callable[..., float], allowed: Range) -> None:
-        object.__setattr__(self, name, convert(name, getattr(self, name), allowed))
+class Delay(Number):
+    """Base of the laws of this module; whole numbers of rounds, at least 0."""
+
+    whole = True
 
 
 @dataclass(frozen=True)
@@ -132,16 +77,14 @@ class Constant(Delay):
     (3.0, 0.0, 3.0)
     """
 
+    draw = staticmethod(draw_steps)
     rounds: int
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check("rounds", integer, _WHOLE)
-
-    @property
-    def law(self) -> Law:
-        """Always the same step."""
-        return Law(_STEPS, (self.rounds, 1.0, 0.0), float(self.rounds), 0.0, float(self.rounds))
+        rounds = float(self.rounds)
+        self._settle(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
 
 
 @dataclass(frozen=True)
@@ -159,6 +102,7 @@ class Uniform(Delay):
     (50.0, 850.0, 100.0)
     """
 
+    draw = staticmethod(draw_steps)
     low: int
     high: int
 
@@ -166,13 +110,10 @@ class Uniform(Delay):
         """Check the parameters."""
         self._check("low", integer, _WHOLE)
         self._check("high", integer, Range(ge=self.low, le=_LONGEST))
-
-    @property
-    def law(self) -> Law:
-        """Equally likely steps; n of them have the variance (n^2 - 1) / 12."""
         count = self.high - self.low + 1
         mean, variance = (self.low + self.high) / 2, (count * count - 1) / 12
-        return Law(_STEPS, (self.low, count, 0.0), mean, variance, float(self.high))
+        numbers = np.array([self.low, count], np.float64)
+        self._settle(numbers=numbers, mean=mean, variance=variance, bound=float(self.high))
 
 
 @dataclass(frozen=True)
@@ -191,20 +132,16 @@ class Geometric(Delay):
     (50.0, 2550.0)
     """
 
+    draw = staticmethod(draw_falling)
     expected: float
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check("expected", number, Range(ge=0, le=1e12))
-
-    @property
-    def law(self) -> Law:
-        """The whole part of an exponential variate; the variance is mean (1 + mean)."""
         mean = self.expected
-        if mean == 0.0:
-            return Law(_STEPS, (0.0, 1.0, 0.0), 0.0, 0.0)
-        scale = 1.0 / math.log1p(1.0 / mean)
-        return Law(_FALLING, (scale, 0.0, 0.0), mean, mean * (1.0 + mean))
+        # A scale of 0 has the whole part 0.
+        scale = 1.0 / math.log1p(1.0 / mean) if mean > 0.0 else 0.0
+        self._settle(numbers=np.array([scale]), mean=mean, variance=mean * (1.0 + mean))
 
 
 @dataclass(frozen=True)
@@ -222,17 +159,15 @@ class Exponential(Delay):
     (49.5017, 2499.9)
     """
 
+    draw = staticmethod(draw_falling)
     scale: float
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check("scale", number, Range(gt=0, le=1e12))
-
-    @property
-    def law(self) -> Law:
-        """The rounded variate is geometric: its mean is 1 / (e^(1 / scale) - 1)."""
+        # The rounded variate is geometric.
         mean = 1.0 / math.expm1(1.0 / self.scale)
-        return Law(_FALLING, (self.scale, 0.0, 0.0), mean, mean * (1.0 + mean))
+        self._settle(numbers=np.array([self.scale]), mean=mean, variance=mean * (1.0 + mean))
 
 
 @dataclass(frozen=True)
@@ -250,16 +185,14 @@ class Poisson(Delay):
     (50.0, 50.0)
     """
 
+    draw = staticmethod(draw_poisson)
     expected: float
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check("expected", number, Range(ge=0, le=1e9))
-
-    @property
-    def law(self) -> Law:
-        """The mean is also the variance."""
-        return Law(_POISSON, (self.expected, 0.0, 0.0), self.expected, self.expected)
+        mean = self.expected
+        self._settle(numbers=np.array([mean]), mean=mean, variance=mean)
 
 
 @dataclass(frozen=True)
@@ -279,20 +212,18 @@ class HalfNormal(Delay):
     (39.3956, 908.43)
     """
 
+    draw = staticmethod(draw_half_normal)
     scale: float
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check("scale", number, Range(gt=0, le=1e6))
-
-    @property
-    def law(self) -> Law:
-        """The moments are sums over P(delay >= k), of 1 and of 2 k - 1."""
+        # The moments are sums over P(delay >= k), of 1 and of 2 k - 1.
         steps = np.arange(1.0, math.ceil(38.0 * self.scale) + 2.0)  # beyond, below 1e-300
         chances = erfc(steps / (self.scale * math.sqrt(2.0)))
         mean = float(chances.sum())
         variance = float(((2.0 * steps - 1.0) * chances).sum()) - mean * mean
-        return Law(_HALF_NORMAL, (self.scale, 0.0, 0.0), mean, variance)
+        self._settle(numbers=np.array([self.scale]), mean=mean, variance=variance)
 
 
 @dataclass(frozen=True)
@@ -315,6 +246,7 @@ class TwoPoint(Delay):
     (50.0, 2500.0, 100.0)
     """
 
+    draw = staticmethod(draw_two_points)
     late: int
     probability: float
     early: int = 0
@@ -324,16 +256,14 @@ class TwoPoint(Delay):
         self._check("early", integer, _WHOLE)
         self._check("late", integer, Range(ge=self.early, le=_LONGEST))
         self._check("probability", number, _UNIT)
-
-    @property
-    def law(self) -> Law:
-        """Two steps; the bound is that of a late reward, whether or not one ever is."""
         chance, gap = self.probability, self.late - self.early
         mean, variance = self.early + chance * gap, chance * (1.0 - chance) * gap * gap
-        return Law(_TWO_POINTS, (self.early, self.late, chance), mean, variance, float(self.late))
+        numbers = np.array([self.early, self.late, chance], np.float64)
+        # The bound is that of a late reward, whether or not one ever is.
+        self._settle(numbers=numbers, mean=mean, variance=variance, bound=float(self.late))
 
 
-class Empirical(Delay):
+class Empirical(Replay):
     """Recorded delays, each drawn equally often.
 
     Parameters
@@ -349,36 +279,72 @@ class Empirical(Delay):
     """
 
     def __init__(self, samples: ArrayLike | Sequence[int]) -> None:
-        values = vector("samples", samples, _WHOLE)
-        uneven = np.flatnonzero(values != np.floor(values))
-        if len(uneven):
-            i = int(uneven[0])
-            raise ValueError(f"samples[{i}] must be a whole number of rounds, got {values[i]:g}")
-        object.__setattr__(self, "_samples", values)
+        super().__init__(rounds_of("samples", samples))
 
     def __repr__(self) -> str:
         """Return how many delays there are, and their mean."""
         return f"Empirical({len(self.samples)} delays, mean {self.mean:g})"
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether the other law has the same samples."""
-        return isinstance(other, Empirical) and np.array_equal(self.samples, other.samples)
 
-    def __hash__(self) -> int:
-        """Return a hash of the samples."""
-        return hash(self.samples.tobytes())
+class Pairs(Law):
+    """Recorded rewards, each with its delay, drawn with replacement.
 
-    @property
-    def samples(self) -> FloatArray:
-        """The recorded delays."""
-        samples: FloatArray = self.__dict__["_samples"]
-        return samples
+    Parameters
+    ----------
+    rewards : sequence of float, shape (pairs,)
+        In [0, 1].
+    delays : sequence of int, shape (pairs,)
+        In rounds, at least 0.
+    """
 
-    @property
-    def law(self) -> Law:
-        """One of the samples, each equally likely."""
-        values = self.samples
-        numbers = (float(len(values)), 0.0, 0.0)
-        return Law(
-            _RECORDED, numbers, float(values.mean()), float(values.var()), float(values.max())
-        )
+    draw = staticmethod(draw_recorded_pair)
+
+    def __init__(self, rewards: FloatArray, delays: FloatArray) -> None:
+        self.mean = float(rewards.mean())
+        self.numbers = np.concatenate([rewards, delays])
+
+
+def rounds_of(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
+    """Return delays; refuse those that are no whole numbers of rounds."""
+    values = vector(name, delays, _WHOLE)
+    uneven = np.flatnonzero(values != np.floor(values))
+    if len(uneven):
+        i = int(uneven[0])
+        raise ValueError(f"{name}[{i}] must be a whole number of rounds, got {values[i]:g}")
+    return values
+
+
+def delay_of(value: Any) -> Number:
+    """Return a law of delays, also from how SciPy or a spec writes it.
+
+    Parameters
+    ----------
+    value : law, distribution of SciPy, or mapping
+        See `keyhole.laws.arms.law_of`.
+
+    Returns
+    -------
+    Number
+        Of whole numbers, at least 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none; the message names the field.
+
+    Examples
+    --------
+    >>> delay_of({"law": "Uniform", "low": 0, "high": 4})
+    Uniform(low=0, high=4)
+    """
+    law = law_of("delay", value, Number, _LAWS)
+    law.check("delay", Range(ge=0), whole=True)
+    return law
+
+
+_LAWS: Final[dict[str, type[Number]]] = {
+    law.__name__: law
+    for law in (
+        Constant, Uniform, Geometric, Poisson, Exponential, HalfNormal, TwoPoint, Empirical,
+    )
+}  # fmt: skip

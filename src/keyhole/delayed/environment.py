@@ -1,9 +1,12 @@
 """What the world answers: rewards that are earned now and arrive later."""
 
-from typing import Any, ClassVar, Final, Protocol
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Protocol, cast
 
-from keyhole.delayed.delays import draw_delay
+from keyhole.delayed.delays import KERNELS, Pairs
 from keyhole.delayed.setting import SETTING
+from keyhole.laws import Bernoulli, Beta, Replay, TruncatedNormal
+from keyhole.laws.gathered import Drawn, Gathered, completed, one_of, world_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     FloatArray,
@@ -15,10 +18,8 @@ from keyhole.policy import (
     per,
     real,
     seek,
-    uniform,
     whole,
 )
-from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 
 
 class _Earned(Protocol):
@@ -37,7 +38,7 @@ class _Listed(_Earned, Protocol):
     reward: FloatArray
 
 
-class Anonymous(World, abstract=True):
+class Anonymous(Drawn, World, abstract=True):
     """Arms whose rewards arrive summed up; a subclass says how reward and delay are drawn.
 
     The n-th pull of an arm draws its reward, then its delay, from the n-th stretch of the world's
@@ -60,7 +61,7 @@ class Anonymous(World, abstract=True):
             detail=True,
         ),
     )
-    helpers: ClassVar[tuple[str, ...]] = ("draw", "wait")
+    helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
     arms = whole()
     horizon = whole()
@@ -69,6 +70,9 @@ class Anonymous(World, abstract=True):
     """The largest mean reward."""
     means = per("arms")
     """The mean rewards."""
+    span = whole()
+    delay = per("span")
+    """The numbers of the law of delays."""
 
     class State:
         """Pulls, regret and rewards so far, and what arrives in each round to come."""
@@ -82,10 +86,10 @@ class Anonymous(World, abstract=True):
 
     def respond(
         e, s: _Earned, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
-        draw: Kernel, wait: Kernel,
+        draw: Kernel,
     ) -> None:  # fmt: skip
         """Earn the reward of the arm's next pull, and hand out the sum of what arrives."""
-        reward, delay = earn(e, s, rng, arm, draw, wait)
+        reward, delay = earn(e, s, rng, arm, draw)
         if delay <= e.horizon - t:
             s.due[t - 1 + int(delay)] += reward
         total[0] = s.due[t - 1]
@@ -127,10 +131,10 @@ class Named(Anonymous, abstract=True):
 
     def respond(  # type: ignore[override]
         e, s: _Listed, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
-        sources: IntArray, rewards: FloatArray, draw: Kernel, wait: Kernel,
+        sources: IntArray, rewards: FloatArray, draw: Kernel,
     ) -> None:  # fmt: skip
         """Earn the reward of the arm's next pull, and hand out what arrives."""
-        reward, delay = earn(e, s, rng, arm, draw, wait)
+        reward, delay = earn(e, s, rng, arm, draw)
         if delay <= e.horizon - t:
             due = t - 1 + int(delay)
             s.due[due] += reward
@@ -149,65 +153,51 @@ class Named(Anonymous, abstract=True):
             pull = s.earlier[pull - 1]
 
 
-def earn(
-    e: Anonymous, s: _Earned, rng: Stream, arm: int, draw: Kernel, wait: Kernel
-) -> tuple[float, float]:
+def earn(e: Anonymous, s: _Earned, rng: Stream, arm: int, draw: Kernel) -> tuple[float, float]:
     """Return reward and delay of the arm's next pull, and add up regret and rewards."""
     seek(rng, arm, s.pulls[arm])
     s.pulls[arm] += 1
     s.regret[0] += e.best - e.means[arm]
-    reward, delay = wait(e, rng, arm, draw)
+    reward, delay = draw(e, rng, arm)
     s.earned[0] += reward
     return reward, delay
 
 
-class SameDelay:
-    """Rewards of some law, delays of one law for all arms."""
+def world_with(base: type[Anonymous], drawn: Gathered, wait: Kernel | None) -> type[Anonymous]:
+    """Return the world of arms with these laws.
 
-    kind = whole()
-    first = real()
-    second = real()
-    third = real()
-    recorded = whole()
-    delays = per("recorded")
-
-    def wait(e, rng: Stream, arm: int, draw: Kernel) -> tuple[float, float]:
-        """Return a reward and a delay, independent of each other."""
-        reward = draw(e, rng, arm)
-        return reward, draw_delay(rng, e.kind, e.first, e.second, e.third, e.delays)
-
-
-class RecordedPairs:
-    """Rewards with their delays, drawn with replacement from those recorded for each arm."""
-
-    length = whole()
-    rewards = per("length")
-    """All rewards, arm after arm."""
-    delays = per("length")
-    starts = counts("arms")
-    sizes = per("arms")
-
-    def draw(e, rng: Stream, arm: int) -> int:
-        """Return the position of one of the arm's pairs, each equally likely."""
-        return int(e.starts[arm] + int(uniform(rng) * e.sizes[arm]))
-
-    def wait(e, rng: Stream, arm: int, draw: Kernel) -> tuple[float, float]:
-        """Return one of the arm's pairs."""
-        i = draw(e, rng, arm)
-        return float(e.rewards[i]), float(e.delays[i])
-
-
-def _worlds() -> dict[tuple[type, bool], type[World]]:
-    """Return a world for every law of rewards and kind of feedback."""
-    made: dict[tuple[type, bool], type[World]] = {}
-    for named, kind in ((False, Anonymous), (True, Named)):
-        for law in (Bernoulli, Beta, TruncatedNormal, Replay):
-            name = f"{law.__name__}{kind.__name__}"
-            made[law, named] = type(name, (law, SameDelay, kind), {"__doc__": kind.__doc__})
-        name = f"Recorded{kind.__name__}"
-        made[RecordedPairs, named] = type(name, (RecordedPairs, kind), {"__doc__": kind.__doc__})
+    Parameters
+    ----------
+    base : World class
+        `Anonymous` or `Named`.
+    drawn : Gathered
+        The laws of rewards; of rewards and delays where there is no `wait`.
+    wait : kernel, optional
+        ``wait(rng, numbers)`` draws a delay, independent of the reward.
+    """
+    made: type[Anonymous] = (
+        world_of(base, drawn.name, drawn.draw)
+        if wait is None
+        else _waiting(cast(Any, base), drawn.name, drawn.draw, wait)
+    )
     return made
 
 
-WORLDS: Final = _worlds()
-"""The world for each law of rewards, anonymous or named; `RecordedPairs` has its own delays."""
+@lru_cache(maxsize=256)
+def _waiting(base: Any, name: str, reward: Kernel, wait: Kernel) -> Any:
+    def draw(e: Anonymous, rng: Stream, arm: int) -> tuple[float, float]:
+        earned = float(reward(rng, e.numbers[e.starts[arm] : e.ends[arm]]))
+        return earned, float(wait(rng, e.delay))
+
+    return completed(base, name, draw)
+
+
+WORLDS: Final = tuple(
+    world_with(base, Gathered(law.__name__, law.draw, []), wait)
+    for base in (Anonymous, Named)
+    for law, wait in (
+        *((law, one_of(KERNELS)) for law in (Bernoulli, Beta, TruncatedNormal, Replay)),
+        (Pairs, None),
+    )
+)
+"""Those that are compiled ahead: of arms whose laws are of one kind."""

@@ -1,41 +1,25 @@
 """The instance: arms, their rewards, and how long these take to arrive."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
-from keyhole.contract.setting import Setting
 from keyhole.contract.world import World
-from keyhole.delayed.delays import (
-    Constant,
-    Delay,
-    Empirical,
-    Exponential,
-    Geometric,
-    HalfNormal,
-    Poisson,
-    TwoPoint,
-    Uniform,
-)
-from keyhole.delayed.environment import WORLDS, RecordedPairs
+from keyhole.delayed.delays import KERNELS, Constant, Pairs, delay_of, rounds_of
+from keyhole.delayed.environment import Anonymous, Named, world_with
 from keyhole.delayed.setting import SETTING
-from keyhole.reading import one_of
-from keyhole.stochastic.laws import rewards_of
-from keyhole.validate import Range, choice, vector
-
-_UNIT: Final = Range(ge=0, le=1)
-_LENGTH: Final = Range(ge=0, le=2**52)
-
-_READ: Final = one_of(
-    Constant, Uniform, Geometric, Poisson, Exponential, HalfNormal, TwoPoint, Empirical
-)
+from keyhole.laws import Number
+from keyhole.laws.arms import RewardProblem, listed, rewards_of
+from keyhole.laws.gathered import Gathered, gathered
+from keyhole.laws.replay import recorded
+from keyhole.laws.rewards import UNIT
+from keyhole.validate import choice
 
 
-class Problem:
+class Problem(RewardProblem):
     r"""Arms with rewards in [0, 1] that arrive late.
 
     The reward of a pull in round t arrives at the end of round t + delay, after the horizon never.
@@ -50,15 +34,16 @@ class Problem:
 
     Parameters
     ----------
-    means : sequence of float, shape (arms,)
-        The mean reward of each arm, in [0, 1].
-    delay : Delay or mapping
-        The law of the delays: see `keyhole.delayed.delays`; or, as in a spec, its name with its
-        parameters, such as ``{"law": "Poisson", "expected": 20}``.
+    means : sequence of float or law, shape (arms,)
+        The mean reward of each arm, in [0, 1], in (0, 1) for all laws but Bernoulli's; or the law
+        of its rewards, with values in [0, 1]: see `keyhole.laws`.
+    delay : law or mapping
+        The law of the delays, of whole numbers: see `keyhole.delayed.delays` and `keyhole.laws`;
+        or, as in a spec, its name with its parameters, ``{"law": "Poisson", "expected": 20}``.
     feedback : {"anonymous", "named"}, default "anonymous"
         Whether only the sum of what arrives is seen, or each reward and whose it is.
     law : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
-        The law of the rewards. All but Bernoulli's need means in (0, 1).
+        The law of the arms whose means are given.
     concentration : float, optional
         For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
         ``(1 - m) * concentration``.
@@ -79,31 +64,24 @@ class Problem:
     (array([0.1, 0. ]), 20.0)
     """
 
+    setting = SETTING
+
     def __init__(
         self,
-        means: ArrayLike,
-        delay: Delay | Mapping[str, Any],
+        means: ArrayLike | Sequence[Any],
+        delay: Number | Mapping[str, Any] | None,
         *,
         feedback: str = "anonymous",
         law: str = "bernoulli",
         concentration: float | None = None,
         scale: float | None = None,
     ) -> None:
-        rewards = rewards_of(means, law, concentration=concentration, scale=scale)
-        law_of_delay = delay_of(delay)
-        self.means: FloatArray = rewards.means
-        self.delay: Delay | None = law_of_delay
         self.feedback = choice("feedback", feedback, SETTING.modes)
-        self._law: type = rewards.law
-        drawn, numbers = law_of_delay.law, law_of_delay.samples
-        self._values = rewards.values | {
-            "kind": drawn.kind,
-            "first": drawn.numbers[0],
-            "second": drawn.numbers[1],
-            "third": drawn.numbers[2],
-            "recorded": len(numbers),
-            "delays": numbers,
-        }
+        self.delay: Number | None = None if delay is None else delay_of(delay)
+        if self.delay is None:
+            super().__init__(*_pairs_of(means))
+            return
+        super().__init__(*rewards_of(means, law, concentration=concentration, scale=scale))
 
     @classmethod
     def replay(
@@ -141,48 +119,22 @@ class Problem:
         >>> problem.means, problem.delay
         (array([0.25, 1.  ]), None)
         """
-        if isinstance(rewards, str) or len(rewards) == 0:
-            raise ValueError("rewards must have at least one arm, got none")
-        if len(delays) != len(rewards):
-            raise ValueError(f"delays must have {len(rewards)} arms, got {len(delays)}")
-        earned = [vector(f"rewards[{i}]", r, _UNIT) for i, r in enumerate(rewards)]
-        waits = [vector(f"delays[{i}]", d, _LENGTH) for i, d in enumerate(delays)]
-        for i, (r, d) in enumerate(zip(earned, waits, strict=True)):
-            if len(d) != len(r):
-                raise ValueError(f"delays[{i}] must have {len(r)} entries, got {len(d)}")
-            uneven = np.flatnonzero(d != np.floor(d))
-            if len(uneven):
-                n = int(uneven[0])
-                raise ValueError(f"delays[{i}][{n}] must be a whole number, got {d[n]:g}")
-        problem = cls([float(r.mean()) for r in earned], Constant(0), feedback=feedback)
-        sizes = np.array([len(r) for r in earned])
-        problem.delay = None
-        problem._law = RecordedPairs
-        problem._values = {
-            "means": problem.means,
-            "length": int(sizes.sum()),
-            "rewards": np.concatenate(earned),
-            "delays": np.concatenate(waits),
-            "starts": np.cumsum(sizes) - sizes,
-            "sizes": sizes,
-        }
-        return problem
+        earned = recorded("rewards", rewards, UNIT)
+        if len(delays) != len(earned):
+            raise ValueError(f"delays must have {len(earned)} arms, got {len(delays)}")
+        pairs = []
+        for i, (values, waits) in enumerate(zip(earned, delays, strict=True)):
+            later = rounds_of(f"delays[{i}]", waits)
+            if len(later) != len(values):
+                raise ValueError(f"delays[{i}] must have {len(values)} entries, got {len(later)}")
+            pairs.append(Pairs(values, later))
+        return cls(pairs, None, feedback=feedback)
 
     def __repr__(self) -> str:
         """Return law, means, delay and feedback, shortened."""
-        shown = ", ".join(f"{m:g}" for m in self.means[:6]) + (", ..." if self.arms > 6 else "")
         delay = "recorded" if self.delay is None else self.delay
-        return f"Problem({self.arms} arms, means=[{shown}], delay={delay}, {self.feedback})"
-
-    @property
-    def setting(self) -> Setting:
-        """Delayed feedback."""
-        return SETTING
-
-    @property
-    def arms(self) -> int:
-        """How many arms."""
-        return len(self.means)
+        means = listed(self.means)
+        return f"Problem({self.arms} arms, means=[{means}], delay={delay}, {self.feedback})"
 
     @property
     def gaps(self) -> FloatArray:
@@ -197,7 +149,12 @@ class Problem:
     @property
     def world(self) -> type[World]:
         """The compiled side of the arms."""
-        return WORLDS[self._law, self.feedback == "named"]
+        base = Named if self.named else Anonymous
+        return world_with(base, self._drawn, self._waits.draw if self._waits else None)
+
+    @property
+    def _waits(self) -> Gathered | None:
+        return None if self.delay is None else gathered([self.delay], always=KERNELS)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms with the same means, over and over."""
@@ -206,44 +163,17 @@ class Problem:
 
     def truth(self) -> dict[str, Any]:
         """Return what the world reads; no policy sees it."""
-        return {
-            "arms": self.arms,
+        delay = self._waits.rows[0] if self._waits else np.zeros(1)
+        return super().truth() | {
             "best": float(self.means.max()),
             "means": self.means,
-            **self._values,
+            "span": len(delay),
+            "delay": delay,
         }
 
-    def fact(self, name: str) -> Any:
-        """Return what a policy may be told under this name."""
-        return getattr(self, name)
 
-
-def delay_of(value: Delay | Mapping[str, Any]) -> Delay:
-    """Return a law of delays, also from how a spec writes it.
-
-    Parameters
-    ----------
-    value : Delay or mapping
-        A law, or its name as ``law`` with its parameters.
-
-    Returns
-    -------
-    Delay
-        The law.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is none; the message names the field.
-
-    Examples
-    --------
-    >>> delay_of({"law": "Uniform", "low": 0, "high": 4})
-    Uniform(low=0, high=4)
-    """
-    if isinstance(value, Delay):
-        return value
-    if not isinstance(value, Mapping):
-        raise TypeError(f"delay must be a law of delays, got {value!r}")
-    law: Delay = _READ("delay", value, Path())
-    return law
+def _pairs_of(arms: Any) -> tuple[FloatArray, list[Pairs]]:
+    """Return means and laws of arms whose delays are recorded with their rewards."""
+    if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
+        raise TypeError("delay must be a law of delays, got None")
+    return np.array([arm.mean for arm in arms]), arms

@@ -159,6 +159,10 @@ class Plan:
         checked: bool = False,
     ) -> "Plan":
         """Check the arguments of `simulate`, before anything is compiled or run."""
+        if not isinstance(problem, Problem):
+            raise TypeError(
+                f"problem must derive from keyhole.policy.Problem, got {shown(problem)}"
+            )
         plan = cls(
             problem,
             labelled(policies),
@@ -183,7 +187,7 @@ class Plan:
         return plan
 
     def _check_length(self) -> None:
-        rounds = getattr(self.problem, "rounds", None)
+        rounds = self.problem.rounds
         if rounds is not None and self.horizon > rounds:
             raise ValueError(
                 f"horizon must be at most {rounds}, the rounds that the problem has; "

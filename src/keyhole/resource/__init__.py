@@ -13,7 +13,7 @@ from keyhole.resource.functions import Power, Steps, Table
 from keyhole.resource.instances import replica, three_models
 from keyhole.resource.laws import BetaExponential, TruncatedNormal
 from keyhole.resource.learner import Learner
-from keyhole.resource.own_laws import Replay, Sampler
+from keyhole.resource.own_laws import Independent, Replay, Sampler
 from keyhole.resource.policies import (
     RCUCB,
     AnytimeZoomingRCUCB,
@@ -35,6 +35,7 @@ __all__ = [
     "AnytimeZoomingRCUCB",
     "BetaExponential",
     "FixedLimit",
+    "Independent",
     "Learner",
     "Policy",
     "Power",

@@ -1,8 +1,8 @@
 """What a run yields and consumes, and what the decision was worth."""
 
-import math
 from typing import Any, ClassVar, Final, Protocol
 
+from keyhole.laws.gathered import Drawn, one_of, world_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     FloatArray,
@@ -10,22 +10,15 @@ from keyhole.policy import (
     Kernel,
     Stream,
     World,
-    beta,
     counts,
-    exponential,
-    normal,
     per,
     real,
     seek,
-    uniform,
     whole,
 )
-from keyhole.resource.laws import BETA_EXPONENTIAL, NORMAL, REPLAY
+from keyhole.resource.laws import KERNELS
 from keyhole.resource.limits import place_of
 from keyhole.resource.setting import SETTING
-
-LEAST_NUMBERS: Final = 5
-"""Numbers that the laws built in take at most."""
 
 
 class _Sums(Protocol):
@@ -39,7 +32,7 @@ class _Sums(Protocol):
     allowed: FloatArray
 
 
-class Runs(World):
+class Runs(Drawn, World, abstract=True):
     """Arms whose runs yield a reward and consume something, with limits out of a list.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
@@ -66,20 +59,11 @@ class Runs(World):
         Metric("mean_limit", detail=True),
         PULLS,
     )
-    helpers: ClassVar[tuple[str, ...]] = ("draw", "custom", "gap")
+    helpers: ClassVar[tuple[str, ...]] = ("draw", "gap")
 
     arms = whole()
     limit_count = whole()
     limits = per("limit_count")
-    law = counts("arms")
-    """How each arm is drawn from: see `keyhole.resource.laws`."""
-    width = whole()
-    numbers = per("arms", "width")
-    """The numbers of each arm's law."""
-    length = whole()
-    rewards = per("length")
-    consumptions = per("length")
-    """All measured runs, arm after arm."""
     best_arm_is = whole()
     gaps = per("arms", "limit_count")
     """How much less than the best pair each pair is worth."""
@@ -106,14 +90,13 @@ class Runs(World):
         arm: int,
         limit: float,
         draw: Kernel,
-        custom: Kernel,
         gap: Kernel,
     ) -> tuple[float, float, int]:
         """Run the arm up to the limit."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
         seek(rng, arm, pull)
-        reward, consumption = draw(e, rng, arm, custom)
+        reward, consumption = draw(e, rng, arm)
         lost = gap(e, arm, limit)
         s.regret[0] += lost
         s.on_best_arm[0] += arm == e.best_arm_is
@@ -126,29 +109,6 @@ class Runs(World):
         s.earned[0] += reward
         s.spent[0] += consumption
         return reward, consumption, 0
-
-    def draw(e, rng: Stream, arm: int, custom: Kernel) -> tuple[float, float]:
-        """Return a reward and a consumption of the arm's law."""
-        if e.law[arm] == NORMAL:
-            return truncated_normal(
-                rng,
-                e.numbers[arm, 0],
-                e.numbers[arm, 1],
-                e.numbers[arm, 2],
-                e.numbers[arm, 3],
-                e.numbers[arm, 4],
-            )
-        if e.law[arm] == BETA_EXPONENTIAL:
-            reward = beta(rng, e.numbers[arm, 0], e.numbers[arm, 1])
-            return reward, e.numbers[arm, 2] * exponential(rng)
-        if e.law[arm] == REPLAY:
-            run = int(e.numbers[arm, 0] + math.floor(uniform(rng) * e.numbers[arm, 1]))
-            return e.rewards[run], e.consumptions[run]
-        return custom(rng, e.numbers[arm])  # type: ignore[no-any-return]
-
-    def custom(rng: Stream, numbers: FloatArray) -> tuple[float, float]:  # type: ignore[misc]
-        """Stand in for the user's sampler where no arm has one."""
-        return 0.0, 0.0
 
     def gap(e, arm: int, limit: float) -> float:
         """Return how much less than the best pair this one is worth."""
@@ -169,16 +129,16 @@ class Runs(World):
         metrics.best_pair_share[0] = s.on_best_pair[0] / t
 
 
-class RunsWithAnyLimit(Runs):
+class RunsWithAnyLimit(Runs, abstract=True):
     """The same, with every limit up to the largest."""
 
     metrics = tuple(metric for metric in Runs.metrics if metric.name != "best_pair_share")
 
     best_gain = real()
     table_length = whole()
-    starts = counts("arms")
+    table_starts = counts("arms")
     """Where each arm's table of gains begins; see `keyhole.resource.gains.GainTable`."""
-    ends = counts("arms")
+    table_ends = counts("arms")
     knots = per("table_length")
     at = per("table_length")
     after = per("table_length")
@@ -186,7 +146,7 @@ class RunsWithAnyLimit(Runs):
 
     def gap(e, arm: int, limit: float) -> float:
         """Return how much less than the best pair this one is worth."""
-        low, high = e.starts[arm], e.ends[arm] - 1
+        low, high = e.table_starts[arm], e.table_ends[arm] - 1
         while low < high:  # the last knot that is at most the limit
             middle = (low + high + 1) // 2
             if e.knots[middle] <= limit:
@@ -224,33 +184,5 @@ def write_sums(s: _Sums, t: int, metrics: Any) -> None:
         metrics.pulls[arm] = s.pulls[arm]
 
 
-def truncated_normal(
-    rng: Stream, reward: float, consumption: float, sd: float, shared: float, rest: float
-) -> tuple[float, float]:
-    """Draw from a bivariate normal law until the reward lies in [0, 1], the consumption above 0.
-
-    Parameters
-    ----------
-    rng : Stream
-        The stream; its position changes.
-    reward, consumption : float
-        The means.
-    sd : float
-        Standard deviation of the consumption.
-    shared, rest : float
-        What a standard deviation of the consumption moves the reward by, and the standard
-        deviation of the reward given the consumption.
-
-    Returns
-    -------
-    tuple of float
-        The reward and the consumption.
-    """
-    while True:
-        z = normal(rng)
-        used = consumption + sd * z
-        if used <= 0.0:
-            continue
-        earned = reward + shared * z + rest * normal(rng)
-        if 0.0 <= earned <= 1.0:
-            return earned, used
+WORLDS: Final = tuple(world_of(base, "", one_of(KERNELS)) for base in (Runs, RunsWithAnyLimit))
+"""Those that are compiled ahead."""

@@ -1,7 +1,6 @@
 """Joint laws of an arm's reward and consumption.
 
-The world draws from a law by its numbers (`keyhole.resource.environment`); what pairs are worth is
-computed from its density (`keyhole.resource.gains`).
+What pairs are worth is computed from the density of the consumption (`keyhole.resource.gains`).
 """
 
 from abc import ABC, abstractmethod
@@ -11,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from keyhole.policy import FloatArray
+from keyhole.laws import Law as Law
+from keyhole.laws.replay import draw_recorded_pair
+from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
 from keyhole.validate import Range, number, vector
-
-NORMAL, BETA_EXPONENTIAL, REPLAY, SAMPLER = range(4)
-"""How the world draws."""
 
 _POSITIVE: Final = Range(gt=0)
 # Rejection draws 1 / acceptance times a round; below this share something else is meant.
@@ -24,19 +22,44 @@ _LEAST_ACCEPTANCE: Final = 1e-3
 _REACH: Final = 9.0
 
 
-class Law:
-    """A joint law of (reward, consumption).
+def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
+    """Draw from a bivariate normal law until the reward lies in [0, 1], the consumption above 0.
 
-    Attributes
+    Parameters
     ----------
-    kind : int
-        How the world draws from it.
-    numbers : ndarray of float64
-        What the world reads to do so.
-    """
+    rng : Stream
+        The stream; its position changes.
+    numbers : ndarray of float64, shape (5,)
+        The means of reward and consumption; the standard deviation of the consumption; by what one
+        of these moves the reward; the standard deviation of the reward given the consumption.
 
-    kind: int
-    numbers: FloatArray
+    Returns
+    -------
+    tuple of float
+        The reward and the consumption.
+    """
+    while True:
+        z = normal(rng)
+        used = numbers[1] + numbers[2] * z
+        if used <= 0.0:
+            continue
+        earned = numbers[0] + numbers[3] * z + numbers[4] * normal(rng)
+        if 0.0 <= earned <= 1.0:
+            return earned, used
+
+
+def draw_beta_exponential(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
+    """Return a beta variate with two shapes, and an exponential one with the mean that follows."""
+    reward = beta(rng, numbers[0], numbers[1])
+    return reward, numbers[2] * exponential(rng)
+
+
+KERNELS: Final[tuple[Kernel, ...]] = (
+    draw_truncated_normal,
+    draw_beta_exponential,
+    draw_recorded_pair,
+)
+"""Those of the laws that ship: one world has them all."""
 
 
 class SmoothLaw(Law, ABC):
@@ -87,7 +110,7 @@ class TruncatedNormal(SmoothLaw):
     0.46
     """
 
-    kind = NORMAL
+    draw = staticmethod(draw_truncated_normal)
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
         self.mean = vector("mean", mean)
@@ -176,7 +199,7 @@ class BetaExponential(SmoothLaw):
     array([0.5, 0.5])
     """
 
-    kind = BETA_EXPONENTIAL
+    draw = staticmethod(draw_beta_exponential)
 
     def __init__(self, a: float, b: float, rate: float) -> None:
         self.a = number("a", a, Range(ge=1e-6))

@@ -1,32 +1,32 @@
-"""Laws that you bring along: a sampler of your own, and measured runs."""
+"""Laws that you bring along: a sampler of your own, laws of SciPy, and measured runs."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray
-from keyhole.draws.streams import WORLD, stream
-from keyhole.kernels.link import Kernel, source_of
-from keyhole.resource.laws import REPLAY, SAMPLER, Law, SmoothLaw
+from keyhole.laws import Law, Number, Tabulated
+from keyhole.laws.arms import REWARDS, law_of
+from keyhole.laws.gathered import pair_of, paired
+from keyhole.laws.replay import draw_recorded_pair
+from keyhole.laws.rewards import UNIT
+from keyhole.laws.sampler import TRIAL_DRAWS, Own
+from keyhole.policy import FloatArray, Kernel
+from keyhole.resource.laws import SmoothLaw
 from keyhole.validate import Range, number, vector
 
-_UNIT: Final = Range(ge=0, le=1)
-_TRIAL_DRAWS: Final = 1000
 
-
-class Sampler(SmoothLaw):
+class Sampler(Own, SmoothLaw):
     """A law of your own: a compiled sampler, and what is needed to compute with it.
 
     Parameters
     ----------
     draw : callable
         ``draw(rng, numbers) -> (reward, consumption)``, a kernel: plain arithmetic and the
-        samplers of `keyhole.draws.samplers`. Rewards in [0, 1], consumptions at least 0. All laws
-        of this kind in one problem have the same `draw`; they differ in their numbers.
+        samplers of `keyhole.draws.samplers`. Rewards in [0, 1], consumptions at least 0.
     numbers : sequence of float
-        What `draw` is given; zeros may follow.
+        What `draw` is given: laws may share one `draw`, and then share its compiled code.
     density, mean_reward : callable
         ``f(x) -> array``: of the consumption at the points of an array, and the mean reward
         given the consumption.
@@ -53,8 +53,6 @@ class Sampler(SmoothLaw):
     ... )
     """
 
-    kind = SAMPLER
-
     def __init__(
         self,
         draw: Kernel,
@@ -64,18 +62,15 @@ class Sampler(SmoothLaw):
         mean_reward: Callable[[FloatArray], FloatArray],
         landmarks: ArrayLike = (),
     ) -> None:
-        source_of(draw)
-        self.draw = draw
-        self.numbers = vector("numbers", numbers)
+        super().__init__(draw, numbers)
         self._density, self._mean_reward = density, mean_reward
         self._landmarks = np.asarray(landmarks, np.float64).ravel()
         self._try_out()
 
     def _try_out(self) -> None:
-        rng = stream(0, 0, WORLD)
-        draws = np.array([self.draw(rng, self.numbers) for _ in range(_TRIAL_DRAWS)], np.float64)
+        draws = self.tried()
         for name, values, allowed in (
-            ("reward", draws[:, 0], _UNIT),
+            ("reward", draws[:, 0], UNIT),
             ("consumption", draws[:, 1], Range(ge=0)),
         ):
             for value in (values.min(), values.max()):
@@ -92,7 +87,7 @@ class Sampler(SmoothLaw):
         x = edges[:-1, None] + half[:, None] * (nodes + 1.0)
         share = float((half * (self.density(x) @ weights)).sum())
         # Six standard errors of the share of 1,000 draws.
-        if not abs(share - 0.5) < 6.0 * 0.5 / np.sqrt(_TRIAL_DRAWS):
+        if not abs(share - 0.5) < 6.0 * 0.5 / np.sqrt(TRIAL_DRAWS):
             raise ValueError(
                 f"density must be that of the consumptions drawn by draw: it gives those up to "
                 f"{middle:g} the share {share:.3g}, drawn were 0.5"
@@ -110,10 +105,57 @@ class Sampler(SmoothLaw):
         """Return consumptions near which the density moves fastest."""
         return self._landmarks
 
+
+class Independent(SmoothLaw):
+    """A reward and, independent of it, a consumption.
+
+    Parameters
+    ----------
+    reward : law
+        Of values in [0, 1]: see `keyhole.laws`.
+    consumption : frozen distribution of scipy.stats
+        Continuous, of values at least 0; drawn from a table (`keyhole.laws.Tabulated`). What pairs
+        are worth is exact for what is drawn.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a law is not allowed.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> law = Independent(stats.beta(2, 6), stats.gamma(3))
+    >>> law.mean_reward(np.array([0.5])).round(3), law.density(np.array([2.0])).round(3)
+    (array([0.25]), array([0.271]))
+    """
+
+    def __init__(self, reward: Any, consumption: Any) -> None:
+        self.reward: Number = law_of("reward", reward, Number, REWARDS)
+        self.reward.check("reward", UNIT)
+        self.consumption: Tabulated = law_of("consumption", consumption, Tabulated, {})
+        self.consumption.check("consumption", Range(ge=0))
+        if self.consumption.whole:
+            raise ValueError(f"consumption must be a continuous law, got {consumption!r}")
+        self.error = max(self.reward.error, self.consumption.error)
+        self.draw = pair_of(self.reward.draw, self.consumption.draw)
+        self.numbers = paired(self.reward.numbers, self.consumption.numbers)
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Return the density of the consumption at `x`."""
+        return self.consumption.density(x)
+
+    def mean_reward(self, x: FloatArray) -> FloatArray:
+        """Return the mean reward given the consumption `x`."""
+        return np.full(np.shape(x), self.reward.mean)
+
+    def landmarks(self) -> FloatArray:
+        """Return consumptions at which the density jumps."""
+        return self.consumption.numbers
+
     def __repr__(self) -> str:
-        """Return the name of the sampler and its numbers."""
-        name = source_of(self.draw).__name__
-        return f"Sampler({name}, numbers={self.numbers.tolist()})"
+        """Return the call that makes this law."""
+        return f"Independent({self.reward!r}, {self.consumption!r})"
 
 
 class Replay(Law):
@@ -137,16 +179,16 @@ class Replay(Law):
     Replay(3 runs)
     """
 
-    kind = REPLAY
+    draw = staticmethod(draw_recorded_pair)
 
     def __init__(self, rewards: ArrayLike, consumptions: ArrayLike) -> None:
-        self.rewards = vector("rewards", rewards, _UNIT)
+        self.rewards = vector("rewards", rewards, UNIT)
         self.consumptions = vector("consumptions", consumptions, Range(ge=0))
         if len(self.rewards) != len(self.consumptions):
             raise ValueError(
                 f"consumptions must have {len(self.rewards)} entries, got {len(self.consumptions)}"
             )
-        self.numbers = np.zeros(2)  # the problem says where the runs lie
+        self.numbers = np.concatenate([self.rewards, self.consumptions])
 
     def __repr__(self) -> str:
         """Return the number of runs."""
@@ -159,7 +201,7 @@ def check_laws(arms: Any) -> list[Law]:
     Raises
     ------
     TypeError, ValueError
-        If there is none, one is no law, or two have different samplers.
+        If there is none, or one is no law.
 
     Examples
     --------
@@ -176,7 +218,4 @@ def check_laws(arms: Any) -> list[Law]:
             raise TypeError(
                 f"arms[{i}] must be a law, such as BetaExponential(a=5, b=5, rate=1), got {law!r}"
             )
-    samplers = [law for law in arms if isinstance(law, Sampler)]
-    if any(law.draw is not samplers[0].draw for law in samplers):
-        raise ValueError("arms must share one draw where they are samplers, got several")
     return list(arms)

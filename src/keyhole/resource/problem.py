@@ -8,13 +8,14 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from keyhole.contract.memory import FloatArray
-from keyhole.contract.setting import Setting
+from keyhole.contract.world import Problem as AnyProblem
 from keyhole.contract.world import World
-from keyhole.resource.environment import LEAST_NUMBERS, Runs, RunsWithAnyLimit
+from keyhole.laws.gathered import gathered, world_of
+from keyhole.resource.environment import Runs, RunsWithAnyLimit
 from keyhole.resource.functions import Function, KnownFunction, as_function
 from keyhole.resource.gains import GainTable, gain_at, gain_table, profile_of
-from keyhole.resource.laws import Law
-from keyhole.resource.own_laws import Replay, Sampler, check_laws
+from keyhole.resource.laws import KERNELS, Law
+from keyhole.resource.own_laws import check_laws
 from keyhole.resource.setting import SETTING, facts_of
 from keyhole.validate import Range, integer, number
 
@@ -22,7 +23,7 @@ from keyhole.validate import Range, integer, number
 _ROUNDING: Final = 1e-12
 
 
-class Problem:
+class Problem(AnyProblem):
     r"""Arms with joint laws of reward and consumption, limits, a cost and a penalty.
 
     Arm i run up to the limit :math:`\tau` is worth its *penalized expected gain*
@@ -87,6 +88,8 @@ class Problem:
     (0, 0.9)
     """
 
+    setting = SETTING
+
     def __init__(
         self,
         arms: Sequence[Law],
@@ -97,6 +100,7 @@ class Problem:
         continuous: bool = False,
     ) -> None:
         self.laws = check_laws(arms)
+        self._drawn = gathered(self.laws, always=KERNELS)
         self._facts = facts_of(len(self.laws), limits, cost, penalty, continuous)
         self.limits: FloatArray = self._facts["limits"]
         self.continuous = bool(continuous)
@@ -148,11 +152,6 @@ class Problem:
         return best
 
     @property
-    def setting(self) -> Setting:
-        """The bandit with censored consumption of resources."""
-        return SETTING
-
-    @property
     def arms(self) -> int:
         """How many arms."""
         return len(self.laws)
@@ -194,9 +193,8 @@ class Problem:
     @property
     def world(self) -> type[World]:
         """The compiled side of the arms."""
-        world = RunsWithAnyLimit if self.continuous else Runs
-        own = next((law.draw for law in self.laws if isinstance(law, Sampler)), None)
-        return world if own is None else type(world.__name__, (world,), {"custom": own})
+        base = RunsWithAnyLimit if self.continuous else Runs
+        return world_of(base, "", self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms with the same laws, over and over."""
@@ -209,32 +207,11 @@ class Problem:
             "arms": self.arms,
             "limit_count": len(self.limits),
             "limits": self.limits,
-            "law": [law.kind for law in self.laws],
             "best_arm_is": self.best_pair[0],
             "gaps": self.gaps,
-            **self._numbers(),
+            **self._drawn.truth(),
         }
         return values | self._table_values() if self.continuous else values
-
-    def _numbers(self) -> dict[str, Any]:
-        width = max(LEAST_NUMBERS, *(len(law.numbers) for law in self.laws))
-        rewards, consumptions = [np.zeros(1)], [np.zeros(1)]  # one idle run: never of length 0
-        numbers = np.zeros((self.arms, width))
-        start = 1
-        for arm, law in enumerate(self.laws):
-            numbers[arm, : len(law.numbers)] = law.numbers
-            if isinstance(law, Replay):
-                numbers[arm, :2] = start, len(law.rewards)
-                rewards.append(law.rewards)
-                consumptions.append(law.consumptions)
-                start += len(law.rewards)
-        return {
-            "width": width,
-            "numbers": numbers,
-            "length": start,
-            "rewards": np.concatenate(rewards),
-            "consumptions": np.concatenate(consumptions),
-        }
 
     def _table_values(self) -> dict[str, Any]:
         sizes = np.array([len(table.knots) for table in self._tables])
@@ -242,8 +219,8 @@ class Problem:
         return {
             "best_gain": self.best_gain,
             "table_length": int(sizes.sum()),
-            "starts": np.cumsum(sizes) - sizes,
-            "ends": np.cumsum(sizes),
+            "table_starts": np.cumsum(sizes) - sizes,
+            "table_ends": np.cumsum(sizes),
             **{name: np.concatenate([getattr(t, name) for t in self._tables]) for name in parts},
         }
 

@@ -12,6 +12,7 @@ from keyhole.semibandit.equivalence import (
     funded_arms,
 )
 from keyhole.semibandit.knapsack import solve_knapsack
+from keyhole.semibandit.laws import Sampler
 from keyhole.semibandit.learner import Learner
 from keyhole.semibandit.policies import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
 from keyhole.semibandit.problem import Problem
@@ -32,6 +33,7 @@ __all__ = [
     "Learner",
     "Policy",
     "Problem",
+    "Sampler",
     "allocation_equivalent",
     "candidate_thresholds",
     "equivalent_threshold",

@@ -1,11 +1,14 @@
 """What the world answers: losses, except where enough was given."""
 
-from typing import Any, ClassVar, Protocol
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Protocol
 
+from keyhole.laws.gathered import completed
 from keyhole.metric import PULLS, REGRET, Metric
 from keyhole.policy import (
     FloatArray,
     IntArray,
+    Kernel,
     Stream,
     World,
     counts,
@@ -15,6 +18,7 @@ from keyhole.policy import (
     uniform,
     whole,
 )
+from keyhole.semibandit.laws import Days
 from keyhole.semibandit.setting import SETTING, sufficient
 
 
@@ -24,6 +28,10 @@ class _Played(Protocol):
     seen: IntArray
     spent: FloatArray
     pulls: IntArray
+
+
+class _Lived(_Played, Protocol):
+    day: FloatArray
 
 
 class Losses(World):
@@ -101,31 +109,56 @@ class Losses(World):
         metrics.resource_spent[0] = s.spent[0]
 
 
-class Days(Losses):
-    """Recorded days: in each round one of them, drawn with replacement, for all arms together."""
+class JointLosses(Losses, abstract=True):
+    """Arms whose losses depend on each other: a law draws those of a day, for all together."""
+
+    helpers = ("draw",)
 
     length = whole()
-    recorded = per("length", "arms")
-    """Whether there was a loss on each day at each arm."""
+    numbers = per("length")
+    """Of the law."""
 
-    def respond(
-        e, s: _Played, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray
+    class State(Losses.State):
+        """Beside it the losses of the day, shown or not."""
+
+        day = per("arms")
+
+    def respond(  # type: ignore[override]
+        e, s: _Lived, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
     ) -> None:
         """Draw a day, show its losses, and add up the regret in expectation."""
         seek(rng, 0, t - 1)
-        day = int(uniform(rng) * e.length)
+        draw(e, rng, s.day)
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
             if shows(s, arm, allocation[arm], e.thresholds[arm]):
-                losses[arm] = e.recorded[day, arm]
+                losses[arm] = s.day[arm]
                 s.loss[0] += losses[arm]
                 expected += e.means[arm]
         s.regret[0] += expected - e.least
 
 
-class DaysInOrder(Days):
+@lru_cache(maxsize=256)
+def world_of_days(name: str, draw: Kernel) -> type[JointLosses]:
+    """Return the world of a law of days, with ``draw(rng, numbers, losses)``."""
+
+    def draw_day(e: JointLosses, rng: Stream, losses: FloatArray) -> None:
+        draw(rng, e.numbers, losses)
+
+    return completed(JointLosses, name, draw_day)
+
+
+WORLDS: Final = (world_of_days(Days.__name__, Days.draw),)
+"""Those that are compiled ahead."""
+
+
+class DaysInOrder(Losses):
     """Recorded days, one after the other; regret is that of what happened on them."""
+
+    length = whole()
+    numbers = per("length")
+    """The losses, day after day."""
 
     best = counts("arms")
     """Which arms the best allocation for all the days together gives enough."""
@@ -133,7 +166,7 @@ class DaysInOrder(Days):
     def respond(e, s: _Played, t: int, allocation: FloatArray, losses: FloatArray) -> None:  # type: ignore[override]
         """Show the losses of the day, and add up what the best allocation would have saved."""
         for arm in range(e.arms):
-            loss, losses[arm] = e.recorded[t - 1, arm], 0.0
+            loss, losses[arm] = e.numbers[(t - 1) * e.arms + arm], 0.0
             if shows(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = loss
                 s.loss[0] += loss

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
-from keyhole.contract.setting import Setting
+from keyhole.contract.world import Problem as AnyProblem
 from keyhole.contract.world import World
-from keyhole.semibandit.environment import Days, DaysInOrder, Losses
+from keyhole.laws.arms import listed
+from keyhole.semibandit.environment import DaysInOrder, Losses, world_of_days
 from keyhole.semibandit.knapsack import solve_knapsack
+from keyhole.semibandit.laws import DayLaw, Days
 from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
 from keyhole.validate import Range, choice, number, vector
@@ -21,7 +23,7 @@ _RESOURCE: Final = Range(gt=0, le=2**24)
 _ORDERS: Final = ("drawn", "recorded")
 
 
-class Problem:
+class Problem(AnyProblem):
     r"""Arms that show no loss once they are given enough.
 
     In every round arm i has a loss :math:`X_i` of 0 or 1, with mean :math:`\mu_i`; seen is
@@ -41,7 +43,7 @@ class Problem:
     Parameters
     ----------
     mean_losses : sequence of float, shape (arms,)
-        In [0, 1].
+        In [0, 1]: losses are independent. Or a `Sampler`, the law of all losses of a day.
     thresholds : float or sequence of float, shape (arms,)
         From which allocation on each arm shows no loss, in (0, 1]; a number for one that all have
         in common. An allocation is sufficient from 1e-9 below the threshold on.
@@ -71,13 +73,18 @@ class Problem:
     0.0
     """
 
-    def __init__(self, mean_losses: ArrayLike, thresholds: ArrayLike, resource: float) -> None:
-        self.mean_losses: FloatArray = vector("mean_losses", mean_losses, _UNIT)
+    setting = SETTING
+
+    def __init__(
+        self, mean_losses: ArrayLike | DayLaw, thresholds: ArrayLike, resource: float
+    ) -> None:
+        self.law = mean_losses if isinstance(mean_losses, DayLaw) else None
+        self.mean_losses: FloatArray = (
+            vector("mean_losses", mean_losses, _UNIT) if self.law is None else self.law.mean_losses
+        )
         self.thresholds: FloatArray = _thresholds(thresholds, len(self.mean_losses))
         self.resource = number("resource", resource, _RESOURCE)
-        self.rounds: int | None = None
-        self._world: type[World] = Losses
-        self._days: dict[str, Any] = {}
+        self.rounds = None if self.law is None else self.law.rounds
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
         left = np.where(self.optimal, 0.0, self.mean_losses)
         self.least_loss = float(sum_up(left, self.arms))
@@ -125,38 +132,27 @@ class Problem:
         days = np.array(
             [zeros_and_ones(f"losses[{i}]", day, len(first)) for i, day in enumerate(losses)]
         )
-        problem = cls(days.mean(axis=0), thresholds, resource)
-        problem._days = {"length": len(days), "recorded": days}
-        if choice("order", order, _ORDERS) == "recorded":
-            problem.rounds = len(days)
-            problem._days["best"] = problem.optimal
-            problem._world = DaysInOrder
-        else:
-            problem._world = Days
-        return problem
+        in_order = choice("order", order, _ORDERS) == "recorded"
+        return cls(Days(days, in_order=in_order), thresholds, resource)
 
     def __repr__(self) -> str:
         """Return mean losses, thresholds and resource, shortened."""
-        means, several = (
-            ", ".join(f"{m:g}" for m in values[:6]) + (", ..." if len(values) > 6 else "")
-            for values in (self.mean_losses, self.thresholds)
-        )
-        thresholds = f"{self.thresholds[0]:g}" if self.common else f"[{several}]"
-        days = "" if not self._days else f", {self._days['length']} days"
+        several = f"[{listed(self.thresholds)}]"
+        thresholds = f"{self.thresholds[0]:g}" if self.common else several
+        days = f", {self.law.days} days" if isinstance(self.law, Days) else ""
         return (
-            f"Problem({self.arms} arms, mean_losses=[{means}], thresholds={thresholds}, "
-            f"resource={self.resource:g}{days})"
+            f"Problem({self.arms} arms, mean_losses=[{listed(self.mean_losses)}], "
+            f"thresholds={thresholds}, resource={self.resource:g}{days})"
         )
-
-    @property
-    def setting(self) -> Setting:
-        """Censored semi-bandits."""
-        return SETTING
 
     @property
     def world(self) -> type[World]:
         """The compiled side of the arms."""
-        return self._world
+        if self.law is None:
+            return Losses
+        if self.law.rounds is not None:
+            return DaysInOrder
+        return world_of_days(type(self.law).__name__, self.law.draw)
 
     @property
     def arms(self) -> int:
@@ -228,17 +224,15 @@ class Problem:
 
     def truth(self) -> dict[str, Any]:
         """Return what the world reads; no policy sees it."""
-        return {
+        truth: dict[str, Any] = {
             "arms": self.arms,
             "means": self.mean_losses,
             "thresholds": self.thresholds,
             "least": self.least_loss,
-            **self._days,
         }
-
-    def fact(self, name: str) -> Any:
-        """Return what a policy may be told under this name."""
-        return getattr(self, name)
+        if self.law is not None:
+            truth |= {"length": len(self.law.numbers), "numbers": self.law.numbers}
+        return truth | {"best": self.optimal}
 
 
 def _thresholds(thresholds: Any, arms: int) -> FloatArray:

@@ -1,9 +1,9 @@
 """The stochastic bandit: pull an arm, see its reward, earn as much as possible.
 
-The classical setting that the others build on: its policies serve some of them as a base, its
-laws of rewards all of them.
+The classical setting that others build on: its policies serve some of them as a base.
 """
 
+from keyhole.laws import Sampler
 from keyhole.stochastic.deviation import UCB
 from keyhole.stochastic.learner import Learner
 from keyhole.stochastic.policies import (
@@ -34,6 +34,7 @@ __all__ = [
     "Learner",
     "Policy",
     "Problem",
+    "Sampler",
     "ThompsonSampling",
     "Uniform",
 ]

@@ -2,9 +2,10 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
+from keyhole.laws import Bernoulli, Beta, Replay, TruncatedNormal
+from keyhole.laws.gathered import Drawn, world_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import FloatArray, IntArray, Kernel, Stream, World, counts, per, seek, whole
-from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.stochastic.setting import SETTING
 
 
@@ -15,7 +16,7 @@ class _Played(Protocol):
     reward: FloatArray
 
 
-class Arms(World, abstract=True):
+class Arms(Drawn, World, abstract=True):
     """Arms with independent rewards; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
@@ -64,26 +65,7 @@ class Arms(World, abstract=True):
             metrics.pulls[arm] = s.pulls[arm]
 
 
-class BernoulliArms(Bernoulli, Arms):
-    """Rewards 0 or 1."""
-
-
-class BetaArms(Beta, Arms):
-    """Rewards that follow beta laws."""
-
-
-class TruncatedNormalArms(TruncatedNormal, Arms):
-    """Rewards that follow truncated normal laws."""
-
-
-class ReplayArms(Replay, Arms):
-    """Recorded rewards."""
-
-
-WORLDS: Final[dict[type, type[Arms]]] = {
-    Bernoulli: BernoulliArms,
-    Beta: BetaArms,
-    TruncatedNormal: TruncatedNormalArms,
-    Replay: ReplayArms,
-}
-"""The world for each law."""
+WORLDS: Final = tuple(
+    world_of(Arms, law.__name__, law.draw) for law in (Bernoulli, Beta, TruncatedNormal, Replay)
+)
+"""Those that are compiled ahead: of arms whose laws are of one kind."""

@@ -7,15 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
-from keyhole.contract.setting import Setting
 from keyhole.contract.world import World
-from keyhole.stochastic.environment import WORLDS
+from keyhole.laws.arms import RewardProblem, listed, rewards_of
+from keyhole.laws.gathered import world_of
+from keyhole.laws.replay import replayed
+from keyhole.laws.rewards import UNIT
+from keyhole.stochastic.environment import Arms
 from keyhole.stochastic.gaps import gaps_of
-from keyhole.stochastic.laws import Rewards, replayed, rewards_of
 from keyhole.stochastic.setting import SETTING
 
 
-class Problem:
+class Problem(RewardProblem):
     r"""Arms with rewards in [0, 1].
 
     The metrics of `keyhole.simulate` are ``regret``, the cumulative pseudo-regret
@@ -25,16 +27,24 @@ class Problem:
 
     Parameters
     ----------
-    means : sequence of float, shape (arms,)
-        The mean reward of each arm, in [0, 1]; in (0, 1) for all laws but Bernoulli's.
+    means : sequence of float or law, shape (arms,)
+        The mean reward of each arm, in [0, 1], in (0, 1) for all laws but Bernoulli's; or the law
+        of its rewards, with values in [0, 1]: see `keyhole.laws`.
     law : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
-        The law of the rewards.
+        The law of the arms whose means are given.
     concentration : float, optional
         For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
         ``(1 - m) * concentration``; the larger, the closer rewards are to their mean.
     scale : float, optional
         For truncated normal laws, in [0.001, 10]: the standard deviation before truncation to
         [0, 1]. The means are those after it.
+
+    Attributes
+    ----------
+    means : ndarray of float64, shape (arms,)
+        The mean rewards.
+    laws : list of keyhole.laws.Number
+        Those of the rewards.
 
     Raises
     ------
@@ -46,17 +56,22 @@ class Problem:
     >>> problem = Problem(means=[0.2, 0.45, 0.7])
     >>> problem.gaps
     array([0.5 , 0.25, 0.  ])
+    >>> from scipy import stats
+    >>> Problem([stats.beta(2, 6), 0.5]).means.round(3)
+    array([0.25, 0.5 ])
     """
+
+    setting = SETTING
 
     def __init__(
         self,
-        means: ArrayLike,
+        means: ArrayLike | Sequence[Any],
         *,
         law: str = "bernoulli",
         concentration: float | None = None,
         scale: float | None = None,
     ) -> None:
-        self._rewards = rewards_of(means, law, concentration=concentration, scale=scale)
+        super().__init__(*rewards_of(means, law, concentration=concentration, scale=scale))
 
     @classmethod
     def replay(cls, samples: Sequence[ArrayLike]) -> Self:
@@ -82,32 +97,11 @@ class Problem:
         >>> Problem.replay([[0, 1, 1, 0], [0.25]]).means
         array([0.5 , 0.25])
         """
-        problem = cls.__new__(cls)
-        problem._rewards = replayed(samples)
-        return problem
-
-    _rewards: Rewards
+        return cls(replayed(samples, UNIT))
 
     def __repr__(self) -> str:
         """Return law and means, shortened."""
-        law = self._rewards.law.__name__.lower()
-        shown = ", ".join(f"{m:g}" for m in self.means[:6]) + (", ..." if self.arms > 6 else "")
-        return f"Problem({self.arms} {law} arms, means=[{shown}])"
-
-    @property
-    def setting(self) -> Setting:
-        """The classical bandit."""
-        return SETTING
-
-    @property
-    def means(self) -> FloatArray:
-        """The mean reward of each arm, shape (arms,)."""
-        return self._rewards.means
-
-    @property
-    def arms(self) -> int:
-        """How many arms."""
-        return len(self.means)
+        return f"Problem({self.arms} {self._drawn.words} arms, means=[{listed(self.means)}])"
 
     @property
     def gaps(self) -> FloatArray:
@@ -122,7 +116,7 @@ class Problem:
     @property
     def world(self) -> type[World]:
         """The compiled side of the arms."""
-        return WORLDS[self._rewards.law]
+        return world_of(Arms, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms with the same means, over and over."""
@@ -130,8 +124,4 @@ class Problem:
 
     def truth(self) -> dict[str, Any]:
         """Return what the world reads; no policy sees it."""
-        return {"arms": self.arms, "gaps": self.gaps, **self._rewards.values}
-
-    def fact(self, name: str) -> Any:
-        """Return what a policy may be told under this name."""
-        return getattr(self, name)
+        return super().truth() | {"gaps": self.gaps}

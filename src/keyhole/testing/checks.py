@@ -234,11 +234,11 @@ def state_stays_a_number(trial: Trial) -> None:
 
 def works_for_any_number_of_arms(trial: Trial) -> None:
     """Check 1, 2 and 1,000 arms, where the problem can be resized."""
-    resized = getattr(trial.problem, "resized", None)
-    if resized is None:
-        return
     for arms in _SIZES:
-        small = replace(trial, problem=resized(arms), horizon=max(trial.horizon, arms + 100))
+        problem = trial.problem.resized(arms)
+        if problem is None:
+            return
+        small = replace(trial, problem=problem, horizon=max(trial.horizon, arms + 100))
         values = small.simulated()
         assert np.isfinite(values).all(), f"{trial.policy}: no finite metrics with {arms} arms"
 

@@ -6,6 +6,7 @@ every round brings a threshold of its own, and a pull is worth 1 if its sample r
 
 from keyhole.threshold.estimators import KaplanMeier, ModifiedKaplanMeier
 from keyhole.threshold.index import IndexPolicy
+from keyhole.threshold.laws import Sampler
 from keyhole.threshold.learner import Learner
 from keyhole.threshold.policies import (
     DKWUCB,
@@ -44,6 +45,7 @@ __all__ = [
     "PerThresholdUCB",
     "Policy",
     "Problem",
+    "Sampler",
     "SurvivalThompson",
     "Uniform",
 ]

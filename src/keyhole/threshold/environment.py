@@ -3,6 +3,8 @@
 import math
 from typing import Any, ClassVar, Final, Protocol
 
+from keyhole.laws import Replay
+from keyhole.laws.gathered import Drawn, world_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
     FloatArray,
@@ -16,6 +18,7 @@ from keyhole.policy import (
     uniform,
     whole,
 )
+from keyhole.threshold.laws import Tabled
 from keyhole.threshold.setting import SETTING
 
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
@@ -35,8 +38,8 @@ class _Played(Protocol):
     reached: FloatArray
 
 
-class Arms(World, abstract=True):
-    """Arms with independent samples; a subclass says how one is drawn.
+class Arms(Drawn, World, abstract=True):
+    """Arms with independent samples; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
     arm, so that it yields the same sample whatever a policy did before. Thresholds draw from the
@@ -163,33 +166,6 @@ class Arms(World, abstract=True):
         metrics.hoeffding_misses[0] = halves / max(estimates, 1.0)
 
 
-class TabledArms(Arms):
-    """Samples that follow given survival functions."""
-
-    def draw(e, rng: Stream, arm: int) -> int:
-        """Return the highest level whose chance of being reached exceeds a uniform number."""
-        u = uniform(rng)
-        # Counting all is faster than stopping at the last: no branch to predict.
-        value = 0
-        for j in range(e.levels):
-            value += u < e.survival[arm, j]
-        return value
-
-
-class ReplayArms(Arms):
-    """Samples drawn with replacement from given ones."""
-
-    length = whole()
-    samples = counts("length")
-    """All samples, arm after arm."""
-    starts = counts("arms")
-    sizes = per("arms")
-
-    def draw(e, rng: Stream, arm: int) -> int:
-        """Return one of the arm's samples, each equally likely."""
-        return int(e.samples[e.starts[arm] + int(uniform(rng) * e.sizes[arm])])
-
-
 def exceeded(cumulated: FloatArray, u: float) -> int:
     """Return how many entries of a rising vector `u` has reached."""
     count = 0
@@ -204,3 +180,7 @@ def shuffle(rng: Stream, block: IntArray) -> None:
         j = int(uniform(rng) * (i + 1))
         block[i] = block[j]
         block[j] = i + 1
+
+
+WORLDS: Final = tuple(world_of(Arms, law.__name__, law.draw) for law in (Tabled, Replay))
+"""Those that are compiled ahead: of arms whose laws are of one kind."""

@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray, IntArray
-from keyhole.contract.setting import Setting
+from keyhole.contract.world import Problem as AnyProblem
 from keyhole.contract.world import World
+from keyhole.laws import Replay
+from keyhole.laws.gathered import gathered, world_of
 from keyhole.stochastic.gaps import gaps_of
-from keyhole.threshold.environment import Arms, ReplayArms, TabledArms
+from keyhole.threshold.environment import Arms
 from keyhole.threshold.estimators import whole_numbers
+from keyhole.threshold.laws import samples_of, survival_of
 from keyhole.threshold.orders import Order, order_of
 from keyhole.threshold.setting import SETTING
 from keyhole.validate import Range, choice, integer, vector
@@ -20,7 +23,7 @@ _UNIT: Final = Range(ge=0, le=1)
 _CLOSE: Final = 1e-9
 
 
-class Problem:
+class Problem(AnyProblem):
     r"""Arms whose samples are levels from 0 to m, worth 1 where they reach the threshold.
 
     The metrics of `keyhole.simulate` are ``regret``, the sum over rounds of
@@ -40,12 +43,15 @@ class Problem:
     Parameters
     ----------
     survival : sequence of sequences of float, shape (arms, levels)
-        For each arm the chances that a sample reaches level 1, 2, ..., m: falling, in [0, 1]. The
-        first may be below 1.
+        For each arm the chances that a sample reaches level 1, 2, ..., m: falling, in [0, 1]; the
+        first may be below 1. Or its law: a frozen distribution of `scipy.stats` of whole numbers
+        from 0, of which all above m counts as m, or a `Sampler`.
     feedback : {"uncensored", "censored"}
         Whether a sample is seen in any case, or only if it is below the threshold.
     order : Order, str or mapping, default "iid"
         How thresholds come: see `keyhole.threshold.orders`.
+    levels : int, optional
+        m, where no arm says it: at least 1.
 
     Raises
     ------
@@ -64,18 +70,22 @@ class Problem:
            [0.2, 0. , 0. ]])
     """
 
+    setting = SETTING
+
     def __init__(
         self,
-        survival: Sequence[ArrayLike] | ArrayLike,
+        survival: Sequence[Any] | ArrayLike,
         *,
         feedback: str,
         order: Order | str | dict[str, Any] = "iid",
+        levels: int | None = None,
     ) -> None:
-        self.survival: FloatArray = _checked(_matrix("survival", survival))
+        self.laws, m = samples_of(survival, levels)
+        self.survival: FloatArray = np.array([survival_of(law, m) for law in self.laws])
         self.feedback = choice("feedback", feedback, SETTING.modes)
         self.order = order_of(order)
-        self._world: type[Arms] = TabledArms
-        self._law_values: dict[str, Any] = {}
+        self.rounds = self.order.rounds
+        self._drawn = gathered(self.laws)
         self._order_values = self.order.truth(self.levels)
 
     @classmethod
@@ -167,18 +177,7 @@ class Problem:
             raise ValueError("samples must have at least one arm, got none")
         allowed = Range(ge=0, le=m)
         arms = [whole_numbers(f"samples[{i}]", s, allowed) for i, s in enumerate(samples)]
-        steps = np.arange(1, m + 1)
-        survival = [(values[:, None] >= steps).mean(axis=0) for values in arms]
-        problem = cls(survival, feedback=feedback, order=order)
-        sizes = np.array([len(values) for values in arms])
-        problem._world = ReplayArms
-        problem._law_values = {
-            "length": int(sizes.sum()),
-            "samples": np.concatenate(arms),
-            "starts": np.cumsum(sizes) - sizes,
-            "sizes": sizes,
-        }
-        return problem
+        return cls([Replay(a) for a in arms], feedback=feedback, order=order, levels=m)
 
     def __repr__(self) -> str:
         """Return the sizes, the feedback and the order."""
@@ -186,11 +185,6 @@ class Problem:
             f"Problem({self.arms} arms, {self.levels} levels, {self.feedback} feedback, "
             f"order={self.order})"
         )
-
-    @property
-    def setting(self) -> Setting:
-        """The threshold bandit."""
-        return SETTING
 
     @property
     def arms(self) -> int:
@@ -226,14 +220,9 @@ class Problem:
         return 1 + np.flatnonzero((self.gaps == 0.0).sum(axis=0) > 1)
 
     @property
-    def rounds(self) -> int | None:
-        """How many rounds there are at most; None for any number."""
-        return self.order.rounds
-
-    @property
     def world(self) -> type[World]:
         """The compiled side of the arms."""
-        return self._world
+        return world_of(Arms, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms with the same survival functions, over and over."""
@@ -249,12 +238,8 @@ class Problem:
             "survival": self.survival,
             "loss": self.gaps,
             **self._order_values,
-            **self._law_values,
+            **self._drawn.truth(),
         }
-
-    def fact(self, name: str) -> Any:
-        """Return what a policy may be told under this name."""
-        return getattr(self, name)
 
 
 def _matrix(name: str, values: Any) -> FloatArray:
@@ -267,15 +252,3 @@ def _matrix(name: str, values: Any) -> FloatArray:
                 f"{name}[{i}] must have as many levels as {name}[0], {len(rows[0])}; got {len(row)}"
             )
     return np.array(rows)
-
-
-def _checked(survival: FloatArray) -> FloatArray:
-    """Return survival functions; refuse any that rises."""
-    for i, row in enumerate(survival):
-        rising = np.flatnonzero(np.diff(row) > 0)
-        if len(rising):
-            j = int(rising[0])
-            raise ValueError(
-                f"survival[{i}] must not rise, got {row[j + 1]:g} at level {j + 2} after {row[j]:g}"
-            )
-    return survival

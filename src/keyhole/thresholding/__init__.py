@@ -4,6 +4,7 @@ Not to be confused with `keyhole.threshold` (a bandit whose feedback is cut at a
 the threshold divides the arms, and the reward of every pull is seen.
 """
 
+from keyhole.laws import Sampler
 from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.policies import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
 from keyhole.thresholding.problem import Problem
@@ -23,6 +24,7 @@ __all__ = [
     "OptKG",
     "Policy",
     "Problem",
+    "Sampler",
     "Uniform",
     "Watched",
 ]

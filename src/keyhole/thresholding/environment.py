@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
+from keyhole.laws import Bernoulli, Beta, Replay, TruncatedNormal
+from keyhole.laws.gathered import Drawn, world_of
 from keyhole.metric import PULLS, REWARD, Metric
 from keyhole.policy import (
     FloatArray,
@@ -15,7 +17,6 @@ from keyhole.policy import (
     uniform,
     whole,
 )
-from keyhole.stochastic.laws import Bernoulli, Beta, Replay, TruncatedNormal
 from keyhole.thresholding.setting import SETTING
 
 
@@ -41,7 +42,7 @@ def write_scores(side: FloatArray, s: _Played, labels: FloatArray, metrics: Any)
     metrics.cumulative_reward[0] = s.reward[0]
 
 
-class Arms(World, abstract=True):
+class Arms(Drawn, World, abstract=True):
     """Arms with independent rewards; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
@@ -56,7 +57,7 @@ class Arms(World, abstract=True):
         PULLS,
         Metric("errors", "chance of a wrong label", drawn="share", per_arm=True, detail=True),
     )
-    helpers = ("draw",)
+    helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
     arms = whole()
     side = per("arms")
@@ -82,28 +83,14 @@ class Arms(World, abstract=True):
         write_scores(e.side, s, labels, metrics)
 
 
-class BernoulliArms(Bernoulli, Arms):
-    """Rewards 0 or 1."""
-
-
-class BetaArms(Beta, Arms):
-    """Rewards that follow beta laws."""
-
-
-class TruncatedNormalArms(TruncatedNormal, Arms):
-    """Rewards that follow truncated normal laws."""
-
-
-class ReplayArms(Replay, Arms):
-    """Recorded rewards."""
-
-
-class ReplayOnceArms(Replay, Arms):
+class OnceArms(Arms):
     """Recorded rewards, each given back once: drawn without replacement.
 
     An arm whose rewards are used up answers with their mean: nothing new, and nothing that moves
     an estimate away from what all of them say.
     """
+
+    helpers = ()
 
     means = per("arms")
 
@@ -124,21 +111,21 @@ class ReplayOnceArms(Replay, Arms):
         """Return one of the arm's rewards that are left, each equally likely."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
-        left = int(e.sizes[arm]) - pull
+        left = e.ends[arm] - e.starts[arm] - pull
         if left > 0:
             seek(rng, arm, pull)
             top = e.starts[arm] + pull
             chosen = top + int(uniform(rng) * left)
             s.stack[top], s.stack[chosen] = s.stack[chosen], s.stack[top]
-            reward = e.samples[s.stack[top]]
+            reward = e.numbers[s.stack[top]]
         else:
             reward = e.means[arm]
         s.reward[0] += reward
         return float(reward)
 
 
-class Gold(Arms, abstract=True):
-    """Gold labels (from experts, say) to compare with; a part of a world, as a law is."""
+class GoldArms(Arms, abstract=True):
+    """Arms with gold labels (from experts, say) to compare with."""
 
     metrics = (
         *Arms.metrics,
@@ -159,24 +146,12 @@ class Gold(Arms, abstract=True):
         metrics.gold_agreement[0] = met / gold
 
 
-class GoldReplayArms(Gold, ReplayArms):
-    """Recorded rewards, with gold labels."""
-
-
-class GoldReplayOnceArms(Gold, ReplayOnceArms):
+class GoldOnceArms(GoldArms, OnceArms):
     """Recorded rewards, each given back once, with gold labels."""
 
 
-WORLDS: Final[dict[type, type[Arms]]] = {
-    Bernoulli: BernoulliArms,
-    Beta: BetaArms,
-    TruncatedNormal: TruncatedNormalArms,
-    Replay: ReplayArms,
-}
-"""The world for each law of rewards."""
-
-GOLD: Final[dict[type[Arms], type[Arms]]] = {
-    ReplayArms: GoldReplayArms,
-    ReplayOnceArms: GoldReplayOnceArms,
-}
-"""The same worlds with gold labels."""
+WORLDS: Final = (
+    *(world_of(Arms, law.__name__, law.draw) for law in (Bernoulli, Beta, TruncatedNormal, Replay)),
+    world_of(GoldArms, Replay.__name__, Replay.draw),
+)
+"""Those that are compiled ahead: of arms whose laws are of one kind."""

@@ -1,6 +1,5 @@
 """The instance: arms, their reward laws, and the threshold."""
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final, Self
 
@@ -8,10 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.memory import FloatArray
-from keyhole.contract.setting import Setting
 from keyhole.contract.world import World
-from keyhole.stochastic.laws import Replay, Rewards, replayed, rewards_of
-from keyhole.thresholding.environment import GOLD, WORLDS, Arms, ReplayOnceArms
+from keyhole.laws.arms import RewardProblem, listed, rewards_of
+from keyhole.laws.gathered import world_of
+from keyhole.laws.replay import Replay, replayed
+from keyhole.laws.rewards import UNIT
+from keyhole.thresholding.environment import Arms, GoldArms, GoldOnceArms, OnceArms
 from keyhole.thresholding.setting import SETTING
 from keyhole.validate import Range, number
 
@@ -20,7 +21,11 @@ from keyhole.validate import Range, number
 _SAME: Final = 1e-12
 
 
-class Problem:
+class ReplayOnce(Replay):
+    """Recorded rewards that come back once each: all arms of a problem have this law, or none."""
+
+
+class Problem(RewardProblem):
     """Arms with rewards in [0, 1], and a threshold for their means.
 
     An arm is *above* if its mean is at least the threshold; means and threshold that differ by no
@@ -31,18 +36,22 @@ class Problem:
 
     Parameters
     ----------
-    means : sequence of float, shape (arms,)
-        The mean reward of each arm, in [0, 1].
+    means : sequence of float or law, shape (arms,)
+        The mean reward of each arm, in [0, 1], in (0, 1) for all laws but Bernoulli's; or the law
+        of its rewards, with values in [0, 1]: see `keyhole.laws`.
     threshold : float
         In (0, 1).
     law : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
-        The law of the rewards. All but Bernoulli's need means in (0, 1).
+        The law of the arms whose means are given.
     concentration : float, optional
         For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
         ``(1 - m) * concentration``; the larger, the closer rewards are to their mean.
     scale : float, optional
         For truncated normal laws, in [0.001, 10]: the standard deviation before truncation to
         [0, 1]. The means are those after it.
+    gold : sequence of bool or None, shape (arms,), optional
+        What an authority says of each arm (True: above), None where it is silent. Adds the metric
+        ``gold_agreement``: the share of these arms on which the policy agrees.
 
     Attributes
     ----------
@@ -70,24 +79,23 @@ class Problem:
     436.1
     """
 
+    setting = SETTING
+
     def __init__(
         self,
-        means: ArrayLike,
+        means: ArrayLike | Sequence[Any],
         threshold: float,
         *,
         law: str = "bernoulli",
         concentration: float | None = None,
         scale: float | None = None,
+        gold: Sequence[bool | int | None] | None = None,
     ) -> None:
-        self._take(rewards_of(means, law, concentration=concentration, scale=scale))
+        super().__init__(*rewards_of(means, law, concentration=concentration, scale=scale))
         self.threshold = number("threshold", threshold, Range(gt=0, lt=1))
-
-    def _take(self, rewards: Rewards) -> None:
-        self.means: FloatArray = rewards.means
-        self._world: type[Arms] = WORLDS[rewards.law]
-        self._law_values: dict[str, Any] = dict(rewards.values)
-        self._ties_free = rewards.law is Replay
-        self.rounds: int | None = None
+        self._once = all(isinstance(law, ReplayOnce) for law in self.laws)
+        self.rounds = len(self._drawn.truth()["numbers"]) if self._once else None
+        self._gold = None if gold is None else _checked_gold(gold, self.arms)
 
     @classmethod
     def replay(
@@ -116,8 +124,7 @@ class Problem:
             as any other; its reward is the mean of them all, so that an arm of which everything
             is known stays so. No policy is told how many samples there are or are left.
         gold : sequence of bool or None, shape (arms,), optional
-            What an authority says of each arm (True: above), None where it is silent. Adds the
-            metric ``gold_agreement``: the share of these arms on which the policy agrees.
+            As for `Problem`.
 
         Returns
         -------
@@ -139,47 +146,16 @@ class Problem:
         """
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement must be True or False, got {replacement!r}")
-        rewards = replayed(samples)
-        problem = cls(rewards.means, threshold)
-        problem._take(rewards)
-        if not replacement:
-            problem._once()
-        if gold is not None:
-            problem._add_gold(gold)
-        return problem
-
-    def _once(self) -> None:
-        self._world = ReplayOnceArms
-        self._law_values["means"] = self.means
-        self.rounds = self._law_values["length"]
-
-    def _add_gold(self, gold: Sequence[bool | int | None]) -> None:
-        if len(gold) != self.arms:
-            raise ValueError(f"gold must have {self.arms} entries, got {len(gold)}")
-        for i, label in enumerate(gold):
-            if label not in (None, 0, 1):
-                raise ValueError(f"gold[{i}] must be True, False or None, got {label!r}")
-        values = np.array([-1.0 if label is None else float(label) for label in gold])
-        if not (values >= 0).any():
-            raise ValueError("gold must have at least one entry that is not None")
-        self._world = GOLD[self._world]
-        self._law_values["gold"] = values
+        law = Replay if replacement else ReplayOnce
+        return cls(replayed(samples, UNIT, law), threshold, gold=gold)
 
     def __repr__(self) -> str:
         """Return law, means and threshold, shortened."""
-        law = re.sub("(?<!^)(?=[A-Z])", "-", self._world.__name__.removesuffix("Arms")).lower()
-        shown = ", ".join(f"{m:g}" for m in self.means[:6]) + (", ..." if self.arms > 6 else "")
-        return f"Problem({self.arms} {law} arms, means=[{shown}], threshold={self.threshold:g})"
-
-    @property
-    def setting(self) -> Setting:
-        """The thresholding bandit."""
-        return SETTING
-
-    @property
-    def arms(self) -> int:
-        """How many arms."""
-        return len(self.means)
+        gold = "" if self._gold is None else "gold-"
+        return (
+            f"Problem({self.arms} {gold}{self._drawn.words} arms, means=[{listed(self.means)}], "
+            f"threshold={self.threshold:g})"
+        )
 
     @property
     def labels(self) -> NDArray[np.bool_]:
@@ -195,7 +171,8 @@ class Problem:
     @property
     def free(self) -> NDArray[np.bool_]:
         """Which arms cannot be wrong: those of a replay that lie on the threshold exactly."""
-        return np.asarray((self.gaps == 0.0) & self._ties_free)
+        recorded = [isinstance(law, Replay) for law in self.laws]
+        return np.asarray((self.gaps == 0.0) & recorded)
 
     @property
     def hardness(self) -> float:
@@ -206,7 +183,10 @@ class Problem:
     @property
     def world(self) -> type[World]:
         """The compiled side of the arms."""
-        return self._world
+        if self._once:
+            return OnceArms if self._gold is None else GoldOnceArms
+        base = Arms if self._gold is None else GoldArms
+        return world_of(base, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms with the same means, over and over."""
@@ -214,8 +194,13 @@ class Problem:
 
     def truth(self) -> dict[str, Any]:
         """Return what the world reads; no policy sees it."""
-        side = np.where(self.free, -1.0, self.labels.astype(float))
-        return {"arms": self.arms, "side": side, **self._law_values}
+        truth = super().truth()
+        truth["side"] = np.where(self.free, -1.0, self.labels.astype(float))
+        if self._once:
+            truth["means"] = self.means
+        if self._gold is not None:
+            truth["gold"] = self._gold
+        return truth
 
     def fact(self, name: str) -> Any:
         """Return what a policy may be told under this name.
@@ -232,3 +217,16 @@ class Problem:
                 f"got means[{arm}] = {self.means[arm]:g}"
             )
         return getattr(self, name)
+
+
+def _checked_gold(gold: Sequence[bool | int | None], arms: int) -> FloatArray:
+    """Return gold labels in numbers: 1, 0, or -1 for none."""
+    if len(gold) != arms:
+        raise ValueError(f"gold must have {arms} entries, got {len(gold)}")
+    for i, label in enumerate(gold):
+        if label not in (None, 0, 1):
+            raise ValueError(f"gold[{i}] must be True, False or None, got {label!r}")
+    values = np.array([-1.0 if label is None else float(label) for label in gold])
+    if not (values >= 0).any():
+        raise ValueError("gold must have at least one entry that is not None")
+    return values

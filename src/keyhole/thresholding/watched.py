@@ -19,9 +19,9 @@ from keyhole.policy import (
     whole,
 )
 from keyhole.thresholding.bounds import confidence_failure
-from keyhole.thresholding.environment import BernoulliArms
+from keyhole.thresholding.environment import Arms
 from keyhole.thresholding.problem import Problem
-from keyhole.validate import Range, number
+from keyhole.validate import Range, number, vector
 
 
 class _Seen(Protocol):
@@ -32,7 +32,7 @@ class _Seen(Protocol):
     ratio: FloatArray
 
 
-class WatchedArms(BernoulliArms):
+class WatchedArms(Arms):
     """Rewards 0 or 1, and whether their running means ever left their bounds."""
 
     metrics: ClassVar[tuple[Metric, ...]] = (
@@ -46,7 +46,10 @@ class WatchedArms(BernoulliArms):
         Metric("narrower_share", "share of rounds in which Lemma 19 is the narrower"),
         Metric("radius_ratio", "Lemma 19's radius over the other's"),
     )
+    helpers = ()
+
     horizon = whole()
+    means = per("arms")
     a = real()
     b = real()
     failure = real()
@@ -121,7 +124,7 @@ class Watched(Problem):
     """
 
     def __init__(self, means: ArrayLike, threshold: float = 0.5, *, a: float, b: float) -> None:
-        super().__init__(means, threshold)
+        super().__init__(vector("means", means, Range(ge=0, le=1)), threshold)
         self.a, self.b = number("a", a, Range(gt=0)), number("b", b, Range(gt=0))
         self.failure = confidence_failure(self.a, self.b)
         if self.failure >= 1.0:
@@ -136,4 +139,5 @@ class Watched(Problem):
 
     def truth(self) -> dict[str, Any]:
         """Return what the world reads; no policy sees it."""
-        return super().truth() | {"a": self.a, "b": self.b, "failure": self.failure}
+        numbers = {"means": self.means, "a": self.a, "b": self.b, "failure": self.failure}
+        return super().truth() | numbers

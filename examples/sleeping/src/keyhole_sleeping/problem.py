@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyhole.policy import Problem as AnyProblem
 from keyhole.validate import Range, vector
 from keyhole_sleeping.environment import Sleepers
 from keyhole_sleeping.setting import SETTING
 
 
-class Problem:
+class Problem(AnyProblem):
     """Bernoulli arms that sleep by chance, independently of each other and of the past.
 
     Parameters
@@ -33,10 +34,6 @@ class Problem:
     def truth(self) -> dict[str, Any]:
         """Return what the world reads; no policy sees it."""
         return {"arms": len(self.means), "means": self.means, "chances": self.awake}
-
-    def fact(self, name: str) -> Any:
-        """Return what a policy may be told under this name."""
-        return {"arms": len(self.means)}[name]
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms like these, over and over."""

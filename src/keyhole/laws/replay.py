@@ -1,0 +1,90 @@
+"""The law of what was recorded."""
+
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.laws.law import Number
+from keyhole.policy import FloatArray, Stream, uniform
+from keyhole.validate import ANY, Range, vector
+
+
+def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
+    """Return one of the numbers, each equally likely."""
+    return float(numbers[int(uniform(rng) * len(numbers))])
+
+
+def draw_recorded_pair(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
+    """Return one of the pairs, each equally likely: all first parts stand before the others."""
+    count = len(numbers) // 2
+    i = int(uniform(rng) * count)
+    return numbers[i], numbers[count + i]
+
+
+class Replay(Number):
+    """Recorded values, drawn with replacement.
+
+    Parameters
+    ----------
+    samples : sequence of float
+        At least one.
+
+    Examples
+    --------
+    >>> Replay([0, 1, 1, 0]).mean
+    0.5
+    """
+
+    draw = staticmethod(draw_recorded)
+
+    def __init__(self, samples: ArrayLike | Sequence[float]) -> None:
+        values = vector("samples", samples)
+        self.samples = self.numbers = values
+        self.mean, self.variance = math.fsum(values) / len(values), float(values.var())
+        self.least, self.bound = float(values.min()), float(values.max())
+        self.whole = bool((values == np.floor(values)).all())
+
+    def __repr__(self) -> str:
+        """Return how many samples there are, and their mean."""
+        return f"{type(self).__name__}({len(self.samples)} samples, mean {self.mean:g})"
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other law has the same samples."""
+        return type(other) is type(self) and np.array_equal(self.samples, other.samples)
+
+    def __hash__(self) -> int:
+        """Return a hash of the samples."""
+        return hash(self.samples.tobytes())
+
+
+AnyReplay = TypeVar("AnyReplay", bound=Replay)
+
+
+def replayed(
+    samples: Sequence[ArrayLike],
+    allowed: Range = ANY,
+    law: type[AnyReplay] = Replay,  # type: ignore[assignment]
+) -> list[AnyReplay]:
+    """Return a law for the recorded values of each arm; errors name arm and entry.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no arm, or a value is not allowed.
+
+    Examples
+    --------
+    >>> [law.mean for law in replayed([[0, 1, 1, 0], [0.25]])]
+    [0.5, 0.25]
+    """
+    return [law(values) for values in recorded("samples", samples, allowed)]
+
+
+def recorded(name: str, samples: Sequence[ArrayLike], allowed: Range) -> list[FloatArray]:
+    """Return checked values of each arm."""
+    if isinstance(samples, str) or len(samples) == 0:
+        raise ValueError(f"{name} must have at least one arm, got none")
+    return [vector(f"{name}[{i}]", values, allowed) for i, values in enumerate(samples)]

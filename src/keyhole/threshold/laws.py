@@ -1,0 +1,152 @@
+"""Laws of samples: levels from 0 to m, with the chances to reach each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.contract.memory import FloatArray
+from keyhole.kernels.link import Kernel
+from keyhole.laws import Law, Replay, Tabulated
+from keyhole.laws.sampler import Own, agree
+from keyhole.laws.tables import is_scipy
+from keyhole.policy import Stream, uniform
+from keyhole.validate import Range, integer, vector
+
+_UNIT = Range(ge=0, le=1)
+
+
+def draw_level(rng: Stream, numbers: FloatArray) -> int:
+    """Return the highest level whose chance of being reached exceeds a uniform number."""
+    u = uniform(rng)
+    # Counting all is faster than stopping at the last: no branch to predict.
+    value = 0
+    for j in range(len(numbers)):
+        value += u < numbers[j]
+    return value
+
+
+class Tabled(Law):
+    """The law with given chances of reaching level 1, 2, ..., m: its numbers."""
+
+    draw = staticmethod(draw_level)
+
+    def __init__(self, survival: FloatArray) -> None:
+        self.survival = self.numbers = survival
+
+
+class Sampler(Own):
+    """A law of your own: a compiled sampler, and its survival function.
+
+    Parameters
+    ----------
+    draw : kernel
+        ``draw(rng, numbers)`` returns a level, from 0 to m: plain arithmetic and the samplers of
+        `keyhole.draws.samplers`.
+    survival : sequence of float, shape (levels,)
+        The chances that it reaches level 1, 2, ..., m.
+    numbers : sequence of float, default [0]
+        What `draw` is given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or 1,000 trial draws do not fit `survival` by 6 standard errors.
+
+    Examples
+    --------
+    >>> from keyhole.draws.streams import uniform
+    >>> def dice(rng, numbers):
+    ...     return int(3 * uniform(rng)) + int(2 * uniform(rng))
+    >>> from keyhole.threshold import Problem
+    >>> Problem([Sampler(dice, [5 / 6, 1 / 2, 1 / 6])], feedback="censored")
+    Problem(1 arms, 3 levels, censored feedback, order=iid())
+    """
+
+    def __init__(self, draw: Kernel, survival: ArrayLike, *, numbers: ArrayLike = (0.0,)) -> None:
+        super().__init__(draw, numbers)
+        self.survival = vector("survival", survival, _UNIT)
+        drawn = vector("what draw draws", self.tried(), Range(ge=0, le=len(self.survival)))
+        if (drawn != np.floor(drawn)).any():
+            raise ValueError(f"draw must return whole numbers, got {drawn[drawn % 1 > 0][0]:g}")
+        for j, chance in enumerate(self.survival):
+            agree(f"survival[{j}]", float(chance), (drawn > j).astype(float))
+
+
+Samples = Tabled | Replay | Sampler
+"""The laws of this room."""
+
+
+def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
+    """Return the law of each arm's samples, and how many levels there are.
+
+    Parameters
+    ----------
+    arms : sequence
+        Survival functions, frozen distributions of SciPy, or laws of this module.
+    levels : int, optional
+        m; by default that of the arms.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no arm, one is not allowed, or they have different levels.
+    """
+    if isinstance(arms, str) or not hasattr(arms, "__len__") or len(arms) == 0:
+        raise ValueError(f"survival must have at least one arm, got {arms!r}")
+    found = [_law(f"survival[{i}]", arm) for i, arm in enumerate(arms)]
+    m = _levels(found) if levels is None else integer("levels", levels, Range(ge=1))
+    laws: list[Samples] = []
+    for i, law in enumerate(found):
+        if isinstance(law, Tabulated):
+            # From the last level down: what is above counts as it.
+            law = Tabled(np.minimum(np.asarray(law.law.sf(np.arange(m)), np.float64), 1.0))
+        elif isinstance(law, Replay):
+            law.check(f"survival[{i}]", Range(ge=0, le=m), whole=True)
+        elif len(law.survival) != m:
+            where = "survival[0], " if levels is None else "levels, "
+            raise ValueError(
+                f"survival[{i}] must have as many levels as {where}{m}; got {len(law.survival)}"
+            )
+        laws.append(law)
+    return laws, m
+
+
+def _law(name: str, arm: Any) -> Samples | Tabulated:
+    if isinstance(arm, Sampler | Replay):
+        return arm
+    if is_scipy(arm):
+        table = Tabulated(arm)
+        table.check(name, Range(ge=0), whole=True)
+        return table
+    return Tabled(falling(name, vector(name, arm, _UNIT)))
+
+
+def _levels(laws: Sequence[Samples | Tabulated]) -> int:
+    """Return how many levels there are, by the first law that says."""
+    for law in laws:
+        if isinstance(law, Tabled | Sampler):
+            return len(law.survival)
+    tops = [law.law.support()[1] for law in laws if isinstance(law, Tabulated)]
+    if len(tops) < len(laws) or not np.isfinite(tops).all():
+        raise TypeError("levels must be given: these laws do not say how many there are")
+    return int(max(tops))
+
+
+def survival_of(law: Samples, levels: int) -> FloatArray:
+    """Return the chances to reach level 1, 2, ..., m: exact."""
+    if isinstance(law, Replay):
+        return np.asarray((law.samples[:, None] >= np.arange(1, levels + 1)).mean(axis=0))
+    return law.survival
+
+
+def falling(name: str, survival: FloatArray) -> FloatArray:
+    """Return a survival function; refuse one that rises."""
+    rising = np.flatnonzero(np.diff(survival) > 0)
+    if len(rising):
+        j = int(rising[0])
+        raise ValueError(
+            f"{name} must not rise, got {survival[j + 1]:g} at level {j + 2} after {survival[j]:g}"
+        )
+    return survival
