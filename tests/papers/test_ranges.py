@@ -150,7 +150,9 @@ def test_growth_from_nothing_is_undecided():
 )
 def test_a_ratio_of_two_metrics_grows_by_a_factor(factors, status):
     # Both grow threefold: their ratio stays.
-    found, detail, _ = judge(growth(ratio_to="you", **factors), result({"us": [2, 6], "you": [1, 3]}))
+    found, detail, _ = judge(
+        growth(ratio_to="you", **factors), result({"us": [2, 6], "you": [1, 3]})
+    )
     assert found == status
     assert detail.startswith("us / you 2 at T = 20, us / you 2 at T = 10; from the early")
 
