@@ -64,7 +64,7 @@ def _chapter(
         "key": paper or "ours",
         "title": known.title if known else _OURS,
         "citation": known.citation if known else "Experiments that are about no paper.",
-        "items": known.items if known else [],
+        "stated": known.items if known else [],
         "covered": _covered(known.items if known else []),
         "counts": _counts(verdicts),
         "entries": [_entry(entry, done.get(entry.name), scale) for entry in entries],

@@ -20,8 +20,6 @@ from keyhole.papers.pages import Part
 from keyhole.papers.verdicts import Number, Origin, Status, Verdict
 
 _OURS: Final = "ours"
-_FORMAT: Final = "keyhole-claims"
-_VERSION: Final = 1
 
 
 def _finite(value: Any) -> Any:
@@ -31,8 +29,11 @@ def _finite(value: Any) -> Any:
 Finite = Annotated[float | None, BeforeValidator(_finite)]
 """A number that JSON has; one that is infinite or none is null."""
 
-_Format = Annotated[Literal["keyhole-claims"], WithJsonSchema({"const": _FORMAT, "type": "string"})]
-_Version = Annotated[Literal[1], WithJsonSchema({"const": _VERSION, "type": "integer"})]
+# Written out, since what Pydantic writes of a single value depends on its version.
+_Format = Annotated[
+    Literal["keyhole-claims"], WithJsonSchema({"const": "keyhole-claims", "type": "string"})
+]
+_Version = Annotated[Literal[1], WithJsonSchema({"const": 1, "type": "integer"})]
 
 
 class _Record(BaseModel):
@@ -77,8 +78,8 @@ class ClaimRecord(_Record):
 class ClaimsFile(_Record):
     """The claims of some reproductions, with their verdicts."""
 
-    format: _Format = "keyhole-claims"
-    version: _Version = 1
+    format: _Format
+    version: _Version
     keyhole: str = Field(description="the version that judged them")
     scale: str
     claims: list[ClaimRecord]
@@ -90,13 +91,19 @@ def write_claims(path: Path, parts: Sequence[Part]) -> None:
     if len(scales) != 1:
         raise ValueError(f"parts must be of one scale, got {sorted(scales)}")
     claims = [_record(part, verdict) for part in parts for verdict in part.verdicts]
-    content = ClaimsFile(keyhole=version("keyhole"), scale=scales.pop(), claims=claims)
+    content = ClaimsFile(
+        format="keyhole-claims",
+        version=1,
+        keyhole=version("keyhole"),
+        scale=scales.pop(),
+        claims=claims,
+    )
     write_atomically(path, (content.model_dump_json(indent=2) + "\n").encode())
 
 
 def schema() -> str:
     """Return the JSON Schema of the file."""
-    table = ClaimsFile.model_json_schema(mode="serialization")
+    table = ClaimsFile.model_json_schema()
     table["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return json.dumps(table, indent=2) + "\n"
 
