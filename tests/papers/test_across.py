@@ -31,13 +31,13 @@ def test_a_chain_holds_where_every_step_rises():
 
 
 def test_a_chain_does_not_hold_where_a_step_falls():
-    status, detail = across("abc").judge(results({"a": 1.0, "b": 1.2, "c": 1.1}))
+    status, detail, _ = across("abc").judge(results({"a": 1.0, "b": 1.2, "c": 1.1}))
     assert status == "does not hold"
     assert "1 of 2 steps significant. Not so: B minus C: 0.1000 [" in detail
 
 
 def test_a_chain_is_undecided_where_a_step_may_be_none():
-    status, detail = across("abc").judge(results({"a": 1.0, "b": 1.0, "c": 1.1}))
+    status, detail, _ = across("abc").judge(results({"a": 1.0, "b": 1.0, "c": 1.1}))
     assert status == "undecided"
     assert "Not so: A minus B" in detail
 

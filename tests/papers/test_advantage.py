@@ -29,7 +29,7 @@ def results(quotients, **more):
     ],
 )
 def test_the_lead_over_others_must_rise_from_problem_to_problem(quotients, status):
-    found, detail = advantage().judge(results(quotients))
+    found, detail, _ = advantage().judge(results(quotients))
     assert found == status
     if quotients["a"] > 0:
         assert f"them / us {quotients['a']:.3g} on A, {quotients['b']:.3g} on B" in detail

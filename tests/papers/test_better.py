@@ -23,7 +23,7 @@ def test_the_better_policy_is_the_one_that_its_metric_says(kind, better, means):
     claim |= {} if kind == "ordering" else {"runs": RUNS}
     good, bad = ("does not hold", "holds") if kind == "not-better" else ("holds", "does not hold")
     for way, status in ((better, good), (other, bad)):
-        found, detail = verdict(kind, claim, {"made-up": result(means, better=way)})
+        found, detail, _ = verdict(kind, claim, {"made-up": result(means, better=way)})
         assert found == status
         if kind == "ordering":
             assert {"lower": "lowest", "higher": "highest"}[way] + " mean of all" in detail
@@ -36,7 +36,7 @@ def test_the_better_policy_is_the_one_that_its_metric_says(kind, better, means):
 )
 def test_a_reversal_names_the_best_as_the_metric_says(better, words):
     claim = COMMON | {"policies": ["us", "x"], "early": 10, "late": 20}
-    status, detail = verdict("reversal", claim, {"made-up": result(TURNED, better=better)})
+    status, detail, _ = verdict("reversal", claim, {"made-up": result(TURNED, better=better)})
     assert status == "holds"
     assert words in detail
 
@@ -47,7 +47,7 @@ def test_the_best_elsewhere_is_the_one_that_the_metric_says(better, best):
         "a": result(LOW, title="A", better=better),
         "b": result(HIGH, title="B", better=better, own=1),
     }
-    status, detail = verdict("other-best", WORDS | HERE | {"policies": ["us", "x"]}, found)
+    status, detail, _ = verdict("other-best", WORDS | HERE | {"policies": ["us", "x"]}, found)
     assert status == "holds"
     assert f"A at T = 20: {best}; " in detail
 

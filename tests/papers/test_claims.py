@@ -25,17 +25,17 @@ def test_an_ordering_holds_where_all_others_are_worse_everywhere():
     assert found.status == "holds"
     assert "significantly better in 4 of 4 pairs" in found.detail
     assert found.claim == "us on Made up: so it is"
-    assert found.source == "ours: nowhere."
+    assert found.cited == "ours: nowhere."
 
 
 def test_an_ordering_does_not_hold_where_another_is_better():
-    status, detail = judge(ordering(), result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]}))
+    status, detail, _ = judge(ordering(), result({"us": [1, 1], "a": [2, 0.5], "b": [3, 3]}))
     assert status == "does not hold"
     assert "us minus a at T = 20: 0.5" in detail
 
 
 def test_an_ordering_is_undecided_where_intervals_contain_zero():
-    status, detail = judge(ordering(), result({"us": [1, 1], "a": [1, 1], "b": [3, 3]}))
+    status, detail, _ = judge(ordering(), result({"us": [1, 1], "a": [1, 1], "b": [3, 3]}))
     assert status == "undecided"
     assert "open in 2" in detail
 
@@ -60,7 +60,7 @@ def test_an_ordering_looks_only_at_its_rounds():
 def test_a_policy_that_does_the_same_is_not_better():
     found = result({"us": [1, 1], "a": [1, 1], "b": [3, 3]})
     found.curves.values("a", "aggregate_regret")[:] = found.curves.values("us", "aggregate_regret")
-    status, detail = judge(ordering(), found)
+    status, detail, _ = judge(ordering(), found)
     assert status == "does not hold"
     assert "us minus a at T = 10: 0, equal in every run" in detail
     # As long as nothing has gone wrong in either, something may.
@@ -72,7 +72,7 @@ def test_a_policy_that_does_the_same_is_not_better():
 def test_higher_may_be_better():
     means = {"us": [3, 3], "a": [2, 2], "b": [1, 2.9]}
     assert judge(ordering(), result(means))[0] == "does not hold"
-    status, detail = judge(ordering(), result(means, better="higher"))
+    status, detail, _ = judge(ordering(), result(means, better="higher"))
     assert status == "holds"
     assert "highest mean of all at 2 of 2 T. The least clear: us minus b at T = 20" in detail
 
@@ -114,7 +114,7 @@ def reversal(policies):
 
 
 def test_a_reversal_holds_where_a_pair_changes_order():
-    status, detail = judge(
+    status, detail, _ = judge(
         reversal(["a", "b", "c"]), result({"a": [1, 2], "b": [2, 1], "c": [3, 3]})
     )
     assert status == "holds"
@@ -171,14 +171,14 @@ def test_a_level_of_nothing_is_undecided():
 def test_the_lowest_curve_ends_between_two_marks(low, high, status):
     found = result({"us": [1, 1], "a": [2, 2]})  # ln(1 / 10) = -2.3
     claim = AxisEnd(kind="axis-end", low=low, high=high, **COMMON)
-    verdict, detail = judge(claim, found)
+    verdict, detail, _ = judge(claim, found)
     assert verdict == status
     assert "the lowest, us, ends at -2.30" in detail
 
 
 def test_the_end_may_be_that_of_a_policy():
     claim = AxisEnd(kind="axis-end", low=-2, high=-1, policy="a", **COMMON)
-    status, detail = judge(claim, result({"us": [1, 1], "a": [2, 2]}))
+    status, detail, _ = judge(claim, result({"us": [1, 1], "a": [2, 2]}))
     assert (status, detail[:15]) == ("holds", "a ends at -1.61")
 
 
@@ -193,7 +193,7 @@ def spread(narrow, wide):
 
 def test_a_spread_is_the_largest_over_the_smallest_mean():
     found = result({"a": [1, 1], "b": [1, 2], "c": [1, 1], "d": [1, 8]})
-    status, detail = judge(spread(["a", "b"], ["c", "d"]), found)
+    status, detail, _ = judge(spread(["a", "b"], ["c", "d"]), found)
     assert status == "holds"
     assert "2.00 among a, b; 8.00 among c, d; ratio of the two 4.00" in detail
     assert judge(spread(["c", "d"], ["a", "b"]), found)[0] == "does not hold"
@@ -215,15 +215,17 @@ def test_exactly_allows_no_exception():
     for label in found.curves.labels:
         found.curves.values(label, "aggregate_regret")[:] = 0.0
     claim = Exactly(kind="exactly", value=0.0, **COMMON)
-    assert judge(claim, found) == ("holds", "so in all of 800 replications")
+    assert judge(claim, found)[:2] == ("holds", "so in all of 800 replications")
     found.curves.values("b", "aggregate_regret")[1, 7] = 1.0
-    assert judge(claim, found) == ("does not hold", "not so for b")
+    assert judge(claim, found)[:2] == ("does not hold", "not so for b")
 
 
 def test_the_reading_of_a_claim_is_shown():
     claim = Exactly(kind="exactly", value=0.0, reading="as zero.", **COMMON)
-    source = claim.verdict({"made-up": result({"a": [1, 1]})}).source
-    assert source == "ours: nowhere. Read as: as zero."
+    verdict = claim.verdict({"made-up": result({"a": [1, 1]})})
+    assert verdict.cited == "ours: nowhere. Read as: as zero."
+    assert (verdict.origin, verdict.source, verdict.reading) == ("ours", "nowhere.", "as zero.")
+    assert (verdict.kind, verdict.metric) == ("exactly", "aggregate_regret")
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_number_lies_in_a_range_and_elsewhere_does_not(fields, status):
 
 
 def test_the_numbers_are_shown_arm_by_arm():
-    _, detail = judged(LEAD | {"arms": [2], "low": 0.5, "unlike": "soft"})
+    _, detail, _ = judged(LEAD | {"arms": [2], "low": 0.5, "unlike": "soft"})
     assert detail == ("arm 2: 0.9683 (claimed: at least 0.5). SOFT breaks it: arm 2: 0.4383")
 
 
@@ -114,7 +114,7 @@ def test_equal_numbers_are_in_no_order():
 
 def test_a_number_may_be_of_the_whole_problem():
     table = ORDER | {"kind": "computed", "number": "resource.joint_extensions", "low": 1.0}
-    status, detail = judged(table | {"high": 1000.0})
+    status, detail, _ = judged(table | {"high": 1000.0})
     assert status == "holds"
     assert not detail.startswith("arm")
 

@@ -41,7 +41,7 @@ def unbeaten(**more):
     ],
 )
 def test_the_best_of_one_problem_is_not_the_best_of_another(here, there, status):
-    found, detail = other_best("x", "y").judge(two(here, there))
+    found, detail, _ = other_best("x", "y").judge(two(here, there))
     assert found == status
     assert detail.startswith("lowest: A at T = 20: x; B at T = 20: ")
 
@@ -58,7 +58,7 @@ def test_the_best_of_one_problem_is_not_the_best_of_another(here, there, status)
 )
 def test_distances_are_compared_between_problems(here, share, status):
     there = {"us": 2.0, "x": 6.0, "y": 6.0}
-    found, detail = contrast(at_least=share).judge(two(here, there))
+    found, detail, _ = contrast(at_least=share).judge(two(here, there))
     assert found == status
     assert "mean over that of us in A at T = 20 and in B at T = 20: x " in detail
 
@@ -88,7 +88,7 @@ def test_without_any_mistake_there_is_no_distance():
     ],
 )
 def test_nobody_is_better(x, runs, status):
-    found, detail = judge(unbeaten(runs=runs), result({"us": [2, 2], "x": x, "y": [4, 4]}))
+    found, detail, _ = judge(unbeaten(runs=runs), result({"us": [2, 2], "x": x, "y": [4, 4]}))
     assert found == status
     assert "significantly better than us in" in detail
 

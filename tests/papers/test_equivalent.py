@@ -31,7 +31,7 @@ GOOD, HIGH, LOW = [0.55, 0.45, 1.0], [0.56, 0.45, 0.5], [0.5, 0.39, 0.5]
 
 
 def test_estimates_need_not_be_close_to_serve():
-    status, detail = judged([(GOOD, 99), (HIGH, 1)])
+    status, detail, _ = judged([(GOOD, 99), (HIGH, 1)])
     assert status == "holds"
     assert detail.startswith("in 99 of 100 replications at the end")
 

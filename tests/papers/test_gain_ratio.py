@@ -29,7 +29,7 @@ def judged(levels, **ends):
     ],
 )
 def test_a_ratio_of_gains_forgets_what_came_before(ends, status):
-    found, detail = judged({"us": [500, 510], "them": [1, 11]}, **ends)
+    found, detail, _ = judged({"us": [500, 510], "them": [1, 11]}, **ends)
     assert found == status
     assert detail.startswith("gain of us / gain of them from T = 10 to 20: 1.00")
 

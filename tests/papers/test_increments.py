@@ -40,7 +40,7 @@ def test_a_gain_forgets_what_came_before(ends, status):
 
 def test_a_slope_is_by_ln_t():
     found = result({"us": [500, 500 + 7 * math.log(10)]}, checkpoints=ROUNDS)
-    status, detail = judge(claim("slope", low=6.9, high=7.1), found)
+    status, detail, _ = judge(claim("slope", low=6.9, high=7.1), found)
     assert status == "holds"
     assert detail.startswith("slope in ln T from T = 1,000 to 10,000: 7.00")
     assert judge(claim("slope", high=6.9), found)[0] == "does not hold"
@@ -48,7 +48,7 @@ def test_a_slope_is_by_ln_t():
 
 def test_a_slope_is_held_against_a_bounds(five):
     found = result({"us": [500, 500 + 7 * math.log(10)]}, checkpoints=ROUNDS)
-    status, detail = judge(claim("slope", low=1.3, high=1.5, bound="thresholding.five"), found)
+    status, detail, _ = judge(claim("slope", low=1.3, high=1.5, bound="thresholding.five"), found)
     assert status == "holds"
     assert "(that of the bound is 5; claimed: 1.3 to 1.5 times)" in detail
     assert judge(claim("slope", high=1.3, bound="thresholding.five"), found)[0] == "does not hold"

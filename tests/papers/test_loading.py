@@ -36,6 +36,10 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             r"claims\[2\] \(exactly\): each field must be one of .*got 'valeu'",
         ),
         (
+            'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nid = "mine"',
+            r"claims\[2\] \(exactly\): each field must be one of .*got 'id'",
+        ),
+        (
             'kind = "exactly"\nvalue = 0.0',
             r"claims\[2\] \(exactly\): problem must be given",
         ),

@@ -9,6 +9,7 @@ from keyhole.stochastic.potential import lemma_1
 from keyhole.threshold import DKWUCB
 from keyhole.threshold import Problem as Thresholds
 from keyhole.threshold import Uniform as InTurn
+from tests.papers.agreement import agree
 from tests.papers.made_up import WORDS, judge
 
 MEANS = [0.5, 0.9, 0.1]
@@ -30,9 +31,14 @@ def classical():
 
 @pytest.mark.parametrize("lemma", [1, 2])
 def test_the_lemmas_hold_of_the_policy_and_not_of_its_witness(classical, lemma):
-    status, detail = judge(claim("HoeffdingUCB()", "Uniform()", lemma=lemma), classical)
+    finding = judge(claim("HoeffdingUCB()", "Uniform()", lemma=lemma), classical)
+    status, detail, _ = finding
     assert status == "holds"
     assert "Uniform() breaks it" in detail
+    agree(finding)
+    ours = ["regret", "bound", "difference"] if lemma == 1 else ["potential"]
+    names = [number.name for number in finding.numbers]
+    assert names == ours + [f"Uniform(): {name}" for name in ours]
     turned = claim("Uniform()", "HoeffdingUCB()", lemma=lemma)
     assert judge(turned, classical)[0] == "does not hold"
 

@@ -29,7 +29,7 @@ def test_means_on_a_line_are_linear():
 
 
 def test_means_on_a_parabola_are_not():
-    status, detail = linear().judge(curve(lambda x: 5 + 0.01 * x**2))
+    status, detail, _ = linear().judge(curve(lambda x: 5 + 0.01 * x**2))
     assert status == "does not hold"
     assert "most clearly off the line" in detail
 
@@ -47,7 +47,7 @@ def test_a_line_lost_in_noise_is_undecided():
 
 def test_where_the_slope_alone_is_claimed_the_shape_does_not_matter():
     parabola = curve(lambda x: 5 + 0.01 * x**2)
-    status, detail = linear(r_squared=None).judge(parabola)
+    status, detail, _ = linear(r_squared=None).judge(parabola)
     assert status == "holds"
     assert "(claimed: a rising slope alone)" in detail
     assert linear(r_squared=None, slope="falling").judge(parabola)[0] == "does not hold"

@@ -27,14 +27,14 @@ def below(**more):
     ],
 )
 def test_a_bound_that_a_bad_policy_keeps_says_nothing(bound, ours, bad, status, words):
-    found, detail = judge(below(), result({"us": [1, ours], "bad": [1, bad]}))
+    found, detail, _ = judge(below(), result({"us": [1, ours], "bad": [1, bad]}))
     assert found == status
     assert words in detail
 
 
 def test_a_reason_for_no_witness_is_shown(bound):
     claim = below(witness=None, no_witness="a lower bound.")
-    status, detail = judge(claim, result({"us": [1, 2]}))
+    status, detail, _ = judge(claim, result({"us": [1, 2]}))
     assert status == "holds"
     assert detail.endswith("No policy is shown to break it: a lower bound.")
 

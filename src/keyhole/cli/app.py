@@ -16,7 +16,7 @@ import typer
 from keyhole.cli.text import heading, on_a_line, paragraph
 
 if TYPE_CHECKING:
-    from keyhole.papers import Reproduction
+    from keyhole.papers import Everything, Reproduction
     from keyhole.results.curves import Curves
 
 CLAIM_FAILED: Final = 1
@@ -100,13 +100,17 @@ def report(
 
 @app.command()
 def reproduce(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which entry.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME|ENTRY.toml", help="Which entry, or your own.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
     scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
     threads: Threads = None,
+    all_: Annotated[bool, typer.Option("--all", help="All entries, with a page in front.")] = False,
+    paper: Annotated[str | None, typer.Option("--paper", help="All entries of a paper.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
 ) -> None:
-    """Rerun a published experiment and judge its claims."""
+    """Rerun published experiments and judge their claims."""
     from keyhole import papers
 
     if list_:
@@ -114,10 +118,18 @@ def reproduce(
 
         show_entries()
         return
-    if name is None:
-        raise ValueError("NAME must be given; see keyhole reproduce --list")
+    everything = all_ or paper is not None
+    if everything and name is not None:
+        raise ValueError(f"NAME must be left out with --all and --paper, got {name!r}")
+    if not everything and name is None:
+        raise ValueError("NAME must be given, or --all; see keyhole reproduce --list")
     if out is None:
         raise ValueError("--out must be given: a folder for the results")
+    if everything:
+        _conclude_all(
+            papers.reproduce_all(out=out, paper=paper, scale=scale, threads=threads, progress=True)
+        )
+    assert name is not None
     _conclude(papers.reproduce(name, scale=scale, out=out, threads=threads, progress=True))
 
 
@@ -191,6 +203,14 @@ def _print_verdicts(result: "Reproduction") -> None:
 def _conclude(result: "Reproduction") -> None:
     """Print the verdicts, and end with 1 if a claim does not hold."""
     _print_verdicts(result)
+    failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
+    raise typer.Exit(CLAIM_FAILED if failed else 0)
+
+
+def _conclude_all(result: "Everything") -> None:
+    """Print how many claims hold, and end with 1 if one does not."""
+    typer.echo(f"{len(result.parts)} entries, {len(result.verdicts)} claims: {result.counts}")
+    typer.echo(f"index: {result.index}")
     failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
     raise typer.Exit(CLAIM_FAILED if failed else 0)
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from keyhole.experiment.plots import picture
 
-_STYLE: Final = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
+STYLE: Final = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 _HEADING: Final = re.compile(r"<h([23])>(.*?)</h\1>")
 _FEWEST_LISTED: Final = 3  # headings; fewer need no contents
 _SPACE: Final = "\N{NO-BREAK SPACE}"
@@ -29,6 +29,11 @@ def paragraph(text: str) -> str:
 def unbroken(text: str) -> str:
     """Return a text in which no line is broken at a space: a number and its interval, say."""
     return text.replace(" ", _SPACE)
+
+
+def together(text: str) -> str:
+    """Return a text in which no number is parted from its interval."""
+    return text.replace(" ± ", unbroken(" ± ")).replace(" [", unbroken(" ["))
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -79,7 +84,7 @@ def page(title: str, body: str, *, summary: str = "") -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
         f"<body><main><h1>{escape(title)}</h1>{summary}{_contents(found)}{body}</main></body>"
         "</html>\n"
     )

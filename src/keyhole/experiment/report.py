@@ -2,11 +2,9 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
-from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -19,40 +17,9 @@ from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, written
 from keyhole.results.plot import per_arm
 
-Status = Literal["holds", "does not hold", "undecided"]
 _NOT_LISTED: Final = ("policy", "title", "notes")
 _SHOWN_CHECKPOINTS: Final = 10
 _SHOWN_ENTRIES: Final = 12
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A claim, and what the results say of it.
-
-    Attributes
-    ----------
-    text : str
-        What is claimed.
-    source : str
-        By whom, and where.
-    status : {"holds", "does not hold", "undecided"}
-        What the results say.
-    detail : str
-        The numbers behind it.
-    about : str
-        Of which problems and policy.
-    """
-
-    text: str
-    source: str
-    status: Status
-    detail: str
-    about: str = ""
-
-    @property
-    def claim(self) -> str:
-        """What is claimed, and of what."""
-        return f"{self.about}: {self.text}" if self.about else self.text
 
 
 def shown(curves: Curves) -> list[int]:
@@ -108,50 +75,8 @@ def paired_section(curves: Curves, metric: str) -> str:
     return table(title, head, rows)
 
 
-def counts_line(verdicts: Sequence[Verdict]) -> str:
-    """Return how many claims hold, are undecided, and do not hold."""
-    words = {"holds": "hold", "undecided": "undecided", "does not hold": "do not hold"}
-    counts = {status: sum(v.status == status for v in verdicts) for status in get_args(Status)}
-    return ", ".join(f"{counts[status]} {word}" for status, word in words.items())
-
-
-def summary_section(verdicts: Sequence[Verdict]) -> str:
-    """Return the line on top of a report: what became of the claims, if there are any."""
-    if not verdicts:
-        return ""
-    return f'<p class="summary"><a href="#claims">Claims</a>: {counts_line(verdicts)}.</p>'
-
-
-def claims_section(verdicts: Sequence[Verdict]) -> str:
-    """Return the claims, each with its verdict; one made of several problems stands once."""
-    if not verdicts:
-        return ""
-    body = ""
-    for (text, source), group in groupby(verdicts, key=lambda v: (v.text, v.source)):
-        rows = "".join(
-            f'<tr><td class="verdict {v.status.replace(" ", "-")}">{v.status}</td>'
-            f"<td>{escape(v.about)}</td><td>{escape(_together(v.detail))}</td></tr>"
-            for v in group
-        )
-        body += (
-            f'<tbody><tr><th colspan="3" scope="rowgroup">{escape(text)}<br>'
-            f"<small>{escape(source)}</small></th></tr>{rows}</tbody>"
-        )
-    head = "".join(f'<th scope="col">{cell}</th>' for cell in ("verdict", "of", "what was found"))
-    return (
-        f'{heading(2, "Claims")}<div class="wide"><table id="claims" class="claims">'
-        f"<caption>{counts_line(verdicts)}</caption>"
-        f"<thead><tr>{head}</tr></thead>{body}</table></div>"
-    )
-
-
 Decorate = Callable[[Figure, str], None]
 """Draws more into the figure of a metric, given its name."""
-
-
-def _together(text: str) -> str:
-    """Return a text in which no number is parted from its interval."""
-    return text.replace(" ± ", unbroken(" ± ")).replace(" [", unbroken(" ["))
 
 
 def metric_figure(
@@ -220,9 +145,7 @@ def provenance_section(runs: Sequence[Run]) -> str:
     return heading(2, "Provenance") + table("What was run, and how to run it again", head, rows)
 
 
-def write_report(
-    folder: str | Path, *, title: str | None = None, verdicts: Sequence[Verdict] = ()
-) -> Path:
+def write_report(folder: str | Path, *, title: str | None = None) -> Path:
     """Write figures and ``report.html`` of a finished run.
 
     Parameters
@@ -231,8 +154,6 @@ def write_report(
         The run folder.
     title : str, optional
         By default the spec's.
-    verdicts : sequence of Verdict
-        Claims to show.
 
     Returns
     -------
@@ -248,15 +169,10 @@ def write_report(
     metric = run.curves.metrics[0]
     name = title or run.spec.get("title") or run.spec["name"]
     write_figure(metric_figure(run, metric, title=name), run.folder, "figure")
-    body = (
-        notes_section(run.spec.get("notes", ""))
-        + claims_section(verdicts)
-        + heading(2, "Results")
-        + run_section(run)
-    )
+    body = notes_section(run.spec.get("notes", "")) + heading(2, "Results") + run_section(run)
     body += spec_section(run.spec) + provenance_section([run])
     path = run.folder / "report.html"
-    write_atomically(path, page(name, body, summary=summary_section(verdicts)).encode())
+    write_atomically(path, page(name, body).encode())
     return path
 
 

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from keyhole.experiment import Spec, rooms
-from keyhole.papers.checks import PlansOf, check_names
+from keyhole.papers.checks import PlansOf, check_names, metrics_in
 from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
 from keyhole.papers.drawings import Drawing
 from keyhole.papers.overview import Overview
@@ -102,6 +103,33 @@ class Entry(BaseModel):
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
     # all metrics that the file names; where some are kept on request alone, they are
     named: Annotated[list[str], Field(default_factory=list)]
+    _file: Path | None = PrivateAttr(None)  # of an entry of the user's own
+
+    @property
+    def called(self) -> str:
+        """What `find` finds it by: its name, or the path of its file."""
+        return self.name if self._file is None else str(self._file)
+
+    @property
+    def paper(self) -> str:
+        """The paper that it is about, one of `PAPERS`; nothing if it is about none."""
+        return FILES.get(self.name, "").rpartition("/")[0] if self._file is None else ""
+
+    @classmethod
+    def find(cls, what: str) -> Self:
+        """Read an entry by name, or one of the user's own by its path, which ends with ``.toml``.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            If there is none, or the file is not a valid entry.
+        """
+        if not what.endswith(".toml"):
+            return cls.load(what)
+        path = Path(what).resolve()
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {what}")
+        return cls.from_file(path.parent, path.name, path.stem)
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -114,6 +142,8 @@ class Entry(BaseModel):
     def from_file(cls, folder: Traversable, file: str, name: str) -> Self:
         """Read an entry from a file; others that it includes lie in the same folder."""
         entry, claims = cls._read(folder, file, name)
+        if isinstance(folder, Path):
+            entry._file = folder / file
         try:
             entry._check(claims)
         except ValueError as error:
@@ -128,10 +158,10 @@ class Entry(BaseModel):
 
         To check is to make all problems, which takes seconds: those that come with Keyhole were.
         """
-        table = tomllib.loads((folder / file).read_text(encoding="utf-8"))
+        table = _toml(folder, file)
         problems, policies = dict[str, Any](), list[dict[str, Any]]()
         for include in table.pop("include", []):
-            shared = tomllib.loads((folder / include).read_text(encoding="utf-8"))
+            shared = _toml(folder, include)
             problems |= shared.get("problems", {})
             policies += shared.get("policies", [])
         problems |= table.pop("problems", {})
@@ -141,11 +171,12 @@ class Entry(BaseModel):
             table["problems"] = _picked("use.problems", problems, use.get("problems"))
             labelled = _picked("use.policies", _by_label(policies), use.get("policies"))
             table["policies"] = list(labelled.values())
-            shown = {"metric": table.get("metrics", [])}
-            table["named"] = _metrics_in([shown, table.get("overviews", []), claims])
             entry = cls.model_validate({"name": name} | table)
-            placed = read_claims(claims, entry.metrics[0])
-            return entry.model_copy(update={"claims": [claim for _, claim in placed]}), placed
+            placed = read_claims(claims, entry.metrics[0], name)
+            read = [claim for _, claim in placed]
+            named = [one for model in (*entry.overviews, *read) for one in metrics_in(model)]
+            update = {"claims": read, "named": list(dict.fromkeys(entry.metrics + named))}
+            return entry.model_copy(update=update), placed
         except ValidationError as error:
             raise ValueError(f"{file}: {complaint(error)}") from None
         except ValueError as error:
@@ -194,19 +225,18 @@ class Entry(BaseModel):
         """Return the experiment on a problem, by its key, at the scale "quick" or "paper"."""
         choice("scale", scale, self.scales)
         size, instance = self.scales[scale], self.problems[problem]
-        return Spec.from_table(
-            {
-                "name": f"{self.name}/{problem}",
-                "title": instance.title,
-                "seed": self.seed,
-                "replications": size.replications,
-                "horizon": instance.horizon,
-                "checkpoints": instance.checkpoints or {"count": size.checkpoints},
-                "details": self._details(instance),
-                "problem": instance.problem,
-                "policy": self._policies_of(problem),
-            }
-        )
+        table = {
+            "name": f"{self.name}/{problem}",
+            "title": instance.title,
+            "seed": self.seed,
+            "replications": size.replications,
+            "horizon": instance.horizon,
+            "checkpoints": instance.checkpoints or {"count": size.checkpoints},
+            "details": self._details(instance),
+            "problem": instance.problem,
+            "policy": self._policies_of(problem),
+        }
+        return Spec.from_table(table, folder=Path() if self._file is None else self._file.parent)
 
     def _details(self, instance: Instance) -> bool:
         """Return whether a metric is named that is kept on request alone."""
@@ -226,16 +256,13 @@ class Entry(BaseModel):
         return list(picked.values())
 
 
-def _metrics_in(value: Any) -> list[str]:
-    """Return what tables of a file have under `metric` and `metrics`, at any depth."""
-    if isinstance(value, list):
-        return [name for one in value for name in _metrics_in(one)]
-    if not isinstance(value, dict):
-        return []
-    found = [value[key] for key in ("metric", "metrics") if key in value]
-    names = [name for one in found for name in (one if isinstance(one, list) else [one])]
-    inner = [one for key, one in value.items() if key not in ("metric", "metrics")]
-    return [name for name in names if isinstance(name, str)] + _metrics_in(inner)
+def _toml(folder: Traversable, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads((folder / file).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # neither UTF-8, nor TOML, or nested too deeply
+        raise ValueError(f"{file}: {error}") from error
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _picked(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from keyhole.papers.checks import Checkpoint, MetricName, PolicyName, ProblemName
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 
@@ -16,10 +17,12 @@ class Overview(BaseModel):
     title: str
     x_label: str  # what the number is, with its unit
     # the number of each problem, by key; at least two
-    x: Annotated[dict[str, float], Field(min_length=2)]
-    policies: Annotated[list[str], Field(min_length=1)] | None = None  # labels; by default all
-    metric: str | None = None  # by default the entry's first
-    round: int | None = None  # at which checkpoint; by default the last of each problem
+    x: Annotated[dict[ProblemName, float], Field(min_length=2)]
+    policies: Annotated[list[PolicyName], Field(min_length=1)] | None = (
+        None  # labels; by default all
+    )
+    metric: MetricName | None = None  # by default the entry's first
+    round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
 
     def estimates(
         self, curves: Mapping[str, Curves], metric: str

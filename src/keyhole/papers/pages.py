@@ -11,24 +11,18 @@ from matplotlib.figure import Figure
 from keyhole.experiment import Run
 from keyhole.experiment.html import heading, inline, page, paragraph, table, unbroken
 from keyhole.experiment.plots import write_figure
-from keyhole.experiment.report import (
-    Decorate,
-    Verdict,
-    claims_section,
-    metric_figure,
-    provenance_section,
-    run_section,
-    summary_section,
-)
+from keyhole.experiment.report import Decorate, metric_figure, provenance_section, run_section
 from keyhole.files import write_atomically
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
 from keyhole.papers.drawings import Drawing
 from keyhole.papers.entry import Entry
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.overview import Overview
+from keyhole.papers.sections import claims_section, summary_section
+from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
 
-_RULES = (
+RULES = (
     "A claim holds, does not hold, or is undecided: too few replications to tell, or a witness, a "
     "bad policy that should break it, keeps it too. Differences are "
     "paired over common random numbers; intervals are 95 %: Student's t for means, the delta "
@@ -46,12 +40,24 @@ class Part:
     runs: dict[str, Run]  # the finished runs, by problem
     verdicts: tuple[Verdict, ...]  # on its claims
 
+    @property
+    def picture(self) -> str | None:
+        """The file of the figure that says most, if there is one, in the folder of the report."""
+        if self.entry.overviews:
+            return "overview-1.png"
+        if self.entry.drawings:
+            return "drawing-1.png"
+        for key, run in self.runs.items():
+            for metric in _shown(self.entry, run):
+                return f"{key}-{metric}.png"
+        return None
+
 
 def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     """Write ``report.html`` and the figures of a reproduction."""
     verdicts = [verdict for part in parts for verdict in part.verdicts]
     body = "".join(_about(part, alone=len(parts) == 1) for part in parts)
-    body += claims_section(verdicts) + (paragraph(_RULES) if verdicts else "")
+    body += claims_section(verdicts) + (paragraph(RULES) if verdicts else "")
     drawings = [(part, drawing) for part in parts for drawing in part.entry.drawings]
     for i, (part, drawing) in enumerate(drawings):
         body += _drawing(part, drawing, folder, f"drawing-{i + 1}")

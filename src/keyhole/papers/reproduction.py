@@ -3,26 +3,32 @@
 import json
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from keyhole.experiment import Run, Spec, open_run, run
-from keyhole.experiment.report import Verdict
 from keyhole.experiment.runner import run_digest
+from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.store import read_provenance
 from keyhole.files import is_begun, remove_drafts, write_atomically
 from keyhole.papers.ahead import compiling_ahead
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.pages import Part, write_pages
+from keyhole.papers.verdicts import Verdict
+from keyhole.play.progress import Report
 from keyhole.validate import Range, choice, distinct, integer, line
 
 MARKER: Final = "reproduction.json"
+EVERYTHING: Final = "everything.json"
 _FORMAT: Final = "keyhole-reproduction"
 _VERSION: Final = 1
 _Choice = tuple[Entry, str]
+
+Tell = Callable[[Entry, str], Report]
+"""From an entry and the key of a problem, to what is told the progress of its policies."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,8 @@ def reproduce(
     Parameters
     ----------
     name : str
-        The entry's name (see `keyhole.papers.FILES`).
+        The entry's name (see `keyhole.papers.FILES`), or the path of an entry of your own, which
+        ends with ``.toml``.
     scale : {"quick", "paper"}, default "quick"
         How many replications and checkpoints.
     out : str or Path
@@ -66,12 +73,12 @@ def reproduce(
     progress : bool, default False
         Whether to show progress on standard error.
     """
-    entry = Entry.load(name)
+    entry = Entry.find(name)
     choice("scale", scale, SCALES)
-    command = f"keyhole reproduce {name} --scale {scale}"
-    return _play(
-        f"{entry.title} ({scale} scale)", [(entry, scale)], Path(out), threads, progress, command
-    )
+    folder = Path(out)
+    if is_everything(folder):
+        raise ValueError(f"{folder} holds the reproductions of many entries; choose another folder")
+    return play([(entry, scale)], folder, threads=threads, progress=progress)
 
 
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
@@ -85,7 +92,10 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
         (Entry.load("crowd-labels").only("bluebirds"), "paper"),
     ]
     title = "Keyhole: eleven policies, a paper's claims, and real labels"
-    return _play(title, choices, Path(out), threads, progress, "keyhole demo", renew=True)
+    return play(
+        choices, Path(out), title=title, threads=threads, progress=progress,
+        command="keyhole demo", renew=True,
+    )  # fmt: skip
 
 
 def report_again(out: str | Path) -> Reproduction:
@@ -94,10 +104,24 @@ def report_again(out: str | Path) -> Reproduction:
     marker = _read_marker(folder)
     parts = []
     for table in marker["parts"]:
-        entry = Entry.load(table["entry"]).only(*table["problems"])
+        entry = Entry.find(table["entry"]).only(*table["problems"])
         runs = {key: open_run(folder / key) for key in entry.problems}
         parts.append(_judged(entry, table["scale"], runs))
     return Reproduction(marker["title"], write_pages(folder, marker["title"], parts), tuple(parts))
+
+
+def finished(entry: Entry, scale: str, folder: Path) -> Part | None:
+    """Return what an earlier call left of an entry in a folder, or None if it did not finish."""
+    try:
+        runs = {key: open_run(folder / key) for key in entry.problems}
+    except (FileNotFoundError, ValueError):
+        return None
+    return _judged(entry, scale, runs)
+
+
+def is_everything(folder: str | Path) -> bool:
+    """Return whether a folder is one that `reproduce_all` wrote."""
+    return (Path(folder) / EVERYTHING).is_file()
 
 
 def is_reproduction(folder: str | Path) -> bool:
@@ -105,34 +129,66 @@ def is_reproduction(folder: str | Path) -> bool:
     return (Path(folder) / MARKER).is_file()
 
 
-def _play(
-    title: str,
+def play(
     choices: Sequence[_Choice],
     folder: Path,
-    threads: int | None,
-    progress: bool,
-    command: str,
     *,
+    title: str | None = None,
+    threads: int | None = None,
+    progress: bool | Tell = False,
+    command: str | None = None,
     renew: bool = False,
+    shelf: Shelf | None = None,
+    ahead: bool = True,
 ) -> Reproduction:
+    """Run entries at their scales into one folder, judge their claims, and write one report.
+
+    Parameters
+    ----------
+    choices : sequence of (Entry, str)
+        Entries, each with its scale.
+    folder : Path
+        A folder of its own.
+    title, command : str, optional
+        Of the report, and what the user typed; by default those of the first entry alone.
+    threads, progress
+        As for `reproduce`; or who tells, for each problem, to whom progress is told.
+    renew : bool, default False
+        Whether what other code left in the folder is replaced.
+    shelf : Shelf, optional
+        Holds what the runs have in common with others.
+    ahead : bool, default True
+        Whether another process compiles ahead, unless there is but one thread.
+    """
     if threads is not None:
         integer("threads", threads, Range(ge=1))
+    entry, scale = choices[0]
+    title = title or f"{entry.title} ({scale} scale)"
+    command = command or f"keyhole reproduce {entry.called} --scale {scale}"
     _mark(folder, _marker(title, choices, command), renew=renew)
     parts = []
-    with compiling_ahead([entry for entry, _ in choices], wanted=threads != 1):
+    with compiling_ahead([entry for entry, _ in choices], wanted=ahead and threads != 1):
         for entry, scale in choices:
             runs = {}
             for key in entry.problems:
                 spec = entry.spec(key, scale)
-                if progress:
-                    print(f"{spec.title}:", file=sys.stderr, flush=True)  # noqa: T201
                 if renew:
                     _drop_stale(folder / key, spec)
                 runs[key] = run(
-                    spec, folder / key, threads=threads, progress=progress, command=command
-                )
+                    spec, folder / key, threads=threads, progress=_told(progress, entry, key),
+                    command=command, shelf=shelf,
+                )  # fmt: skip
             parts.append(_judged(entry, scale, runs))
     return Reproduction(title, write_pages(folder, title, parts), tuple(parts))
+
+
+def _told(progress: bool | Tell, entry: Entry, problem: str) -> bool | Report:
+    """Return who is told the progress of a problem."""
+    if callable(progress):
+        return progress(entry, problem)
+    if progress:
+        print(f"{entry.problems[problem].title}:", file=sys.stderr, flush=True)  # noqa: T201
+    return progress
 
 
 def _judged(entry: Entry, scale: str, runs: Mapping[str, Run]) -> Part:
@@ -146,7 +202,7 @@ def _judged(entry: Entry, scale: str, runs: Mapping[str, Run]) -> Part:
 
 def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, Any]:
     parts = [
-        {"entry": entry.name, "scale": scale, "problems": list(entry.problems)}
+        {"entry": entry.called, "scale": scale, "problems": list(entry.problems)}
         for entry, scale in choices
     ]
     return {
@@ -186,7 +242,7 @@ def _read_marker(folder: Path) -> dict[str, Any]:
     try:
         line("title", found["title"])
         for part in found["parts"]:
-            known = Entry.load(part["entry"]).problems
+            known = Entry.find(part["entry"]).problems
             choice("scale", part["scale"], SCALES)
             distinct("problems", [choice("problem", name, known) for name in part["problems"]])
     except (LookupError, TypeError, ValueError) as error:

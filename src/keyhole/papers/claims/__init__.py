@@ -2,7 +2,7 @@
 
 from keyhole.papers.claims.across import Across, Flat
 from keyhole.papers.claims.advantage import Advantage
-from keyhole.papers.claims.base import Claim, Finding, Origin, Result, Single
+from keyhole.papers.claims.base import Claim, Finding, Result, Single
 from keyhole.papers.claims.bounds import AboveBound, BelowBound, Bounded
 from keyhole.papers.claims.cells import Cell
 from keyhole.papers.claims.computed import NUMBERS, Computed, ComputedOrder
@@ -58,7 +58,6 @@ __all__ = [
     "Linear",
     "NotBetter",
     "Ordering",
-    "Origin",
     "OtherBest",
     "Place",
     "Power",

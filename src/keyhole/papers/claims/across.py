@@ -1,15 +1,18 @@
 """Claims that compare policies on problems with one another."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from keyhole.papers.checks import Checkpoint
 from keyhole.papers.claims.base import Finding, Result, decide, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
+from keyhole.papers.claims.numbers import number_of, told
 from keyhole.papers.claims.significance import LEVEL, holm
-from keyhole.results.estimate import Paired, compare, mean_of
+from keyhole.papers.verdicts import Number
+from keyhole.results.estimate import Estimate, Paired, compare, mean_of
 
 Cells = Annotated[list[Cell], Field(min_length=2)]
 _Factor = Annotated[float, Field(gt=0)]
@@ -26,7 +29,7 @@ class Across(OverCells):
     kind: Literal["across"]
     cells: Cells  # in rising order, at least two
     factors: _Factor | list[_Factor] = 1.0  # of every step, or of each; above 0
-    round: int | None = None  # at which checkpoint; by default the last of each problem
+    round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
 
     @model_validator(mode="after")
     def _one_factor_a_step(self) -> Self:
@@ -57,20 +60,28 @@ class Across(OverCells):
             for c, gap, b in zip(clear, gaps, values[1:], strict=True)
         ]
         called = names(self.cells, results)
-        means = ", ".join(
-            f"{name} {number.plus_minus()}"
-            for name, number in zip(called, map(mean_of, values), strict=True)
+        means = list(map(mean_of, values))
+        listed = ", ".join(
+            f"{name} {number.plus_minus()}" for name, number in zip(called, means, strict=True)
         )
-        detail = f"{when(self.round)}: {means}; {sum(rises)} of {steps} steps significant"
-        told = [
-            f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}: {gap}"
-            for factor, (before, after), gap in zip(factors, pairwise(called), gaps, strict=True)
+        detail = f"{when(self.round)}: {listed}; {sum(rises)} of {steps} steps significant"
+        words = [
+            f"{'' if factor == 1.0 else f'{factor:g} x '}{before} minus {after}"
+            for factor, (before, after) in zip(factors, pairwise(called), strict=True)
         ]
+        status = decide(supported=all(rises), contradicted=any(falls))
         if all(rises):
-            least = max(range(steps), key=lambda i: gaps[i].p_value)
-            return "holds", f"{detail}, the least clear: {told[least]}"
-        missed = "; ".join(words for words, rise in zip(told, rises, strict=True) if not rise)
-        return decide(supported=False, contradicted=any(falls)), f"{detail}. Not so: {missed}"
+            shown = [max(range(steps), key=lambda i: gaps[i].p_value)]
+            detail += ", the least clear: "
+        else:
+            shown = [i for i in range(steps) if not rises[i]]
+            detail += ". Not so: "
+        numbers = [number_of(name, gap) for name, gap in zip(words, gaps, strict=True)]
+        return Finding(
+            status,
+            detail + "; ".join(f"{words[i]}: {gaps[i]}" for i in shown),
+            (*_means(called, means), *told(numbers, [numbers[i] for i in shown])),
+        )
 
 
 class Flat(OverCells):
@@ -86,7 +97,7 @@ class Flat(OverCells):
     kind: Literal["flat"]
     cells: Cells  # at least two
     tolerance: Annotated[float, Field(gt=0)]  # above 0
-    round: int | None = None  # at which checkpoint; by default the last of each problem
+    round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
 
     @property
     def concerns(self) -> tuple[str, ...]:
@@ -101,16 +112,28 @@ class Flat(OverCells):
         detail = f"{when(self.round)}: " + ", ".join(
             f"{name} {number.plus_minus()}" for name, number in zip(called, means, strict=True)
         )
+        numbers = _means(called, means)
         smallest = min(number.value for number in means)
         if smallest < 0:
-            return "undecided", f"{detail}; relative tolerances need means that are not below 0"
+            detail += "; relative tolerances need means that are not below 0"
+            return Finding("undecided", detail, numbers)
         if smallest > 0:
-            largest = max(number.value for number in means)
-            detail += f"; largest / smallest {largest / smallest:.3f}"
+            ratio = max(number.value for number in means) / smallest
+            detail += f"; largest / smallest {ratio:.3f}"
+            numbers += (Number("largest / smallest", ratio),)
         excess = [compare(a, (1.0 + self.tolerance) * b) for a, b in permutations(values, 2)]
+        compared = [
+            number_of(f"{a} minus {1.0 + self.tolerance:g} x {b}", gap)
+            for (a, b), gap in zip(permutations(called, 2), excess, strict=True)
+        ]
         clear = holm([gap.p_value for gap in excess]) < LEVEL
         beyond = [bool(c) and gap.difference > 0 for c, gap in zip(clear, excess, strict=True)]
-        return decide(supported=all(map(_below, excess)), contradicted=any(beyond)), detail
+        status = decide(supported=all(map(_below, excess)), contradicted=any(beyond))
+        return Finding(status, detail, numbers + told(compared, []))
+
+
+def _means(called: Sequence[str], means: Sequence[Estimate]) -> tuple[Number, ...]:
+    return tuple(map(number_of, [f"mean of {name}" for name in called], means))
 
 
 def _below(gap: Paired) -> bool:

@@ -7,11 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from keyhole.papers.checks import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.claims.base import Claim, Finding, Result, behind, when
 from keyhole.papers.claims.estimate import inside, log_quotient
+from keyhole.papers.claims.numbers import factor_of
+from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_of
 
-_Some = Annotated[list[str], Field(min_length=1)]
+_Some = Annotated[list[PolicyName], Field(min_length=1)]
 
 
 class Advantage(Claim):
@@ -27,10 +30,11 @@ class Advantage(Claim):
     """
 
     kind: Literal["advantage"]
-    policy: str
+    policy: PolicyName
     others: _Some
-    x: Annotated[list[str], Field(min_length=2)]  # the keys of the problems, in rising order
-    round: int | None = None  # at which checkpoint; by default the last of each problem
+    # the keys of the problems, in rising order
+    x: Annotated[list[ProblemName], Field(min_length=2)]
+    round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
 
     @property
     def concerns(self) -> tuple[str, ...]:
@@ -39,26 +43,28 @@ class Advantage(Claim):
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Compare the quotients of neighbours, for each of the others."""
-        steps, words = [], []
+        titles = [results[key].title for key in self.x]
+        steps, words = list[Estimate](), list[str]()
+        numbers, factors = list[Number](), list[Number]()
         for other in self.others:
             logs = []
             for key in self.x:
                 pair = behind(results[key], self.metric, other, self.policy)
                 values = [results[key].values(one, self.metric, self.round) for one in pair]
                 if any(mean_of(one).low <= 0.0 for one in values):
-                    return "undecided", f"a mean on {results[key].title} may be 0"
+                    return Finding("undecided", f"a mean on {results[key].title} may be 0")
                 logs.append(log_quotient(*values))
-            steps += [mean_of(late - early) for early, late in pairwise(logs)]
-            found = ", ".join(
-                f"{math.exp(one.mean()):.3g} on {results[key].title}"
-                for key, one in zip(self.x, logs, strict=True)
-            )
-            words.append(f"{' / '.join(pair)} {found}")
-        times = ", ".join(f"{_times(step)}" for step in steps)
-        status = inside([(step, 0.0, math.inf) for step in steps])
-        return status, f"{when(self.round)}: {'; '.join(words)}; from one to the next times {times}"
-
-
-def _times(step: Estimate) -> str:
-    low, high = math.exp(step.low), math.exp(min(step.high, 700.0))
-    return f"{math.exp(step.value):.3g} [{low:.3g}, {high:.3g}]"
+            ratio = " / ".join(pair)
+            found = [(title, math.exp(one.mean())) for title, one in zip(titles, logs, strict=True)]
+            words.append(f"{ratio} {', '.join(f'{one:.3g} on {title}' for title, one in found)}")
+            numbers += [Number(f"{ratio} on {title}", one) for title, one in found]
+            for (early, late), (a, b) in zip(pairwise(titles), pairwise(logs), strict=True):
+                steps.append(mean_of(b - a))
+                name = f"{ratio} from {early} to {late}, times"
+                factors.append(factor_of(name, steps[-1], at_least=1.0))
+        times = ", ".join(factor.in_three_digits() for factor in factors)
+        return Finding(
+            inside([(step, 0.0, math.inf) for step in steps]),
+            f"{when(self.round)}: {'; '.join(words)}; from one to the next times {times}",
+            (*numbers, *factors),
+        )

@@ -4,29 +4,30 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
-from keyhole.experiment.report import Status, Verdict
+from keyhole.papers.checks import Checkpoint, MetricName, ProblemName
+from keyhole.papers.verdicts import Number, Origin, Status, Verdict
 from keyhole.play.simulation import Plan
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 
-Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "our replica", "ours"]
-"""Who says so: the paper; the paper, of experiments of which only the conclusion could be read;
-our own reference simulation of its set-up; or we, of set-ups that are not the paper's."""
-
-Finding = tuple[Status, str]
-"""The verdict, and the numbers behind it."""
-
-Rounds = Annotated[list[int], Field(min_length=1)]
-"""Checkpoints."""
+Rounds = Annotated[list[Checkpoint], Field(min_length=1)]
 
 _LISTED: Final = 4
+
+
+class Finding(NamedTuple):
+    """What results say of a claim."""
+
+    status: Status
+    detail: str  # in words, with the numbers that matter most
+    numbers: tuple[Number, ...] = ()  # what decides it
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class Claim(BaseModel, ABC):
     source: str
     origin: Origin  # by whom
     reading: str = ""  # how the words were made into numbers, where they leave it open
-    metric: str  # of which metric; in a file by default the entry's first
+    metric: MetricName  # of which metric; in a file by default the entry's first
+    id: str = ""  # the entry's name and the place in it, from 1; given when a file is read
 
     @property
     @abstractmethod
@@ -107,20 +109,29 @@ class Claim(BaseModel, ABC):
 
     def verdict(self, results: Mapping[str, Result]) -> Verdict:
         """Return the claim with what the results say of it."""
-        status, detail = self.judge(results)
-        source = f"{self.origin}: {self.source}"
-        if self.reading:
-            source += f" Read as: {self.reading}"
+        status, detail, numbers = self.judge(results)
         head = _listed([results[key].title for key in self.concerns])
         if self.subject and not _says(self.text, self.subject):
             head = f"{self.subject} on {head}"
-        return Verdict(self.text, source, status, detail, head)
+        return Verdict(
+            text=self.text,
+            source=self.source,
+            origin=self.origin,
+            status=status,
+            detail=detail,
+            numbers=numbers,
+            about=head,
+            reading=self.reading,
+            metric=self.metric,
+            kind=getattr(self, "kind", ""),
+            id=self.id,
+        )
 
 
 class Single(Claim):
     """A statement about one problem."""
 
-    problem: str
+    problem: ProblemName
 
     @property
     def concerns(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 
 from keyhole.papers.claims.base import Finding, Result, Rounds, when
 from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.numbers import number_of, told
 from keyhole.papers.claims.registry import BOUNDS
 from keyhole.papers.claims.witness import OfOne
 from keyhole.play.simulation import Plan
@@ -76,11 +77,16 @@ class Bounded(OfOne):
             low, high = self._side(value)
             found.append((number, low, high))
             distances.append((_room(number, low, high), t, number, value))
-        _, t, number, value = min(distances, key=lambda distance: distance[0])
-        return inside(found), (
+        nearest = min(range(len(rounds)), key=lambda i: distances[i][0])
+        _, t, number, value = distances[nearest]
+        numbers = [
+            number_of(f"mean {when(t)}", *ranged) for t, ranged in zip(rounds, found, strict=True)
+        ]
+        detail = (
             f"{len(found)} rounds compared; nearest to the bound (in standard errors) "
             f"{when(t)}: {number}, the bound is {written(value, abs(value) / 100)}"
         )
+        return Finding(inside(found), detail, told(numbers, [numbers[nearest]]))
 
     @abstractmethod
     def _side(self, value: float) -> tuple[float, float]:

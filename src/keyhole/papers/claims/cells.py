@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from keyhole.contract.memory import FloatArray
+from keyhole.papers.checks import PolicyName, ProblemName
 from keyhole.papers.claims.base import Claim, Result
 
 
@@ -13,8 +14,8 @@ class Cell(BaseModel):
     """One policy on one problem."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    problem: str  # the key of the problem; in a file by default the claim's
-    policy: str  # the policy's label; in a file by default the claim's
+    problem: ProblemName  # the key of the problem; in a file by default the claim's
+    policy: PolicyName  # the policy's label; in a file by default the claim's
 
     def values(
         self, results: Mapping[str, Result], metric: str, round: int | None = None
@@ -30,8 +31,8 @@ class OverCells(Claim):
     are paired replication by replication, on different problems too.
     """
 
-    problem: str | None = None  # those of the cells that do not name their own
-    policy: str | None = None
+    problem: ProblemName | None = None  # those of the cells that do not name their own
+    policy: PolicyName | None = None
 
     @property
     def subject(self) -> str:

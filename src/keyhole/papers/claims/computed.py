@@ -8,16 +8,19 @@ from numpy.typing import ArrayLike
 from pydantic import AfterValidator, Field, model_validator
 
 from keyhole.contract.memory import FloatArray
+from keyhole.papers.checks import ProblemName
 from keyhole.papers.claims.base import Claim, Finding, Result, decide
+from keyhole.papers.claims.numbers import known, of_whom
 from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
+from keyhole.papers.verdicts import Number
 from keyhole.play.simulation import Plan
 from keyhole.resource import landscape, refinement
 from keyhole.validate import choice
 
-Number = Callable[[Any], ArrayLike]
+NumberOf = Callable[[Any], ArrayLike]
 """A number of each arm, or a single one, given a problem of its room."""
 
-NUMBERS: Final[dict[str, Number]] = {
+NUMBERS: Final[dict[str, NumberOf]] = {
     "resource.mean_reward": landscape.mean_rewards,
     "resource.mean_consumption": landscape.mean_consumptions,
     "resource.reward_rise": landscape.reward_rises,
@@ -39,7 +42,7 @@ def _known(name: str) -> str:
 class _OfNumber(Claim):
     """A statement about numbers of a problem."""
 
-    problem: str
+    problem: ProblemName
     number: Annotated[str, AfterValidator(_known)]  # a name in `NUMBERS`
 
     @property
@@ -68,15 +71,20 @@ class _OfNumber(Claim):
     def _values(self, problem: Any) -> FloatArray:
         return np.atleast_1d(np.asarray(NUMBERS[self.number](problem), dtype=np.float64))
 
-    def _shown(self, result: Result) -> tuple[FloatArray, str]:
-        """Return the numbers it is about, and how they are written."""
-        values = self._values(result.problem)
+    def _shown(
+        self, result: Result, low: float | None = None, high: float | None = None
+    ) -> tuple[FloatArray, str, tuple[Number, ...]]:
+        """Return the numbers it is about, how they are written, and what is claimed of them."""
+        values, ends = self._values(result.problem), or_infinite(low, high)
         arms = self._arms() or range(len(values))
         if len(values) == 1:
-            return values, f"{values[0]:.4g}"
+            return values, f"{values[0]:.4g}", (known(self.number, values[0], *ends),)
         found = values[list(arms)]
-        return found, ", ".join(
-            f"arm {arm}: {value:.4g}" for arm, value in zip(arms, found, strict=True)
+        told = list(zip(arms, found, strict=True))
+        return (
+            found,
+            ", ".join(f"arm {arm}: {value:.4g}" for arm, value in told),
+            tuple(known(f"{self.number} of arm {arm}", value, *ends) for arm, value in told),
         )
 
 
@@ -95,7 +103,7 @@ class Computed(_OfNumber):
     arms: Annotated[list[_Arm], Field(min_length=1)] | None = None
     low: float | None = None  # at least one is given; both are included
     high: float | None = None
-    unlike: str | None = None  # the key of a problem of which it must not hold
+    unlike: ProblemName | None = None  # the key of a problem of which it must not hold
     no_witness: str = ""  # why there is none, where the range is open on one side
 
     @model_validator(mode="after")
@@ -119,21 +127,25 @@ class Computed(_OfNumber):
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Compute, compare, and see whether the other problem breaks it."""
-        inside, detail = self._judged(results[self.problem])
+        inside, detail, numbers = self._judged(results[self.problem])
         detail += claimed(*or_infinite(self.low, self.high))
         if self.no_witness:
             detail += f". No problem is shown to break it: {self.no_witness}"
         if self.unlike is None:
-            return decide(supported=inside, contradicted=not inside), detail
-        kept, other = self._judged(results[self.unlike])
+            return Finding(decide(supported=inside, contradicted=not inside), detail, numbers)
+        kept, other, theirs = self._judged(results[self.unlike])
         ending = "which should break it, keeps it too" if kept else "breaks it"
-        detail += f". {results[self.unlike].title} {ending}: {other}"
-        return decide(supported=inside and not kept, contradicted=not inside), detail
+        title = results[self.unlike].title
+        return Finding(
+            decide(supported=inside and not kept, contradicted=not inside),
+            f"{detail}. {title} {ending}: {other}",
+            numbers + of_whom(title, theirs),
+        )
 
-    def _judged(self, result: Result) -> tuple[bool, str]:
+    def _judged(self, result: Result) -> tuple[bool, str, tuple[Number, ...]]:
         low, high = or_infinite(self.low, self.high)
-        found, detail = self._shown(result)
-        return bool(((low <= found) & (found <= high)).all()), detail
+        found, detail, numbers = self._shown(result, self.low, self.high)
+        return bool(((low <= found) & (found <= high)).all()), detail, numbers
 
 
 class ComputedOrder(_OfNumber):
@@ -145,6 +157,6 @@ class ComputedOrder(_OfNumber):
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Compute, and compare neighbours."""
-        found, detail = self._shown(results[self.problem])
+        found, detail, numbers = self._shown(results[self.problem])
         falls = bool((found[:-1] > found[1:]).all())
-        return decide(supported=falls, contradicted=not falls), detail
+        return Finding(decide(supported=falls, contradicted=not falls), detail, numbers)

@@ -3,24 +3,27 @@
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from keyhole.contract.memory import FloatArray
+from keyhole.papers.checks import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.claims.base import Claim, Finding, Result, behind, decide
+from keyhole.papers.claims.numbers import differences, factor_of, known, told
 from keyhole.papers.claims.significance import LEVEL, comparisons, holm
-from keyhole.results.estimate import Estimate, mean_of
+from keyhole.results.estimate import mean_of
 
-_Two = Annotated[list[str], Field(min_length=2)]
+_Two = Annotated[list[PolicyName], Field(min_length=2)]
 
 
 class Place(BaseModel):
     """A problem, at a checkpoint."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    problem: str
-    round: int
+    problem: ProblemName
+    round: Checkpoint
 
     def says(self, results: Mapping[str, Result]) -> str:
         """Return what it is called."""
@@ -85,7 +88,14 @@ class OtherBest(OfTwo):
         detail = f"{best}: {first}; {len(turned)} of {len(pairs)} pairs significantly change order"
         if turned:
             detail += ", such as {} and {}".format(*turned[0])
-        return decide(supported=bool(turned), contradicted=same), detail
+        gaps = [
+            gap
+            for place, own in zip(places, (cells[: len(pairs)], cells[len(pairs) :]), strict=True)
+            for gap in differences(own, results[place.problem].title)
+        ]
+        count = known("pairs that significantly change order", len(turned), at_least=1)
+        status = decide(supported=bool(turned), contradicted=same)
+        return Finding(status, detail, (count, *told(gaps, [])))
 
     def _best(self, results: Mapping[str, Result], place: Place) -> str:
         return results[place.problem].best_of(self.policies, self.metric, place.round)
@@ -103,8 +113,8 @@ class Contrast(OfTwo):
     """
 
     kind: Literal["contrast"]
-    policy: str
-    others: Annotated[list[str], Field(min_length=1)]
+    policy: PolicyName
+    others: Annotated[list[PolicyName], Field(min_length=1)]
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
@@ -113,7 +123,7 @@ class Contrast(OfTwo):
         for other in self.others:
             here, there = (self._distance(results, place, other) for place in self._places())
             if here is None or there is None:
-                return "undecided", f"{other} or {self.policy} was never wrong"
+                return Finding("undecided", f"{other} or {self.policy} was never wrong")
             found.append((here, there))
         gaps = [mean_of(here - there) for here, there in found]
         clear = holm([gap.p_value(0.0, 0.0) for gap in gaps]) < LEVEL
@@ -121,19 +131,39 @@ class Contrast(OfTwo):
         smaller = sum(bool(c) and gap.value < 0 for c, gap in zip(clear, gaps, strict=True))
         needed = math.ceil(self.at_least * len(gaps) - 1e-9)
         status = decide(supported=larger >= needed, contradicted=len(gaps) - smaller < needed)
+        factors = [
+            [
+                factor_of(f"{other} in {place.says(results)}", mean_of(distance))
+                for place, distance in zip(self._places(), both, strict=True)
+            ]
+            for other, both in zip(self.others, found, strict=True)
+        ]
         named = "; ".join(
-            f"{other} {_times(mean_of(here))} and {_times(mean_of(there))}"
-            for other, (here, there) in zip(self.others, found, strict=True)
+            f"{other} {here.in_three_digits()} and {there.in_three_digits()}"
+            for other, (here, there) in zip(self.others, factors, strict=True)
         )
         higher = results[self.here.problem].curves.metric(self.metric).better == "higher"
         what = (
             f"mean of {self.policy} over theirs" if higher else f"mean over that of {self.policy}"
         )
-        return status, (
+        detail = (
             f"{what} in {self.here.says(results)} and in "
             f"{self.there.says(results)}: {named}; significantly larger for {larger} of "
             f"{len(gaps)} ({needed} needed), smaller for {smaller}"
         )
+        numbers = (
+            *(factor for both in factors for factor in both),
+            *(
+                replace(
+                    factor_of(f"{other}, here over there", gap, at_least=1.0),
+                    p_value=gap.p_value(0.0, 0.0),
+                )
+                for other, gap in zip(self.others, gaps, strict=True)
+            ),
+            known("significantly larger for", larger, at_least=needed),
+            known("significantly smaller for", smaller, at_most=len(gaps) - needed),
+        )
+        return Finding(status, detail, numbers)
 
     def _places(self) -> Sequence[Place]:
         return self.here, self.there
@@ -149,8 +179,3 @@ class Contrast(OfTwo):
         if above <= 0.0 or below <= 0.0:
             return None
         return math.log(above / below) + (a / above - b / below)
-
-
-def _times(distance: Estimate) -> str:
-    one, low, high = (math.exp(x) for x in (distance.value, distance.low, distance.high))
-    return f"{one:.3g} [{low:.3g}, {high:.3g}]"

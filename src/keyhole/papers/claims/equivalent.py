@@ -6,7 +6,9 @@ import numpy as np
 from pydantic import Field
 
 from keyhole.contract.memory import FloatArray
+from keyhole.papers.checks import Checkpoint
 from keyhole.papers.claims.base import Finding, Result, decide, when
+from keyhole.papers.claims.numbers import number_of
 from keyhole.papers.claims.ranges import claimed
 from keyhole.papers.claims.witness import OfOne
 from keyhole.play.simulation import Plan
@@ -23,7 +25,7 @@ class Equivalent(OfOne):
     """
 
     kind: Literal["equivalent"]
-    round: int | None = None  # at which checkpoint; by default the last
+    round: Checkpoint | None = None  # at which checkpoint; by default the last
     at_least: Annotated[float, Field(ge=0, le=1)]  # the share, from 0 to 1
 
     def check(self, plan: Plan) -> None:
@@ -43,10 +45,12 @@ class Equivalent(OfOne):
         status = decide(
             supported=self.at_least <= share.low, contradicted=share.high < self.at_least
         )
-        return status, (
+        detail = (
             f"in {share.count:,} of {share.replications:,} replications {when(self.round)}: "
             f"{share}{claimed(self.at_least, np.inf)}"
         )
+        number = number_of(f"share of replications {when(self.round)}", share, self.at_least)
+        return Finding(status, detail, (number,))
 
 
 def _serve(problem: Any, estimates: FloatArray) -> float:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from keyhole.contract.memory import FloatArray
-from keyhole.experiment.report import Status
 from keyhole.papers.claims.base import decide
 from keyhole.papers.claims.significance import LEVEL, holm
+from keyhole.papers.verdicts import Status
 from keyhole.results.estimate import Estimate, mean_of
 
 

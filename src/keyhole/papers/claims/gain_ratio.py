@@ -5,9 +5,11 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
+from keyhole.papers.checks import Checkpoint
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
 from keyhole.papers.claims.estimate import inside, ratio_of
+from keyhole.papers.claims.numbers import number_of
 from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
 
 
@@ -21,8 +23,8 @@ class GainRatio(OverCells):
     kind: Literal["gain-ratio"]
     numerator: Cell  # whose gains
     denominator: Cell
-    early: int
-    late: int
+    early: Checkpoint
+    late: Checkpoint
     low: float | None = None  # of the ratio; at least one is given
     high: float | None = None
 
@@ -49,7 +51,11 @@ class GainRatio(OverCells):
         ]
         found, words = ratio_of(*gains), f"from T = {self.early:,} to {self.late:,}"
         if found is None:
-            return "undecided", f"the mean gain of {below} may be 0 {words}"
+            return Finding("undecided", f"the mean gain of {below} may be 0 {words}")
         low, high = or_infinite(self.low, self.high)
-        detail = f"gain of {above} / gain of {below} {words}: {found}{claimed(low, high)}"
-        return inside([(found, low, high)]), detail
+        name = f"gain of {above} / gain of {below} {words}"
+        return Finding(
+            inside([(found, low, high)]),
+            f"{name}: {found}{claimed(low, high)}",
+            (number_of(name, found, low, high),),
+        )

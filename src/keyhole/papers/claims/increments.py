@@ -6,11 +6,14 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
+from keyhole.papers.checks import Checkpoint
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
 from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.numbers import known, number_of
 from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
 from keyhole.papers.claims.witness import OfOne
+from keyhole.papers.verdicts import Number
 from keyhole.play.simulation import Plan
 from keyhole.results.estimate import mean_of
 
@@ -22,8 +25,8 @@ class Gain(OfOne):
     the 95 % interval lies in the range, and does not hold if it lies outside.
     """
 
-    early: int
-    late: int
+    early: Checkpoint
+    late: Checkpoint
     low: float | None = None  # of the gain; at least one is given
     high: float | None = None
     # a name in `BOUNDS`: low and high are then multiples of what that bound gains
@@ -47,16 +50,21 @@ class Gain(OfOne):
         late, early = (result.values(policy, self.metric, t) for t in (self.late, self.early))
         found = mean_of((late - early) / self._units())
         low, high = or_infinite(self.low, self.high)
-        said = claimed(low, high)
+        said, numbers = claimed(low, high), list[Number]()
         if self.bound is not None:
             rise = bound_of(self.bound, self, result, self.late)
             rise = (rise - bound_of(self.bound, self, result, self.early)) / self._units()
             if not rise > 0.0:
-                return "undecided", f"the bound gains nothing: {rise:g}"
+                return Finding("undecided", f"the bound gains nothing: {rise:g}")
             said = f" (that of the bound is {rise:.4g}; claimed: {_times(low, high)})"
             low, high = low * rise, high * rise
+            numbers.append(known("that of the bound", rise))
         words = f"{self._words()} from T = {self.early:,} to {self.late:,}"
-        return inside([(found, low, high)]), f"{words}: {found}{said}"
+        return Finding(
+            inside([(found, low, high)]),
+            f"{words}: {found}{said}",
+            (number_of(words, found, low, high), *numbers),
+        )
 
     @abstractmethod
     def _units(self) -> float:

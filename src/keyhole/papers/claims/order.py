@@ -6,7 +6,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from keyhole.papers.checks import Checkpoint, PolicyName
 from keyhole.papers.claims.base import Finding, Result, Single, decide
+from keyhole.papers.claims.numbers import differences, known, told
 from keyhole.papers.claims.significance import Comparison, comparisons
 
 _SHOWN: Final = 3
@@ -25,9 +27,9 @@ class Ordering(Single):
     """
 
     kind: Literal["ordering"]
-    policy: str
-    others: list[str]
-    rounds: list[int] | None = None
+    policy: PolicyName
+    others: list[PolicyName]
+    rounds: list[Checkpoint] | None = None
     over: Literal["pairs", "rounds"] = "pairs"
     at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
 
@@ -45,14 +47,22 @@ class Ordering(Single):
         needed = math.ceil(self.at_least * len(units) - 1e-9)
         status = decide(supported=better >= needed, contradicted=len(units) - lost < needed)
         if len(cells) == 1:
-            return status, str(cells[0])
+            return Finding(status, str(cells[0]), tuple(differences(cells)))
         best = result.curves.metric(self.metric).best
         ahead = sum(all(c.lead > 0 for c in cells if c.round == t) for t in rounds)
-        return status, (
+        words, shown = _named(cells)
+        detail = (
             f"significantly better in {better} of {len(units)} {_UNITS[self.over]} "
             f"({needed} needed), worse or equal in {lost}, open in {len(units) - better - lost}; "
-            f"{best} mean of all at {ahead} of {len(rounds)} T. {_named(cells)}"
+            f"{best} mean of all at {ahead} of {len(rounds)} T. {words}"
         )
+        numbers = (
+            known("significantly better in", better, at_least=needed),
+            known("worse or equal in", lost, at_most=len(units) - needed),
+            known(f"{best} mean of all at", ahead),
+            *told(differences(cells), differences(shown)),
+        )
+        return Finding(status, detail, numbers)
 
 
 class NotBetter(Single):
@@ -63,9 +73,9 @@ class NotBetter(Single):
     """
 
     kind: Literal["not-better"]
-    policy: str
-    others: list[str]
-    rounds: list[int]
+    policy: PolicyName
+    others: list[PolicyName]
+    rounds: list[Checkpoint]
     runs: int
 
     def judge_one(self, result: Result) -> Finding:
@@ -77,7 +87,11 @@ class NotBetter(Single):
         detail = "; ".join(map(str, cells)) + f"; in {runs:,} runs"
         if runs < self.runs and not found:
             detail += f" ({self.runs:,} are needed before finding nothing means something)"
-        return decide(supported=runs >= self.runs and not found, contradicted=found), detail
+        return Finding(
+            decide(supported=runs >= self.runs and not found, contradicted=found),
+            detail,
+            (*differences(cells), known("runs", runs, at_least=self.runs)),
+        )
 
 
 class Reversal(Single):
@@ -89,9 +103,9 @@ class Reversal(Single):
     """
 
     kind: Literal["reversal"]
-    policies: list[str]
-    early: int
-    late: int
+    policies: list[PolicyName]
+    early: Checkpoint
+    late: Checkpoint
 
     def judge_one(self, result: Result) -> Finding:
         """Compare all pairs at both checkpoints."""
@@ -119,19 +133,27 @@ class Reversal(Single):
             f"{best} at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
             f"{len(turned)} of {len(pairs)} pairs significantly change order"
         )
+        shown: tuple[Comparison, ...] = ()
         if turned:
-            sharpest = min(turned, key=lambda pair: max(cell.p_value for cell in pair))
-            detail += f", such as {sharpest[0]}, {sharpest[1]}"
-        return decide(supported=bool(turned), contradicted=same), detail
+            shown = min(turned, key=lambda pair: max(cell.p_value for cell in pair))
+            detail += f", such as {shown[0]}, {shown[1]}"
+        changed = known("pairs that significantly change order", len(turned), at_least=1)
+        return Finding(
+            decide(supported=bool(turned), contradicted=same),
+            detail,
+            (changed, *told(differences(cells), differences(shown))),
+        )
 
 
-def _named(cells: Sequence[Comparison]) -> str:
-    """Return the comparisons that stand most against the policy, or the least clear of all."""
+def _named(cells: Sequence[Comparison]) -> tuple[str, Sequence[Comparison]]:
+    """Tell the comparisons that stand most against the policy, or the least clear of all."""
     against = sorted((cell for cell in cells if not cell.better), key=_doubt)
     if not against:
-        return f"The least clear: {max(cells, key=lambda cell: cell.p_value)}"
+        least = max(cells, key=lambda cell: cell.p_value)
+        return f"The least clear: {least}", [least]
     more = f" and {len(against) - _SHOWN} more" if len(against) > _SHOWN else ""
-    return "Not better: " + "; ".join(map(str, against[:_SHOWN])) + more
+    shown = against[:_SHOWN]
+    return "Not better: " + "; ".join(map(str, shown)) + more, shown
 
 
 def _doubt(cell: Comparison) -> tuple[bool, bool, float]:

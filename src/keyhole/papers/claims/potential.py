@@ -6,8 +6,10 @@ import numpy as np
 from pydantic import Field
 
 from keyhole.contract.memory import FloatArray
+from keyhole.papers.checks import MetricName
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.numbers import number_of
 from keyhole.papers.claims.witness import OfOne
 from keyhole.play.simulation import Plan
 from keyhole.results.estimate import mean_of, written
@@ -28,7 +30,7 @@ class Potential(OfOne):
     kind: Literal["potential"]
     lemma: Literal[1, 2]
     # the pulls that count, a metric for each arm
-    metrics: Annotated[list[str], Field(min_length=1)]
+    metrics: Annotated[list[MetricName], Field(min_length=1)]
 
     @property
     def needs_witness(self) -> bool:
@@ -46,16 +48,24 @@ class Potential(OfOne):
         wrong = np.stack([result.values(policy, name) for name in self.metrics], axis=1)
         if self.lemma == 1:
             bound = lemma_1(measure, wrong, horizon=horizon)
-            regret = result.values(policy, "regret")
-            excess = mean_of(regret - bound)
-            return inside([(excess, -np.inf, 0.0)]), (
-                f"regret {mean_of(regret)}, bound {mean_of(bound)}; difference {excess}"
+            values = result.values(policy, "regret")
+            regret, limit, excess = mean_of(values), mean_of(bound), mean_of(values - bound)
+            return Finding(
+                inside([(excess, -np.inf, 0.0)]),
+                f"regret {regret}, bound {limit}; difference {excess}",
+                (
+                    number_of("regret", regret),
+                    number_of("bound", limit),
+                    number_of("difference", excess, at_most=0.0),
+                ),
             )
         gaps = _gaps(result.problem)
         bound_2 = lemma_2(measure, gaps[gaps > 0], horizon=horizon)
         found = mean_of(potential(measure, wrong, horizon=horizon))
-        return inside([(found, -np.inf, bound_2)]), (
-            f"potential {found}, bound {written(bound_2, bound_2 / 100)}"
+        return Finding(
+            inside([(found, -np.inf, bound_2)]),
+            f"potential {found}, bound {written(bound_2, bound_2 / 100)}",
+            (number_of("potential", found, at_most=bound_2),),
         )
 
 

@@ -8,13 +8,16 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from keyhole.contract.memory import FloatArray
+from keyhole.papers.checks import Checkpoint, ProblemName
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.numbers import number_of
 from keyhole.papers.claims.ranges import check_pair, or_infinite
 from keyhole.papers.claims.witness import Witnessed
+from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_of
 
-_Three = Annotated[list[int], Field(min_length=3, max_length=3)]
+_Three = Annotated[list[Checkpoint], Field(min_length=3, max_length=3)]
 _EXPONENTS: Final = (-8.0, 8.0)
 _HALVINGS: Final = 40
 
@@ -39,11 +42,12 @@ class Power(Witnessed):
     # the exponent, from -8 to 8; at least one is given
     at_least: Annotated[float, Field(ge=-8, le=8)] | None = None
     at_most: Annotated[float, Field(ge=-8, le=8)] | None = None
-    problem: str | None = None  # the key of the problem, where x is T
+    problem: ProblemName | None = None  # the key of the problem, where x is T
     rounds: _Three | None = None  # three of its checkpoints, rising
     # where x is a number of the problem: that of each of three problems, by key; above 0
-    x: Annotated[dict[str, float], Field(min_length=3, max_length=3)] | None = None
-    round: int | None = None  # with x: at which checkpoint; by default the last of each problem
+    x: Annotated[dict[ProblemName, float], Field(min_length=3, max_length=3)] | None = None
+    # with x: at which checkpoint; by default the last of each problem
+    round: Checkpoint | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -68,18 +72,27 @@ class Power(Witnessed):
         y = self._values(results, policy)
         rise = mean_of(y[1] - y[0])
         if not rise.low > 0.0:
-            return "undecided", f"from {x[0]:,g} to {x[1]:,g} the mean may not rise: {rise}"
+            words = f"from {x[0]:,g} to {x[1]:,g}"
+            detail = f"{words} the mean may not rise: {rise}"
+            return Finding("undecided", detail, (number_of(f"gain {words}", rise),))
         low, high = or_infinite(self.at_least, self.at_most)
         tests = []
         if math.isfinite(high):
             tests.append((_excess(x, y, high), -math.inf, 0.0))
         if math.isfinite(low):
             tests.append((_excess(x, y, low), 0.0, math.inf))
-        found = [_root(x, y, end) for end in ("value", "low", "high")]
-        return inside(tests), (
-            f"means {', '.join(str(mean_of(row)) for row in y)} at "
-            f"{', '.join(f'{one:,g}' for one in x)}; exponent {found[0]} [{found[1]}, {found[2]}]"
-            f" (claimed: {self._claimed()})"
+        value, least, most = (_root(x, y, end) for end in ("value", "low", "high"))
+        means, places = [mean_of(row) for row in y], [f"{one:,g}" for one in x]
+        p_value = min(excess.p_value(*ends) for excess, *ends in tests)
+        return Finding(
+            inside(tests),
+            f"means {', '.join(map(str, means))} at {', '.join(places)}; "
+            f"exponent {_text(value)} [{_text(least)}, {_text(most)}]"
+            f" (claimed: {self._claimed()})",
+            (
+                *(number_of(f"mean at {at}", mean) for at, mean in zip(places, means, strict=True)),
+                Number("exponent", value, least, most, p_value, low, high),
+            ),
         )
 
     def _places(self) -> list[float]:
@@ -110,17 +123,24 @@ def _expected(x: FloatArray, exponent: float) -> float:
     return math.exp(exponent * first) * math.expm1(exponent * second) / math.expm1(exponent * first)
 
 
-def _root(x: FloatArray, y: FloatArray, end: str) -> str:
-    """Return the exponent at which an end of the excess's interval is 0, as text."""
+def _root(x: FloatArray, y: FloatArray, end: str) -> float:
+    """Return the exponent at which an end of the excess's interval is 0, maybe infinite."""
     low, high = _EXPONENTS
     if getattr(_excess(x, y, low), end) < 0.0:
-        return f"below {low:g}"
+        return -math.inf
     if getattr(_excess(x, y, high), end) > 0.0:
-        return f"above {high:g}"
+        return math.inf
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if getattr(_excess(x, y, middle), end) > 0.0:
             low = middle
         else:
             high = middle
-    return f"{round(low, 2) + 0.0:.2f}"
+    return low
+
+
+def _text(exponent: float) -> str:
+    low, high = _EXPONENTS
+    if math.isinf(exponent):
+        return f"below {low:g}" if exponent < 0 else f"above {high:g}"
+    return f"{round(exponent, 2) + 0.0:.2f}"

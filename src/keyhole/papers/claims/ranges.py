@@ -2,18 +2,20 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from keyhole.papers.checks import Checkpoint, PolicyName
 from keyhole.papers.claims.base import Finding, Result, Rounds, decide, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
 from keyhole.papers.claims.estimate import inside, log_quotient, ratio_of
+from keyhole.papers.claims.numbers import factor_of, number_of
 from keyhole.papers.claims.witness import OfOne
+from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_of, share_of
 
 End = float | list[float] | None
-_LARGEST: Final = 700.0  # whose exponential is finite
 _Factor = Annotated[float, Field(gt=0)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -44,7 +46,7 @@ class Between(OfOne):
         """Compare the interval with the range, round by round."""
         rounds: Sequence[int | None] = self.rounds or [None]
         found = [result.estimate(policy, self.metric, t) for t in rounds]
-        return _judged(found, rounds, self.low, self.high)
+        return _judged("mean", found, rounds, self.low, self.high)
 
 
 class Ratio(OverCells):
@@ -80,10 +82,11 @@ class Ratio(OverCells):
         for t in rounds:
             one = ratio_of(*(cell.values(results, self.metric, t) for cell in cells))
             if one is None:
-                return "undecided", f"the mean of {below} may be 0 {when(t)}"
+                return Finding("undecided", f"the mean of {below} may be 0 {when(t)}")
             found.append(one)
-        status, detail = _judged(found, rounds, self.low, self.high)
-        return status, f"{above} / {below} {detail}"
+        ratio = f"{above} / {below}"
+        status, detail, numbers = _judged(ratio, found, rounds, self.low, self.high)
+        return Finding(status, f"{ratio} {detail}", numbers)
 
 
 class Growth(OfOne):
@@ -95,9 +98,9 @@ class Growth(OfOne):
     """
 
     kind: Literal["growth"]
-    early: int
-    late: int
-    ratio_to: str | None = None  # the label of the policy by whose mean it is divided
+    early: Checkpoint
+    late: Checkpoint
+    ratio_to: PolicyName | None = None  # the label of the policy by whose mean it is divided
     at_least: _Factor | None = None  # factors; at least one is given
     at_most: _Factor | None = None
 
@@ -117,27 +120,37 @@ class Growth(OfOne):
         late, early = (result.values(policy, self.metric, t) for t in (self.late, self.early))
         found = ratio_of(late, early)
         if found is None:
-            return "undecided", f"the mean may be 0 {when(self.early)}"
-        detail = f"{mean_of(late)} {when(self.late)}, {mean_of(early)} {when(self.early)}"
+            return Finding("undecided", f"the mean may be 0 {when(self.early)}")
+        means = [(mean_of(late), when(self.late)), (mean_of(early), when(self.early))]
         low, high = or_infinite(self.at_least, self.at_most)
-        return inside([(found, low, high)]), f"{detail}; ratio {found}{claimed(low, high)}"
+        return Finding(
+            inside([(found, low, high)]),
+            f"{', '.join(f'{mean} {at}' for mean, at in means)}; ratio {found}{claimed(low, high)}",
+            (
+                *(number_of(f"mean {at}", mean) for mean, at in means),
+                number_of("ratio of means", found, low, high),
+            ),
+        )
 
     def _quotient(self, result: Result, policy: str, over: str) -> Finding:
         """Compare the two quotients, each of two means, on the scale of logarithms."""
-        logs, words = [], []
+        logs, quotients = [], []
         for t in (self.late, self.early):
             both = [result.values(one, self.metric, t) for one in (policy, over)]
             if any(mean_of(one).low <= 0.0 for one in both):
-                return "undecided", f"a mean may be 0 {when(t)}"
+                return Finding("undecided", f"a mean may be 0 {when(t)}")
             logs.append(log_quotient(*both))
-            words.append(f"{policy} / {over} {math.exp(logs[-1].mean()):.4g} {when(t)}")
+            quotients.append((math.exp(logs[-1].mean()), when(t)))
         step = mean_of(logs[0] - logs[1])
         low, high = or_infinite(self.at_least, self.at_most)
         ends = math.log(low) if low > 0 else -math.inf, math.log(high)
-        times = ", ".join(f"{math.exp(min(end, _LARGEST)):.3g}" for end in (step.low, step.high))
-        return inside([(step, *ends)]), (
-            f"{', '.join(words)}; from the early to the late times {math.exp(step.value):.3g} "
-            f"[{times}]{claimed(low, high)}"
+        factor = factor_of("from the early to the late, times", step, low, high)
+        words = ", ".join(f"{policy} / {over} {one:.4g} {at}" for one, at in quotients)
+        return Finding(
+            inside([(step, *ends)]),
+            f"{words}; from the early to the late times {factor.in_three_digits()}"
+            f"{claimed(low, high)}",
+            (*(Number(f"{policy} / {over} {at}", one) for one, at in quotients), factor),
         )
 
 
@@ -150,7 +163,7 @@ class Counts(OfOne):
     """
 
     kind: Literal["counts"]
-    round: int | None = None  # at which checkpoint; by default the last
+    round: Checkpoint | None = None  # at which checkpoint; by default the last
     low: float | None = None  # ends of the metric's range, both included; at least one is given
     high: float | None = None
     at_least: _Share | None = None  # the share, from 0 to 1; at least one is given
@@ -177,10 +190,12 @@ class Counts(OfOne):
             supported=least <= share.low and share.high <= most,
             contradicted=share.high < least or most < share.low,
         )
-        return status, (
+        detail = (
             f"in {share.count:,} of {share.replications:,} replications {when(self.round)}: "
             f"{share}{claimed(least, most)}"
         )
+        number = number_of(f"share of replications {when(self.round)}", share, least, most)
+        return Finding(status, detail, (number,))
 
 
 def check_ends(low: End, high: End, rounds: Sequence[int] | None) -> None:
@@ -202,7 +217,7 @@ def check_pair(low_name: str, low: float | None, high_name: str, high: float | N
 
 
 def _judged(
-    found: Sequence[Estimate], rounds: Sequence[int | None], low: End, high: End
+    what: str, found: Sequence[Estimate], rounds: Sequence[int | None], low: End, high: End
 ) -> Finding:
     ends = [
         or_infinite(one, other)
@@ -213,7 +228,8 @@ def _judged(
         f"{when(t)}: {number}{claimed(*end)}"
         for t, number, end in zip(rounds, found, ends, strict=True)
     )
-    return inside(ranged), detail
+    numbers = (number_of(f"{what} {when(t)}", *one) for t, one in zip(rounds, ranged, strict=True))
+    return Finding(inside(ranged), detail, tuple(numbers))
 
 
 def _each(end: End, count: int) -> Sequence[float | None]:

@@ -13,13 +13,13 @@ from keyhole.reading import complaint
 from keyhole.validate import choice
 
 
-def read_claims(tables: Iterable[Any], metric: str) -> list[tuple[str, Claim]]:
-    """Read the claims of an entry, each with where it stands, for messages.
+def read_claims(tables: Iterable[Any], metric: str, entry: str) -> list[tuple[str, Claim]]:
+    """Read the claims of an entry, by its name, each with where it stands, for messages.
 
     A table with `problems` makes a claim about each of them; claims that name no metric get
     `metric`.
     """
-    claims = []
+    claims = list[tuple[str, Claim]]()
     for i, table in enumerate(tables):
         where = f"claims[{i}]"
         if not isinstance(table, dict):
@@ -27,7 +27,8 @@ def read_claims(tables: Iterable[Any], metric: str) -> list[tuple[str, Claim]]:
         kind = choice(f"{where}.kind", table.get("kind"), KINDS)
         where += f" ({kind})"
         for one in _each(where, table):
-            claims.append((where, _parsed(where, KINDS[kind], {"metric": metric} | one)))
+            given = {"metric": metric, "id": f"{entry}/{len(claims) + 1}"}
+            claims.append((where, _parsed(where, KINDS[kind], one, given)))
     return claims
 
 
@@ -57,11 +58,11 @@ def _each(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield common | {"problem": problem}
 
 
-def _parsed(where: str, kind: type[Claim], table: dict[str, Any]) -> Claim:
+def _parsed(where: str, kind: type[Claim], table: dict[str, Any], given: dict[str, Any]) -> Claim:
     for name in table:
-        choice(f"{where}: each field", name, kind.model_fields)
+        choice(f"{where}: each field", name, kind.model_fields.keys() - {"id"})
     try:
-        return kind.model_validate(table)
+        return kind.model_validate(given | table)
     except ValidationError as error:
         raise ValueError(f"{where}: {complaint(error)}") from None
 

@@ -1,17 +1,20 @@
 """Claims about the shape of a curve over problems."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from keyhole.contract.memory import FloatArray
+from keyhole.papers.checks import Checkpoint, ProblemName
 from keyhole.papers.claims.base import Finding, Result, decide, when
+from keyhole.papers.claims.numbers import number_of, told
+from keyhole.papers.claims.ranges import or_infinite
 from keyhole.papers.claims.significance import LEVEL, holm
 from keyhole.papers.claims.witness import Witnessed
-from keyhole.results.estimate import Estimate, compare, mean_of, p_text
+from keyhole.results.estimate import Estimate, Paired, compare, mean_of, p_text
 
 _FEWEST: Final = 3  # any two means lie on a line
 _ROUNDING: Final = 1e-12
@@ -30,12 +33,12 @@ class Linear(Witnessed):
     """
 
     kind: Literal["linear"]
-    x: dict[str, float]  # the number of each problem, by key; at least three that differ
+    x: dict[ProblemName, float]  # the number of each problem, by key; at least three that differ
     # in (0, 1); by default the slope alone counts, for a metric that varies too much to show a
     # shape
     r_squared: Annotated[float, Field(gt=0, lt=1)] | None = None
     slope: Literal["rising", "falling"] = "rising"
-    round: int | None = None  # at which checkpoint; by default the last of each problem
+    round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
 
     @model_validator(mode="after")
     def _three_places(self) -> Self:
@@ -53,9 +56,12 @@ class Linear(Witnessed):
         values = np.array([results[key].values(policy, self.metric, self.round) for key in self.x])
         line = fit(np.array(list(self.x.values())), values)
         detail = f"{when(self.round)}: slope {line.slope}, intercept {line.intercept}"
+        side = {"at_least": 0.0} if self.slope == "rising" else {"at_most": 0.0}
+        slope = number_of("slope", line.slope, **side)
+        numbers = slope, number_of("intercept", line.intercept)
         if line.r_squared is None:
             status = decide(supported=False, contradicted=line.slope.error == 0.0)
-            return status, f"{detail}; the mean is the same everywhere"
+            return Finding(status, f"{detail}; the mean is the same everywhere", numbers)
         sign = 1.0 if self.slope == "rising" else -1.0
         rises = sign * line.slope.value - line.slope.reach > 0
         turned = sign * line.slope.value + line.slope.reach < 0
@@ -65,13 +71,19 @@ class Linear(Witnessed):
             straight = line.r_squared.low >= self.r_squared
             bent = line.r_squared.high < self.r_squared and min(line.off_line) < LEVEL
             said = f"(claimed: at least {self.r_squared:g})"
-        furthest = list(self.x)[int(np.argmin(line.off_line))]
-        status = decide(supported=rises and straight, contradicted=turned or bent)
-        return status, (
-            f"{detail}; R squared {line.r_squared.value:.5f} "
-            f"[{line.r_squared.low:.5f}, {min(1.0, line.r_squared.high):.5f}] "
+        titles, furthest = [results[key].title for key in self.x], int(np.argmin(line.off_line))
+        share = number_of("R squared", line.r_squared, *or_infinite(self.r_squared, None))
+        share = replace(share, high=min(1.0, share.high))
+        off = [
+            number_of(f"{title} off the line by", gap)
+            for title, gap in zip(titles, line.gaps, strict=True)
+        ]
+        return Finding(
+            decide(supported=rises and straight, contradicted=turned or bent),
+            f"{detail}; R squared {share.value:.5f} [{share.low:.5f}, {share.high:.5f}] "
             f"{said}; most clearly off the line: "
-            f"{results[furthest].title} ({p_text(min(line.off_line))})"
+            f"{titles[furthest]} ({p_text(min(line.off_line))})",
+            (*numbers, share, *told(off, [off[furthest]])),
         )
 
 
@@ -83,9 +95,12 @@ class Line:
     intercept: Estimate
     # the share of the weighted variation that it explains; None where there is no variation
     r_squared: Estimate | None
-    # shape (points,): the p-value of each mean's distance from the line, adjusted for being many
-    # (Holm)
-    off_line: FloatArray
+    gaps: list[Paired]  # by how much each mean is off the line
+
+    @property
+    def off_line(self) -> FloatArray:
+        """The p-value of each mean's distance from the line, adjusted for being many (Holm)."""
+        return holm([gap.p_value for gap in self.gaps])
 
 
 def fit(x: FloatArray, values: FloatArray) -> Line:
@@ -109,7 +124,7 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
         mean_of(slopes),
         mean_of(intercepts),
         _r_squared_with_error(x, values, equal=equal),
-        holm([gap.p_value for gap in gaps]),
+        gaps,
     )
 
 

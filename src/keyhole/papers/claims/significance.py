@@ -48,7 +48,12 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return who, when, and the difference with its own 95 % interval and p-value."""
-        return f"{self.policy} minus {self.other} at T = {self.round:,}: {self.gap}"
+        return f"{self.named()}: {self.gap}"
+
+    def named(self, place: str = "") -> str:
+        """Return who, where if that is to be said, and when."""
+        where = f" on {place}" if place else ""
+        return f"{self.policy} minus {self.other}{where} at T = {self.round:,}"
 
 
 def holm(p_values: Sequence[float]) -> FloatArray:

@@ -1,13 +1,17 @@
 """Claims about how large something is."""
 
 import math
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from keyhole.papers.checks import Checkpoint, PolicyName
 from keyhole.papers.claims.base import Finding, Result, Single, decide
+from keyhole.papers.claims.numbers import factor_of, known, number_of, told
 from keyhole.papers.claims.witness import OfOne
+from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_of
 
 _Error = Annotated[float, Field(ge=0)]
@@ -20,7 +24,7 @@ class Level(OfOne):
     """
 
     kind: Literal["level"]
-    rounds: list[int]
+    rounds: list[Checkpoint]
     levels: list[float]
     std_errors: float
     # standard errors of the levels, of all or of each, in their unit
@@ -42,21 +46,28 @@ class Level(OfOne):
         count = len(self.rounds)
         errors = self.level_errors if isinstance(self.level_errors, list) else [self.level_errors]
         errors = errors * (count // len(errors))
-        found, furthest = [], 0.0
+        found, numbers, furthest = list[str](), list[Number](), 0.0
         for t, level, error in zip(self.rounds, self.levels, errors, strict=True):
-            number = mean_of(result.values(policy, self.metric, t))
+            number, at = mean_of(result.values(policy, self.metric, t)), f"T = {t:,}"
             if self.of != "mean":
                 if number.value <= 0.0:
-                    return "undecided", f"the mean at T = {t:,} has no logarithm: {number}"
+                    detail = f"the mean at {at} has no logarithm: {number}"
+                    return Finding("undecided", detail, (number_of(f"mean at {at}", number),))
                 number = _log(number, result.arms)
             noise = math.hypot(number.error, error)
             if noise == 0.0 or math.isinf(noise):
-                return "undecided", f"without a standard error at T = {t:,}: {number}"
+                detail = f"without a standard error at {at}: {number}"
+                return Finding("undecided", detail, (number_of(f"{self.of} at {at}", number),))
             distance = abs(number.value - level) / noise
             furthest = max(furthest, distance)
-            found.append(f"T = {t:,}: {number}, {distance:.1f} s.e. from {level:.4g}")
+            found.append(f"{at}: {number}, {distance:.1f} s.e. from {level:.4g}")
+            numbers += [
+                number_of(f"{self.of} at {at}", number),
+                known(f"s.e. from {level:.4g} at {at}", distance, at_most=self.std_errors),
+            ]
         within = furthest <= self.std_errors
-        return decide(supported=within, contradicted=not within), "; ".join(found)
+        status = decide(supported=within, contradicted=not within)
+        return Finding(status, "; ".join(found), tuple(numbers))
 
 
 class AxisEnd(Single):
@@ -65,7 +76,7 @@ class AxisEnd(Single):
     kind: Literal["axis-end"]
     low: float
     high: float
-    policy: str | None = None  # its label; by default that with the lowest mean
+    policy: PolicyName | None = None  # its label; by default that with the lowest mean
 
     def judge_one(self, result: Result) -> Finding:
         """Find the curve, and where its interval lies."""
@@ -81,7 +92,12 @@ class AxisEnd(Single):
             contradicted=high < self.low or low > self.high,
         )
         who = self.policy or f"the lowest, {lowest},"
-        return status, f"{who} ends at {value:.2f} [{low:.2f}, {high:.2f}]"
+        name = f"end of {self.policy or lowest}"
+        return Finding(
+            status,
+            f"{who} ends at {value:.2f} [{low:.2f}, {high:.2f}]",
+            (Number(name, value, low, high, None, self.low, self.high),),
+        )
 
 
 class Spread(Single):
@@ -93,8 +109,8 @@ class Spread(Single):
     """
 
     kind: Literal["spread"]
-    narrow: list[str]
-    wide: list[str]
+    narrow: list[PolicyName]
+    wide: list[PolicyName]
 
     def judge_one(self, result: Result) -> Finding:
         """Return the ratio of the factors, with its interval."""
@@ -105,17 +121,22 @@ class Spread(Single):
             means = {p: float(v.mean()) for p, v in values.items()}
             top, bottom = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
             if means[bottom] == 0.0:
-                return "undecided", f"{bottom} was never wrong at the horizon"
+                return Finding("undecided", f"{bottom} was never wrong at the horizon")
             spreads.append(math.log(means[top] / means[bottom]))
             influence += sign * (values[top] / means[top] - values[bottom] / means[bottom])
-        reach = mean_of(influence).reach
         wide, narrow = spreads
-        gap = wide - narrow
-        return decide(supported=gap - reach > 0, contradicted=gap + reach < 0), (
-            f"largest mean / smallest mean at the horizon: {math.exp(narrow):.2f} among "
-            f"{', '.join(self.narrow)}; {math.exp(wide):.2f} among {', '.join(self.wide)}; "
-            f"ratio of the two {math.exp(gap):.2f} "
-            f"[{math.exp(gap - reach):.2f}, {math.exp(gap + reach):.2f}]"
+        gap = replace(mean_of(influence), value=wide - narrow)
+        ratio = factor_of("ratio of the two", gap, at_least=1.0)
+        narrowest, widest = (
+            Number(f"largest mean / smallest mean among {', '.join(group)}", math.exp(spread))
+            for group, spread in ((self.narrow, narrow), (self.wide, wide))
+        )
+        return Finding(
+            decide(supported=gap.low > 0, contradicted=gap.high < 0),
+            f"largest mean / smallest mean at the horizon: {narrowest.value:.2f} among "
+            f"{', '.join(self.narrow)}; {widest.value:.2f} among {', '.join(self.wide)}; "
+            f"ratio of the two {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]",
+            (narrowest, widest, ratio),
         )
 
 
@@ -128,11 +149,16 @@ class Exactly(Single):
     def judge_one(self, result: Result) -> Finding:
         """Look for any other value."""
         curves = result.curves
-        off = [p for p in curves.labels if (curves.values(p, self.metric) != self.value).any()]
-        if off:
-            return "does not hold", f"not so for {', '.join(off)}"
+        counts = {}
+        for label in curves.labels:
+            off = (curves.values(label, self.metric) != self.value).any(axis=0).sum()
+            counts[label] = known(f"replications of {label} in which not so", off, at_most=0)
+        wrong = [label for label, count in counts.items() if count.value]
+        numbers = told(list(counts.values()), [counts[label] for label in wrong])
+        if wrong:
+            return Finding("does not hold", f"not so for {', '.join(wrong)}", numbers)
         count = len(curves.labels) * curves.replications
-        return "holds", f"so in all of {count:,} replications"
+        return Finding("holds", f"so in all of {count:,} replications", numbers)
 
 
 def _log(number: Estimate, arms: int) -> Estimate:

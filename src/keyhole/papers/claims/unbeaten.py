@@ -2,7 +2,9 @@
 
 from typing import Literal
 
+from keyhole.papers.checks import PolicyName
 from keyhole.papers.claims.base import Finding, Result, Rounds, Single, decide
+from keyhole.papers.claims.numbers import differences, known, told
 from keyhole.papers.claims.significance import comparisons
 
 _SHOWN = 3
@@ -17,8 +19,8 @@ class Unbeaten(Single):
     """
 
     kind: Literal["unbeaten"]
-    policy: str
-    others: list[str]
+    policy: PolicyName
+    others: list[PolicyName]
     rounds: Rounds  # at which checkpoints
     runs: int  # how many runs it takes
 
@@ -28,10 +30,10 @@ class Unbeaten(Single):
         cells = comparisons(result.curves, self.metric, pairs)
         beaten = [cell for cell in cells if cell.better]
         ahead = sorted((c for c in cells if c.lead > 0), key=lambda cell: cell.p_value)
-        runs = result.curves.replications
+        runs, better = result.curves.replications, result.curves.metric(self.metric).better
         detail = (
             f"significantly better than {self.policy} in {len(beaten)} of {len(cells)} pairs of "
-            f"method and T, of {result.curves.metric(self.metric).better} mean in {len(ahead)}"
+            f"method and T, of {better} mean in {len(ahead)}"
         )
         if ahead:
             detail += "; the clearest: " + "; ".join(map(str, ahead[:_SHOWN]))
@@ -39,4 +41,10 @@ class Unbeaten(Single):
         if runs < self.runs and not beaten:
             detail += f" ({self.runs:,} are needed before finding nothing means something)"
         supported = runs >= self.runs and not beaten
-        return decide(supported=supported, contradicted=bool(beaten)), detail
+        numbers = (
+            known("pairs in which another is significantly better", len(beaten), at_most=0),
+            known(f"pairs in which another has the {better} mean", len(ahead)),
+            known("runs", runs, at_least=self.runs),
+            *told(differences(cells), differences(ahead[:_SHOWN])),
+        )
+        return Finding(decide(supported=supported, contradicted=bool(beaten)), detail, numbers)

@@ -8,10 +8,13 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from keyhole.contract.memory import FloatArray
-from keyhole.papers.claims.base import Finding, Result, Rounds, decide, when
+from keyhole.papers.checks import MetricName
+from keyhole.papers.claims.base import Finding, Result, Rounds, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
 from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.numbers import factor_of, known, told
 from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
+from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, written
 
 _FEWEST: Final = 3  # without one replication, two are needed for a variance
@@ -51,20 +54,26 @@ class Deviations(OverCells):
         above, below = names(cells, results)
         low, high = or_infinite(self.low, self.high)
         logs = (math.log(low) if low > 0 else -math.inf, math.log(high))
-        found, words = [], []
+        found, words, numbers = [], [], list[Number]()
         rounds: Sequence[int | None] = self.rounds or [None]
         for t in rounds:
             a, b = (cell.values(results, self.metric, t) for cell in cells)
             one = log_ratio(a, b)
             if one is None:
-                return "undecided", f"{above} or {below} does not vary enough {when(t)}"
+                return Finding("undecided", f"{above} or {below} does not vary enough {when(t)}")
             found.append((one, *logs))
+            ratio = factor_of(f"deviation of {above} / {below} {when(t)}", one, low, high)
+            ours, theirs = (float(values.std(ddof=1)) for values in (a, b))
             words.append(
-                f"{when(t)}: {_deviation(a)} / {_deviation(b)} = {math.exp(one.value):.3g} "
-                f"[{math.exp(one.low):.3g}, {math.exp(one.high):.3g}]"
+                f"{when(t)}: {_deviation(ours)} / {_deviation(theirs)} = {ratio.in_three_digits()}"
             )
-        said = claimed(low, high)
-        return inside(found), f"deviation of {above} / {below} {'; '.join(words)}{said}"
+            numbers += [
+                Number(f"deviation of {above} {when(t)}", ours),
+                Number(f"deviation of {below} {when(t)}", theirs),
+                ratio,
+            ]
+        detail = f"deviation of {above} / {below} {'; '.join(words)}{claimed(low, high)}"
+        return Finding(inside(found), detail, tuple(numbers))
 
 
 class Identical(OverCells):
@@ -77,7 +86,7 @@ class Identical(OverCells):
     # at least two; their problems have the same checkpoints
     cells: Annotated[list[Cell], Field(min_length=2)]
     # what is compared; by default the claim's metric
-    metrics: Annotated[list[str], Field(min_length=1)] | None = None
+    metrics: Annotated[list[MetricName], Field(min_length=1)] | None = None
 
     @property
     def concerns(self) -> tuple[str, ...]:
@@ -88,23 +97,26 @@ class Identical(OverCells):
         """Look for a difference."""
         first, *others = self.cells
         called = names(self.cells, results)
-        differences: list[str] = []
+        differences, counts = list[str](), list[Number]()
         for metric in self.metrics or [self.metric]:
             ours = _table(first, results, metric)
             for name, other in zip(called[1:], others, strict=True):
                 theirs = _table(other, results, metric)
                 if ours.shape != theirs.shape:
-                    return "undecided", f"{called[0]} and {name} have other checkpoints"
+                    return Finding("undecided", f"{called[0]} and {name} have other checkpoints")
                 unequal = int((ours != theirs).any(axis=0).sum())
+                what = f"replications in which {metric} of {name} differs from {called[0]}'s"
+                counts.append(known(what, unequal, at_most=0))
                 if unequal:
                     differences.append(
                         f"{metric} of {name} differs from {called[0]}'s in {unequal:,} of "
                         f"{ours.shape[1]:,} replications"
                     )
+        numbers = told(counts, [one for one in counts if one.value][:_SHOWN])
         if differences:
-            return "does not hold", "; ".join(differences[:_SHOWN])
+            return Finding("does not hold", "; ".join(differences[:_SHOWN]), numbers)
         count = results[first.problem].curves.replications
-        return decide(supported=True, contradicted=False), f"so in all of {count:,} replications"
+        return Finding("holds", f"so in all of {count:,} replications", numbers)
 
 
 def log_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
@@ -135,8 +147,7 @@ def _squares(values: FloatArray) -> tuple[float, FloatArray]:
     return whole, whole - deviations * n / (n - 1)
 
 
-def _deviation(values: FloatArray) -> str:
-    deviation = float(values.std(ddof=1))
+def _deviation(deviation: float) -> str:
     return written(deviation, deviation / 10)
 
 

@@ -6,7 +6,9 @@ from typing import Self
 
 from pydantic import model_validator
 
+from keyhole.papers.checks import PolicyName, ProblemName
 from keyhole.papers.claims.base import Claim, Finding, Result
+from keyhole.papers.claims.numbers import of_whom
 
 
 class Witnessed(Claim):
@@ -17,8 +19,8 @@ class Witnessed(Claim):
     too, or the results cannot tell, it is undecided.
     """
 
-    policy: str
-    witness: str | None = None  # the label of a bad policy that plays the same problems
+    policy: PolicyName
+    witness: PolicyName | None = None  # the label of a bad policy that plays the same problems
     no_witness: str = ""  # why there is none, where a kind needs one
 
     @model_validator(mode="after")
@@ -31,18 +33,21 @@ class Witnessed(Claim):
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Judge the policy, and then the witness by the same numbers."""
-        status, detail = self.judge_policy(results, self.policy)
+        found = status, detail, numbers = self.judge_policy(results, self.policy)
         if self.no_witness:
-            return status, f"{detail}. No policy is shown to break it: {self.no_witness}"
+            detail += f". No policy is shown to break it: {self.no_witness}"
+            return Finding(status, detail, numbers)
         if self.witness is None:
-            return status, detail
-        broken, how = self.judge_policy(results, self.witness)
+            return found
+        broken, how, theirs = self.judge_policy(results, self.witness)
+        numbers += of_whom(self.witness, theirs)
         if broken == "does not hold":
-            return status, f"{detail}. {self.witness} breaks it: {how}"
+            return Finding(status, f"{detail}. {self.witness} breaks it: {how}", numbers)
         if status == "holds":
             status = "undecided"
         kept = "keeps it too" if broken == "holds" else "may keep it too"
-        return status, f"{detail}. But {self.witness}, which should break it, {kept}: {how}"
+        detail += f". But {self.witness}, which should break it, {kept}: {how}"
+        return Finding(status, detail, numbers)
 
     @property
     def needs_witness(self) -> bool:
@@ -60,7 +65,7 @@ class Witnessed(Claim):
 class OfOne(Witnessed):
     """A statement about one policy on one problem."""
 
-    problem: str
+    problem: ProblemName
 
     @property
     def concerns(self) -> tuple[str, ...]:

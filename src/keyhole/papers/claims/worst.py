@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from keyhole.contract.memory import FloatArray
+from keyhole.papers.checks import ProblemName
 from keyhole.papers.claims.base import Result
 from keyhole.papers.claims.power import Power
 
@@ -24,7 +25,7 @@ class WorstPower(Power):
 
     kind: Literal["worst-power"]  # type: ignore[assignment]
     # that of each problem, by key; three different numbers, above 0
-    x: Annotated[dict[str, float], Field(min_length=_PLACES)]
+    x: Annotated[dict[ProblemName, float], Field(min_length=_PLACES)]
 
     def _places(self) -> list[float]:
         places = sorted(set(self.x.values()))

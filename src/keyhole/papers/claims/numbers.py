@@ -1,0 +1,63 @@
+"""From what was estimated to the numbers of a verdict."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from keyhole.papers.claims.significance import Comparison
+from keyhole.papers.verdicts import Number
+from keyhole.results.estimate import Estimate, Paired
+
+_MOST: Final = 50
+_LARGEST: Final = 700.0  # whose exponential is finite
+
+
+def number_of(
+    name: str, found: Estimate | Paired, at_least: float = -math.inf, at_most: float = math.inf
+) -> Number:
+    """Return an estimate, with the range that is claimed of it, or a difference."""
+    if isinstance(found, Paired):
+        return Number(name, found.difference, found.low, found.high, found.p_value)
+    p_value = _against(found, at_least, at_most)
+    return Number(name, found.value, found.low, found.high, p_value, at_least, at_most)
+
+
+def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = math.inf) -> Number:
+    """Return what was estimated as a logarithm, such as that of a ratio."""
+    ends = math.log(at_least) if at_least > 0 else -math.inf, math.log(at_most)
+    value, low, high = (_exp(x) for x in (log.value, log.low, log.high))
+    least = at_least if at_least > 0 else -math.inf
+    return Number(name, value, low, high, _against(log, *ends), least, at_most)
+
+
+def known(
+    name: str, value: float, at_least: float = -math.inf, at_most: float = math.inf
+) -> Number:
+    """Return what is known without error, such as a count."""
+    one = float(value)
+    return Number(name, one, one, one, None, at_least, at_most)
+
+
+def differences(cells: Sequence[Comparison], place: str = "") -> list[Number]:
+    """Return comparisons of policies by who, where and when."""
+    return [number_of(cell.named(place), cell.gap) for cell in cells]
+
+
+def told(compared: Sequence[Number], shown: Sequence[Number]) -> tuple[Number, ...]:
+    """Return all that was compared, or of very many what the text shows."""
+    return tuple(compared if len(compared) <= _MOST else shown)
+
+
+def of_whom(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
+    """Return numbers under names that say of whom they are."""
+    return tuple(replace(number, name=f"{whom}: {number.name}") for number in numbers)
+
+
+def _against(found: Estimate, low: float, high: float) -> float | None:
+    ranged = math.isfinite(low) or math.isfinite(high)
+    return found.p_value(low, high) if ranged else None
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < _LARGEST else math.inf

@@ -1,0 +1,152 @@
+"""Everything that papers claim, in one folder: entry by entry, with a page in front."""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from keyhole.experiment import Spec
+from keyhole.experiment.shelf import Shelf
+from keyhole.files import is_begun, remove_drafts, write_atomically
+from keyhole.papers.ahead import compiling_ahead
+from keyhole.papers.entry import FILES, PAPERS, SCALES, Entry
+from keyhole.papers.front import write_front
+from keyhole.papers.overall import Overall, Work, overall
+from keyhole.papers.pages import Part
+from keyhole.papers.reproduction import EVERYTHING, Tell, finished, play
+from keyhole.papers.verdicts import Verdict, counts_line
+from keyhole.validate import Range, choice, integer
+
+_FORMAT: Final = "keyhole-everything"
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Everything:
+    """What the reproduction of many entries left.
+
+    The page in front (`index`), the file with all claims (`claims`), and the `parts`: runs and
+    verdicts, entry by entry.
+    """
+
+    index: Path
+    claims: Path
+    parts: tuple[Part, ...]
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """All verdicts."""
+        return tuple(verdict for part in self.parts for verdict in part.verdicts)
+
+    @property
+    def counts(self) -> str:
+        """How many claims hold, are undecided, and do not hold."""
+        return counts_line(self.verdicts)
+
+
+def reproduce_all(
+    *,
+    out: str | Path,
+    paper: str | None = None,
+    scale: str = "quick",
+    threads: int | None = None,
+    progress: bool = False,
+) -> Everything:
+    """Run all entries, or those of one paper, and judge all claims.
+
+    What several entries play alike is played once. The folder ends with ``index.html``, which
+    leads to ``entries/NAME/report.html`` for each entry, and ``claims.json``
+    (`keyhole.papers.records`). Both are written anew after each entry.
+
+    Parameters
+    ----------
+    out : str or Path
+        A folder of its own; made if need be. Called again with the same scale, it goes on where it
+        was interrupted; what it holds of other papers is kept, and shown.
+    paper : str, optional
+        One of `PAPERS`; by default all entries.
+    scale : {"quick", "paper"}, default "quick"
+        How many replications and checkpoints.
+    threads : int, optional
+        At least 1; by default one for each processor.
+    progress : bool, default False
+        Whether to show progress on standard error.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not allowed, or the folder holds something else.
+    OSError
+        If a file cannot be written.
+    """
+    choice("scale", scale, SCALES)
+    if paper is not None:
+        choice("paper", paper, PAPERS)
+    if threads is not None:
+        integer("threads", threads, Range(ge=1))
+    entries = [Entry.load(name) for name in FILES]
+    wanted = [entry for entry in entries if paper in (None, entry.paper)]
+    folder = Path(out)
+    places = {entry.name: folder / "entries" / entry.name for entry in entries}
+    _begin(folder, scale)
+    found = {e.name: finished(e, scale, places[e.name]) for e in entries if e not in wanted}
+    parts = {name: part for name, part in found.items() if part is not None}
+    specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
+    shelf = Shelf(folder / "shared", specs.values())
+    with (
+        compiling_ahead(wanted, wanted=threads != 1),
+        overall(progress, _work(specs, shelf)) as count,
+    ):
+        for entry in wanted:
+            result = play(
+                [(entry, scale)], places[entry.name], threads=threads, progress=_telling(count),
+                shelf=shelf, ahead=False,
+            )  # fmt: skip
+            parts[entry.name] = result.parts[0]
+            done = tuple(parts[e.name] for e in entries if e.name in parts)
+            index, claims = write_front(folder, scale, entries, done)
+    shutil.rmtree(shelf.folder, ignore_errors=True)
+    return Everything(index, claims, done)
+
+
+def _telling(count: Overall | None) -> bool | Tell:
+    if count is None:
+        return False
+    return lambda entry, problem: count.of(_place(entry.name, problem))
+
+
+def _work(specs: Mapping[tuple[str, str], Spec], shelf: Shelf) -> Sequence[Work]:
+    return [
+        Work(
+            _place(*where),
+            label,
+            f"{spec.plan.problem.setting.name}/{type(policy).__name__}",
+            shelf.rounds(spec.plan, label, spec.replications),
+        )
+        for where, spec in specs.items()
+        for label, policy in spec.plan.policies.items()
+    ]
+
+
+def _place(entry: str, problem: str) -> str:
+    return f"{entry}/{problem}"
+
+
+def _begin(folder: Path, scale: str) -> None:
+    """Mark the folder; refuse one that is something else's, or of another scale."""
+    marker = {"format": _FORMAT, "version": _VERSION, "scale": scale}
+    if is_begun(folder):
+        try:
+            found = json.loads((folder / EVERYTHING).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            found = None
+        if found != marker:
+            same = isinstance(found, dict) and found.get("format") == _FORMAT
+            what = f"reproductions at scale {found.get('scale')!r}" if same else "something else"
+            raise ValueError(f"{folder} holds {what}; choose another folder")
+        remove_drafts(folder)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / EVERYTHING, (json.dumps(marker, indent=2) + "\n").encode())

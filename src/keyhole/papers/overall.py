@@ -1,0 +1,169 @@
+"""How far many experiments are: one line for all, with what is left of playing and compiling."""
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from keyhole.play.progress import Report
+
+_SECONDS_BETWEEN_LINES: Final = 10.0
+_MINUTE: Final = 60.0
+
+Show = Callable[[str, float, float, float], None]
+"""Told what is played, the share of all that is done, seconds left of playing, and of preparing."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One policy on one problem: where it belongs, what is alike in speed, and how much it is."""
+
+    place: str
+    label: str
+    kind: str  # the policy's class and its setting's name
+    rounds: int
+
+
+class Overall:
+    """Keeps count of what is done, and says what is left.
+
+    How long a kind of policy takes for a round is measured when it plays; until then it is taken to
+    be as fast as those of its setting, and these as all. Compiling and reading are counted apart:
+    the time until the first rounds of a policy are played, for kinds that have not played yet.
+
+    Parameters
+    ----------
+    work : sequence of Work
+        All that is going to be played, in this order.
+    show : callable
+        Told what there is to say.
+    clock : callable, default `time.monotonic`
+        The time, in seconds.
+    """
+
+    def __init__(
+        self, work: Sequence[Work], show: Show, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._left = {(one.place, one.label): one for one in work}
+        self._all = sum(one.rounds for one in work)
+        self._show, self._clock = show, clock
+        self._since = clock()  # the end of the last policy
+        self._begun: dict[tuple[str, str], tuple[float, int]] = {}
+        self._rounds: dict[str, int] = defaultdict(int)
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._prepared: list[float] = []
+
+    def of(self, place: str) -> Report:
+        """Return what is told the progress of one problem."""
+
+        def report(label: str, played: int, total: int) -> None:
+            key = (place, label)
+            if key in self._left:
+                self._update(key, played, total)
+
+        return report
+
+    def _update(self, key: tuple[str, str], played: int, total: int) -> None:
+        now, work = self._clock(), self._left[key]
+        if key not in self._begun:
+            self._begun[key] = (now, played)
+            if work.kind not in self._rounds:
+                self._prepared.append(now - self._since)
+        began, from_round = self._begun[key]
+        if played < total:
+            self._say(work, played, now - began, played - from_round)
+            return
+        del self._left[key]
+        self._rounds[work.kind] += played - from_round
+        self._seconds[work.kind] += now - began
+        self._since = now
+        self._say(work, 0, 0.0, 0)
+
+    def _say(self, work: Work, played: int, seconds: float, rounds: int) -> None:
+        """Tell what is left, with what the present policy has shown so far."""
+        current = {work.kind: (rounds, seconds)}
+        left = sum(one.rounds for one in self._left.values()) - played
+        playing = sum(one.rounds * self._pace(one.kind, current) for one in self._left.values())
+        playing -= played * self._pace(work.kind, current)
+        new = {one.kind for one in self._left.values()} - self._rounds.keys() - {work.kind}
+        wait = sum(self._prepared) / len(self._prepared) if self._prepared else 0.0
+        share = 1.0 - left / self._all if self._all else 1.0
+        self._show(f"{work.place}: {work.label}", share, playing, len(new) * wait)
+
+    def _pace(self, kind: str, current: dict[str, tuple[int, float]]) -> float:
+        """Return seconds a round: of the kind, else of its setting, else of all."""
+        setting = kind.partition("/")[0]
+        alike: list[Callable[[str], bool]] = [
+            lambda other: other == kind,
+            lambda other: other.partition("/")[0] == setting,
+            lambda other: True,
+        ]
+        for accepted in alike:
+            rounds = sum(n for other, n in self._rounds.items() if accepted(other))
+            seconds = sum(s for other, s in self._seconds.items() if accepted(other))
+            for other, (more, longer) in current.items():
+                if accepted(other):
+                    rounds, seconds = rounds + more, seconds + longer
+            if rounds > 0:
+                return seconds / rounds
+        return 0.0
+
+
+@contextmanager
+def overall(wanted: bool, work: Sequence[Work]) -> Iterator[Overall | None]:
+    """Give what keeps count and shows it on standard error, or None where that is not wanted."""
+    if not wanted:
+        yield None
+    elif sys.stderr.isatty():
+        with _bar() as show:
+            yield Overall(work, show)
+    else:
+        yield Overall(work, _Lines())
+
+
+@contextmanager
+def _bar() -> Iterator[Show]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as display:
+        task = display.add_task("reading", total=1.0)
+
+        def show(what: str, share: float, playing: float, preparing: float) -> None:
+            text = f"{what}; {_left(playing, preparing)}"
+            display.update(task, completed=share, description=text)
+
+        yield show
+
+
+class _Lines:
+    """Prints a line every ten seconds."""
+
+    def __init__(self) -> None:
+        self.printed = time.monotonic()
+
+    def __call__(self, what: str, share: float, playing: float, preparing: float) -> None:
+        now = time.monotonic()
+        if now - self.printed < _SECONDS_BETWEEN_LINES:
+            return
+        self.printed = now
+        text = f"{100 * share:.0f} % of all rounds; {what}; {_left(playing, preparing)}"
+        print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _left(playing: float, preparing: float) -> str:
+    """Return how long it may still take."""
+    text = f"about {_duration(playing + preparing)} left"
+    return f"{text}, {_duration(preparing)} of it compiling" if preparing >= 1.0 else text
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:.0f} min"

@@ -1,0 +1,115 @@
+"""All entries in one command: one page in front, one file of claims, and nothing played twice."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import keyhole.papers.everything
+from keyhole.papers import FILES, Entry, Everything, reproduce_all
+from keyhole.papers.reproduction import report_again
+from keyhole.play.simulation import Plan
+
+FEW = ("tao2019-lemma-19", "bengs2022-examples")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return what two entries left, of all that there are."""
+    out = tmp_path_factory.mktemp("all") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keyhole.papers.everything, "FILES", {name: FILES[name] for name in FEW})
+        return reproduce_all(out=out, threads=1)
+
+
+class Links(HTMLParser):
+    """Collects where a page leads, and what can be led to."""
+
+    def __init__(self):
+        super().__init__()
+        self.links, self.anchors, self.pictures = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if "id" in found:
+            self.anchors.append(found["id"])
+        if tag == "a":
+            self.links.append(found["href"])
+        if tag == "img":
+            self.pictures.append(found["src"])
+
+
+def test_the_page_in_front_leads_to_all(made):
+    page = Links()
+    page.feed(made.index.read_text())
+    assert len(page.anchors) == len(set(page.anchors))
+    known = {name for name in page.links if name.startswith("#")}
+    assert {name[1:] for name in known if name[1:] in FEW} <= set(page.anchors)
+    files = [link for link in (*page.links, *page.pictures) if not link.startswith("#")]
+    assert {f"entries/{name}/report.html" for name in FEW} <= set(files)
+    assert all((made.index.parent / file).is_file() for file in files)
+
+
+def test_every_verdict_stands_on_the_page_and_in_the_file(made):
+    text, record = made.index.read_text(), json.loads(made.claims.read_text())
+    assert len(made.verdicts) == len(record["claims"]) > 20
+    assert len(re.findall(r'<td class="verdict', text)) == len(made.verdicts)
+    assert [claim["verdict"] for claim in record["claims"]] == [v.status for v in made.verdicts]
+    assert f"2 of 2 entries, {len(made.verdicts)} claims: {made.counts}" in text
+
+
+def test_the_page_says_what_of_a_paper_is_not_covered_and_why(made):
+    text = made.index.read_text()
+    assert "not covered" in text
+    assert "An order in the budget, with a constant that is not given." in text
+
+
+def test_each_entry_is_a_reproduction_of_its_own(made):
+    again = report_again(made.index.parent / "entries" / FEW[0])
+    assert [v.status for v in again.verdicts] == [v.status for v in made.parts[0].verdicts]
+
+
+def test_nothing_is_left_but_results(made):
+    names = {path.name for path in made.index.parent.iterdir()}
+    assert names == {"index.html", "claims.json", "everything.json", "entries"}
+
+
+def test_called_again_it_plays_nothing(made, monkeypatch):
+    monkeypatch.setattr(keyhole.papers.everything, "FILES", {name: FILES[name] for name in FEW})
+    monkeypatch.setattr(Plan, "play", None)
+    again = reproduce_all(out=made.index.parent, threads=1)
+    assert isinstance(again, Everything)
+    assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]
+
+
+def test_what_was_run_of_another_paper_is_kept(made, monkeypatch):
+    monkeypatch.setattr(keyhole.papers.everything, "FILES", {name: FILES[name] for name in FEW})
+    found = reproduce_all(out=made.index.parent, paper="tao2019", threads=1)
+    assert {v.id.partition("/")[0] for v in found.verdicts} == set(FEW)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"scale": "large"}, "scale must be one of quick, paper"),
+        ({"paper": "tao2018"}, r"paper must be one of .*did you mean 'tao2019'"),
+        ({"threads": 0}, "threads must be at least 1"),
+    ],
+)
+def test_what_is_not_allowed_is_refused_before_anything_is_made(tmp_path, given, message):
+    with pytest.raises(ValueError, match=message):
+        reproduce_all(out=tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_refused(made, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(ValueError, match="holds something else; choose another folder"):
+        reproduce_all(out=tmp_path)
+    with pytest.raises(ValueError, match="holds reproductions at scale 'quick'"):
+        reproduce_all(out=made.index.parent, scale="paper")
+
+
+def test_every_entry_belongs_to_its_paper_or_to_none():
+    assert {Entry.load(name).paper for name in FILES} == {*keyhole.papers.everything.PAPERS, ""}

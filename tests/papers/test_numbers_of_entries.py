@@ -1,0 +1,38 @@
+"""That text and numbers agree in the verdict on every claim that comes with Keyhole."""
+
+import numpy as np
+import pytest
+
+from keyhole import Curves
+from keyhole.contract.world import metrics_of
+from keyhole.papers import FILES, Entry
+from keyhole.papers.claims import Result
+from tests.papers.agreement import agree
+
+RUNS = 12
+
+
+def made_up(entry, key):
+    """Return results on a problem that nobody has played: all rises to at most 1, with noise."""
+    plan = entry.spec(key, "quick").plan
+    metrics = metrics_of(plan.problem, details=plan.details)
+    share = np.array([metric.drawn == "share" for metric in metrics])[:, None]
+    size = len(plan.checkpoints), len(metrics), RUNS
+    rise = np.linspace(0.1, 1.0, size[0])[:, None, None]
+    rng, values = np.random.default_rng(1), {}
+    for i, policy in enumerate(plan.policies):
+        noise = rng.uniform(size=size)
+        values[policy] = np.where(share, noise < 0.5, rise * (3.0 + i + noise) / 30)
+    curves = Curves(plan.checkpoints, metrics, values)
+    return Result(entry.problems[key].title, plan.problem, curves, plan.policies)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_numbers_of_shipped_claims_are_those_of_their_text(name):
+    entry = Entry.load(name)
+    results = {key: made_up(entry, key) for key in entry.problems}
+    for i, claim in enumerate(entry.claims):
+        verdict = claim.verdict(results)
+        assert verdict.id == f"{name}/{i + 1}"
+        assert verdict.numbers or verdict.status == "undecided"
+        agree(verdict)

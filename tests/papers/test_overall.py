@@ -1,0 +1,78 @@
+"""One line for many experiments: what is done, and an estimate of what is left."""
+
+import pytest
+
+from keyhole.papers.overall import Overall, Work, _left
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def told():
+    """Return a clock, what is shown, and three policies, the last of another setting."""
+    work = [
+        Work("one/a", "LSA", "thresholding/LSA", 1000),
+        Work("one/a", "APT", "thresholding/APT", 1000),
+        Work("two/b", "LSA again", "thresholding/LSA", 2000),
+        Work("two/b", "UCB1", "stochastic/UCB1", 4000),
+    ]
+    clock, shown = Clock(), []
+    return clock, shown, Overall(work, lambda *what: shown.append(what), clock)
+
+
+def test_a_policy_counts_when_it_is_done_and_its_pace_is_that_of_its_kind(told):
+    clock, shown, count = told
+    report = count.of("one/a")
+    clock.now = 3.0  # compiling
+    report("LSA", 0, 1000)
+    clock.now = 5.0
+    report("LSA", 1000, 1000)
+    what, share, playing, preparing = shown[-1]
+    assert what == "one/a: LSA"
+    assert share == pytest.approx(1 / 8)
+    assert playing == pytest.approx(7000 * 2 / 1000)  # all that is left, at the only known pace
+    assert preparing == pytest.approx(2 * 3.0)  # APT and UCB1; LSA is compiled
+
+
+def test_a_kind_is_as_fast_as_it_was_and_others_as_their_setting(told):
+    clock, shown, count = told
+    for label, begin, end in (("LSA", 0.0, 2.0), ("APT", 2.0, 10.0)):
+        clock.now = begin
+        count.of("one/a")(label, 0, 1000)
+        clock.now = end
+        count.of("one/a")(label, 1000, 1000)
+    _, _, playing, _ = shown[-1]
+    # LSA 2 ms a round; UCB1 is of a setting that has not played: as all, 5 ms.
+    assert playing == pytest.approx(2000 * 0.002 + 4000 * 0.005)
+    clock.now = 11.0
+    report = count.of("two/b")
+    report("LSA again", 0, 2000)
+    clock.now = 12.0
+    report("LSA again", 1000, 2000)
+    _, share, playing, _ = shown[-1]
+    assert share == pytest.approx(3 / 8)
+    assert playing < 1000 * 0.002 + 4000 * 0.005  # it is faster than it was
+
+
+def test_what_was_finished_before_needs_no_time(told):
+    _, shown, count = told
+    count.of("one/a")("LSA", 1000, 1000)  # read from a block
+    _, share, playing, _ = shown[-1]
+    assert share == pytest.approx(1 / 8)
+    assert playing == 0.0  # nothing is known yet
+
+
+def test_what_was_not_announced_is_ignored(told):
+    _, shown, count = told
+    count.of("one/a")("somebody", 5, 10)
+    assert not shown
+
+
+def test_it_is_said_in_words():
+    assert _left(30.0, 0.5) == "about 30 s left"
+    assert _left(300.0, 60.0) == "about 6 min left, 60 s of it compiling"
