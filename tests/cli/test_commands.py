@@ -62,12 +62,28 @@ def test_reproduce_prints_a_verdict_for_every_claim(keyhole, tiny, tmp_path):
 
 def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tiny, tmp_path, monkeypatch):
     from keyhole.papers.claims import Ordering
+    from keyhole.papers.claims.base import Finding
 
-    monkeypatch.setattr(Ordering, "judge", lambda self, result: ("does not hold", "made up"))
+    monkeypatch.setattr(Ordering, "judge", lambda self, result: Finding("does not hold", "made up"))
     words = ("reproduce", "tao2019-simple-regret", "--out", tmp_path / "out", "--threads", 1)
     code, printed, _ = keyhole(*words)
     assert code == 1
     assert "does not hold: Set-up 1" in printed
+
+
+def test_reproduce_all_ends_with_one_line_and_a_page(keyhole, tiny, tmp_path, monkeypatch):
+    from keyhole.papers import FILES, everything
+
+    few = {name: FILES[name] for name in ("tao2019-simple-regret", "bengs2022-examples")}
+    monkeypatch.setattr(everything, "FILES", few)
+    out = tmp_path / "out"
+    words = ("reproduce", "--paper", "tao2019", "--out", out, "--threads", 1)
+    code, printed, err = keyhole(*words)
+    line, page = printed.splitlines()
+    assert re.fullmatch(r"1 entry, 3 claims: \d hold, \d undecided, \d do not hold", line)
+    assert page == f"index: {out / 'index.html'}"
+    assert code == int("0 do not hold" not in line)
+    assert keyhole(*words)[:2] == (code, printed)
 
 
 def test_reproduce_lists_what_there_is(keyhole):

@@ -7,20 +7,66 @@ from html.parser import HTMLParser
 import pytest
 
 import keyhole.papers.everything
-from keyhole.papers import FILES, Entry, Everything, reproduce_all
+from keyhole.papers import FILES, Entry, Everything, reproduce, reproduce_all
 from keyhole.papers.reproduction import report_again
 from keyhole.play.simulation import Plan
 
+MINE = """
+title = "Mine"
+source = "my notes"
+metrics = ["aggregate_regret"]
+
+[scales.quick]
+replications = 12
+
+[scales.paper]
+replications = 24
+
+[problems.logged]
+title = "Logged"
+horizon = 40
+problem = { setting = "thresholding", samples = "rewards.csv", threshold = 0.3 }
+
+[[policies]]
+name = "LSA"
+label = "LSA"
+
+[[claims]]
+kind = "exactly"
+problems = ["logged"]
+text = "No label is ever wrong."
+origin = "ours"
+source = "my notes."
+value = 0.0
+"""
 FEW = ("tao2019-lemma-19", "bengs2022-examples")
+
+
+def make_few(patch):
+    """Leave two entries, with few replications."""
+    load = Entry.load
+
+    def small(name):
+        entry = load(name)
+        scale = entry.scales["quick"].model_copy(update={"replications": 12})
+        return entry.model_copy(update={"scales": {"quick": scale, "paper": scale}})
+
+    patch.setattr(Entry, "load", small)
+    patch.setattr(keyhole.papers.everything, "FILES", {name: FILES[name] for name in FEW})
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Return what two entries left, of all that there are."""
+    """Return what two entries left."""
     out = tmp_path_factory.mktemp("all") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keyhole.papers.everything, "FILES", {name: FILES[name] for name in FEW})
+        make_few(patch)
         return reproduce_all(out=out, threads=1)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    make_few(monkeypatch)
 
 
 class Links(HTMLParser):
@@ -65,7 +111,7 @@ def test_the_page_says_what_of_a_paper_is_not_covered_and_why(made):
     assert "An order in the budget, with a constant that is not given." in text
 
 
-def test_each_entry_is_a_reproduction_of_its_own(made):
+def test_each_entry_is_a_reproduction_of_its_own(made, few):
     again = report_again(made.index.parent / "entries" / FEW[0])
     assert [v.status for v in again.verdicts] == [v.status for v in made.parts[0].verdicts]
 
@@ -75,16 +121,14 @@ def test_nothing_is_left_but_results(made):
     assert names == {"index.html", "claims.json", "everything.json", "entries"}
 
 
-def test_called_again_it_plays_nothing(made, monkeypatch):
-    monkeypatch.setattr(keyhole.papers.everything, "FILES", {name: FILES[name] for name in FEW})
+def test_called_again_it_plays_nothing(made, few, monkeypatch):
     monkeypatch.setattr(Plan, "play", None)
     again = reproduce_all(out=made.index.parent, threads=1)
     assert isinstance(again, Everything)
     assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]
 
 
-def test_what_was_run_of_another_paper_is_kept(made, monkeypatch):
-    monkeypatch.setattr(keyhole.papers.everything, "FILES", {name: FILES[name] for name in FEW})
+def test_what_was_run_of_another_paper_is_kept(made, few):
     found = reproduce_all(out=made.index.parent, paper="tao2019", threads=1)
     assert {v.id.partition("/")[0] for v in found.verdicts} == set(FEW)
 
@@ -113,3 +157,33 @@ def test_a_folder_of_something_else_is_refused(made, tmp_path):
 
 def test_every_entry_belongs_to_its_paper_or_to_none():
     assert {Entry.load(name).paper for name in FILES} == {*keyhole.papers.everything.PAPERS, ""}
+
+
+def test_an_entry_of_the_users_own_is_run_by_the_same_rules(tmp_path):
+    (tmp_path / "rewards.csv").write_text("arm,reward\na,1\na,0\nb,1\n")
+    mine = tmp_path / "mine.toml"
+    mine.write_text(MINE)
+    found = reproduce(str(mine), out=tmp_path / "out", threads=1)
+    assert [(v.id, v.status) for v in found.verdicts] == [("mine/1", "holds")]
+    assert [v.status for v in report_again(tmp_path / "out").verdicts] == ["holds"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("LSA", "LSB"), "mine.toml: .*did you mean 'LSA'"),
+        (("kind = ", "kidn = "), "mine.toml: claims"),
+        (("[[claims]]", "[[claims"), "mine.toml: "),
+        (("rewards.csv", "gone.csv"), "gone.csv"),
+    ],
+)
+def test_what_is_wrong_in_an_entry_of_ones_own_is_named(tmp_path, change, message):
+    (tmp_path / "rewards.csv").write_text("arm,reward\na,1\na,0\nb,1\n")
+    (tmp_path / "mine.toml").write_text(MINE.replace(*change))
+    with pytest.raises((ValueError, OSError), match=message):
+        reproduce(str(tmp_path / "mine.toml"), out=tmp_path / "out")
+
+
+def test_an_entry_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*mine\.toml"):
+        reproduce(str(tmp_path / "mine.toml"), out=tmp_path / "out")

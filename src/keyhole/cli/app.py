@@ -209,7 +209,8 @@ def _conclude(result: "Reproduction") -> None:
 
 def _conclude_all(result: "Everything") -> None:
     """Print how many claims hold, and end with 1 if one does not."""
-    typer.echo(f"{len(result.parts)} entries, {len(result.verdicts)} claims: {result.counts}")
+    entries = "entry" if len(result.parts) == 1 else "entries"
+    typer.echo(f"{len(result.parts)} {entries}, {len(result.verdicts)} claims: {result.counts}")
     typer.echo(f"index: {result.index}")
     failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
     raise typer.Exit(CLAIM_FAILED if failed else 0)
