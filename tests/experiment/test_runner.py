@@ -21,8 +21,8 @@ from keyhole.experiment.runner import run_digest
 from keyhole.experiment.spec import Spacing
 from keyhole.experiment.store import write_provenance
 from keyhole.thresholding import Problem
-from keyhole.thresholding.environment import BernoulliArms
 
+WORLD = Problem(means=[0.2, 0.45, 0.7], threshold=0.5).world
 PARQUET = ("values.parquet", "curves.parquet")
 
 
@@ -142,9 +142,9 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
     [
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (Spacing, "rounds", lambda self, first, horizon: [25, 60]),
-        (keyhole.experiment.runner, "version", lambda package: "0"),
-        (keyhole.experiment.runner, "code_digest", lambda: "0"),
-        (BernoulliArms, "metrics", BernoulliArms.metrics[::-1]),
+        (keyhole.experiment.identity, "version", lambda package: "0"),
+        (keyhole.experiment.identity, "code_digest", lambda: "0"),
+        (WORLD, "metrics", WORLD.metrics[::-1]),
     ],
     ids=["what policies are told", "checkpoints", "compiler", "core", "metrics"],
 )
@@ -179,7 +179,7 @@ def test_other_versions_and_machines_are_said_to_be_other(
 
 
 def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.experiment.runner, "code_digest", lambda: "0")
+    monkeypatch.setattr(keyhole.experiment.identity, "code_digest", lambda: "0")
     with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):
         run(Spec.from_text(text), finished)
 

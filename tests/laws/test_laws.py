@@ -4,7 +4,7 @@ from scipy import stats
 
 from keyhole.contract.memory import Field
 from keyhole.draws.streams import seek, stream, uniform
-from keyhole.experiment.rooms import ROOMS, worlds_of
+from keyhole.experiment.rooms import OURS, find
 from keyhole.laws import Bernoulli, Beta, Replay, Sampler, Tabulated, TruncatedNormal
 from keyhole.laws.arms import law_of, rewards_of
 from keyhole.laws.gathered import gathered, one_of, pair_of, paired
@@ -131,9 +131,9 @@ def test_several_laws_share_one_kernel():
         assert (truth["numbers"][start:end] == row).all()
 
 
-@pytest.mark.parametrize("setting", ROOMS)
+@pytest.mark.parametrize("setting", OURS)
 def test_no_two_parts_of_a_world_have_one_name_for_two_things(setting):
-    for world in worlds_of(setting):
+    for world in find(setting).worlds:
         names = [n for base in world.__mro__ for n, v in vars(base).items() if isinstance(v, Field)]
         assert len(set(names)) == len(names), world
 

@@ -73,7 +73,7 @@ def models():
             queue += [h for h in hints if isinstance(h, type) and issubclass(h, BaseModel)]
 
 
-@pytest.mark.parametrize("model", set(models()), ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", dict.fromkeys(models()), ids=lambda model: model.__name__)
 def test_no_field_of_words_or_rounds_is_left_unmarked(model):
     for kind, known in ((str, WORDS), (int, COUNTS)):
         found = {
