@@ -78,7 +78,7 @@ def test_reproduce_all_ends_with_one_line_and_a_page(keyhole, tiny, tmp_path, mo
     monkeypatch.setattr(everything, "FILES", few)
     out = tmp_path / "out"
     words = ("reproduce", "--paper", "tao2019", "--out", out, "--threads", 1)
-    code, printed, err = keyhole(*words)
+    code, printed, _ = keyhole(*words)
     line, page = printed.splitlines()
     assert re.fullmatch(r"1 entry, 3 claims: \d hold, \d undecided, \d do not hold", line)
     assert page == f"index: {out / 'index.html'}"
