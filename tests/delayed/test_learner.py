@@ -195,3 +195,24 @@ def test_a_ledger_that_does_not_add_up_is_refused(copied, group, name, value, me
     learner._kept()[group][name][0] = value
     with pytest.raises(ValueError, match=message):
         copied(learner)
+
+
+def test_what_a_policy_counts_as_pulls_is_not_said_to_have_arrived():
+    class Plain(Policy):
+        works_with = ("named",)
+
+        class State:
+            pulls = counts("arms")
+            totals = per("arms")
+
+        def select(p, t):
+            return t % p.arms
+
+        def update(p, s, arm):
+            s.pulls[arm] += 1
+
+    learner = Plain().learner(arms=2, feedback="named")
+    learner.ask()
+    learner.tell([])
+    assert "used" not in repr(learner)
+    assert "pulls: [0 1]" in repr(learner)

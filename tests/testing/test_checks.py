@@ -1,5 +1,6 @@
 """The conformance test passes what keeps the contract, and catches what breaks it."""
 
+import numpy as np
 import pytest
 
 from keyhole.contract.memory import Field, per
@@ -93,6 +94,19 @@ class OnlyThree(Random):
 def test_a_policy_that_wants_a_certain_number_of_arms_is_caught():
     with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
         check_policy(OnlyThree(), PROBLEM)
+
+
+class Ending(Problem):
+    """Ends after sixty rounds, however many arms."""
+
+    rounds = 60
+
+    def resized(self, arms):
+        return Ending(np.resize(self.means, arms), self.threshold)
+
+
+def test_a_problem_that_ends_is_resized_to_one_that_does():
+    check_policy(LSA(), Ending(means=[0.2, 0.45, 0.7], threshold=0.5), horizon=60)
 
 
 class Forgetful(LSA):

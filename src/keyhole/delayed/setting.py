@@ -107,11 +107,11 @@ class Policy(Facts, CorePolicy, abstract=True):
         return math.inf
 
     def describe(self, learner: Any) -> list[str]:
-        """Return of each arm how many rewards have been used, and their mean."""
-        state = learner.state
-        if not {"pulls", "totals"} <= state.keys():
-            return super().describe(learner)
-        return used(state["pulls"], state["totals"])
+        """Return all that the state keeps; a policy that counts what arrives says that by `used`.
+
+        Its pulls are no rewards yet, so that nothing can be said of them by their name.
+        """
+        return [f"{name}: {value}" for name, value in learner.state.items()]
 
 
 def used(rewards: FloatArray, totals: FloatArray) -> list[str]:

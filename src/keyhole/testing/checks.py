@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -233,12 +234,16 @@ def state_stays_a_number(trial: Trial) -> None:
 
 
 def works_for_any_number_of_arms(trial: Trial) -> None:
-    """Check 1, 2 and 1,000 arms, where the problem can be resized."""
+    """Check 1, 2 and 1,000 arms, where the problem can be resized: 100 rounds more than arms.
+
+    A resized problem that has fewer rounds is played as long as it lasts.
+    """
     for arms in _SIZES:
         problem = trial.problem.resized(arms)
         if problem is None:
             return
-        small = replace(trial, problem=problem, horizon=max(trial.horizon, arms + 100))
+        rounds = min(max(trial.horizon, arms + 100), problem.rounds or math.inf)
+        small = replace(trial, problem=problem, horizon=int(rounds))
         values = small.simulated()
         assert np.isfinite(values).all(), f"{trial.policy}: no finite metrics with {arms} arms"
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.delayed.setting import Policy
+from keyhole.delayed.setting import Policy, used
 from keyhole.policy import FloatArray, IntArray, Kernel, Stream, WithBase, counts, parameter, per
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
@@ -96,6 +96,13 @@ class QPMD(WithBase, Policy):
         """Queue what has arrived."""
         for i in range(count):
             put(s, sources[i], rewards[i])
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return of each arm the rewards that the base has been fed, if it counts them."""
+        state = learner.state
+        if not {"pulls", "totals"} <= state.keys():
+            return super().describe(learner)
+        return used(state["pulls"], state["totals"])
 
     def held(self, state: Mapping[str, Any], told: int) -> int:
         """Return how many rewards are in the queues."""
