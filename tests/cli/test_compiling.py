@@ -1,10 +1,19 @@
 """`keyhole compile` and `keyhole cache`."""
 
+import subprocess
+import sys
+
 import pytest
 
+from keyhole.kernels import cache
+
+JOBS = """
 from keyhole.experiment.rooms import OURS, find
 from keyhole.experiment.warming import jobs_of_room
-from keyhole.kernels import cache
+
+for room in OURS:
+    print(*(name.replace(" ", "-") for name, _ in jobs_of_room(find(room))))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -36,10 +45,12 @@ def test_a_spec_is_compiled_ahead_shown_and_removed(keyhole, spec, folder):
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("room", OURS)
-def test_every_room_says_what_there_is_to_compile(room):
-    names = [name for name, _ in jobs_of_room(find(room))]
-    assert len(names) == len(set(names)) > 4
+def test_every_room_says_what_there_is_to_compile():
+    # In a process of its own: laws of one's own make worlds, too.
+    done = subprocess.run([sys.executable, "-c", JOBS], capture_output=True, text=True, check=True)
+    for names in map(str.split, done.stdout.splitlines()):
+        assert len(names) == len(set(names)) > 4
+    assert len(done.stdout.splitlines()) == 6
 
 
 @pytest.mark.parametrize(

@@ -80,9 +80,8 @@ def test_a_log_with_numbers(tmp_path):
 def test_what_does_not_convert_is_known_when_its_time_is_over():
     log = Conversions("x", ("a",), ([2, np.inf, 9],))
     truth = log.problem(within=5, feedback="named").truth()
-    assert truth["rewards"].tolist() == [1, 0, 0]
-    assert truth["delays"].tolist() == [2, 5, 5]
-    assert log.problem().truth()["delays"].tolist() == [2, 9, 9]
+    assert truth["numbers"].tolist() == [1, 0, 0, *(2, 5, 5)]  # the rewards, then their delays
+    assert log.problem().truth()["numbers"].tolist()[3:] == [2, 9, 9]
     assert Conversions("x", ("a",), ([np.inf],)).problem().means.tolist() == [0]
 
 

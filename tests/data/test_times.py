@@ -35,8 +35,8 @@ def test_the_problem_is_as_the_shares_say(columns, deadlines):
 
 def test_the_problem_gives_back_the_recorded_times(ferries):
     truth = ferries.problem([12, 5], feedback="uncensored").truth()
-    assert truth["samples"].tolist() == [2, 1, 2, 0, 1, 1]
-    assert truth["sizes"].tolist() == [4, 2]
+    assert truth["numbers"].tolist() == [2, 1, 2, 0, 1, 1]
+    assert truth["ends"].tolist() == [4, 6]
 
 
 def test_arrays_are_read_only_copies():

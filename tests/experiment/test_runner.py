@@ -173,7 +173,8 @@ def test_what_differs_is_said(finished, text):
 def test_other_versions_and_machines_are_said_to_be_other(
     finished, text, monkeypatch, name, other, words
 ):
-    monkeypatch.setattr(keyhole.experiment.runner, name, other)
+    for module in (keyhole.experiment.runner, keyhole.experiment.identity):
+        monkeypatch.setattr(module, name, other)
     with pytest.raises(ValueError, match=f"holds a run {words}"):
         run(Spec.from_text(text), finished)
 
@@ -286,9 +287,9 @@ def test_a_foreign_folder_is_left_alone(text, tmp_path):
 
 
 SCRIPT = """
-import sys, keyhole.experiment.runner as runner
+import sys, keyhole.experiment.blocks as blocks
 from keyhole.experiment import Spec, run
-runner._BLOCK_ROUNDS = 8 * 60
+blocks._BLOCK_ROUNDS = 8 * 60
 spec = Spec.from_file(sys.argv[1])
 print("ready", flush=True)
 run(spec, sys.argv[2])

@@ -179,7 +179,7 @@ def too_rich(rng, numbers):
         (([stats.norm()], "bernoulli", None, None), r"means\[0\] must be a law of values that lie"),
         (([stats.poisson(1)], "bernoulli", None, None), r"means\[0\] must be a law of values"),
         (([{"law": "Bta"}], "bernoulli", None, None), r"means\[0\]\.law must be .*mean 'Beta'"),
-        (([{"law": "Beta", "a": 2}], "bernoulli", None, None), r"means\[0\]: Beta needs a, b"),
+        (([{"law": "Beta", "a": 2}], "bernoulli", None, None), r"means\[0\]\.b must be given"),
         (
             ([Sampler(too_rich, mean=1.0)], "bernoulli", None, None),
             r"means\[0\]: what draw draws must lie in \[0, 1\], got 1",

@@ -303,6 +303,10 @@ class Pairs(Law):
         self.mean = float(rewards.mean())
         self.numbers = np.concatenate([rewards, delays])
 
+    def __repr__(self) -> str:
+        """Return the number of pairs, and the mean reward."""
+        return f"Pairs({len(self.numbers) // 2} pairs, mean reward {self.mean:g})"
+
 
 def rounds_of(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
     """Return delays; refuse those that are no whole numbers of rounds."""
