@@ -207,11 +207,14 @@ class Learner:
         """Become a learner that was saved; refuse what no learner can have been."""
         told = policy.informed(saved.facts)
         side = policy_component(type(policy))
+        sizes = side.sizes(policy.numbers() | told)
+        saved = saved.keys_alone(side.state, sizes)
         # Before there is memory for it: a file may speak of any number of arms.
-        saved.check_form("state", side.state, side.sizes(policy.numbers() | told))
+        saved.check_form("state", side.state, sizes)
         self._loaded = loaded
         self._prepare(policy, told)
         saved.fill(self._kept())
+        side.state.mend(self._cells[self._plan[1] :], sizes)
         self._rng[:] = saved.stream
         self.rounds, self._pending = saved.rounds, saved.pending
         if self._pending and not (self.rounds and self._run(CHECK)):
