@@ -7,6 +7,7 @@ from keyhole.contract.channel import Channel
 from keyhole.contract.memory import Field, Layout, allot
 from keyhole.draws.argmin import argmin, argmin_size
 from keyhole.kernels.jit import kernel
+from keyhole.kernels.link import source_of
 
 FIELDS = {
     "one": Field("float64"),
@@ -26,7 +27,7 @@ def test_arrays_lie_one_after_the_other(k, m):
     views = layout.views(buffer, sizes)
     assert views["table"].shape == (k, m)
     assert len(views["store"]) == k
-    above = argmin_size(k) - k  # of the store, Python sees the keys alone
+    above = source_of(argmin_size)(k) - k  # of the store, Python sees the keys alone
     assert sum(view.size for view in views.values()) == len(buffer) - above
     for i, view in enumerate(views.values()):
         view[...] = i + 1

@@ -46,11 +46,14 @@ class Field:
     tree : bool
         Whether the array is the key store of an arg-min over its only axis. Kernels see the store,
         of which Python and files see the keys.
+    kept : bool
+        Whether files of learners hold it: see `hint`.
     """
 
     dtype: str
     shape: tuple[Dim, ...] = ()
     tree: bool = False
+    kept: bool = True
 
     def extent(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape in numbers, given the integers that its names stand for."""
@@ -101,6 +104,19 @@ def keys(dim: Dim) -> FloatArray:
     return cast(FloatArray, Field("float64", (dim,), tree=True))
 
 
+def hint(*shape: Dim) -> FloatArray:
+    """Declare a float64 state array that decides how fast a decision is found, but not which.
+
+    It is zero at the start, and again in a learner that was loaded or copied; see `per`.
+
+    Examples
+    --------
+    >>> class State:
+    ...     guess = hint()  # where to begin: s.guess[0]
+    """
+    return cast(FloatArray, Field("float64", shape or (1,), kept=False))
+
+
 def real() -> float:
     """Declare a single float among the values that a world reads; see `per`."""
     return cast(float, Field("float64"))
@@ -126,7 +142,7 @@ def declared_state(owner: type) -> dict[str, Field]:
         for name, value in vars(base).items():
             if not name.startswith("__") and not isinstance(value, Field):
                 raise TypeError(
-                    f"{state.__qualname__}.{name} must be made with per, counts or keys, "
+                    f"{state.__qualname__}.{name} must be made with per, counts, keys or hint, "
                     f"got {value!r}"
                 )
     return declared(state)

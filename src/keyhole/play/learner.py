@@ -197,7 +197,9 @@ class Learner:
 
     def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return all that a saved learner holds of the memory."""
-        return {"state": self.state, "context": self._context, "decision": self._decision}
+        fields = policy_component(type(self.policy)).state.fields
+        state = {name: view for name, view in self.state.items() if fields[name].kept}
+        return {"state": state, "context": self._context, "decision": self._decision}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how a copy is made: the memory is one buffer, of which all arrays are views."""

@@ -79,7 +79,8 @@ class SavedState:
 
     def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
         """Refuse arrays that are not of the form that a layout says."""
-        self._compare(group, {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items()})
+        kept = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
+        self._compare(group, kept)
 
     def keys_alone(self, layout: Layout, sizes: Mapping[str, int]) -> Self:
         """Return it with key stores as they are saved now: the keys, without a tree above them.
