@@ -2,7 +2,17 @@
 
 from keyhole.contract.base import WithBase
 from keyhole.contract.facts import fact
-from keyhole.contract.memory import Field, FloatArray, IntArray, counts, keys, per, real, whole
+from keyhole.contract.memory import (
+    Field,
+    FloatArray,
+    IntArray,
+    counts,
+    hint,
+    keys,
+    per,
+    real,
+    whole,
+)
 from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Setting
 from keyhole.contract.world import Problem, World
@@ -47,6 +57,7 @@ __all__ = [
     "fact",
     "gamma",
     "geometric",
+    "hint",
     "keys",
     "normal",
     "parameter",

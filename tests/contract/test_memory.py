@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 
 from keyhole.contract.channel import Channel
 from keyhole.contract.memory import Field, Layout, allot
+from keyhole.draws.argmin import argmin, argmin_size
 from keyhole.kernels.jit import kernel
+from keyhole.kernels.link import source_of
 
 FIELDS = {
     "one": Field("float64"),
@@ -24,8 +26,9 @@ def test_arrays_lie_one_after_the_other(k, m):
     buffer = np.zeros(layout.size(sizes))
     views = layout.views(buffer, sizes)
     assert views["table"].shape == (k, m)
-    assert len(views["store"]) == (k if k < 24 else 2 * 2 ** int(np.ceil(np.log2(k))))
-    assert sum(view.size for view in views.values()) == len(buffer)
+    assert len(views["store"]) == k
+    above = source_of(argmin_size)(k) - k  # of the store, Python sees the keys alone
+    assert sum(view.size for view in views.values()) == len(buffer) - above
     for i, view in enumerate(views.values()):
         view[...] = i + 1
     for i, view in enumerate(views.values()):
@@ -50,6 +53,20 @@ def test_compiled_code_sees_what_python_wrote():
     assert look(buffer, (2, 3)) == (5, 3, 3)
     assert views["row"].tolist() == [0.0, 7.5]
     assert plan.tolist() == [0, 2, 3, 0]
+
+
+@pytest.mark.parametrize("k", [3, 16, 17, 300])
+def test_a_key_store_is_mended_from_its_keys(k):
+    layout, sizes = Layout(FIELDS, ("k", "m")), {"k": k, "m": 1}
+    buffer = np.full(layout.size(sizes), np.nan)
+    keys = layout.views(buffer, sizes)["store"]
+    keys[:] = np.arange(k, 0.0, -1.0)
+    layout.mend(buffer, sizes)
+    size = argmin_size(k)
+    store = buffer[len(buffer) - 3 - size : len(buffer) - 3]
+    assert argmin(store, k) == k - 1
+    assert np.isnan(buffer[: 2 + 2 * k]).all()
+    assert np.isnan(buffer[-3:]).all()
 
 
 def test_an_unknown_length_is_named():

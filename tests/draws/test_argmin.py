@@ -1,14 +1,24 @@
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.draws.argmin import argmin, argmin_fill, argmin_set, argmin_size
+from keyhole.draws.argmin import (
+    argmin,
+    argmin_begin,
+    argmin_fill,
+    argmin_mend,
+    argmin_set,
+    argmin_size,
+)
 
 
-@pytest.mark.parametrize("candidates", [1, 2, 23, 24, 25, 31, 32, 33, 1000])
+@pytest.mark.parametrize("candidates", [1, 2, 15, 16, 17, 32, 255, 256, 257, 4096, 4097])
 def test_a_filled_store_yields_the_first_candidate(candidates):
     keys = np.full(argmin_size(candidates), np.nan)
     argmin_fill(keys, candidates, -math.inf)
@@ -17,9 +27,12 @@ def test_a_filled_store_yields_the_first_candidate(candidates):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    candidates=st.integers(1, 70),
+    candidates=st.one_of(st.integers(1, 40), st.integers(250, 300)),
     changes=st.lists(
-        st.tuples(st.integers(0, 69), st.sampled_from([-1.0, 0.0, 1.0, 2.0, math.inf]))
+        st.tuples(
+            st.integers(0, 299),
+            st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 1.0, 2.0, math.inf]),
+        )
     ),
 )
 def test_the_lowest_of_the_smallest_keys_is_found_after_any_changes(candidates, changes):
@@ -30,3 +43,46 @@ def test_the_lowest_of_the_smallest_keys_is_found_after_any_changes(candidates, 
         argmin_set(keys, candidates, position % candidates, key)
         plain[position % candidates] = key
         assert argmin(keys, candidates) == plain.argmin()
+
+
+@pytest.mark.parametrize("candidates", [1, 10, 16, 17, 256, 257, 5000])
+def test_a_store_is_made_whole_from_its_keys(candidates):
+    keys, other = np.empty(argmin_size(candidates)), np.full(argmin_size(candidates), np.nan)
+    argmin_fill(keys, candidates, 2.0)
+    for position in range(0, candidates, 3):
+        argmin_set(keys, candidates, position, float(-position % 7))
+    begin = argmin_begin(len(keys), candidates)
+    other[begin : begin + candidates] = keys[begin : begin + candidates]
+    argmin_mend(other, candidates)
+    assert np.array_equal(keys, other)
+
+
+@pytest.mark.parametrize("candidates", [3, 17, 300])
+@pytest.mark.parametrize("damage", [math.nan, math.inf, -7.0])
+def test_no_damage_leads_out_of_a_store(candidates, damage):
+    size = argmin_size(candidates)
+    for cell in range(0, size, 5):
+        keys = np.empty(size)
+        argmin_fill(keys, candidates, 1.0)
+        keys[cell:] = damage
+        assert argmin(keys, candidates) < candidates
+
+
+SCRIPT = """
+import numpy as np
+from keyhole.draws.argmin import argmin, argmin_fill, argmin_set, argmin_size
+for candidates in (10, 300):
+    keys, plain = np.empty(argmin_size(candidates)), np.full(candidates, 9.0)
+    argmin_fill(keys, candidates, 9.0)
+    for i in range(500):
+        plain[i * 7 % candidates] = i * 31 % 8
+        argmin_set(keys, candidates, i * 7 % candidates, float(i * 31 % 8))
+        assert argmin(keys, candidates) == plain.argmin()
+"""
+
+
+@pytest.mark.parametrize(
+    "environment", [{"NUMBA_CPU_NAME": "generic"}, {"KEYHOLE_PLAIN_NUMBA": "1"}], ids=str
+)
+def test_the_argmin_needs_no_vector_instructions_and_nothing_but_numba(environment):
+    subprocess.run([sys.executable, "-c", SCRIPT], env=os.environ | environment, check=True)

@@ -283,3 +283,31 @@ def test_bernoulli_uses_one_draw():
     samplers.bernoulli(rng, 0.5)
     after = int(rng[0])
     assert (after - before) % 2**64 == 0x9E3779B97F4A7C15
+
+
+@kernel
+def beta_step_by_step(rng, a, b):
+    """Draw what `beta` draws from shapes of at least 1, without its shortcut."""
+    first = samplers._gamma_from_one(rng, a)
+    return first / (first + samplers._gamma_from_one(rng, b))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (1.5, 40.0), (7.0, 3.0), (300.0, 700.0), (1e6, 1.0),
+     (1e300, 1e300)],
+)  # fmt: skip
+def test_the_shortcut_of_beta_draws_the_same_numbers_from_the_same_words(a, b):
+    plain = np.empty(N)
+    rng = stream(0)
+    loop_of(beta_step_by_step, 2)(rng, plain, a, b)
+    other, out = stream(0), np.empty(N)
+    LOOPS.setdefault("beta", loop_of(samplers.beta, 2))(other, out, a, b)
+    assert np.array_equal(out, plain)
+    assert np.array_equal(other, rng)  # as many words were read
+
+
+def test_the_shortcut_of_beta_is_not_always_taken():
+    rng = stream(0)
+    missed = sum(samplers._usual_gamma(rng, 2.5) < 0 for _ in range(20_000))
+    assert 0.005 < missed / 20_000 < 0.1

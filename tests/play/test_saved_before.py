@@ -53,6 +53,12 @@ def test_a_learner_saved_before_goes_on_as_it_would_have(room):
     assert [ROUND[room](learner, n) for n in range(30, 50)] == NEXT[room]
 
 
+def test_keys_that_were_saved_as_a_tree_of_pairs_are_understood():
+    learner = Learner.load(SAVED / "learners" / "many_arms.json")
+    assert learner.state["index"].shape == (30,)
+    assert [pull(learner, n) for n in range(80, 100)] == NEXT["many_arms"]
+
+
 @pytest.mark.parametrize("room", GONE)
 def test_one_that_lacks_what_is_needed_since_is_refused(room):
     with pytest.raises(ValueError, match=f"does not fit .* as it is now: {GONE[room]}"):

@@ -12,6 +12,7 @@ import pytest
 from keyhole import simulate
 from keyhole.drivers import engine
 from keyhole.play.learner import learner_for
+from keyhole.play.player import pieces
 from keyhole.play.referee import Referee
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
 from tests.toys import Greedy, Halving, Impatient, LastHalfWorld, RunWorld, Toy
@@ -60,6 +61,12 @@ def test_lanes_change_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr("keyhole.kernels.cache._alive", {})
     monkeypatch.setattr(engine, "LANES", 3)
     assert same(expected, play())
+
+
+def test_pieces_are_whole_groups_of_lanes_but_leave_no_thread_without():
+    assert [len(piece) for piece in pieces(range(3, 103), 2)] == [8] * 12 + [4]
+    assert pieces(range(10), 2) == [range(5), range(5, 10)]
+    assert pieces(range(3), 8) == [range(1), range(1, 2), range(2, 3)]
 
 
 @pytest.mark.parametrize(

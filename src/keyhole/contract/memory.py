@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 from numpy.typing import NDArray
 
-from keyhole.draws.argmin import argmin_size
+from keyhole.draws.argmin import argmin_begin, argmin_mend, argmin_size
 from keyhole.kernels.jit import is_bounds_checked, kernel
 from keyhole.kernels.link import source_of
 
@@ -27,8 +27,9 @@ IntArray = NDArray[np.int64]
 Dim = int | str
 
 _CELL: Final = 8
-# Called from Python, the compiled function would be compiled once more in every process.
+# Called from Python, compiled functions would be compiled once more in every process.
 _argmin_size: Final = source_of(argmin_size)
+_argmin_begin: Final = source_of(argmin_begin)
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,25 @@ class Field:
         Lengths, or the names of integers that are known when the buffer is made ("arms").
         Empty for a single value.
     tree : bool
-        Whether the array is the key store of an arg-min over its only axis.
+        Whether the array is the key store of an arg-min over its only axis. Kernels see the store,
+        of which Python and files see the keys.
+    kept : bool
+        Whether files of learners hold it: see `hint`.
     """
 
     dtype: str
     shape: tuple[Dim, ...] = ()
     tree: bool = False
+    kept: bool = True
 
     def extent(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """Return the shape in numbers, given the integers that its names stand for."""
-        shape = tuple(dims[n] if isinstance(n, str) else n for n in self.shape)
-        return (_argmin_size(shape[0]),) if self.tree else shape
+        return tuple(dims[n] if isinstance(n, str) else n for n in self.shape)
+
+    def cells(self, dims: Mapping[str, int]) -> int:
+        """Return how many cells the array takes."""
+        shape = self.extent(dims)
+        return _argmin_size(shape[0]) if self.tree else math.prod(shape)
 
 
 def per(*shape: Dim) -> FloatArray:
@@ -95,6 +104,19 @@ def keys(dim: Dim) -> FloatArray:
     return cast(FloatArray, Field("float64", (dim,), tree=True))
 
 
+def hint(*shape: Dim) -> FloatArray:
+    """Declare a float64 state array that decides how fast a decision is found, but not which.
+
+    It is zero at the start, and again in a learner that was loaded or copied; see `per`.
+
+    Examples
+    --------
+    >>> class State:
+    ...     guess = hint()  # where to begin: s.guess[0]
+    """
+    return cast(FloatArray, Field("float64", shape or (1,), kept=False))
+
+
 def real() -> float:
     """Declare a single float among the values that a world reads; see `per`."""
     return cast(float, Field("float64"))
@@ -120,7 +142,7 @@ def declared_state(owner: type) -> dict[str, Field]:
         for name, value in vars(base).items():
             if not name.startswith("__") and not isinstance(value, Field):
                 raise TypeError(
-                    f"{state.__qualname__}.{name} must be made with per, counts or keys, "
+                    f"{state.__qualname__}.{name} must be made with per, counts, keys or hint, "
                     f"got {value!r}"
                 )
     return declared(state)
@@ -177,18 +199,28 @@ class Layout:
 
     def size(self, dims: Mapping[str, int]) -> int:
         """Return how many cells a buffer takes."""
-        return sum(math.prod(field.extent(dims)) for field in self.fields.values())
+        return sum(field.cells(dims) for field in self.fields.values())
 
     def views(self, buffer: FloatArray, dims: Mapping[str, int]) -> dict[str, NDArray[Any]]:
         """Return the named arrays of `buffer` as NumPy views (shape () for single values)."""
         result: dict[str, NDArray[Any]] = {}
         start = 0
         for name, field in self.fields.items():
-            shape = field.extent(dims)
-            stop = start + math.prod(shape)
-            result[name] = buffer[start:stop].view(field.dtype).reshape(shape)
-            start = stop
+            shape, size = field.extent(dims), field.cells(dims)
+            first = start + (_argmin_begin(size, shape[0]) if field.tree else 0)
+            cells = buffer[first : first + math.prod(shape)]
+            result[name] = cells.view(field.dtype).reshape(shape)
+            start += size
         return result
+
+    def mend(self, buffer: FloatArray, dims: Mapping[str, int]) -> None:
+        """Make the key stores whole, when only what `views` shows has been written."""
+        start = 0
+        for field in self.fields.values():
+            size = field.cells(dims)
+            if field.tree:
+                argmin_mend(buffer[start : start + size], field.extent(dims)[0])
+            start += size
 
     def pack(self, values: Mapping[str, Any], dims: Mapping[str, int]) -> FloatArray:
         """Return a buffer that holds `values`."""

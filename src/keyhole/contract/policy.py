@@ -59,9 +59,9 @@ class Policy:
 
     A policy has three parts. Its *parameters* are annotated class attributes made with
     `parameter`; the object is immutable. Its *state* is described by the nested class `State`,
-    whose attributes are made with `per`, `counts` and `keys`; it starts as zeros. Its *kernels*
-    are plain functions in the class body, compiled when first used. A kernel receives what it
-    names, out of these words:
+    whose attributes are made with `per`, `counts`, `keys` and `hint`; it starts as zeros. Its
+    *kernels* are plain functions in the class body, compiled when first used. A kernel receives
+    what it names, out of these words:
 
     ``p``
         the parameters, and what the setting lets a policy know (`p.arms`, `p.threshold`, ...);

@@ -1,10 +1,11 @@
 """The compiled loop: many replications of one policy in one world.
 
-Several replications are played in turn, round by round (*lanes*). One replication alone is bound
-by latency, since every decision waits for the update before it; the processor overlaps the work
-of independent lanes. Measured with LSA at K = 10: 21 ns a round with one lane, 9 ns with four,
-no better with eight. The number of lanes cannot change a result: each replication has its own
-streams.
+Several replications are played in turn, round by round (*lanes*): one alone is bound by latency,
+since every decision waits for the update before it. Each round is played in two passes, first the
+decisions of all lanes, then what follows from them. A whole round is more than a processor looks
+ahead, so that it would hardly begin the next lane's while it waits; a decision is short enough to
+be overlapped with those of its neighbours. See docs/performance.md for what that brings. Neither
+lanes nor passes can change a result: each replication has its own streams and its own memory.
 """
 
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ from keyhole.kernels.link import Kernel, fingerprint
 Kernels = Mapping[str, Kernel]
 Sizes = Mapping[str, int]
 
-LANES: Final = 4
+LANES: Final = 8
 # Rounds between two looks at the stop flag: well under a second for any policy, and far too many
 # for the look to cost anything.
 _SEGMENT: Final = 1024
@@ -61,17 +62,19 @@ SIGNATURE: Final = types.void(
 def memory_plan(policy: Component, world: Component, sizes: Sizes, w_sizes: Sizes) -> IntArray:
     """Return where everything lies that a block works on.
 
-    In order: cells of a policy's state and of a world's, each rounded up to whole cache lines; then
-    where the worlds' states, the context, the decision, the feedback, the report and the metrics
-    begin. All policies' states come first.
+    In order: how many cells a lane takes on the policy's side and on the world's, in whole cache
+    lines; where the worlds' sides begin, after those of all policies; where context and decision
+    begin on the policy's side, after its state; where the feedback, the report and the metrics
+    begin, which lanes share, since they are used at once.
     """
-    lanes = [
-        side.state.size(dims) // _LINE * _LINE + _LINE
-        for side, dims in ((policy, sizes), (world, w_sizes))
-    ]
-    plan = [*lanes, LANES * lanes[0], LANES * sum(lanes)]
-    for layout in policy.channels.layouts:
-        plan.append(plan[-1] + layout.size(sizes))
+    channels = policy.channels
+    context = policy.state.size(sizes)
+    decision = context + channels.context.layout.size(sizes)
+    ends = (decision + channels.decision.layout.size(sizes), world.state.size(w_sizes))
+    lanes = [cells // _LINE * _LINE + _LINE for cells in ends]
+    plan = [*lanes, LANES * lanes[0], context, decision, LANES * sum(lanes)]
+    for channel in (channels.feedback, channels.report):
+        plan.append(plan[-1] + channel.layout.size(sizes))
     return np.array(plan, np.int64)
 
 
@@ -156,7 +159,7 @@ def _start(for_policy: Kernels, for_world: Kernels, lane_of: Kernel) -> Kernel:
         p: Any, e: Any, cells: Any, words: Any, at: Any, shapes: Any,
         seed: int, group: int, lanes: int,
     ) -> None:  # fmt: skip
-        for cell in range(at[_CONTEXT]):
+        for cell in range(at[_FEEDBACK]):
             cells[cell] = 0.0
         for lane in range(lanes):
             s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
@@ -176,6 +179,8 @@ def _advance(
     select = channels.decision.producer(for_policy["select"], "p, s, t, rng, context")
     respond = channels.feedback.producer(for_world["respond"], "e, w, t, rng, context, decision")
     update = for_policy["update"]
+    read_context, write_context = channels.context.reader(), channels.context.writer()
+    read_decision, write_decision = channels.decision.reader(), channels.decision.writer()
 
     @kernel
     def advance(
@@ -187,10 +192,20 @@ def _advance(
         for t in range(begun + 1, stop + 1):
             for lane in range(lanes):
                 s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
-                context = observe(e, w, t, w_rng, cells, at[_CONTEXT], dims)
-                decision = select(p, s, t, p_rng, context, cells, at[_DECISION], dims)
+                side = lane * at[_STATE]
+                seen, taken = side + at[_CONTEXT], side + at[_DECISION]
+                context = observe(e, w, t, w_rng, cells, seen, dims)
+                decision = select(p, s, t, p_rng, context, cells, taken, dims)
                 if not allowed(p, context, decision):
                     return (t - begun - 1) * LANES + lane
+                write_context(cells, seen, dims, context)
+                write_decision(cells, taken, dims, decision)
+            for lane in range(lanes):
+                s, w, p_rng, w_rng = lane_of(cells, words, at, shapes, lane)
+                side = lane * at[_STATE]
+                seen, taken = side + at[_CONTEXT], side + at[_DECISION]
+                context = read_context(cells, seen, dims)
+                decision = read_decision(cells, taken, dims)
                 feedback = respond(e, w, t, w_rng, context, decision, cells, at[_FEEDBACK], dims)
                 update(p, s, t, p_rng, context, decision, feedback)
         return -1

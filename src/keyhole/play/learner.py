@@ -197,7 +197,9 @@ class Learner:
 
     def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return all that a saved learner holds of the memory."""
-        return {"state": self.state, "context": self._context, "decision": self._decision}
+        fields = policy_component(type(self.policy)).state.fields
+        state = {name: view for name, view in self.state.items() if fields[name].kept}
+        return {"state": state, "context": self._context, "decision": self._decision}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how a copy is made: the memory is one buffer, of which all arrays are views."""
@@ -207,11 +209,14 @@ class Learner:
         """Become a learner that was saved; refuse what no learner can have been."""
         told = policy.informed(saved.facts)
         side = policy_component(type(policy))
+        sizes = side.sizes(policy.numbers() | told)
+        saved = saved.keys_alone(side.state, sizes)
         # Before there is memory for it: a file may speak of any number of arms.
-        saved.check_form("state", side.state, side.sizes(policy.numbers() | told))
+        saved.check_form("state", side.state, sizes)
         self._loaded = loaded
         self._prepare(policy, told)
         saved.fill(self._kept())
+        side.state.mend(self._cells[self._plan[1] :], sizes)
         self._rng[:] = saved.stream
         self.rounds, self._pending = saved.rounds, saved.pending
         if self._pending and not (self.rounds and self._run(CHECK)):

@@ -103,9 +103,12 @@ def _vector(component: Component, sizes: Mapping[str, int]) -> IntArray:
 
 
 def pieces(replications: range, threads: int) -> list[range]:
-    """Return replications in pieces of whole groups of lanes, several for each thread."""
+    """Return replications in pieces of whole groups of lanes, several for each thread.
+
+    Few replications make smaller groups, so that no thread is left without.
+    """
     step = -(-len(replications) // (threads * _PIECES_PER_THREAD))
-    step = -(-step // LANES) * LANES
+    step = min(-(-step // LANES) * LANES, -(-len(replications) // threads))
     return [replications[i : i + step] for i in range(0, len(replications), step)]
 
 

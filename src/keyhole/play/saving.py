@@ -14,11 +14,11 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from keyhole.validate import Range, choice, integer, line, number, shown
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
 _ROUNDS: Final = Range(ge=0, le=2**53)  # until then a float counts exactly
+_ONCE_A_TREE_FROM: Final = 24
 _NO_NUMBERS: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
 _OF_A_ROOM: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
 _NOWHERE: Final = ModuleType("nowhere")
@@ -78,7 +79,23 @@ class SavedState:
 
     def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
         """Refuse arrays that are not of the form that a layout says."""
-        self._compare(group, {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items()})
+        kept = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
+        self._compare(group, kept)
+
+    def keys_alone(self, layout: Layout, sizes: Mapping[str, int]) -> Self:
+        """Return it with key stores as they are saved now: the keys, without a tree above them.
+
+        Of 24 candidates and more the whole store was once saved, whose nodes had two children.
+        """
+        state = dict(self.arrays.get("state", {}))
+        for name, field in layout.fields.items():
+            store = state.get(name)
+            if field.tree and store is not None:
+                (candidates,) = field.extent(sizes)
+                leaves = 1 << (candidates - 1).bit_length()
+                if candidates >= _ONCE_A_TREE_FROM and store.shape == (2 * leaves,):
+                    state[name] = store[leaves : leaves + candidates]
+        return replace(self, arrays={**self.arrays, "state": state})
 
     def fill(self, arrays: Arrays) -> None:
         """Copy the saved arrays into those of a learner, which must have the same form."""

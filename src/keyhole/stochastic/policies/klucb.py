@@ -3,13 +3,21 @@
 import math
 from typing import Final
 
-from keyhole.policy import counts, parameter, per
+from keyhole.policy import counts, hint, parameter, per
 from keyhole.stochastic.setting import Policy
 
 # Newton's method doubles the digits in every step: after one this small, nothing is left to gain.
 _CLOSE: Final = 1e-8
 # Three or four are taken; this many only if rounding kept them from getting small.
 _STEPS: Final = 50
+# How often a number between the two largest bounds is looked for. Mostly the second is one.
+_TRIES: Final = 3
+# Where it counts as clear of a bound, in ln(1 - q): far beyond rounding, which leaves an error in q
+# below 1e-13. It is looked for where this is more than that, in q and in divergences.
+_MARGIN: Final = 1e-8
+_CLEAR: Final = 1e-5
+_LOWEST: Final = -8.0
+_HIGHEST: Final = -1e-3
 
 
 class KLUCB(Policy):
@@ -34,9 +42,10 @@ class KLUCB(Policy):
     Notes
     -----
     Departures from the paper: none. Ties, open in the paper, go to the lowest
-    arm. Where ln t is below 1, ln ln t counts as 0. The bound q is computed as ln(1 - q), with an
-    error in q below 1e-13, and only for arms that win: another arm's bound is larger if its
-    divergence at the largest bound so far is still allowed.
+    arm. Where ln t is below 1, ln ln t counts as 0. No bound is computed where a number is found
+    between the largest and all others: an arm's bound is above it if the divergence there is still
+    allowed. Near ties the bounds q are computed as ln(1 - q), with an error in q below 1e-13, and
+    only those of arms that win.
 
     References
     ----------
@@ -54,18 +63,22 @@ class KLUCB(Policy):
     [0, 1, 1, 1]
     """
 
-    cost_per_round = "O(K), and Newton's method (four or five steps) for one or two arms"
+    cost_per_round = "O(K), with four or five logarithms; Newton's method near ties"
 
     c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
 
     class State:
-        """Of each arm: pulls, summed rewards, their mean and its entropy; the arm pulled last."""
+        """Of each arm: pulls, summed rewards, their mean and its entropy; the arm pulled last.
+
+        And ln(1 - q) for a q that lay between the largest bound and the others.
+        """
 
         pulls = per("arms")
         totals = per("arms")
         mean = per("arms")
         entropy = per("arms")
         last = counts()
+        between = hint()
 
     def select(p, s: State, t: int) -> int:
         """Return the arm with the largest bound, or the first that was never pulled."""
@@ -73,6 +86,15 @@ class KLUCB(Policy):
             return t - 1
         level = math.log(t)
         level += p.c * math.log(max(level, 1.0))
+        x = s.between[0]
+        for _ in range(_TRIES):
+            if not _LOWEST < x < _HIGHEST:
+                break
+            best = alone_above(s, x, level)
+            if best >= 0:
+                s.between[0] = x
+                return best
+            x = between_the_largest(s, x, level)
         # Mostly the last arm wins again: with it first, few bounds are computed.
         best = int(s.last[0])
         x = log_rest(s.pulls[best], s.mean[best], s.entropy[best], level)
@@ -84,6 +106,7 @@ class KLUCB(Policy):
                 x = log_rest(s.pulls[best], s.mean[best], s.entropy[best], level)
                 q = -math.expm1(x)
                 log_q = math.log(q)
+        s.between[0] = x
         return best
 
     def update(p, s: State, arm: int, reward: float) -> None:
@@ -96,6 +119,56 @@ class KLUCB(Policy):
         if 0.0 < mean < 1.0:
             s.entropy[arm] = -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
         s.last[0] = arm
+
+
+def alone_above(s: KLUCB.State, x: float, level: float) -> int:
+    """Return the only arm whose bound is above q, x being ln(1 - q); -1 if that is not clear.
+
+    Arms of equal pulls and means count as one, the lowest of them.
+    """
+    q = -math.expm1(x)
+    log_q = math.log(q)
+    found = -1
+    for arm in range(len(s.mean)):
+        mean, pulls = s.mean[arm], s.pulls[arm]
+        if mean >= 1.0:
+            return arm
+        left = level + pulls * (s.entropy[arm] + mean * log_q + (1.0 - mean) * x)
+        gap = (q - mean) / q  # how fast the divergence changes with x
+        if gap > _CLEAR:
+            if left < -_MARGIN * pulls * gap:
+                continue
+            if left < _MARGIN * pulls * gap:
+                return -1
+        elif gap > -_CLEAR:
+            return -1
+        if found < 0:
+            found = arm
+        elif pulls != s.pulls[found] or mean != s.mean[found]:
+            return -1
+    return found
+
+
+def between_the_largest(s: KLUCB.State, x: float, level: float) -> float:
+    """Return ln(1 - q) for a q that lies about between the two largest bounds, given one nearby.
+
+    Each bound is estimated by one step of Newton's method, or roughly if it is far above.
+    """
+    q = -math.expm1(x)
+    log_q = math.log(q)
+    first = second = math.inf
+    for arm in range(len(s.mean)):
+        mean, allowed = s.mean[arm], level / s.pulls[arm]
+        gap = (q - mean) / q
+        if gap > _CLEAR:
+            root = x - (allowed + s.entropy[arm] + mean * log_q + (1.0 - mean) * x) / gap
+        else:
+            root = math.log1p(-mean) - math.sqrt(0.5 * allowed)
+        if root < first:
+            first, second = root, first
+        elif first < root < second:
+            second = root
+    return 0.5 * (first + min(second, 0.0))
 
 
 def exceeds(

@@ -1,8 +1,7 @@
 """The Logarithmic-Sample Algorithm."""
 
-import math
-
 from keyhole.policy import parameter
+from keyhole.thresholding.logarithms import log_count
 from keyhole.thresholding.setting import IndexPolicy
 
 
@@ -47,11 +46,13 @@ class LSA(IndexPolicy):
     2
     """
 
-    cost_per_round = "one logarithm, and O(log K) for the arg-min"
+    cost_per_round = (
+        "one logarithm (looked up to 4,095 pulls of an arm), and O(log K) for the arg-min"
+    )
 
     alpha: float = parameter(1.35, gt=0, doc="weight of the gap against the number of pulls")
 
     def index(p, pulls: float, total: float) -> float:
         """Return minus (alpha T Delta^2 + 0.5 ln T), since the largest index is pulled."""
         distance = total - p.threshold * pulls
-        return -(p.alpha * distance * distance / pulls + 0.5 * math.log(pulls))
+        return -(p.alpha * distance * distance / pulls + 0.5 * log_count(pulls))
