@@ -88,3 +88,11 @@ def test_a_finished_block_of_the_shelf_is_not_played_again(tmp_path, played):
     before = len(played)
     run(other, tmp_path / "other", shelf=Shelf(tmp_path / "shelf", [one, other]))
     assert len(played) == before
+
+
+def test_rounds_that_are_shared_are_counted_once(tmp_path):
+    one, other = spec(checkpoints=[60]), spec(name="two", checkpoints=[20, 60])
+    shelf = Shelf(tmp_path, [one, other])
+    assert shelf.rounds("one", "LSA(alpha=1.35)") == 20 * 60
+    assert shelf.rounds("two", "LSA(alpha=1.35)") == 0
+    assert shelf.rounds("one", "told") == 20 * (20 + 60)  # once for each budget of both

@@ -67,6 +67,14 @@ def test_what_was_finished_before_needs_no_time(told):
     assert playing == 0.0  # nothing is known yet
 
 
+def test_what_nobody_told_of_is_done_with_its_entry(told):
+    _, shown, count = told
+    count.finish("one")  # on file, or played for another entry
+    assert shown[-1][1] == pytest.approx(1 / 4)
+    count.finish("two")
+    assert shown[-1][1:] == (1.0, 0.0, 0.0)
+
+
 def test_what_was_not_announced_is_ignored(told):
     _, shown, count = told
     count.of("one/a")("somebody", 5, 10)

@@ -125,12 +125,11 @@ def reproduce(
         raise ValueError("NAME must be given, or --all; see keyhole reproduce --list")
     if out is None:
         raise ValueError("--out must be given: a folder for the results")
-    if everything:
-        _conclude_all(
-            papers.reproduce_all(out=out, paper=paper, scale=scale, threads=threads, progress=True)
-        )
-    assert name is not None
-    _conclude(papers.reproduce(name, scale=scale, out=out, threads=threads, progress=True))
+    if name is not None:
+        _conclude(papers.reproduce(name, scale=scale, out=out, threads=threads, progress=True))
+    _conclude_all(
+        papers.reproduce_all(out=out, paper=paper, scale=scale, threads=threads, progress=True)
+    )
 
 
 @app.command(name="compile")

@@ -5,7 +5,7 @@ where they differ in when they look, it is played once, and looked at whenever o
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from keyhole.contract.memory import FloatArray
@@ -16,14 +16,6 @@ from keyhole.play.progress import Report
 from keyhole.play.simulation import Plan
 
 _LABEL = "policy"  # labels may differ where policies do not
-
-
-@dataclass
-class _Item:
-    """A policy as all play it, and how many do."""
-
-    plan: Plan
-    users: int = 0
 
 
 class Shelf:
@@ -39,18 +31,22 @@ class Shelf:
 
     def __init__(self, folder: Path, specs: Iterable[Spec]) -> None:
         self.folder = folder
-        self._items: dict[str, _Item] = {}
+        self._plans: dict[str, Plan] = {}  # of each policy, as all play it together
+        self._first: dict[tuple[str, str], int] = {}  # who plays it, and how many rounds
+        users: dict[str, tuple[str, str, int]] = {}
         for spec in specs:
             for label in spec.plan.policies:
                 alone = _alone(spec.plan, label)
-                item = self._items.setdefault(_key(alone, spec.replications), _Item(alone))
-                item.plan = _together(item.plan, alone)
-                item.users += 1
+                key = _key(alone, spec.replications)
+                self._plans[key] = _together(self._plans.get(key, alone), alone)
+                users.setdefault(key, (spec.name, label, spec.replications))
+        for key, (name, label, replications) in users.items():
+            plan = self._plans[key]
+            self._first[name, label] = plan.rounds(plan.policies[_LABEL]) * replications
 
-    def rounds(self, plan: Plan, label: str, replications: int) -> int:
-        """Return how many rounds a policy takes, with all checkpoints that someone looks at."""
-        shared = self._items[_key(_alone(plan, label), replications)].plan
-        return shared.rounds(shared.policies[_LABEL]) * replications
+    def rounds(self, name: str, label: str) -> int:
+        """Return how many rounds a policy takes in a spec, by its name: 0 if another plays it."""
+        return self._first.get((name, label), 0)
 
     def values(
         self,
@@ -70,7 +66,7 @@ class Shelf:
             If a block cannot be written.
         """
         key = _key(_alone(plan, label), replications)
-        shared = self._items[key].plan
+        shared = self._plans[key]
         self.folder.mkdir(parents=True, exist_ok=True)
         values = play_in_blocks(
             self.folder, key[:32], shared, _LABEL, replications,

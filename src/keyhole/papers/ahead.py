@@ -17,7 +17,7 @@ from keyhole.papers.entry import Entry
 @contextlib.contextmanager
 def compiling_ahead(entries: Sequence[Entry], *, wanted: bool = True) -> Iterator[None]:
     """Fill the compile cache from another process, as long as the block runs."""
-    words = [f"{entry.name}:{problem}" for entry in entries for problem in entry.problems]
+    words = [f"{entry.called}:{problem}" for entry in entries for problem in entry.problems]
     quiet = subprocess.DEVNULL
     child = None
     if wanted:
@@ -39,8 +39,8 @@ def compiling_ahead(entries: Sequence[Entry], *, wanted: bool = True) -> Iterato
 def compile_back_to_front(words: Sequence[str]) -> None:
     """Compile the engines of some problems, ``entry:problem``, given in the order of their runs."""
     for word in reversed(words):
-        name, _, problem = word.partition(":")
-        spec = Entry.load(name).spec(problem, "quick")
+        name, _, problem = word.rpartition(":")
+        spec = Entry.find(name).spec(problem, "quick")
         for _, compile_it in reversed(jobs_of_spec(spec, learners=False)):
             compile_it()
 

@@ -15,10 +15,11 @@ from keyhole.papers.entry import FILES, PAPERS, SCALES, Entry
 from keyhole.papers.front import write_front
 from keyhole.papers.overall import Overall, Work, overall
 from keyhole.papers.pages import Part
-from keyhole.papers.reproduction import EVERYTHING, Tell, finished, play
+from keyhole.papers.reproduction import Tell, finished, play
 from keyhole.papers.verdicts import Verdict, counts_line
 from keyhole.validate import Range, choice, integer
 
+MARKER: Final = "everything.json"
 _FORMAT: Final = "keyhole-everything"
 _VERSION: Final = 1
 
@@ -104,6 +105,8 @@ def reproduce_all(
                 [(entry, scale)], places[entry.name], threads=threads, progress=_telling(count),
                 shelf=shelf, ahead=False,
             )  # fmt: skip
+            if count is not None:
+                count.finish(entry.name)
             parts[entry.name] = result.parts[0]
             done = tuple(parts[e.name] for e in entries if e.name in parts)
             index, claims = write_front(folder, scale, entries, done)
@@ -123,7 +126,7 @@ def _work(specs: Mapping[tuple[str, str], Spec], shelf: Shelf) -> Sequence[Work]
             _place(*where),
             label,
             f"{spec.plan.problem.setting.name}/{type(policy).__name__}",
-            shelf.rounds(spec.plan, label, spec.replications),
+            shelf.rounds(spec.name, label),
         )
         for where, spec in specs.items()
         for label, policy in spec.plan.policies.items()
@@ -139,7 +142,7 @@ def _begin(folder: Path, scale: str) -> None:
     marker = {"format": _FORMAT, "version": _VERSION, "scale": scale}
     if is_begun(folder):
         try:
-            found = json.loads((folder / EVERYTHING).read_bytes())
+            found = json.loads((folder / MARKER).read_bytes())
         except (OSError, ValueError, RecursionError):
             found = None
         if found != marker:
@@ -149,4 +152,4 @@ def _begin(folder: Path, scale: str) -> None:
         remove_drafts(folder)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / EVERYTHING, (json.dumps(marker, indent=2) + "\n").encode())
+    write_atomically(folder / MARKER, (json.dumps(marker, indent=2) + "\n").encode())

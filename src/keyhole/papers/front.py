@@ -84,7 +84,7 @@ def _entry(entry: Entry, part: Part | None, scale: str) -> dict[str, Any]:
         "name": entry.name,
         "title": entry.title,
         "about": entry.about,
-        "command": f"keyhole reproduce {entry.name} --scale {scale}",
+        "command": f"keyhole reproduce {_option(entry)} --scale {scale} --out DIR",
         "report": None,
     }
     if part is None:
@@ -102,6 +102,10 @@ def _entry(entry: Entry, part: Part | None, scale: str) -> dict[str, Any]:
             for v in part.verdicts
         ],
     }  # fmt: skip
+
+
+def _option(entry: Entry) -> str:
+    return f"--paper {entry.paper}" if entry.paper else "--all"
 
 
 def _counts(verdicts: Sequence[Any]) -> str:

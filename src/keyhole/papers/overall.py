@@ -66,6 +66,12 @@ class Overall:
 
         return report
 
+    def finish(self, entry: str) -> None:
+        """Count an entry as done: what was on file, or played for another, was never told of."""
+        for key in [key for key in self._left if key[0].startswith(f"{entry}/")]:
+            self._say(self._left.pop(key), 0, 0.0, 0)
+        self._since = self._clock()
+
     def _update(self, key: tuple[str, str], played: int, total: int) -> None:
         now, work = self._clock(), self._left[key]
         if key not in self._begun:
@@ -85,10 +91,13 @@ class Overall:
     def _say(self, work: Work, played: int, seconds: float, rounds: int) -> None:
         """Tell what is left, with what the present policy has shown so far."""
         current = {work.kind: (rounds, seconds)}
-        left = sum(one.rounds for one in self._left.values()) - played
-        playing = sum(one.rounds * self._pace(one.kind, current) for one in self._left.values())
-        playing -= played * self._pace(work.kind, current)
-        new = {one.kind for one in self._left.values()} - self._rounds.keys() - {work.kind}
+        rounds_left: dict[str, int] = defaultdict(int)
+        for one in self._left.values():
+            rounds_left[one.kind] += one.rounds
+        rounds_left[work.kind] -= min(played, work.rounds)
+        left = sum(rounds_left.values())
+        playing = sum(n * self._pace(kind, current) for kind, n in rounds_left.items())
+        new = rounds_left.keys() - self._rounds.keys() - {work.kind}
         wait = sum(self._prepared) / len(self._prepared) if self._prepared else 0.0
         share = 1.0 - left / self._all if self._all else 1.0
         self._show(f"{work.place}: {work.label}", share, playing, len(new) * wait)

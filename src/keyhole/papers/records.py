@@ -15,7 +15,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from keyhole.files import write_atomically
-from keyhole.papers.entry import FILES
 from keyhole.papers.pages import Part
 from keyhole.papers.verdicts import Number, Origin, Status, Verdict
 
@@ -113,7 +112,7 @@ def _record(part: Part, verdict: Verdict) -> ClaimRecord:
     return ClaimRecord(
         id=verdict.id,
         entry=part.entry.name,
-        paper=FILES.get(part.entry.name, "").rpartition("/")[0] or _OURS,
+        paper=part.entry.paper or _OURS,
         source=verdict.source,
         origin=verdict.origin,
         statement=verdict.text,

@@ -22,7 +22,6 @@ from keyhole.play.progress import Report
 from keyhole.validate import Range, choice, distinct, integer, line
 
 MARKER: Final = "reproduction.json"
-EVERYTHING: Final = "everything.json"
 _FORMAT: Final = "keyhole-reproduction"
 _VERSION: Final = 1
 _Choice = tuple[Entry, str]
@@ -75,10 +74,7 @@ def reproduce(
     """
     entry = Entry.find(name)
     choice("scale", scale, SCALES)
-    folder = Path(out)
-    if is_everything(folder):
-        raise ValueError(f"{folder} holds the reproductions of many entries; choose another folder")
-    return play([(entry, scale)], folder, threads=threads, progress=progress)
+    return play([(entry, scale)], Path(out), threads=threads, progress=progress)
 
 
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
@@ -117,11 +113,6 @@ def finished(entry: Entry, scale: str, folder: Path) -> Part | None:
     except (FileNotFoundError, ValueError):
         return None
     return _judged(entry, scale, runs)
-
-
-def is_everything(folder: str | Path) -> bool:
-    """Return whether a folder is one that `reproduce_all` wrote."""
-    return (Path(folder) / EVERYTHING).is_file()
 
 
 def is_reproduction(folder: str | Path) -> bool:
@@ -164,7 +155,8 @@ def play(
         integer("threads", threads, Range(ge=1))
     entry, scale = choices[0]
     title = title or f"{entry.title} ({scale} scale)"
-    command = command or f"keyhole reproduce {entry.called} --scale {scale}"
+    # A record names no places.
+    command = command or f"keyhole reproduce {Path(entry.called).name} --scale {scale}"
     _mark(folder, _marker(title, choices, command), renew=renew)
     parts = []
     with compiling_ahead([entry for entry, _ in choices], wanted=ahead and threads != 1):
