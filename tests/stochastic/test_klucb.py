@@ -79,7 +79,7 @@ def test_a_number_between_the_two_largest_bounds_is_soon_found():
     assert alone_above(state, x, 3.0) == 1
 
 
-def test_a_learner_goes_on_without_its_hint():
+def test_a_learner_goes_on_without_its_scratch():
     learner = KLUCB().learner(arms=3)
     for n in range(60):
         learner.ask()

@@ -47,7 +47,7 @@ class Field:
         Whether the array is the key store of an arg-min over its only axis. Kernels see the store,
         of which Python and files see the keys.
     kept : bool
-        Whether files of learners hold it: see `hint`.
+        Whether files of learners hold it: see `scratch`.
     """
 
     dtype: str
@@ -104,7 +104,7 @@ def keys(dim: Dim) -> FloatArray:
     return cast(FloatArray, Field("float64", (dim,), tree=True))
 
 
-def hint(*shape: Dim) -> FloatArray:
+def scratch(*shape: Dim) -> FloatArray:
     """Declare a float64 state array that decides how fast a decision is found, but not which.
 
     It is zero at the start, and again in a learner that was loaded or copied; see `per`.
@@ -112,7 +112,7 @@ def hint(*shape: Dim) -> FloatArray:
     Examples
     --------
     >>> class State:
-    ...     guess = hint()  # where to begin: s.guess[0]
+    ...     guess = scratch()  # where to begin: s.guess[0]
     """
     return cast(FloatArray, Field("float64", shape or (1,), kept=False))
 
@@ -142,7 +142,7 @@ def declared_state(owner: type) -> dict[str, Field]:
         for name, value in vars(base).items():
             if not name.startswith("__") and not isinstance(value, Field):
                 raise TypeError(
-                    f"{state.__qualname__}.{name} must be made with per, counts, keys or hint, "
+                    f"{state.__qualname__}.{name} must be made with per, counts, keys or scratch, "
                     f"got {value!r}"
                 )
     return declared(state)

@@ -59,7 +59,7 @@ class Policy:
 
     A policy has three parts. Its *parameters* are annotated class attributes made with
     `parameter`; the object is immutable. Its *state* is described by the nested class `State`,
-    whose attributes are made with `per`, `counts`, `keys` and `hint`; it starts as zeros. Its
+    whose attributes are made with `per`, `counts`, `keys` and `scratch`; it starts as zeros. Its
     *kernels* are plain functions in the class body, compiled when first used. A kernel receives
     what it names, out of these words:
 

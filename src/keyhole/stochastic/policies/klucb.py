@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from keyhole.policy import counts, hint, parameter, per
+from keyhole.policy import counts, parameter, per, scratch
 from keyhole.stochastic.setting import Policy
 
 # Newton's method doubles the digits in every step: after one this small, nothing is left to gain.
@@ -78,7 +78,7 @@ class KLUCB(Policy):
         mean = per("arms")
         entropy = per("arms")
         last = counts()
-        between = hint()
+        between = scratch()
 
     def select(p, s: State, t: int) -> int:
         """Return the arm with the largest bound, or the first that was never pulled."""
