@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
 
-from keyhole.contract.answers import BOOL, check_names, check_reads, place
+from keyhole.contract.answers import BOOL, accesses, check_names, check_reads, place
 from keyhole.contract.channel import Channel
 from keyhole.contract.memory import Field, Layout, declared_state
 from keyhole.contract.setting import Setting
-from keyhole.kernels.link import Kernel
+from keyhole.kernels.link import Kernel, source_of
 from keyhole.validate import choice
 
 Words = dict[str, str]
@@ -100,6 +100,20 @@ POLICY: Final = (
     ),
 )
 """The kernels of policies."""
+
+IMAGINE: Final = Rule(
+    "imagine",
+    "learns what an open decision lets expect, on a copy of the state",
+    "where decisions are open, for each of them before the next `select`",
+    (*_P, "age"),
+    hears=("context", "decision"),
+    lent=False,
+)
+"""The kernel of policies that only plays with several decisions at a time have a use for.
+
+It may also name ``update``, the policy's own kernel, and call it with all that such a kernel may
+name, in the order of the table: ``update(p, s, t, rng, <context>, <decision>, <feedback>)``.
+"""
 
 WORLD: Final = (
     Rule("init", "prepares the state", "before the first round", _E),
@@ -216,9 +230,18 @@ def check_kernels(
         if kernel is None:
             continue
         if name in kernels:
-            check_names(owner, kernel, [*kernels[name], *given])
+            lent = ("update",) if name == IMAGINE.name else ()
+            check_names(owner, kernel, [*kernels[name], *given, *lent])
         check_reads(owner, kernel, rules[0].own[0], inputs, remedy)
         check_reads(owner, kernel, "s", state, _remedy(cls, name))
+
+
+def reads_only_what_is_there(cls: type, name: str) -> bool:
+    """Return whether the state has all arrays that a kernel of a class uses, if it has it."""
+    if (kernel := getattr(cls, name, None)) is None:
+        return True
+    used = accesses(source_of(kernel).__code__, "s")
+    return {array for array, _, _ in used} <= declared_state(cls).keys()
 
 
 def _remedy(cls: type, name: str) -> Callable[[str], str]:

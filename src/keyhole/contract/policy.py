@@ -3,10 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
-from typing import Any, ClassVar, Self, cast, dataclass_transform
+from typing import Any, ClassVar, Final, Self, cast, dataclass_transform
 
 from keyhole.contract.facts import made_learner
-from keyhole.contract.grammar import POLICY, check_functions, check_kernels
+from keyhole.contract.grammar import (
+    IMAGINE,
+    POLICY,
+    check_functions,
+    check_kernels,
+    reads_only_what_is_there,
+)
 from keyhole.contract.memory import Field
 from keyhole.contract.setting import Setting
 from keyhole.contract.words import averaged, counted
@@ -51,6 +57,10 @@ def known() -> Any:
     ...     grid_size: ClassVar[int] = known()
     """
     return None
+
+
+PENDING: Final = ("imagine", "ignore", "wait")
+"""What a policy can do while decisions are open: see `Policy`."""
 
 
 @dataclass_transform(field_specifiers=(parameter,), frozen_default=True)
@@ -100,6 +110,10 @@ class Policy:
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
+    pending : tuple of str
+        What it can do while decisions are open, whose feedback is yet to come; the best first. Of
+        "imagine": open ones are imagined by the kernel of that name, on a copy of the state;
+        "ignore": it decides as if they had not been taken; "wait": it takes no other.
     feedback, randomness, cost_per_round : str
         What it learns from, what it draws at random, and how many steps a round takes; printed
         by catalog and documentation (see `traits`).
@@ -113,6 +127,7 @@ class Policy:
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[str] = ""
+    pending: ClassVar[tuple[str, ...]] = ("wait",)
     feedback: ClassVar[str] = ""
     randomness: ClassVar[str] = "none"
     cost_per_round: ClassVar[str] = ""
@@ -135,7 +150,9 @@ class Policy:
                 cls.learner = made  # type: ignore[method-assign]
         for name in cls.needs:
             choice(f"{cls.__name__}.needs", name, cls.setting.facts)
-        check_functions(cls, POLICY, Policy, abstract=abstract)
+        check_functions(cls, (*POLICY, IMAGINE), Policy, abstract=abstract)
+        for way in cls.pending:
+            choice(f"{cls.__name__}.pending", way, PENDING)
         if not abstract:
             cls.check_kernels()
 
@@ -167,7 +184,10 @@ class Policy:
         def remedy(name: str) -> str:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
-        check_kernels(cls, POLICY, cls.input_fields(), cls.lent(), remedy)
+        if "pending" not in vars(cls) and not reads_only_what_is_there(cls, "imagine"):
+            cls.pending = ("wait",)
+        rules = (*POLICY, IMAGINE) if "imagine" in cls.pending else POLICY
+        check_kernels(cls, rules, cls.input_fields(), cls.lent(), remedy)
 
     @classmethod
     def lent(cls) -> tuple[str, ...]:

@@ -1,12 +1,14 @@
 """The classical bandit's vocabulary, and what its policies have in common."""
 
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from keyhole.contract.facts import fact
 from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
+from keyhole.draws.streams import Stream
+from keyhole.kernels.link import Kernel
 from keyhole.stochastic.learner import Learner
 
 
@@ -58,7 +60,13 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
+
+    def imagine(p, s: _Tally, t: int, rng: Stream, arm: int, update: Kernel) -> None:
+        """Learn the arm's mean once more, or 1/2 where nothing is known."""
+        pulls = s.pulls[arm]
+        update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
 
     def recommend(p, s: _Tally, best: IntArray) -> None:
         """Recommend the arm with the highest mean."""

@@ -44,6 +44,7 @@ class ThompsonSampling(Policy):
     1
     """
 
+    pending = ("ignore", "imagine")
     randomness = (
         "a beta variate for each arm in every round, and a uniform one for a reward strictly "
         "between 0 and 1"
