@@ -82,6 +82,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    # pending is "wait": feedback is late by itself here, and belongs to a round.
     feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
 
     def recommend(

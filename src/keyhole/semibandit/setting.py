@@ -83,6 +83,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     feedback = "losses of 0 or 1"
+    # pending is "wait": a search relies on what `select` has just tried; others say otherwise.
 
     def recommend(
         p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray
