@@ -41,6 +41,9 @@ class Setting:
     budgeted : bool
         Whether a checkpoint is a budget of its own: a policy that knows the horizon is then run
         once for each checkpoint with that checkpoint as its horizon.
+    by_round : bool
+        Whether feedback belongs to the round in which it arrives, and not to a decision: rounds
+        are then time, and no decision waits for a worker.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Setting:
     modes: tuple[str, ...] = ()
     mode: str = ""
     budgeted: bool = False
+    by_round: bool = False
     facts: Mapping[str, Fact] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -47,6 +47,7 @@ SETTING: Final = Setting(
         "judged": Field("int64", ("arms",)),
     },
     allowed=_arm_exists,
+    by_round=True,
 )
 """Pull an arm; at the end of the round see what arrives, from this pull or from earlier ones.
 
