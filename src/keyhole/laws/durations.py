@@ -10,7 +10,7 @@ import numpy as np
 from keyhole.laws.arms import law_of
 from keyhole.laws.law import Law, Number
 from keyhole.laws.replay import Replay
-from keyhole.policy import FloatArray, Kernel, Stream, exponential, uniform
+from keyhole.policy import FloatArray, Kernel, Problem, Stream, exponential, uniform
 from keyhole.validate import Range, number, vector
 
 _LONG: Final = Range(gt=0, le=1e12)
@@ -144,6 +144,13 @@ class Scaled(Law):
             raise ValueError(f"rewards must be two factors, got {len(self.factors)}")
         self.draw = _scaled(self.of.draw, self._by)
         self.numbers = np.concatenate([[len(self.factors)], self.factors, self.of.numbers])
+
+    def fits(self, problem: Problem) -> None:
+        """Refuse a problem with another number of arms."""
+        if self._by == "arms" and len(self.factors) != problem.arms:
+            raise ValueError(
+                f"arms of the duration must be {problem.arms} factors, got {len(self.factors)}"
+            )
 
     def __repr__(self) -> str:
         """Return the law and the factors."""

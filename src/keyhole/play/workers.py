@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from keyhole.contract.answers import names_of
 from keyhole.contract.component import policy_component, world_component
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import PENDING, Policy
@@ -87,6 +88,16 @@ class Workers:
             )
         if self.pending not in (None, "wait"):
             choice(f"pending of {policy}", self.pending, dict.fromkeys((*policy.pending, "wait")))
+        setting = problem.setting
+        known = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
+        for name in names_of(self.duration.draw):
+            if name not in known:
+                raise ValueError(
+                    f"duration must be a law that fits the setting {setting.name!r}, which has no "
+                    f"{name}; got {self.duration!r}"
+                )
+        if (fits := getattr(self.duration, "fits", None)) is not None:
+            fits(problem)
 
     def way(self, policy: Policy) -> str:
         """Return what a policy makes of open decisions."""

@@ -18,7 +18,11 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.kernels.jit import bounds_checked
 from keyhole.play.learner import Learner
-from keyhole.testing.pending import one_at_a_time_nothing_is_open, open_decisions_are_safe
+from keyhole.testing.pending import (
+    feedback_belongs_to_its_decision,
+    one_at_a_time_nothing_is_open,
+    open_decisions_are_safe,
+)
 from keyhole.testing.trial import Trial, decision_of
 from keyhole.validate import choice
 
@@ -191,6 +195,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     copies_go_on_alone,
     state_stays_a_number,
     one_at_a_time_nothing_is_open,
+    feedback_belongs_to_its_decision,
     open_decisions_are_safe,
     works_for_any_number_of_arms,
 )

@@ -50,6 +50,24 @@ class _Opened:
         """Learn from one decision."""
         self._run(self.copy, row, int(row[0]), 1, TELL)
 
+    def state_if_told(self, row: FloatArray, stream: Any) -> Any:
+        """Return the state that telling would lead to, from this place of the stream, as bits."""
+        cells, words = self.cells.copy(), self._words.copy()
+        self._words[:2] = stream
+        self.tell(row)
+        found = self.bits()
+        self.cells[:], self._words[:] = cells, words
+        return found
+
+    def bits(self) -> Any:
+        """Return the state as bits."""
+        return self.cells[self.state].view(np.uint64).copy()
+
+    @property
+    def stream(self) -> Any:
+        """Where the policy draws next."""
+        return self._words[:2].copy()
+
     def _run(self, copy: FloatArray, rows: FloatArray, t: int, count: int, what: int) -> int:
         rows = rows if len(rows) else np.zeros(1)
         return int(
@@ -73,6 +91,29 @@ def one_at_a_time_nothing_is_open(trial: Trial) -> None:
                 f"{trial.policy}: with nothing open, {way!r} changed the decision of round {t}: "
                 "what `select` leaves in the state is lost on the copy"
             )
+
+
+def feedback_belongs_to_its_decision(trial: Trial) -> None:
+    """Check that what is learnt from feedback does not depend on what was asked since.
+
+    A policy whose `update` relies on what its last `select` left behind must wait.
+    """
+    if "ignore" not in trial.policy.pending:
+        return
+    opened, referee = _Opened(trial, "ignore"), trial.referee()
+    while referee.rounds + 1 < trial.horizon:
+        row = opened.ask(referee, ())
+        asked, stream = opened.bits(), opened.stream
+        at_once = opened.state_if_told(row, stream)
+        later = opened.ask(referee, (row,))
+        same = opened.bits() == asked
+        late = opened.state_if_told(row, stream)
+        assert (at_once[same] == late[same]).all(), (
+            f"{trial.policy}: what it learnt from the decision of round {int(row[0])} depends on "
+            "one that was asked since"
+        )
+        opened.tell(later)
+        opened.tell(row)
 
 
 def open_decisions_are_safe(trial: Trial) -> None:
