@@ -1,12 +1,13 @@
 """The first arm without pulls."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.draws.unpulled import first_unpulled
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), max_size=60))
 def test_it_is_found_whatever_is_told_in_which_order(told):
     pulls, begin = np.zeros(5), np.zeros(1)
