@@ -306,4 +306,4 @@ def test_a_run_that_is_open_has_outlived_its_age():
     RCUCB.imagine(known, state, 0.25, 0, 0.6)
     assert state.told[0].tolist() == [3, 3, 3]
     assert state.over[0].tolist() == [2, 0, 0]  # it was one of two, and now it is two of three
-    assert state.net[0].tolist() == [1, 3, 3]  # beyond its age it keeps the mean
+    assert state.net[0].tolist() == [1, 3, 3]  # as of the run that was as old: it brought 1
