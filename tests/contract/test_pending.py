@@ -163,3 +163,22 @@ class Relying(Tallying):
 def test_an_update_that_relies_on_its_select_is_found_out():
     with pytest.raises(AssertionError, match="depends on one that was asked since"):
         check_policy(Relying(), PROBLEM)
+
+
+class Stateless(Policy):
+    """Remembers nothing."""
+
+    pending = ("ignore",)
+
+    def select(p, t):
+        return t % p.arms
+
+    def update(p, arm):
+        """Learn nothing."""
+
+    def recommend(p, labels):
+        labels[0] = 1.0
+
+
+def test_a_policy_that_remembers_nothing_may_ignore_what_is_open():
+    check_policy(Stateless(), PROBLEM)

@@ -63,7 +63,8 @@ class _Opened:
 
     def bits(self) -> Any:
         """Return the state, as Python sees it, as bits."""
-        return np.concatenate([v.ravel().view(np.uint64) for v in self.learner.state.values()])
+        views = [view.ravel().view(np.uint64) for view in self.learner.state.values()]
+        return np.concatenate([np.zeros(0, np.uint64), *views])
 
     @property
     def stream(self) -> Any:
