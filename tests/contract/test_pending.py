@@ -46,7 +46,8 @@ class OnlyCounts(Policy):
         s.seen[arm] += 1
 
     def recommend(p, s, labels):
-        labels[0] = 1.0
+        for arm in range(p.arms):
+            labels[arm] = s.seen[arm] > 0
 
 
 def derive(base=Tallying, **content):
@@ -177,7 +178,8 @@ class Stateless(Policy):
         """Learn nothing."""
 
     def recommend(p, labels):
-        labels[0] = 1.0
+        for arm in range(p.arms):
+            labels[arm] = 1.0
 
 
 def test_a_policy_that_remembers_nothing_may_ignore_what_is_open():
