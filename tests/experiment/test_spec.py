@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.experiment import Spec
+from keyhole.experiment.warming import jobs_of_spec
 from tests.experiment.conftest import TEXT
 
 CHANGES = [
@@ -346,3 +347,9 @@ def test_without_workers_a_spec_is_what_it_was():
     spec = Spec.from_text(TEXT)
     assert not spec.plan.work
     assert not {"workers", "duration", "pending"} & spec.table().keys()
+
+
+def test_what_a_spec_with_workers_needs_can_be_compiled_ahead():
+    own = 'label = "ours"\nworkers = 8'
+    names = [name for name, _ in jobs_of_spec(Spec.from_text(TEXT.replace('label = "ours"', own)))]
+    assert names == ["LSA with workers in BernoulliArms", "Uniform with workers in BernoulliArms"]

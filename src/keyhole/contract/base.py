@@ -104,7 +104,10 @@ class WithBase(Policy, abstract=True):
     @classmethod
     def traits(cls) -> dict[str, str]:
         """Return what catalog and documentation print beside the docstring, by heading."""
-        return super().traits() | {"needs": "what its base needs"}
+        told = {"needs": "what its base needs"}
+        if cls.pending != ("wait",):
+            told["open decisions"] = f"what its base does of {', '.join(cls.pending)}"
+        return super().traits() | told
 
     @classmethod
     def check_kernels(cls) -> None:

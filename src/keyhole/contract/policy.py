@@ -173,6 +173,7 @@ class Policy:
             "feedback": cls.feedback,
             "randomness": cls.randomness,
             "cost per round": cls.cost_per_round,
+            "open decisions": ", ".join(cls.pending),
         }
         return {heading: words for heading, words in found.items() if words}
 
