@@ -245,8 +245,6 @@ class Spec(BaseModel):
         """Return the workers of each policy; None where no decision takes time."""
         common = {name: getattr(self, name) for name in OWN_WORK}
         own = [{name: entry.get(name, common[name]) for name in OWN_WORK} for entry in self.policy]
-        if all(work["workers"] == 1 and work["duration"] is None for work in own):
-            return None
         found = {}
         for i, (label, work) in enumerate(zip(labels, own, strict=True)):
             try:
@@ -254,7 +252,8 @@ class Spec(BaseModel):
             except (TypeError, ValueError) as error:
                 where = f"policy[{i}]." if any(name in self.policy[i] for name in OWN_WORK) else ""
                 raise ValueError(f"{where}{error}") from error
-        return found
+        idle = all(work["workers"] == 1 and work["duration"] is None for work in own)
+        return None if idle else found
 
     def _policies(self, problem: Problem) -> dict[str, Policy]:
         policies: dict[str, Policy] = {}
