@@ -163,3 +163,9 @@ def test_there_are_no_workers_where_rounds_are_time():
     problem = Delayed([0.2, 0.4], delay=Rounds(2), feedback="named")
     with pytest.raises(ValueError, match="workers must be 1 in the setting 'delayed', got 2"):
         simulate(problem, [DelayedUCB1()], horizon=10, replications=1, workers=2)
+
+
+def test_the_nth_decision_takes_equally_long_whoever_took_it():
+    asked = {"horizon": 50, "replications": 5, "workers": 6, "duration": Exponential()}
+    curves = simulate(LABELS, {"a": LSA(), "b": Uniform()}, **asked)
+    assert np.array_equal(curves.values("a", "clock"), curves.values("b", "clock"))

@@ -281,7 +281,7 @@ def test_ties_go_to_the_lowest_arm_and_then_to_the_smallest_limit(policy):
     assert learner.ask() == (0, 0.5)
 
 
-@pytest.mark.parametrize("policy", [RCUCB(), ReductionUCB()], ids=repr)
+@pytest.mark.parametrize("policy", [RCUCB(), ReductionUCB(), ReductionThompson()], ids=repr)
 def test_an_arm_whose_first_run_never_came_back_is_run_again(policy):
     learner = policy.learner(arms=2, limits=[0.5, 1.0], cost=Power(), penalty=Power())
     for t in range(40):
