@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from keyhole.cli import study
 from keyhole.cli.text import heading, on_a_line, paragraph
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(study.app, name="study")
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made if need be.")]
 Threads = Annotated[

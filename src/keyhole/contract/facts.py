@@ -222,12 +222,7 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
         if unnamed:
             told = ", ".join(f"{name}=..." for name in names if name != "seed")
             raise TypeError(f"learner() takes facts by name ({told}); got {shown(unnamed[0])}")
-        for name in given:
-            if name not in names:
-                raise TypeError(
-                    f"learner() takes {', '.join(names)}; got {name!r}{hint(name, names)}"
-                )
-        return kind(self, type(self).facts_of(_complete(setting, given)), seed=seed)
+        return kind(self, facts_given(setting, type(self), given), seed=seed)
 
     made = cast(Any, learner)
     made.__signature__, made.__doc__ = signature, prose_of(setting)
@@ -237,6 +232,18 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
     }
     made.__module__, made.__qualname__ = home.__module__, f"{home.__qualname__}.learner"
     return learner
+
+
+def facts_given(setting: "Setting", policy: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts that arguments of `Policy.learner` say, for policies of a class."""
+    names = [argument.parameter.name for argument in arguments_of(setting)]
+    for name in given:
+        if name not in names:
+            raise TypeError(
+                f"learner() takes {', '.join((*names, 'seed'))}; got {name!r}{hint(name, names)}"
+            )
+    found: dict[str, Any] = policy.facts_of(_complete(setting, given))
+    return found
 
 
 def _complete(setting: "Setting", given: Mapping[str, Any]) -> dict[str, Any]:

@@ -103,6 +103,11 @@ class Policy:
         Functions that kernels may name.
     learner_class : type, optional
         The room's own kind of `keyhole.Learner`.
+    terms_class : type, optional
+        How studies speak of the room's decisions (see `keyhole.play.terms.Terms`).
+    arms_change : bool
+        Whether arms may be added and retired while it is at work: its state is per arm, and an
+        arm that was never pulled comes first whenever it appears.
     abstract : bool
         Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
@@ -124,6 +129,8 @@ class Policy:
     oracle: ClassVar[bool] = False
     helpers: ClassVar[tuple[str, ...]] = ()
     learner_class: ClassVar[type[Any] | None] = None
+    terms_class: ClassVar[type[Any] | None] = None
+    arms_change: ClassVar[bool] = False
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[str] = ""

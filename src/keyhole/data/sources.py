@@ -21,7 +21,7 @@ from keyhole.data.patrols import Events, patrols, read_patrols_csv
 from keyhole.data.reporting import reporting_delay
 from keyhole.data.rewards import read_rewards_csv
 from keyhole.reading import Source, a_file
-from keyhole.resource.sources import FUNCTIONS
+from keyhole.resource.functions import FUNCTIONS
 from keyhole.validate import choice, shown
 
 

@@ -10,6 +10,7 @@ from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
 from keyhole.contract.words import averaged, counted
 from keyhole.delayed.learner import Learner
+from keyhole.delayed.terms import Terms
 
 
 class Facts:
@@ -82,6 +83,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    terms_class = Terms
     feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
 
     def recommend(

@@ -17,7 +17,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.words import counted
 from keyhole.drivers.step import ASK, CHECK, INIT, RECOMMEND, TELL, compiled_step
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
-from keyhole.play.saving import DAMAGE, SavedState, read_state, write_state
+from keyhole.play.saving import DAMAGE, SavedState, find_policy, read_state, write_state
 from keyhole.validate import Range, integer, room_in_memory, shown
 
 _SHOWN_LINES: Final = 10
@@ -257,7 +257,7 @@ class Learner:
         True
         """
         saved = read_state(Path(path))
-        kind = saved.find_policy(policies)
+        kind = find_policy(saved.policy, saved.module, policies)
         try:
             policy = kind.from_parameters(saved.parameters)
             home = policy.learner_class or Learner

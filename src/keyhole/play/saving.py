@@ -57,26 +57,6 @@ class SavedState:
     stream: NDArray[np.uint64]
     arrays: Arrays
 
-    def find_policy(self, candidates: Iterable[type[Policy]]) -> type[Policy]:
-        """Return the policy's class: from the candidates, a room's policies, or a module in use.
-
-        A file is nobody's word: of Keyhole only the modules that hold a room's policies are
-        imported, of others only those are looked at that the caller has imported already.
-        """
-        for candidate in candidates:
-            if candidate.__name__ == self.policy:
-                return candidate
-        if _OF_A_ROOM.fullmatch(self.module):
-            with suppress(ImportError):
-                importlib.import_module(self.module)
-        found = vars(sys.modules.get(self.module, _NOWHERE)).get(self.policy)
-        if isinstance(found, type) and issubclass(found, Policy):
-            return found
-        raise ValueError(
-            f"the saved policy {self.policy} of {self.module} is not known here; give its class: "
-            f"Learner.load(path, policies=[{self.policy}])"
-        )
-
     def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
         """Refuse arrays that are not of the form that a layout says."""
         kept = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
@@ -110,6 +90,26 @@ class SavedState:
             raise ValueError(f"its {group} lacks {lacking}")
         if saved != form:
             raise ValueError(f"its {group} has other arrays")
+
+
+def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ()) -> type[Policy]:
+    """Return the class of a saved policy: a candidate, a room's policy, or of a module in use.
+
+    A file is nobody's word: of Keyhole only the modules that hold a room's policies are
+    imported, of others only those are looked at that the caller has imported already.
+    """
+    for candidate in candidates:
+        if candidate.__name__ == name:
+            return candidate
+    if _OF_A_ROOM.fullmatch(module):
+        with suppress(ImportError):
+            importlib.import_module(module)
+    found = vars(sys.modules.get(module, _NOWHERE)).get(name)
+    if isinstance(found, type) and issubclass(found, Policy):
+        return found
+    raise ValueError(
+        f"the saved policy {name} of {module} is not known here; give its class: policies=[{name}]"
+    )
 
 
 def write_state(path: Path, saved: SavedState) -> None:

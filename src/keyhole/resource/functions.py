@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
+from keyhole.reading import one_of
 from keyhole.validate import Range, number, vector
 
 PIECE: Final = 5
@@ -241,3 +242,7 @@ def not_falling(name: str, values: FloatArray) -> FloatArray:
 def _flat(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
     nothing = np.zeros(len(starts))
     return np.column_stack([starts, constants, slopes, nothing, nothing + 1.0])
+
+
+FUNCTIONS: Final = {name: one_of(Power, Steps, Table) for name in ("cost", "penalty")}
+"""How files say what cost and penalty are."""

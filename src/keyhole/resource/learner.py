@@ -53,34 +53,16 @@ class Learner(CoreLearner):
         exceeded : bool, default False
             Whether the run exceeded the limit; reward and consumption are then left out.
         """
-        if not isinstance(exceeded, bool | np.bool_):
-            raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
-        if exceeded and not (reward is None and consumption is None):
-            raise TypeError("reward and consumption must be left out for a run that exceeded")
         self._enter()
         try:
             self._expect_feedback()
-            values = (0.0, 0.0) if exceeded else self._within_limit(reward, consumption)
-            self._feedback["reward"][()], self._feedback["consumption"][()] = values
-            self._feedback["exceeded"][()] = int(exceeded)
+            limit = self._decision["limit"].item()
+            values = ended(limit, reward, consumption, exceeded)
+            for name, value in zip(self._feedback, values, strict=True):
+                self._feedback[name][()] = value
             self._tell()
         finally:
             self._leave()
-
-    def _within_limit(self, reward: float | None, consumption: float | None) -> tuple[float, float]:
-        if reward is None or consumption is None:
-            raise TypeError(
-                "tell needs reward and consumption, or exceeded=True for a run above its limit"
-            )
-        limit = self._decision["limit"].item()
-        earned = unit("reward", reward)
-        used = number("consumption", consumption, Range(ge=0))
-        if used > limit:
-            raise ValueError(
-                f"consumption must be at most the limit, {limit:g}, got {used:g}; "
-                "a run above its limit is told as exceeded=True"
-            )
-        return earned, used
 
     def recommend(self) -> tuple[int, float]:
         """Return the pair taken to be the best so far."""
@@ -91,3 +73,27 @@ class Learner(CoreLearner):
         arms, limits = self.facts["arms"], self.facts["limits"]
         some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [f"{arms} arm{'' if arms == 1 else 's'}", f"{some} up to {limits[-1]:g}"]
+
+
+def ended(
+    limit: float, reward: float | None, consumption: float | None, exceeded: bool
+) -> tuple[float, float, int]:
+    """Return how a run ended: its reward, its consumption, and whether it exceeded the limit."""
+    if not isinstance(exceeded, bool | np.bool_):
+        raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
+    if exceeded:
+        if not (reward is None and consumption is None):
+            raise TypeError("reward and consumption must be left out for a run that exceeded")
+        return 0.0, 0.0, 1
+    if reward is None or consumption is None:
+        raise TypeError(
+            "tell needs reward and consumption, or exceeded=True for a run above its limit"
+        )
+    earned = unit("reward", reward)
+    used = number("consumption", consumption, Range(ge=0))
+    if used > limit:
+        raise ValueError(
+            f"consumption must be at most the limit, {limit:g}, got {used:g}; "
+            "a run above its limit is told as exceeded=True"
+        )
+    return earned, used, 0

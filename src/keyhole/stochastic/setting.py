@@ -10,6 +10,7 @@ from keyhole.contract.setting import Setting
 from keyhole.draws.streams import Stream
 from keyhole.kernels.link import Kernel
 from keyhole.stochastic.learner import Learner
+from keyhole.stochastic.terms import Terms
 
 
 class Facts:
@@ -60,6 +61,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    terms_class = Terms
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 

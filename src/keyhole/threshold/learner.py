@@ -1,5 +1,8 @@
 """A threshold policy at work: ask for an arm, given a threshold; tell what was seen."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from keyhole.contract.memory import FloatArray, IntArray
@@ -69,33 +72,11 @@ class Learner(CoreLearner):
         self._enter()
         try:
             self._expect_feedback()
-            self._feedback["value"][()] = self._seen(value, censored)
+            threshold: int = self._context["threshold"].item()
+            self._feedback["value"][()] = seen(self.facts, threshold, value, censored)
             self._tell()
         finally:
             self._leave()
-
-    def _seen(self, value: int | None, censored: bool) -> int:
-        threshold: int = self._context["threshold"].item()
-        if not isinstance(censored, bool | np.bool_):
-            raise TypeError(f"censored must be True or False, got {censored!r}")
-        if (value is None) != bool(censored):
-            raise TypeError(
-                f"exactly one of value and censored=True must be told, got value {value!r} and "
-                f"censored {censored}"
-            )
-        if not self.facts["censored"]:
-            if censored:
-                raise ValueError("censored must be False where feedback is uncensored, got True")
-            return integer("value", value, Range(ge=0, le=self.facts["levels"]))
-        if censored:
-            return threshold
-        level = integer("value", value, Range(ge=0, le=self.facts["levels"]))
-        if level >= threshold:
-            raise ValueError(
-                f"value must be below the threshold {threshold}, since a sample that reaches it "
-                f"is censored; got {level} (tell censored=True)"
-            )
-        return level
 
     def _check_restored(self) -> None:
         least = 1 if self.rounds else 0  # 0 before the first round
@@ -117,3 +98,27 @@ class Learner(CoreLearner):
         """
         report = self._recommend()
         return report["survival"], report["support"]
+
+
+def seen(facts: Mapping[str, Any], threshold: int, value: int | None, censored: bool) -> int:
+    """Return the level that was seen of a sample: the threshold for one that is hidden."""
+    if not isinstance(censored, bool | np.bool_):
+        raise TypeError(f"censored must be True or False, got {censored!r}")
+    if (value is None) != bool(censored):
+        raise TypeError(
+            f"exactly one of value and censored=True must be told, got value {value!r} and "
+            f"censored {censored}"
+        )
+    if not facts["censored"]:
+        if censored:
+            raise ValueError("censored must be False where feedback is uncensored, got True")
+        return integer("value", value, Range(ge=0, le=facts["levels"]))
+    if censored:
+        return threshold
+    level = integer("value", value, Range(ge=0, le=facts["levels"]))
+    if level >= threshold:
+        raise ValueError(
+            f"value must be below the threshold {threshold}, since a sample that reaches it "
+            f"is censored; got {level} (tell censored=True)"
+        )
+    return level

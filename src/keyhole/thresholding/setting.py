@@ -11,6 +11,7 @@ from keyhole.contract.words import averaged, counted
 from keyhole.draws.streams import Stream
 from keyhole.kernels.link import Kernel
 from keyhole.thresholding.learner import Learner
+from keyhole.thresholding.terms import Terms
 
 # The largest relative error of rounding a number.
 _ROUNDING: Final = 2.0**-53
@@ -73,6 +74,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    terms_class = Terms
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 

@@ -44,6 +44,7 @@ class ThompsonSampling(Policy):
     1
     """
 
+    arms_change = True
     pending = ("ignore", "imagine")
     randomness = (
         "a beta variate for each arm in every round, and a uniform one for a reward strictly "

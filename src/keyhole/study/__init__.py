@@ -1,0 +1,5 @@
+"""Studies: many decisions in flight, told in any order, kept in a database."""
+
+from keyhole.study.study import ConflictError, Decision, Study, WaitingError
+
+__all__ = ["ConflictError", "Decision", "Study", "WaitingError"]

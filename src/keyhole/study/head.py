@@ -1,0 +1,150 @@
+"""What a study is: its policy, its arms, its rules. Written once, at the beginning of its log."""
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from typing import Any, Final, Self
+
+import numpy as np
+
+from keyhole.contract.facts import facts_given
+from keyhole.contract.policy import PENDING, Policy
+from keyhole.play.saving import find_policy
+from keyhole.play.terms import Terms
+from keyhole.study.rules import Rule
+from keyhole.validate import Range, choice, distinct, integer, line, number
+
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True)
+class Head:
+    """All that is decided before the first decision, or changed with the policy.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy.
+    facts : dict
+        What it is told beforehand, as kernels read it.
+    arms : tuple of str
+        The names of the arms at the beginning.
+    pending : {"imagine", "ignore", "wait"}
+        What it does while decisions are open.
+    rule : Rule
+        What becomes of decisions whose feedback does not come.
+    seed : int
+        Of the policy's own randomness.
+    second : float
+        How much a run consumes in a second, where what it consumes is time; 0 where it is not.
+    """
+
+    policy: Policy
+    facts: dict[str, Any]
+    arms: tuple[str, ...]
+    pending: str
+    rule: Rule = field(default_factory=Rule)
+    seed: int = 0
+    second: float = 0.0
+
+    @classmethod
+    def made(
+        cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, Any], **given: Any
+    ) -> Self:
+        """Return the head of a new study; `facts` are the arguments of `Policy.learner`."""
+        if not isinstance(policy, Policy):
+            raise TypeError(f"policy must be a policy such as LSA(), got {policy!r}")
+        if policy.terms_class is None:
+            raise TypeError(f"studies have no words for the setting {policy.setting.name!r}")
+        names = _names(arms)
+        told = _told(policy, facts, len(names))
+        return cls(policy, told, names, treatment(policy, given.pop("pending", None)), **given)
+
+    def __post_init__(self) -> None:
+        """Check what is a number."""
+        integer("seed", self.seed, Range(ge=0, lt=2**63))
+        number("second", self.second, Range(ge=0))
+
+    def changed(self, policy: Policy, facts: Mapping[str, Any], arms: int) -> Self:
+        """Return the head with another policy, told what `Policy.learner` takes."""
+        if policy.setting.name != self.policy.setting.name:
+            raise ValueError(
+                f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
+            )
+        told = _told(policy, facts, arms) | {"arms": len(self.arms)}
+        return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
+
+    def terms(self, arms: list[str]) -> Terms:
+        """Return how the study speaks."""
+        made: Terms = self.policy.terms_class(self.policy.setting, self.facts, arms)  # type: ignore[misc]
+        return made
+
+    def written(self) -> bytes:
+        """Return it as JSON."""
+        kind = type(self.policy)
+        facts = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in self.facts.items()}
+        content = {
+            "format": _FORMAT,
+            "keyhole": version("keyhole"),
+            "policy": kind.__name__,
+            "module": kind.__module__,
+            "parameters": self.policy.parameters(),
+            "facts": facts,
+            "arms": list(self.arms),
+            "pending": self.pending,
+            "rule": asdict(self.rule),
+            "seed": self.seed,
+            "second": self.second,
+        }
+        return json.dumps(content, allow_nan=False).encode()
+
+    @classmethod
+    def read(cls, data: bytes, policies: Iterable[type[Policy]] = ()) -> Self:
+        """Return the head that `written` wrote; the policy's class is sought as by learners."""
+        content = json.loads(data)
+        if content["format"] != _FORMAT:
+            raise ValueError(
+                f"the study was made by keyhole {content['keyhole']}, in a form that keyhole "
+                f"{version('keyhole')} does not know"
+            )
+        kind = find_policy(content["policy"], content["module"], policies)
+        policy = kind.from_parameters(content["parameters"])
+        return cls(
+            policy,
+            policy.informed(content["facts"]),
+            tuple(content["arms"]),
+            content["pending"],
+            Rule(**content["rule"]),
+            content["seed"],
+            content["second"],
+        )
+
+
+def treatment(policy: Policy, pending: str | None) -> str:
+    """Return what a policy does while decisions are open: its best, unless another is wanted."""
+    by_round = policy.terms_class is not None and policy.terms_class.by_round
+    bears = ("ignore",) if by_round else policy.pending  # by round, the policy itself waits
+    if pending is None:
+        return bears[0]
+    choice("pending", pending, PENDING)
+    if pending not in (*bears, "wait"):
+        allowed = " or ".join(map(repr, dict.fromkeys((*bears, "wait"))))
+        raise ValueError(f"pending must be {allowed} for {policy}, got {pending!r}")
+    return pending
+
+
+def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> dict[str, Any]:
+    """Return what a policy is told, checked."""
+    given = facts_given(policy.setting, type(policy), {**facts, "arms": arms})
+    told = policy.informed(given)
+    if text := policy.caution(told, None):
+        warnings.warn(text, stacklevel=5)
+    return told
+
+
+def _names(arms: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(arms, str) or not isinstance(arms, Iterable):
+        raise TypeError(f"arms must be the names of the arms, got {arms!r}")
+    return distinct("arms", [line(f"arms[{i}]", name) for i, name in enumerate(arms)])
