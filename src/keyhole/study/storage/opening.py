@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from keyhole.study.storage.postgres import Postgres
 from keyhole.study.storage.sqlite import Sqlite
 from keyhole.study.storage.store import Store
 from keyhole.validate import choice, shown
@@ -41,4 +42,6 @@ def open_store(address: str | os.PathLike[str], *, survives: str = "power cut") 
         raise ValueError(
             f"storage must be a path or begin with postgresql://, got {shown(address)}"
         )
-    raise NotImplementedError
+    if survives != "power cut":
+        raise ValueError(f"survives must be 'power cut' on a server, got {shown(survives)}")
+    return Postgres(str(address))
