@@ -31,6 +31,12 @@ _INSERT: Final = (
     " SELECT %s, * FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[],"
     " %s::double precision[], %s::bytea[])"
 )
+_ADVICE: Final = {
+    "23505": "somebody else has used this number or key: read the log again",  # unique violation
+    "53100": "make room on the server's disk",  # disk full
+    "42501": "the user must be allowed to write to schema keyhole, or to make it",  # privilege
+    None: "when the server answers again, read the log to see what is there",
+}
 _MAKING: Final = 0x4B65_7968_6F6C_6500  # a lock of our own: "Keyhole"
 _IS_THERE: Final = "SELECT to_regnamespace('keyhole') IS NOT NULL, to_regclass('keyhole.version')"
 # The address may say otherwise. A server that is gone is noticed within a minute.
@@ -70,15 +76,15 @@ class Postgres(Store):
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
         self._address: dict[str, Any] = _DEFAULTS | given
-        self.where = "postgresql://{}/{}".format(given.get("host", ""), given.get("dbname", ""))
+        self.where = f"postgresql://{given.get('host', '')}/{given.get('dbname', '')}"
         self._db: psycopg.Connection | None = None
         self._try(self._connected)
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
-        cursor = self._connected().cursor(binary=True).execute(sql, values)
-        return cursor.fetchall() if cursor.description else []
+        return self._connected().cursor(binary=True).execute(sql, values).fetchall()
 
-    _change = _query  # a statement by itself is a transaction
+    def _change(self, sql: str, values: tuple[object, ...]) -> int:
+        return self._connected().execute(sql, values).rowcount
 
     def _lock(self, sql: str, study: int, after: int) -> list[Any]:
         db = self._connected()
@@ -112,18 +118,8 @@ class Postgres(Store):
 
     def _explain(self, error: Exception) -> str:
         text = str(error).strip().partition("\n")[0] or type(error).__name__
-        errors = self._driver.errors
-        if isinstance(error, errors.UniqueViolation):
-            return f"{text}; somebody else has used this number or key: read the log again"
-        if isinstance(error, errors.DiskFull):
-            return f"{text}; make room on the server's disk"
-        if isinstance(error, errors.InsufficientPrivilege):
-            return (
-                f"{text}; the user must be allowed to read and write schema keyhole, or to make it"
-            )
-        if getattr(error, "sqlstate", None) is None:
-            return f"{text}; when the server answers again, read the log to see what is there"
-        return text
+        state = getattr(error, "sqlstate", None)
+        return f"{text}; {_ADVICE.get(state, _ADVICE[None])}"
 
     def _connected(self) -> "psycopg.Connection":
         """Return the connection; after a failure, a new one."""

@@ -27,7 +27,7 @@ _EVENT: Final = "SELECT seq, kind, decision, key, at, body FROM {schema}event WH
 STUDIES: Final = "SELECT name, at FROM {schema}study ORDER BY id"
 CREATE: Final = (
     "INSERT INTO {schema}study (name, at, head) VALUES ({value}, {value}, {value})"
-    " ON CONFLICT (name) DO NOTHING RETURNING id"
+    " ON CONFLICT (name) DO NOTHING"
 )
 FIND: Final = "SELECT id, head FROM {schema}study WHERE name = {value}"
 SINCE: Final = _EVENT + " AND seq >= {value} ORDER BY seq"

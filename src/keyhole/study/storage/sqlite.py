@@ -77,11 +77,12 @@ class Sqlite(Store):
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         return self._connected().execute(sql, values).fetchall()
 
-    def _change(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+    def _change(self, sql: str, values: tuple[object, ...]) -> int:
         db = self._enter()
-        found = db.execute(sql, values).fetchall()
-        self._leave(db, "COMMIT")
-        return found
+        changed = db.execute(sql, values).rowcount
+        db.execute("COMMIT")
+        self._let_in()
+        return changed
 
     def _lock(self, sql: str, study: int, after: int) -> list[Any]:
         return self._enter().execute(sql, (study, after)).fetchall()
@@ -89,11 +90,13 @@ class Sqlite(Store):
     def _add(self, study: int, rows: Sequence[Row]) -> None:
         db = self._connected()
         db.executemany(_INSERT, [(study, *row) for row in rows])
-        self._leave(db, "COMMIT")
+        db.execute("COMMIT")
+        self._let_in()
 
     def _undo(self) -> None:
-        if self._db is not None:
-            self._leave(self._db, "ROLLBACK")
+        if self._db is not None and self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+        self._let_in()
 
     def _drop(self) -> None:
         self._next = 0
@@ -119,17 +122,15 @@ class Sqlite(Store):
             raise FileNotFoundError("the file was replaced while it was open")
         return db
 
-    def _leave(self, db: sqlite3.Connection, how: str) -> None:
-        """End a transaction, if there is one, and let the next in."""
-        if db.in_transaction:
-            db.execute(how)
-        if self._queue is not None:
-            fcntl.flock(self._queue, fcntl.LOCK_UN)
-
     def _wait(self) -> None:
         """Wait for our turn."""
         if self._queue is not None:
             fcntl.flock(self._queue, fcntl.LOCK_EX)
+
+    def _let_in(self) -> None:
+        """Let the next in."""
+        if self._queue is not None:
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
 
     def _connected(self) -> sqlite3.Connection:
         """Return the connection; after a failure, a new one to what must still be there."""
@@ -147,10 +148,14 @@ class Sqlite(Store):
             isolation_level=None,
             check_same_thread=False,
         )
-        self._wait()
-        self._prepare(self._db)
-        self._leave(self._db, "COMMIT")
-        self._file = _identity(self.path)
+        try:
+            self._wait()
+            self._prepare(self._db)
+            self._file = _identity(self.path)
+        except BaseException:
+            self._drop()
+            raise
+        self._let_in()
         return self._db
 
     def _prepare(self, db: sqlite3.Connection) -> None:

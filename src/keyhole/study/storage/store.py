@@ -68,10 +68,9 @@ class Store(ABC):
     def create(self, name: str, head: bytes, at: float) -> int:
         """Add a study of a new name, with what never changes of it; return its number."""
         values = (line("name", name), at, head)
-        found: list[tuple[int]] = self._try(self._change, self._sql[schema.CREATE], values)
-        if not found:
+        if not self._try(self._change, self._sql[schema.CREATE], values):
             raise ValueError(f"name must be new, got {shown(name)}: there is such a study already")
-        return found[0][0]
+        return self.find(name)[0]
 
     def find(self, name: str) -> tuple[int, bytes]:
         """Return a study's number and what it was created with."""
@@ -181,8 +180,8 @@ class Store(ABC):
         """Return what is found, without the lock."""
 
     @abstractmethod
-    def _change(self, sql: str, values: tuple[object, ...]) -> list[Any]:
-        """Change something in a transaction of its own; return what the statement returns."""
+    def _change(self, sql: str, values: tuple[object, ...]) -> int:
+        """Change something in a transaction of its own; return how many lines were changed."""
 
     @abstractmethod
     def _lock(self, sql: str, study: int, after: int) -> list[Any]:
