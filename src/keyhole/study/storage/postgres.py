@@ -1,0 +1,158 @@
+"""A server: PostgreSQL, through psycopg.
+
+The lock is that of the study's line in the table of studies. One trip to the server takes it and
+reads what is new, a second one inserts and commits. The tables have a schema of their own.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from keyhole.study.storage.schema import STEPS, check_version, walk
+from keyhole.study.storage.store import Row, Store
+
+if TYPE_CHECKING:
+    import psycopg
+
+_WORDS: Final = {
+    "schema": "keyhole.",
+    "identity": "BIGINT GENERATED ALWAYS AS IDENTITY",
+    "integer": "BIGINT",
+    "float": "DOUBLE PRECISION",
+    "bytes": "BYTEA",
+    "clustered": "",
+    "value": "%s",
+}
+# Whoever waited must see what was committed meanwhile, whatever the database's own default is.
+_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+_ROW_LOCK: Final = "SELECT 1 FROM keyhole.study WHERE id = %s FOR UPDATE"
+_INSERT: Final = (
+    "INSERT INTO keyhole.event (study, seq, kind, decision, key, at, body)"
+    " SELECT %s, * FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[],"
+    " %s::double precision[], %s::bytea[])"
+)
+_ADVICE: Final = {
+    "23505": "somebody else has used this number or key: read the log again",  # unique violation
+    "53100": "make room on the server's disk",  # disk full
+    "42501": "the user must be allowed to write to schema keyhole, or to make it",  # privilege
+    None: "when the server answers again, read the log to see what is there",
+}
+_MAKING: Final = 0x4B65_7968_6F6C_6500  # a lock of our own: "Keyhole"
+_IS_THERE: Final = "SELECT to_regnamespace('keyhole') IS NOT NULL, to_regclass('keyhole.version')"
+# The address may say otherwise. A server that is gone is noticed within a minute.
+_DEFAULTS: Final = {
+    "application_name": "keyhole",
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+# A client that stops while it has the lock loses it.
+_SESSION: Final = (
+    "SELECT set_config('idle_in_transaction_session_timeout', '60s', false),"
+    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
+)
+
+
+class Postgres(Store):
+    """A store on a server."""
+
+    words = _WORDS
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        try:
+            import psycopg
+        except ImportError as error:
+            raise ImportError(
+                f"storage on PostgreSQL needs psycopg: pip install 'keyhole[postgres]' ({error})"
+            ) from None
+        self._driver = psycopg
+        self.failures = (psycopg.Error, OSError)
+        try:
+            given = psycopg.conninfo.conninfo_to_dict(address)
+        except psycopg.ProgrammingError as error:
+            raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
+        self._address: dict[str, Any] = _DEFAULTS | given
+        self.where = f"postgresql://{given.get('host', '')}/{given.get('dbname', '')}"
+        self._db: psycopg.Connection | None = None
+        self._try(self._connected)
+
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+        return self._connected().cursor(binary=True).execute(sql, values).fetchall()
+
+    def _change(self, sql: str, values: tuple[object, ...]) -> int:
+        return self._connected().execute(sql, values).rowcount
+
+    def _lock(self, sql: str, study: int, after: int) -> list[Any]:
+        db = self._connected()
+        cursor = db.cursor(binary=True)
+        with db.pipeline():
+            db.execute(_BEGIN)
+            db.execute(_ROW_LOCK, (study,))
+            cursor.execute(sql, (study, after))
+        return cursor.fetchall()
+
+    def _add(self, study: int, rows: Sequence[Row]) -> None:
+        db = self._connected()
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(Row._fields)
+        with db.pipeline():
+            db.execute(_INSERT, (study, *columns))
+            done = db.execute("COMMIT")
+        if done.statusmessage != "COMMIT":
+            raise self._driver.OperationalError("the transaction was rolled back by the server")
+
+    def _undo(self) -> None:
+        if self._db is None:
+            return
+        if self._db.info.transaction_status != self._driver.pq.TransactionStatus.IDLE:
+            self._db.execute("ROLLBACK")
+
+    def _drop(self) -> None:
+        self._next = 0
+        db, self._db = self._db, None
+        if db is not None and self._process == os.getpid():
+            db.close()
+
+    def _explain(self, error: Exception) -> str:
+        text = str(error).strip().partition("\n")[0] or type(error).__name__
+        state = getattr(error, "sqlstate", None)
+        return f"{text}; {_ADVICE.get(state, _ADVICE[None])}"
+
+    def _connected(self) -> "psycopg.Connection":
+        """Return the connection; after a failure, a new one."""
+        if self._db is None:
+            self._db = self._driver.connect(autocommit=True, prepare_threshold=0, **self._address)
+            self._db.execute(_SESSION)
+            self._prepare(self._db)
+        return self._db
+
+    def _prepare(self, db: "psycopg.Connection") -> None:
+        """Make the tables, or bring them up to date; only where it must be."""
+        if self._version(db) == len(STEPS):
+            return
+        with db.transaction():
+            db.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
+            version = self._version(db)
+            if version == 0:
+                db.execute("CREATE SCHEMA keyhole")
+                db.execute("CREATE TABLE keyhole.version (version INTEGER NOT NULL)")
+                db.execute("INSERT INTO keyhole.version VALUES (0)")
+            walk(lambda statement: db.execute(statement), version, _WORDS)
+            db.execute("UPDATE keyhole.version SET version = %s", (len(STEPS),))
+
+    def _version(self, db: "psycopg.Connection") -> int:
+        """Return the version of the schema, 0 where there is none."""
+        is_there, ours = db.execute(_IS_THERE).fetchone() or (False, None)
+        if is_there and ours is None:
+            raise ValueError(
+                f"storage must be a database whose schema keyhole is ours, got {self.where}, "
+                "where it is another application's"
+            )
+        if not is_there:
+            return 0
+        version = db.execute("SELECT version FROM keyhole.version").fetchone()
+        check_version(self.where, version[0] if version else 0)
+        return version[0] if version else 0
