@@ -67,13 +67,15 @@ class Head:
         integer("seed", self.seed, Range(ge=0, lt=2**63))
         number("second", self.second, Range(ge=0))
 
-    def changed(self, policy: Policy, facts: Mapping[str, Any], arms: int) -> Self:
-        """Return the head with another policy, told what `Policy.learner` takes."""
+    def changed(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
+        """Return the head with another policy, told the same, and more facts where it needs any."""
         if policy.setting.name != self.policy.setting.name:
             raise ValueError(
                 f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
             )
-        told = _told(policy, facts, arms) | {"arms": len(self.arms)}
+        for name in facts:
+            choice("a fact", name, policy.setting.facts)
+        told = policy.informed({**self.facts, **facts})
         return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
 
     def terms(self, arms: list[str]) -> Terms:

@@ -317,7 +317,7 @@ class Study:
         policy : Policy
             The new one.
         **facts
-            What its `learner` takes, but the number of arms.
+            What it needs to know beyond what the study's own was told.
         """
         self._turns.take(lambda turn: _change(turn, policy, facts))
 
@@ -401,12 +401,11 @@ class Study:
         policy : Policy
             The other one, of the same setting.
         **facts
-            What its `learner` takes, but the number of arms.
+            What it needs to know beyond what the study's own was told.
         """
         from keyhole.study.log import replay
 
-        head = self.head
-        return replay(head.changed(policy, facts, len(head.arms)), self.log())
+        return replay(self.head.changed(policy, facts), self.log())
 
     def log(self) -> list[Row]:
         """Return all events as they are stored."""
@@ -560,7 +559,7 @@ def _arms(turn: Turn) -> tuple[str, ...]:
 
 def _change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:
     fold = turn.fold
-    head = fold.head.changed(policy, facts, len(fold.live))
+    head = fold.head.changed(policy, facts)
     if len(fold.arms) > len(fold.head.arms) or len(fold.live) < len(fold.arms):
         _check_change(Fold(head))
     turn.change(head.written())
