@@ -93,6 +93,7 @@ def test_all_rooms_have_the_same_files(room):
         "sources",
         "environment",
         "learner",
+        "terms",
         "bounds",
         "policies/__init__",
     ):
