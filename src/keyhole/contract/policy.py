@@ -97,6 +97,9 @@ class Policy:
         Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
+    off_policy : bool
+        Whether it can learn from decisions that it has not taken itself, such as those of a log:
+        so it is where `update` counts what it is told, and `select` looks at the counts.
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
@@ -112,6 +115,7 @@ class Policy:
     learner_class: ClassVar[type[Any] | None] = None
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()
+    off_policy: ClassVar[bool] = False
     requires: ClassVar[str] = ""
     feedback: ClassVar[str] = ""
     randomness: ClassVar[str] = "none"

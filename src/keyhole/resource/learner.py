@@ -1,9 +1,15 @@
 """A policy at work: ask for an arm and a limit, tell what came back."""
 
+from typing import Any, Final
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from keyhole.play.learner import Learner as CoreLearner
+from keyhole.play.logs import reals, truths, wholes
 from keyhole.validate import Range, number, unit
+
+_FROM_0: Final = Range(ge=0)
 
 
 class Learner(CoreLearner):
@@ -28,12 +34,8 @@ class Learner(CoreLearner):
 
     def ask(self) -> tuple[int, float]:
         """Return the arm to run next, from 0, and its limit: the same until `tell`."""
-        self._enter()
-        try:
-            self._ask()
-            return self._decision["arm"].item(), self._decision["limit"].item()
-        finally:
-            self._leave()
+        self._ask()
+        return self._decision["arm"].item(), self._decision["limit"].item()
 
     def tell(
         self,
@@ -53,19 +55,58 @@ class Learner(CoreLearner):
         exceeded : bool, default False
             Whether the run exceeded the limit; reward and consumption are then left out.
         """
-        if not isinstance(exceeded, bool | np.bool_):
+        if not isinstance(exceeded, (bool, np.bool_)):
             raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
         if exceeded and not (reward is None and consumption is None):
             raise TypeError("reward and consumption must be left out for a run that exceeded")
-        self._enter()
-        try:
-            self._expect_feedback()
-            values = (0.0, 0.0) if exceeded else self._within_limit(reward, consumption)
-            self._feedback["reward"][()], self._feedback["consumption"][()] = values
-            self._feedback["exceeded"][()] = int(exceeded)
-            self._tell()
-        finally:
-            self._leave()
+        self._expect_feedback()
+        values = (0.0, 0.0) if exceeded else self._within_limit(reward, consumption)
+        self._feedback["reward"][()], self._feedback["consumption"][()] = values
+        self._feedback["exceeded"][()] = int(exceeded)
+        self._tell()
+
+    def replay(
+        self,
+        arms: ArrayLike,
+        limits: ArrayLike,
+        rewards: ArrayLike,
+        consumptions: ArrayLike,
+        exceeded: ArrayLike,
+    ) -> int:
+        """Go through a log: as asking and telling round by round, and much faster.
+
+        Policies of this room learn of their own decisions alone: another arm or limit is refused. A
+        log with a row that is refused changes nothing.
+
+        Parameters
+        ----------
+        arms : sequence of int
+            Which arm was run in each round.
+        limits : sequence of float
+            With which limit.
+        rewards, consumptions : sequence of float
+            What came back; not looked at where the limit was exceeded.
+        exceeded : sequence of bool
+            Whether it was.
+
+        Returns
+        -------
+        int
+            How many rounds there were.
+        """
+        run = wholes("arms", arms, Range(ge=0, lt=self.facts["arms"]))
+        limit = reals("limits", limits, _FROM_0, run)
+        over = truths("exceeded", exceeded, run)
+        earned = reals("rewards", _unless(over, rewards), like=run)
+        used = reals("consumptions", _unless(over, consumptions), _FROM_0, run)
+        if (above := used > limit).any():
+            at = int(above.argmax())
+            raise ValueError(
+                f"consumptions[{at}] must be at most the limit, {limit[at]:g}, got {used[at]:g}"
+            )
+        return self._replay(
+            arm=run, limit=limit, reward=earned, consumption=used, exceeded=over.astype(np.int64)
+        )
 
     def _within_limit(self, reward: float | None, consumption: float | None) -> tuple[float, float]:
         if reward is None or consumption is None:
@@ -74,7 +115,7 @@ class Learner(CoreLearner):
             )
         limit = self._decision["limit"].item()
         earned = unit("reward", reward)
-        used = number("consumption", consumption, Range(ge=0))
+        used = number("consumption", consumption, _FROM_0)
         if used > limit:
             raise ValueError(
                 f"consumption must be at most the limit, {limit:g}, got {used:g}; "
@@ -91,3 +132,9 @@ class Learner(CoreLearner):
         arms, limits = self.facts["arms"], self.facts["limits"]
         some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
         return [f"{arms} arm{'' if arms == 1 else 's'}", f"{some} up to {limits[-1]:g}"]
+
+
+def _unless(exceeded: NDArray[np.bool_], values: ArrayLike) -> Any:
+    """Return a column with 0 where nothing is known."""
+    found = np.asarray(values)
+    return np.where(exceeded, 0.0, found) if found.shape == exceeded.shape else values
