@@ -226,7 +226,11 @@ def test_what_cannot_be_is_named_before_anything_is_told(arms, rewards, message)
         ("RCUCB", lambda log: log[3].__setitem__(0, 2.0), r"consumptions\[0\] must be at most"),
         ("RCUCB", lambda log: log[4].__setitem__(0, 1), "exceeded must be a list of True or False"),
         ("CSBDT", lambda log: log[1].__setitem__(2, [0, 0.5, 1]), r"losses\[2, 1\] must be 0 or 1"),
-        ("CSBDT", lambda log: log[0].__setitem__(1, [0, 0]), "must be a list of lists of 3 numbers"),
+        (
+            "CSBDT",
+            lambda log: log[0].__setitem__(1, [0, 0]),
+            "must be a list of lists of 3 numbers",
+        ),
         ("ODAAF", lambda log: log[1].__setitem__(0, 1.5), r"arrived\[0\] must be at most 1, which"),
         ("QPMD", lambda log: log[1].__setitem__(0, [(1, 1)]), "at most 0 rewards of arm 1"),
     ],

@@ -257,7 +257,8 @@ class Policy:
 
         By default each arm's pulls and mean, where the state keeps `pulls` and `totals`; else all
         that it keeps. A policy with more to say overrides this: `learner.state` has its arrays by
-        name, `learner.facts` what it was told.
+        name, `learner.facts` what it was told, both with rewards from 0 to 1, and `learner.scale`
+        the units to show them in.
 
         Parameters
         ----------
@@ -274,7 +275,7 @@ class Policy:
             return [f"{name}: {value}" for name, value in state.items()]
         both = zip(state["pulls"], state["totals"], strict=True)
         return [
-            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total)}"
+            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total, learner.scale)}"
             for arm, (n, total) in enumerate(both)
         ]
 

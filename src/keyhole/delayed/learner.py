@@ -14,7 +14,7 @@ from keyhole.contract.policy import Policy
 from keyhole.drivers.step import PLAN
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.logs import reals, wholes
-from keyhole.validate import Range, integer, number, unit
+from keyhole.validate import Range, integer, number
 
 # By how much, relatively, sums of sums may round up.
 _ROUNDING: Final = 1e-9
@@ -51,6 +51,11 @@ class Learner(CoreLearner):
 
     def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
         super()._prepare(policy, told)
+        if self.scale.low and not told["named"]:
+            raise ValueError(
+                "scale must begin at 0 where feedback is anonymous, since a sum does not say of "
+                f"how many rewards it is; got {tuple(self.scale)}"
+            )
         arms = told["arms"]
         self._ledger = {
             "pulls": np.zeros(arms, np.int64),
@@ -70,7 +75,7 @@ class Learner(CoreLearner):
             raise RuntimeError(f"the horizon of {self.rounds} rounds has been reached")
         return self._ask()
 
-    def tell(self, arrived: float | Sequence[tuple[int, float]]) -> None:
+    def tell(self, arrived: float | Sequence[tuple[int, float]], *, rounds: int = 1) -> None:
         """Report what has arrived by the end of the round of the last pull.
 
         What is only known for several rounds together, such as a day, is told at the end of the
@@ -83,7 +88,11 @@ class Learner(CoreLearner):
         ----------
         arrived : float or sequence of (int, float or bool)
             Anonymous feedback: the sum of the rewards. Named: pairs of an arm and a reward in
-            [0, 1] (True is 1, False is 0), in any order, an empty list for none.
+            [0, 1] (True is 1, False is 0), in any order, an empty list for none. With a `scale`,
+            rewards are numbers in its units.
+        rounds : int, default 1
+            For how many rounds the arm was pulled since it was asked for: as if nothing had arrived
+            in all but the last. Refused where the policy asks for another arm meanwhile.
 
         Warns
         -----
@@ -91,6 +100,29 @@ class Learner(CoreLearner):
             If more has arrived than the policy's own bound of the delay allows.
         """
         self._expect_feedback()
+        if rounds == 1 and type(rounds) is int:
+            self._tell_of(arrived)
+            return
+        before = copy(self)
+        try:
+            self._wait(integer("rounds", rounds, Range(ge=1)))
+            self._tell_of(arrived)
+        except BaseException:
+            vars(self).update(vars(before))
+            raise
+
+    def _wait(self, rounds: int) -> None:
+        """Play the arm last asked for, until so many rounds have begun with this one."""
+        arm = self._decision["arm"].item()
+        nothing: Any = [] if self.facts["named"] else 0.0
+        for gone in range(1, rounds):
+            self._tell_of(nothing)
+            over = self.rounds == self.facts.get("horizon")
+            if over or self._ask() != arm:
+                why = "the horizon is reached" if over else f"{self.policy} asks for another arm"
+                raise ValueError(f"rounds must be at most {gone}, when {why}; got {rounds}")
+
+    def _tell_of(self, arrived: Any) -> None:
         if self.facts["named"]:
             self._write_pairs(arrived)
         else:
@@ -122,21 +154,21 @@ class Learner(CoreLearner):
             raise ValueError(f"arms must have at most {left} entries, the rounds left")
         if self.facts["named"]:
             return self._replay_pairs(pulled.tolist(), cast(Any, arrived))
-        sums = reals("arrived", arrived, Range(ge=0), pulled)
+        sums = reals("arrived", arrived, Range(ge=0), pulled) / self.scale.span
         before = self._ledger["sum"].item()
         # As one after the other would be added, to the bit.
         total = np.add.accumulate(np.concatenate([[before], sums]))
         most = (self.rounds + np.arange(1, len(sums) + 1)) * (1.0 + _ROUNDING)
         if (above := total[1:] > most).any():
-            at = int(above.argmax())
+            at, span = int(above.argmax()), self.scale.span
             raise ValueError(
-                f"arrived[{at}] must be at most {most[at] - total[at]:g}, which is what the pulls "
-                f"so far can have earned, got {sums[at]:g}"
+                f"arrived[{at}] must be at most {span * (most[at] - total[at]):g}, which is what "
+                f"the pulls so far can have earned, got {span * sums[at]:g}"
             )
         rounds = self._replay(arm=pulled, total=sums, count=np.zeros(len(sums), np.int64))
         self._ledger["pulls"] += np.bincount(pulled, minlength=self.facts["arms"])
         self._ledger["sum"][0] = total[-1]
-        self._compare_with_bound(sums.max(initial=0.0))
+        self._compare_with_bound(sums.max(initial=0.0), told_by=3)
         return rounds
 
     def _replay_pairs(self, arms: list[int], arrived: Sequence[Any]) -> int:
@@ -161,8 +193,11 @@ class Learner(CoreLearner):
     def _write_sum(self, arrived: Any) -> None:
         most = self.rounds * (1.0 + _ROUNDING) - self._ledger["sum"].item()
         total = arrived
-        if type(arrived) is not float or not 0.0 <= arrived <= most:
-            total = number("arrived", arrived, Range(ge=0, le=most))
+        if type(arrived) is not float or not 0.0 <= arrived <= most or self._scaled:
+            span = self.scale.span
+            if isinstance(arrived, bool | np.bool_) and not self._scaled:
+                arrived = float(arrived)
+            total = number("arrived", arrived, Range(ge=0, le=most * span)) / span
         self._feedback["total"][()] = total
         self._feedback["count"][()] = 0
         self._compare_with_bound(total)
@@ -177,13 +212,13 @@ class Learner(CoreLearner):
             for arm in self._feedback["sources"][:count].tolist():
                 told[arm] += 1
 
-    def _compare_with_bound(self, rewards: float) -> None:
+    def _compare_with_bound(self, rewards: float, *, told_by: int = 5) -> None:
         longest = cast(Any, self.policy).longest_delay()
         if rewards > longest + 1:
             warnings.warn(
                 f"more has arrived in one round than delays of at most {longest} rounds allow, as "
                 f"{self.policy} was told: the wait until it is told is delay, too",
-                stacklevel=4,
+                stacklevel=told_by,
             )
 
     def _write_pairs(self, arrived: Any) -> None:
@@ -223,7 +258,7 @@ class Learner(CoreLearner):
         while memory < needed:
             memory *= 2
         larger = type(self).__new__(type(self))
-        larger._loaded = self._loaded
+        larger._loaded, larger.scale = self._loaded, self.scale
         larger._prepare(policy, self.facts | {"memory": memory})
         larger._words[:PLAN] = self._words[:PLAN]
         roomy = larger._kept()
@@ -239,7 +274,7 @@ class Learner(CoreLearner):
             raise TypeError(f"{name} must be a pair (arm, reward), got {pair!r}") from None
         return (
             integer(f"{name}[0]", arm, Range(ge=0, le=self.facts["arms"] - 1)),
-            unit(f"{name}[1]", reward),
+            self._inward(f"{name}[1]", reward),
         )
 
     def _check_restored(self) -> None:

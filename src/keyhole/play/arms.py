@@ -6,8 +6,8 @@ from numpy.typing import ArrayLike
 
 from keyhole.drivers.step import ASK, NOT_ASKED, TELL_WITH
 from keyhole.play.learner import Learner
-from keyhole.play.logs import reals, wholes
-from keyhole.validate import Range, unit
+from keyhole.play.logs import wholes
+from keyhole.validate import Range
 
 
 class ArmLearner(Learner):
@@ -30,8 +30,11 @@ class ArmLearner(Learner):
         return arm
 
     def tell(self, reward: float) -> None:
-        """Report the reward of the arm last asked for: in [0, 1], True for 1, False for 0."""
-        if type(reward) is not float or not 0.0 <= reward <= 1.0:
+        """Report the reward of the arm last asked for: in [0, 1], True for 1, False for 0.
+
+        A learner with a `scale` of its own is told numbers in its units instead.
+        """
+        if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
             reward = self._unusual(reward)
         try:
             code = self._step(self._words, TELL_WITH, reward)
@@ -52,7 +55,7 @@ class ArmLearner(Learner):
         arms : sequence of int
             Which arm was pulled in each round.
         rewards : sequence of float or bool, of the same length
-            The reward in each round, in [0, 1].
+            The reward in each round, as `tell` is told it.
 
         Returns
         -------
@@ -60,10 +63,10 @@ class ArmLearner(Learner):
             In how many rounds the policy asked for the arm in the log.
         """
         pulled = wholes("arms", arms, Range(ge=0, lt=self.facts["arms"]))
-        return self._replay(arm=pulled, reward=reals("rewards", rewards, like=pulled))
+        return self._replay(arm=pulled, reward=self._inwards("rewards", rewards, pulled))
 
     def _unusual(self, reward: Any) -> float:
         """Return a reward as a float in [0, 1]; refuse what is none."""
         if not self._pending:
             self._refuse(NOT_ASKED)
-        return unit("reward", reward)
+        return self._inward("reward", reward)

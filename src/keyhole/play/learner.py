@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.component import policy_component
 from keyhole.contract.policy import Policy
+from keyhole.contract.scale import UNIT, Scale
 from keyhole.contract.words import counted
 from keyhole.drivers.replay import IMPOSSIBLE, NOT_ITS_OWN, compiled_replay
 from keyhole.drivers.step import (
@@ -37,12 +38,14 @@ from keyhole.drivers.step import (
     state_in,
 )
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
+from keyhole.play.logs import reals
 from keyhole.play.saving import DAMAGE, SavedState, read_state, write_state
-from keyhole.validate import Range, integer, room_in_memory, shown
+from keyhole.validate import Range, integer, number, room_in_memory, shown, unit
 
 _SHOWN_LINES: Final = 10
 _BLOCK: Final = 2**15
 _ADDRESS: Final = Range(ge=0, lt=2**63)
+_UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner:
@@ -71,8 +74,12 @@ class Learner:
         Of the policy's own randomness; from 0, below 2**63.
     replication : int, default 0
         Which replication's randomness; from 0, below 2**63.
+    scale : (float, float), default (0, 1)
+        The least and the largest reward, in the units in which facts and rewards are told.
     """
 
+    scale: Scale = UNIT
+    """The least and the largest reward there can be, in the units in which they are told."""
     _loaded = False
     """Whether it comes from a file."""
 
@@ -83,8 +90,10 @@ class Learner:
         *,
         seed: int = 0,
         replication: int = 0,
+        scale: tuple[float, float] = UNIT,
     ) -> None:
-        told = policy.informed(facts)
+        self.scale = Scale.of(scale)
+        told = policy.informed(policy.setting.inward(facts, self.scale))
         address = [
             integer(name, value, _ADDRESS)
             for name, value in (("seed", seed), ("replication", replication))
@@ -99,6 +108,7 @@ class Learner:
     def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
         """Make room for what the policy is told, remembers and says; all but the first is zero."""
         self.policy, self.facts = policy, told
+        self._scaled = self.scale != UNIT
         side = policy_component(type(policy))
         known = policy.numbers() | told
         with room_in_memory(f"{policy} with {', '.join(self._known())}"):
@@ -242,8 +252,25 @@ class Learner:
             if name == setting.mode:
                 words.append(f"{setting.modes[value]} feedback")
             elif setting.facts[name].argument is not None:
-                words.append(_show(name, value))
-        return words
+                unit = setting.facts[name].unit
+                words.append(_show(name, self.scale.outward(value, unit) if unit else value))
+        return words + self._units()
+
+    def _units(self) -> list[str]:
+        """Return the units of rewards, where they are not the policy's."""
+        low, high = self.scale
+        return [f"rewards from {low:g} to {high:g}"] if self._scaled else []
+
+    def _inward(self, name: str, reward: Any) -> float:
+        """Return a reward as the policy has it, in [0, 1]; refuse what is none."""
+        if not self._scaled:
+            return unit(name, reward)
+        return self.scale.inward(number(name, reward, self.scale.range(_UNIT)))
+
+    def _inwards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
+        """Return a column of rewards as the policy has them; refuse what is none."""
+        found = reals(name, rewards, self.scale.range(_UNIT), like)
+        return self.scale.inward(found) if self._scaled else found
 
     @property
     def told(self) -> int:
@@ -276,6 +303,7 @@ class Learner:
                 facts=self.facts,
                 rounds=self.rounds,
                 pending=self._pending,
+                scale=self.scale,
                 stream=self._rng.copy(),
                 arrays={
                     group: {name: view.copy() for name, view in views.items()}
@@ -305,6 +333,7 @@ class Learner:
 
     def _restore(self, policy: Policy, saved: SavedState, *, loaded: bool) -> Self:
         """Become a learner that was saved; refuse what no learner can have been."""
+        self.scale = saved.scale
         told = policy.informed(saved.facts)
         side = policy_component(type(policy))
         sizes = side.sizes(policy.numbers() | told)

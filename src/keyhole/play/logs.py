@@ -7,11 +7,9 @@ from numpy.typing import NDArray
 
 from keyhole.validate import Range, integer, number, shown
 
-_UNIT = Range(ge=0, le=1)
-
 
 def reals(
-    name: str, values: Any, allowed: Range = _UNIT, like: Any = None, wide: int = 0
+    name: str, values: Any, allowed: Range, like: Any = None, wide: int = 0
 ) -> NDArray[np.float64]:
     """Return a column of numbers, or of True and False, as floats; `like` is the one beside it.
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.logs import reals, truths, wholes
-from keyhole.validate import Range, number, unit
+from keyhole.validate import Range, number
 
 _FROM_0: Final = Range(ge=0)
 
@@ -49,7 +49,8 @@ class Learner(CoreLearner):
         Parameters
         ----------
         reward : float or bool, optional
-            In [0, 1]; True is 1, False is 0.
+            In [0, 1]; True is 1, False is 0. With a `scale`, a number in its units, as are cost
+            and penalty.
         consumption : float, optional
             What the run consumed: at least 0, at most the limit.
         exceeded : bool, default False
@@ -97,8 +98,8 @@ class Learner(CoreLearner):
         run = wholes("arms", arms, Range(ge=0, lt=self.facts["arms"]))
         limit = reals("limits", limits, _FROM_0, run)
         over = truths("exceeded", exceeded, run)
-        earned = reals("rewards", _unless(over, rewards), like=run)
-        used = reals("consumptions", _unless(over, consumptions), _FROM_0, run)
+        earned = self._inwards("rewards", _unless(over, rewards, self.scale.low), run)
+        used = reals("consumptions", _unless(over, consumptions, 0.0), _FROM_0, run)
         if (above := used > limit).any():
             at = int(above.argmax())
             raise ValueError(
@@ -114,7 +115,7 @@ class Learner(CoreLearner):
                 "tell needs reward and consumption, or exceeded=True for a run above its limit"
             )
         limit = self._decision["limit"].item()
-        earned = unit("reward", reward)
+        earned = self._inward("reward", reward)
         used = number("consumption", consumption, _FROM_0)
         if used > limit:
             raise ValueError(
@@ -131,10 +132,14 @@ class Learner(CoreLearner):
     def _known(self) -> list[str]:
         arms, limits = self.facts["arms"], self.facts["limits"]
         some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
-        return [f"{arms} arm{'' if arms == 1 else 's'}", f"{some} up to {limits[-1]:g}"]
+        return [
+            f"{arms} arm{'' if arms == 1 else 's'}",
+            f"{some} up to {limits[-1]:g}",
+            *self._units(),
+        ]
 
 
-def _unless(exceeded: NDArray[np.bool_], values: ArrayLike) -> Any:
-    """Return a column with 0 where nothing is known."""
+def _unless(exceeded: NDArray[np.bool_], values: ArrayLike, other: float) -> Any:
+    """Return a column with another value where the limit was exceeded."""
     found = np.asarray(values)
-    return np.where(exceeded, 0.0, found) if found.shape == exceeded.shape else values
+    return np.where(exceeded, other, found) if found.shape == exceeded.shape else values

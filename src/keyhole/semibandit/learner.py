@@ -1,7 +1,7 @@
 """A policy at work: ask for an allocation, tell the losses that were seen."""
 
 import warnings
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,8 @@ from keyhole.drivers.step import RECOMMEND
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.logs import reals
 from keyhole.validate import Range, integer, vector
+
+_UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner(CoreLearner):
@@ -80,8 +82,8 @@ class Learner(CoreLearner):
             How many rounds there were.
         """
         arms = self.facts["arms"]
-        given = reals("allocations", allocations, wide=arms)
-        seen = reals("losses", losses, like=given, wide=arms)
+        given = reals("allocations", allocations, _UNIT, wide=arms)
+        seen = reals("losses", losses, _UNIT, given, arms)
         if (between := (seen > 0) & (seen < 1)).any():
             row, arm = np.argwhere(between)[0].tolist()
             raise ValueError(f"losses[{row}, {arm}] must be 0 or 1, got {seen[row, arm]:g}")
@@ -124,7 +126,7 @@ def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
         values = values.astype(np.float64)
     elif isinstance(values, list | tuple):
         values = [float(v) if isinstance(v, bool | np.bool_) else v for v in values]
-    found = vector(name, values, Range(ge=0, le=1))
+    found = vector(name, values, _UNIT)
     if len(found) != entries:
         raise ValueError(f"{name} must have {entries} entries, one for each arm; got {len(found)}")
     between = np.flatnonzero((found > 0) & (found < 1))
