@@ -104,7 +104,9 @@ LEARNERS = {
     ),
     "QPMD": (lambda: bandit(QPMD(), feedback="named"), of_pairs),
 }
-pytestmark = pytest.mark.filterwarnings("ignore:.* was told of a loss", "ignore:.* may search")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* was told of a loss", "ignore:.* may search", "ignore:.* gives up no arm"
+)
 
 
 def memory(learner):

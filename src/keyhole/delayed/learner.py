@@ -149,6 +149,7 @@ class Learner(CoreLearner):
         int
             How many rounds there were.
         """
+        self._expect_no_decision()
         pulled = wholes("arms", arms, Range(ge=0, lt=self.facts["arms"]))
         if (left := self.facts.get("horizon", math.inf) - self.rounds) < len(pulled):
             raise ValueError(f"arms must have at most {left} entries, the rounds left")

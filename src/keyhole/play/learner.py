@@ -182,6 +182,11 @@ class Learner:
             self._refuse(NOT_ASKED)
         self._claim()
 
+    def _expect_no_decision(self) -> None:
+        """Refuse to go through a log while a decision waits."""
+        if self._pending:
+            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
+
     def _tell(self, feedback: float | None = None) -> None:
         """Have the policy learn from feedback: one number, or what has been written."""
         self._do(TELL) if feedback is None else self._do(TELL_WITH, feedback)
@@ -192,8 +197,7 @@ class Learner:
         Their values have been checked. Of the feedback, what kernels do not look at may be left out
         at the end.
         """
-        if self._pending:
-            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
+        self._expect_no_decision()
         with self._alone():
             before = self._words.copy()
             try:

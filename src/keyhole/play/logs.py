@@ -38,10 +38,10 @@ def _column(
         found = np.asarray(values)
     except ValueError:  # rows of several lengths
         found = np.empty(0, object)
-    if not len(found.shape) or not found.size:  # an empty list is one of anything
-        kinds += found.dtype.kind if found.shape == (0,) and found.dtype == float else ""
-        found = found.reshape(0, wide) if wide and found.shape == (0,) else found
-    if found.dtype.kind not in kinds or found.shape[1:] != ((wide,) if wide else ()):
+    if found.shape == (0,) and found.dtype == float:  # an empty list is one of anything
+        kinds, found = f"{kinds}f", found.reshape((0, wide) if wide else 0)
+    row = (wide,) if wide else ()
+    if found.dtype.kind not in kinds or not found.ndim or found.shape[1:] != row:
         each = f"lists of {wide} {words}" if wide else words
         raise TypeError(f"{name} must be a list of {each}, got {shown(values)}")
     if like is not None and len(found) != len(like):
