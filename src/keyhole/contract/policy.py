@@ -112,6 +112,9 @@ class Policy:
         Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
+    off_policy : bool
+        Whether it can learn from decisions that it has not taken itself, such as those of a log:
+        so it is where `update` counts what it is told, and `select` looks at the counts.
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
@@ -133,6 +136,7 @@ class Policy:
     arms_change: ClassVar[bool] = False
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()
+    off_policy: ClassVar[bool] = False
     requires: ClassVar[str] = ""
     pending: ClassVar[tuple[str, ...]] = ("wait",)
     feedback: ClassVar[str] = ""
@@ -280,7 +284,8 @@ class Policy:
 
         By default each arm's pulls and mean, where the state keeps `pulls` and `totals`; else all
         that it keeps. A policy with more to say overrides this: `learner.state` has its arrays by
-        name, `learner.facts` what it was told.
+        name, `learner.facts` what it was told, both with rewards from 0 to 1, and `learner.scale`
+        the units to show them in.
 
         Parameters
         ----------
@@ -297,7 +302,7 @@ class Policy:
             return [f"{name}: {value}" for name, value in state.items()]
         both = zip(state["pulls"], state["totals"], strict=True)
         return [
-            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total)}"
+            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total, learner.scale)}"
             for arm, (n, total) in enumerate(both)
         ]
 

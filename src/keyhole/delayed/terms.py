@@ -6,7 +6,6 @@ from typing import ClassVar, Final
 from keyhole.contract.memory import Field
 from keyhole.play.terms import Terms as CoreTerms
 from keyhole.play.terms import Values
-from keyhole.validate import unit
 
 _REWARD: Final = {"reward": Field("float64")}
 
@@ -28,4 +27,4 @@ class Terms(CoreTerms):
         """Return what was told as values."""
         if not self.facts["named"]:
             raise TypeError("tell is for named feedback; anonymous feedback is told by arrived")
-        return {"reward": unit("reward", reward)}
+        return super().heard(context, decision, reward)

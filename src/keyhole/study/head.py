@@ -11,6 +11,7 @@ import numpy as np
 
 from keyhole.contract.facts import facts_given
 from keyhole.contract.policy import PENDING, Policy
+from keyhole.contract.scale import UNIT, Scale
 from keyhole.play.saving import find_policy
 from keyhole.play.terms import Terms
 from keyhole.study.rules import Rule
@@ -39,6 +40,8 @@ class Head:
         Of the policy's own randomness.
     second : float
         How much a run consumes in a second, where what it consumes is time; 0 where it is not.
+    scale : Scale
+        The units of rewards.
     """
 
     policy: Policy
@@ -48,6 +51,7 @@ class Head:
     rule: Rule = field(default_factory=Rule)
     seed: int = 0
     second: float = 0.0
+    scale: Scale = UNIT
 
     @classmethod
     def made(
@@ -59,8 +63,9 @@ class Head:
         if policy.terms_class is None:
             raise TypeError(f"studies have no words for the setting {policy.setting.name!r}")
         names = _names(arms)
-        told = _told(policy, facts, len(names))
-        return cls(policy, told, names, treatment(policy, given.pop("pending", None)), **given)
+        told, scale = _told(policy, facts, len(names))
+        pending = treatment(policy, given.pop("pending", None))
+        return cls(policy, told, names, pending, scale=scale, **given)
 
     def __post_init__(self) -> None:
         """Check what is a number."""
@@ -80,7 +85,7 @@ class Head:
 
     def terms(self, arms: list[str]) -> Terms:
         """Return how the study speaks."""
-        made: Terms = self.policy.terms_class(self.policy.setting, self.facts, arms)  # type: ignore[misc]
+        made: Terms = self.policy.terms_class(self.policy.setting, self.facts, arms, self.scale)
         return made
 
     def written(self) -> bytes:
@@ -99,6 +104,7 @@ class Head:
             "rule": asdict(self.rule),
             "seed": self.seed,
             "second": self.second,
+            "scale": list(self.scale),
         }
         return json.dumps(content, allow_nan=False).encode()
 
@@ -121,6 +127,7 @@ class Head:
             Rule(**content["rule"]),
             content["seed"],
             content["second"],
+            Scale.of(content["scale"]),
         )
 
 
@@ -137,13 +144,13 @@ def treatment(policy: Policy, pending: str | None) -> str:
     return pending
 
 
-def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> dict[str, Any]:
-    """Return what a policy is told, checked."""
-    given = facts_given(policy.setting, type(policy), {**facts, "arms": arms})
-    told = policy.informed(given)
+def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:
+    """Return what a policy is told, checked, and the units of rewards."""
+    given, scale = facts_given(policy.setting, type(policy), {**facts, "arms": arms})
+    told = policy.informed(policy.setting.inward(given, scale))
     if text := policy.caution(told, None):
         warnings.warn(text, stacklevel=5)
-    return told
+    return told, scale
 
 
 def _names(arms: Iterable[str]) -> tuple[str, ...]:

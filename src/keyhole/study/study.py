@@ -480,7 +480,7 @@ def _lapse(turn: Turn, id: str) -> None:
     fold, body = turn.fold, b""
     if fold.head.rule.after == "nothing came":
         row = fold.open[id]
-        body = _heard(fold, row, (), fold.terms.nothing() or {})
+        body = _heard(fold, row, (), fold.terms.nothing())
     turn.write(LAPSED, id, body)
 
 

@@ -50,6 +50,7 @@ class ThompsonSampling(Policy):
         "a beta variate for each arm in every round, and a uniform one for a reward strictly "
         "between 0 and 1"
     )
+    off_policy = True
     cost_per_round = "K beta variates"
 
     a: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior successes")
