@@ -85,7 +85,8 @@ class Head:
 
     def terms(self, arms: list[str]) -> Terms:
         """Return how the study speaks."""
-        made: Terms = self.policy.terms_class(self.policy.setting, self.facts, arms, self.scale)
+        kind: Any = self.policy.terms_class
+        made: Terms = kind(self.policy.setting, self.facts, arms, self.scale)
         return made
 
     def written(self) -> bytes:
