@@ -28,6 +28,7 @@ from keyhole.draws.samplers import (
     poisson,
 )
 from keyhole.draws.streams import Stream, seek, uniform
+from keyhole.draws.unpulled import first_unpulled
 from keyhole.kernels.link import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 
@@ -55,6 +56,7 @@ __all__ = [
     "counts",
     "exponential",
     "fact",
+    "first_unpulled",
     "gamma",
     "geometric",
     "keys",

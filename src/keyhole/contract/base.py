@@ -32,7 +32,8 @@ class WithBase(Policy, abstract=True):
 
     Context, decision and feedback are the single values of the base's setting, in its order, and
     ``t`` is the round as the base counts it. What the base needs to know, the policy needs to
-    know, and is told.
+    know, and is told. While decisions are open it waits; a subclass
+    that says more in `pending` can do of it what its base can do too.
 
     Attributes
     ----------
@@ -42,6 +43,7 @@ class WithBase(Policy, abstract=True):
     """
 
     randomness = "that of the base"
+    pending: ClassVar[tuple[str, ...]] = ("wait",)
     base_class: ClassVar[type[Policy]]
     _plain: ClassVar[type["WithBase"]]
 
@@ -112,6 +114,8 @@ class WithBase(Policy, abstract=True):
         """
         if hasattr(cls, "base_class"):
             super().check_kernels()
+            both = (way for way in cls.base_class.pending if way in cls.pending)
+            cls.pending = tuple(both) or ("wait",)
         elif not isinstance(_default_base(cls), Policy):
             return
         else:

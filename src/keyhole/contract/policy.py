@@ -162,8 +162,7 @@ class Policy:
         for name in cls.needs:
             choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         check_functions(cls, (*POLICY, IMAGINE), Policy, abstract=abstract)
-        for way in cls.pending:
-            choice(f"{cls.__name__}.pending", way, PENDING)
+        _check_pending(cls)
         if not abstract:
             cls.check_kernels()
 
@@ -195,9 +194,10 @@ class Policy:
         def remedy(name: str) -> str:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
-        if "pending" not in vars(cls) and not reads_only_what_is_there(cls, "imagine"):
-            cls.pending = ("wait",)
-        rules = (*POLICY, IMAGINE) if "imagine" in cls.pending else POLICY
+        imagines = "imagine" in cls.pending
+        if imagines and "pending" not in vars(cls) and not reads_only_what_is_there(cls, "imagine"):
+            imagines, cls.pending = False, ("wait",)  # the room's own kernel is for another state
+        rules = (*POLICY, IMAGINE) if imagines else POLICY
         check_kernels(cls, rules, cls.input_fields(), cls.lent(), remedy)
 
     @classmethod
@@ -321,6 +321,17 @@ class Policy:
             for item in fields(cast(Any, cls))
         }
         return parameters | {n: f.field for n, f in cls.setting.known(cls.needs).items()}
+
+
+def _check_pending(cls: type[Policy]) -> None:
+    """Refuse ways that there are not, none at all, and imagining without its kernel."""
+    name = f"{cls.__name__}.pending"
+    if not isinstance(cls.pending, tuple) or not cls.pending:
+        raise TypeError(f"{name} must be a tuple of at least one way, got {cls.pending!r}")
+    for way in cls.pending:
+        choice(name, way, PENDING)
+    if "imagine" in cls.pending and not (cls.abstract or hasattr(cls, "imagine")):
+        raise TypeError(f"{name} has 'imagine', but {cls.__name__} lacks the kernel imagine")
 
 
 def _check_parameter(cls: type, item: Any) -> None:

@@ -45,6 +45,9 @@ class Setting:
     rewards : bool
         Whether feedback is of rewards in [0, 1], so that a learner may be told them in other units:
         its ``scale``.
+    by_round : bool
+        Whether feedback belongs to the round in which it arrives, and not to a decision: rounds
+        are then time, and no decision waits for a worker.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Setting:
     mode: str = ""
     budgeted: bool = False
     rewards: bool = False
+    by_round: bool = False
     facts: Mapping[str, Fact] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -50,6 +50,7 @@ SETTING: Final = Setting(
     },
     allowed=_arm_exists,
     rewards=True,
+    by_round=True,
 )
 """Pull an arm; at the end of the round see what arrives, from this pull or from earlier ones.
 
@@ -86,6 +87,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     terms_class = Terms
+    # pending is "wait": feedback is late by itself here, and belongs to a round.
     feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
 
     def recommend(

@@ -1,7 +1,7 @@
 """How studies speak of late feedback: by decision where it has a name, else as it arrives."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 from keyhole.contract.memory import Field
 from keyhole.play.terms import Terms as CoreTerms
@@ -15,8 +15,6 @@ class Terms(CoreTerms):
 
     What arrives is learnt with the next `ask`, at the end of the round of the last decision.
     """
-
-    by_round: ClassVar[bool] = True
 
     @property
     def told(self) -> Mapping[str, Field]:

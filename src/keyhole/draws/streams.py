@@ -23,6 +23,8 @@ POLICY: Final = 0
 """Purpose of the stream from which a policy draws: Thompson samples, random ties."""
 WORLD: Final = 1
 """Purpose of the stream from which a world answers."""
+WORKERS: Final = 2
+"""Purpose of the stream that says for how long workers are busy."""
 
 # SplitMix64's increment (the golden ratio in 64 bits) walks along a stream. A second odd
 # constant, from the table of good multipliers of Steele and Vigna (2021), jumps between the

@@ -6,13 +6,18 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.experiment import rooms
+from keyhole.laws.durations import duration_of
+from keyhole.play.workers import Workers
 from keyhole.reading import unknown
 from keyhole.validate import choice, hint
+
+OWN_WORK: Final = ("workers", "duration", "pending")
+"""Entries of a spec, and of each of its policies, that say how decisions are carried out."""
 
 
 def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
@@ -51,6 +56,24 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
         got = " and ".join(named) or next(slips, "none")
         raise ValueError(f"problem must have exactly one of {', '.join(sources)}; got {got}")
     return sources[named[0]].problem(named[0], given, folder)
+
+
+def make_workers(table: Mapping[str, Any]) -> Workers:
+    """Return how decisions are carried out, as the entries `OWN_WORK` of a spec say.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is not allowed; the message begins with its name.
+
+    Examples
+    --------
+    >>> make_workers({"workers": 8, "duration": {"law": "Exponential"}, "pending": None})
+    Workers(count=8, duration=Exponential(mean=1.0), pending=None)
+    """
+    given = table["duration"]
+    law = {} if given is None else {"duration": duration_of(given)}
+    return Workers(table["workers"], pending=table["pending"], **law)
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:

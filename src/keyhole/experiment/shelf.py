@@ -79,7 +79,8 @@ class Shelf:
 
 
 def _alone(plan: Plan, label: str) -> Plan:
-    return replace(plan, policies={_LABEL: plan.policies[label]})
+    work = {_LABEL: plan.work[label]} if plan.work else {}
+    return replace(plan, policies={_LABEL: plan.policies[label]}, work=work)
 
 
 def _key(alone: Plan, replications: int) -> str:

@@ -22,7 +22,7 @@ from keyhole.contract.memory import FloatArray
 from keyhole.experiment import rooms
 from keyhole.experiment.spec import Spec
 from keyhole.files import content_checksum, write_atomically
-from keyhole.metric import Metric
+from keyhole.metric import CLOCK, Metric
 from keyhole.results.curves import Curves
 from keyhole.validate import shown
 
@@ -194,7 +194,7 @@ def open_run(path: str | Path) -> Run:
     try:
         spec = json.loads((folder / SPEC).read_bytes())
         Spec.model_validate(spec)
-        known = rooms.find(spec["problem"]["setting"]).metrics
+        known = {CLOCK.name: CLOCK} | rooms.find(spec["problem"]["setting"]).metrics
         table = pq.read_table(pa.BufferReader(values_file))
         curves = _curves(table, known, int(provenance.get("arms") or 0) or None)
     except (ValidationError, RecursionError) as error:

@@ -57,6 +57,7 @@ class Instance(BaseModel):
     horizon: int
     checkpoints: list[int] | None = None  # by default as many as the scale says, evenly spread
     problem: dict[str, Any]  # as in a spec's table ``[problem]``
+    duration: dict[str, Any] | None = None  # as in a spec
     # the labels of those that play it, in their order there; by default all
     policies: Annotated[list[str], Field(min_length=1)] | None = None
     # by label, parameters that a policy has on this problem
@@ -233,6 +234,7 @@ class Entry(BaseModel):
             "horizon": instance.horizon,
             "checkpoints": instance.checkpoints or {"count": size.checkpoints},
             "details": self._details(instance),
+            "duration": instance.duration,
             "problem": instance.problem,
             "policy": self._policies_of(problem),
         }

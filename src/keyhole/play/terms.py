@@ -33,13 +33,10 @@ class Terms:
 
     Attributes
     ----------
-    by_round : bool
-        Whether what arrives is learnt when a round ends, with the next `ask`, and not by itself.
     reads : mapping of str to callable
         How files say those facts that are no plain values.
     """
 
-    by_round: ClassVar[bool] = False
     reads: ClassVar[Mapping[str, Read]] = MappingProxyType({})
 
     def __init__(

@@ -27,6 +27,8 @@ class GridPolicy(Policy, abstract=True):
     """
 
     needs = ("horizon",)
+    # Intervals are cut as runs are told; a level that was played must not have been cut since.
+    pending = ("wait",)
     helpers: ClassVar[tuple[str, ...]] = ("length",)
 
     alpha: float = parameter(1.0, gt=0, doc="exploration")

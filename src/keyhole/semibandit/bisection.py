@@ -108,7 +108,7 @@ class BisectionPolicy(Policy, abstract=True):
     def update(p, s: State, losses: FloatArray) -> None:
         """Move the bounds, or count the losses; either way take note of estimates proven wrong."""
         if s.unsettled[0] == 0:
-            count_losses(p, s, losses)
+            count_losses(p, s, s.funded, losses)
         else:
             s.searched[0] += 1
         for arm in range(p.arms):

@@ -76,10 +76,10 @@ def hand_out(p: Policy, s: Funding, allocation: FloatArray) -> None:
     keep_within(allocation, p.arms, p.resource)
 
 
-def count_losses(p: Policy, s: Funding, losses: FloatArray) -> None:
-    """Learn from the arms that were given nothing."""
+def count_losses(p: Policy, s: Funding, given: FloatArray | IntArray, losses: FloatArray) -> None:
+    """Learn from the arms that were given nothing: `given` says that by a 0."""
     for arm in range(p.arms):
-        if s.funded[arm] == 0:
+        if given[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]
 
@@ -106,10 +106,10 @@ def against(state: Mapping[str, Any], arm: int) -> str:
     return f"; {seen} loss{'es' if seen > 1 else ''} in spite of an estimate" if seen else ""
 
 
-def count_refuted(p: Policy, s: Funding, losses: FloatArray) -> None:
+def count_refuted(p: Policy, s: Funding, given: FloatArray | IntArray, losses: FloatArray) -> None:
     """Take note of losses at arms that were given what they are taken to need."""
     for arm in range(p.arms):
-        if s.funded[arm] == 1 and losses[arm] > 0.0:
+        if given[arm] > 0 and losses[arm] > 0.0:
             s.refuted[arm] += 1
 
 

@@ -17,6 +17,8 @@ class ToldPolicy(Policy, abstract=True):
 
     needs = ("thresholds",)
     oracle = True
+    # Nothing is imagined: `select` itself keeps count of the rounds for which a set is kept.
+    pending = ("ignore",)
 
     solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
 
@@ -35,9 +37,9 @@ class ToldPolicy(Policy, abstract=True):
         fund_best(p, s, t, rng, value)
         hand_out(p, s, allocation)
 
-    def update(p, s: State, losses: FloatArray) -> None:
+    def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
         """Count the losses."""
-        count_losses(p, s, losses)
+        count_losses(p, s, allocation, losses)
 
     def describe(self, learner: Any) -> list[str]:
         """Return of each arm what it takes, and its losses."""

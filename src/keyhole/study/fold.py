@@ -78,7 +78,7 @@ class Fold:
         # Where deciding leaves its traces in what is settled, or learning draws at random, events
         # are taken one by one.
         self._steps = head.pending != "imagine" or "rng" in names_of(kind.update)
-        self._round = Round(self) if self.terms.by_round else None
+        self._round = Round(self) if setting.by_round else None
 
     def _begin_anew(self) -> None:
         self._backlog: list[bytes] = []

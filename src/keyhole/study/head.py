@@ -134,8 +134,8 @@ class Head:
 
 def treatment(policy: Policy, pending: str | None) -> str:
     """Return what a policy does while decisions are open: its best, unless another is wanted."""
-    by_round = policy.terms_class is not None and policy.terms_class.by_round
-    bears = ("ignore",) if by_round else policy.pending  # by round, the policy itself waits
+    # By round, the policy itself waits.
+    bears = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
         return bears[0]
     choice("pending", pending, PENDING)

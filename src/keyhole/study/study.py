@@ -527,7 +527,7 @@ def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[s
 
 def _arrived(turn: Turn, total: float, rounds: int) -> None:
     fold = turn.fold
-    if not fold.terms.by_round or fold.head.facts["named"]:
+    if not fold.head.policy.setting.by_round or fold.head.facts["named"]:
         raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
     most = fold.rounds * (1 + 1e-9) - fold.arrived
     turn.write(ARRIVED, None, SUM.pack(number("total", total, Range(ge=0, le=most)), rounds))

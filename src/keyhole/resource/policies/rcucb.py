@@ -2,10 +2,10 @@
 
 import math
 
-from keyhole.policy import counts, parameter, per
+from keyhole.policy import counts, parameter, per, scratch
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import most_optimistic, net_reward
+from keyhole.resource.optimism import first_untold, most_optimistic, net_reward
 from keyhole.resource.setting import Policy
 
 
@@ -68,6 +68,7 @@ class RCUCB(Policy):
     """
 
     arms_change = True
+    pending = ("imagine", "ignore")
     cost_per_round = "a product for each pair; a square root for each limit up to the one played"
 
     alpha: float = parameter(0.5, gt=0, doc="exploration")
@@ -83,6 +84,7 @@ class RCUCB(Policy):
         estimate = per("arms", "limit_count")
         spread = per("arms", "limit_count")
         plays = counts("arms", "limit_count")
+        untold = scratch()
 
     def init(p, s: State) -> None:
         """Look up the penalty for exceeding each limit."""
@@ -91,9 +93,9 @@ class RCUCB(Policy):
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        if t <= p.arms:
-            return t - 1, p.limits[p.limit_count - 1]
-        arm, place = most_optimistic(s.estimate, s.spread, math.sqrt(math.log(t)))
+        arm, place = first_untold(s.told, s.untold, p.limit_count - 1)
+        if arm < 0:
+            arm, place = most_optimistic(s.estimate, s.spread, math.sqrt(math.log(t)))
         return arm, p.limits[place]
 
     def update(
@@ -109,6 +111,20 @@ class RCUCB(Policy):
             else:
                 s.net[arm, place] += gain
             told = s.told[arm, place] + 1.0
+            penalty = s.penalties[place]
+            s.told[arm, place] = told
+            s.estimate[arm, place] = (s.net[arm, place] - penalty * s.over[arm, place]) / told
+            s.spread[arm, place] = (p.gain_range + penalty) * math.sqrt(0.5 * p.alpha / told)
+
+    def imagine(p, s: State, age: float, arm: int, limit: float) -> None:
+        """Expect what runs that outlived its age did; up to there it has exceeded all limits."""
+        for place in range(place_of(p.limits, limit) + 1):
+            told = s.told[arm, place] + 1.0
+            if p.limits[place] <= age:
+                s.over[arm, place] += 1.0
+            elif told > 1.0:
+                s.net[arm, place] *= told / (told - 1.0)
+                s.over[arm, place] *= told / (told - 1.0)
             penalty = s.penalties[place]
             s.told[arm, place] = told
             s.estimate[arm, place] = (s.net[arm, place] - penalty * s.over[arm, place]) / told

@@ -58,6 +58,7 @@ class ReductionThompson(Policy):
         "a beta variate for each pair, arm by arm from the smallest limit up; then a coin for "
         "each limit up to the one played, from the smallest up"
     )
+    pending = ("ignore",)
     cost_per_round = "a beta variate for each pair (about 30 ns each)"
 
     class State:

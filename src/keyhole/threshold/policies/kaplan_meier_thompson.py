@@ -47,6 +47,7 @@ class KaplanMeierThompson(Policy):
     np.int64(1)
     """
 
+    pending = ("ignore", "imagine")
     randomness = "a beta variate for each arm in every round"
     cost_per_round = "K beta variates, and O(c) to count what is seen"
 

@@ -55,6 +55,7 @@ class SurvivalThompson(Policy):
         "the sample of the arm pulled, whole or if it is below the threshold; uncensored, "
         "everything is used, as if each pull were at the highest threshold"
     )
+    pending = ("ignore",)
     randomness = "c beta variates for each arm in every round"
     cost_per_round = "K c beta variates, and O(m) to count what is seen"
 

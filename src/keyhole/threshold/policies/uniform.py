@@ -50,3 +50,7 @@ class Uniform(Policy):
         """Count what the pull tells."""
         count(s, arm, threshold, value)
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
+
+    def imagine(p, s: State, arm: int) -> None:  # type: ignore[override]
+        """Go on with the next arm."""
+        s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
