@@ -31,6 +31,7 @@ from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.draws.unpulled import first_unpulled
 from keyhole.kernels.link import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
+from keyhole.play.terms import Terms
 
 __all__ = [
     "PULLS",
@@ -45,6 +46,7 @@ __all__ = [
     "Problem",
     "Setting",
     "Stream",
+    "Terms",
     "WithBase",
     "World",
     "argmin",
