@@ -2,13 +2,16 @@
 
 The lock is that of the study's line in the table of studies. One trip to the server takes it and
 reads what is new, a second one inserts and commits. The tables have a schema of their own.
+
+The first trip is one text of several statements, not a pipeline of psycopg's: that ends with a
+message after which the server has forgotten when it began to wait for a client in a transaction.
 """
 
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from keyhole.study.storage.schema import STEPS, check_version, walk
+from keyhole.study.storage import schema
 from keyhole.study.storage.store import Row, Store
 
 if TYPE_CHECKING:
@@ -25,7 +28,10 @@ _WORDS: Final = {
 }
 # Whoever waited must see what was committed meanwhile, whatever the database's own default is.
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_ROW_LOCK: Final = "SELECT 1 FROM keyhole.study WHERE id = %s FOR UPDATE"
+_PREPARED_LOCK: Final = (
+    "PREPARE keyhole_lock (bigint) AS SELECT 1 FROM keyhole.study WHERE id = $1 FOR UPDATE"
+)
+_PREPARED_SINCE: Final = "PREPARE keyhole_since (bigint, bigint) AS "
 _INSERT: Final = (
     "INSERT INTO keyhole.event (study, seq, kind, decision, key, at, body)"
     " SELECT %s, * FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[],"
@@ -86,13 +92,12 @@ class Postgres(Store):
     def _change(self, sql: str, values: tuple[object, ...]) -> int:
         return self._connected().execute(sql, values).rowcount
 
-    def _lock(self, sql: str, study: int, after: int) -> list[Any]:
-        db = self._connected()
-        cursor = db.cursor(binary=True)
-        with db.pipeline():
-            db.execute(_BEGIN)
-            db.execute(_ROW_LOCK, (study,))
-            cursor.execute(sql, (study, after))
+    def _lock(self, study: int, after: int) -> list[Any]:
+        lock = f"EXECUTE keyhole_lock({study:d})"
+        since = f"EXECUTE keyhole_since({study:d}, {after:d})"
+        cursor = self._connected().execute(f"{_BEGIN}; {lock}; {since}", prepare=False)
+        while cursor.nextset():
+            pass
         return cursor.fetchall()
 
     def _add(self, study: int, rows: Sequence[Row]) -> None:
@@ -125,13 +130,23 @@ class Postgres(Store):
         """Return the connection; after a failure, a new one."""
         if self._db is None:
             self._db = self._driver.connect(autocommit=True, prepare_threshold=0, **self._address)
-            self._db.execute(_SESSION)
-            self._prepare(self._db)
+            try:
+                self._prepare(self._db)
+            except BaseException:
+                self._drop()
+                raise
         return self._db
 
     def _prepare(self, db: "psycopg.Connection") -> None:
+        """Bring the tables up to date, and say what belongs to a connection."""
+        self._migrate(db)
+        db.execute(_SESSION)
+        db.execute(_PREPARED_LOCK)
+        db.execute(_PREPARED_SINCE + self._sql[schema.SINCE] % ("$1", "$2"))
+
+    def _migrate(self, db: "psycopg.Connection") -> None:
         """Make the tables, or bring them up to date; only where it must be."""
-        if self._version(db) == len(STEPS):
+        if self._version(db) == len(schema.STEPS):
             return
         with db.transaction():
             db.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
@@ -140,8 +155,8 @@ class Postgres(Store):
                 db.execute("CREATE SCHEMA keyhole")
                 db.execute("CREATE TABLE keyhole.version (version INTEGER NOT NULL)")
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
-            walk(lambda statement: db.execute(statement), version, _WORDS)
-            db.execute("UPDATE keyhole.version SET version = %s", (len(STEPS),))
+            schema.walk(lambda statement: db.execute(statement), version, _WORDS)
+            db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
 
     def _version(self, db: "psycopg.Connection") -> int:
         """Return the version of the schema, 0 where there is none."""
@@ -154,5 +169,5 @@ class Postgres(Store):
         if not is_there:
             return 0
         version = db.execute("SELECT version FROM keyhole.version").fetchone()
-        check_version(self.where, version[0] if version else 0)
+        schema.check_version(self.where, version[0] if version else 0)
         return version[0] if version else 0
