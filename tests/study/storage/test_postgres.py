@@ -8,7 +8,6 @@ import psycopg
 import pytest
 
 from keyhole.study.storage import Row, StoreError, open_store
-from tests.study.server import Server
 
 ROW = Row(1, 1, None, None, 0.0, b"")
 
@@ -139,25 +138,3 @@ def test_a_fork_must_open_the_store_again_and_leaves_it_open(store):
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
     assert store.begin(study, 0) == []
     store.commit(study, [ROW])
-
-
-@pytest.fixture
-def mortal():
-    """Return a server that may be killed."""
-    server = Server()
-    yield server
-    server.stop()
-
-
-def test_what_was_acknowledged_survives_the_server(mortal):
-    with closing(open_store(mortal.address)) as store:
-        study = store.create("labels", b"", 0.0)
-        for seq in range(1, 6):
-            store.begin(study, seq - 1)
-            store.commit(study, [ROW._replace(seq=seq)])
-            store.begin(study, seq)
-            mortal.kill()
-            with pytest.raises(StoreError, match="read the log to see what is there"):
-                store.commit(study, [ROW._replace(seq=seq + 1)])
-            mortal.start()
-            assert [row.seq for row in store.read(study)] == list(range(1, seq + 1))

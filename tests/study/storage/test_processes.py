@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.study.storage import open_store
+from tests.study.server import Server
 
 WRITER = Path(__file__).with_name("writer.py")
 
@@ -26,6 +27,7 @@ class Writers:
         )
         self.acknowledged = {}
         self.rows = Counter()
+        self.failures = 0
         self.alive = set()
 
     def more(self):
@@ -44,12 +46,20 @@ class Writers:
             return False
         if words[0] == b"born":
             self.alive.add(int(words[1]))
+        elif words[0] == b"failed":
+            self.failures += 1
         elif words[0] != b"dead":
             pid, seq, count = map(int, words)
             assert seq not in self.acknowledged
             self.acknowledged[seq] = (pid, count)
             self.rows[pid] += 1
         return True
+
+    def listen_until(self, several, rows):
+        """Listen until each of several has written so many more."""
+        wanted = {pid: self.rows[pid] + rows for pid in several}
+        while any(self.rows[pid] < wanted[pid] for pid in several):
+            assert self.listen()
 
     def kill(self, pid):
         """Kill a writer."""
@@ -88,14 +98,13 @@ def check(store, study, writers):
     written = {row.seq: tuple(map(int, row.body.split())) for row in rows}
     assert len(set(written.values())) == len(written)
     assert writers.acknowledged.items() <= written.items()
-    # Those that were killed may have written one more, which they had no time to acknowledge.
-    assert len(written) - len(writers.acknowledged) <= len(writers.rows)
+    # Who was killed, or was not answered, may have written one more.
+    assert len(written) - len(writers.acknowledged) <= len(writers.rows) + writers.failures
 
 
 def test_each_process_has_its_turn(store, study, writers):
     first, second = writers.more(), writers.more()
-    while not writers.rows[first] or not writers.rows[second]:
-        writers.listen()
+    writers.listen_until([first, second], 1)
     before = Counter(writers.rows)
     while (writers.rows - before).total() < 400:
         writers.listen()
@@ -103,6 +112,7 @@ def test_each_process_has_its_turn(store, study, writers):
     assert min(shares[first], shares[second]) >= max(shares.values()) / 2
     writers.end()
     check(store, study, writers)
+    assert writers.failures == 0
 
 
 def test_what_was_acknowledged_survives_the_writer(store, study, writers):
@@ -117,11 +127,28 @@ def test_what_was_acknowledged_survives_the_writer(store, study, writers):
         while time.perf_counter() < until:
             pass
         writers.kill(victim)
-        seen = writers.rows[steady]
-        while writers.rows[steady] < seen + 3:  # which the dead does not keep waiting
-            assert writers.listen()
+        writers.listen_until([steady], 3)  # whom the dead does not keep waiting
     writers.end()
     check(store, study, writers)
+    assert writers.failures == 0
+
+
+def test_what_was_acknowledged_survives_the_server():
+    server = Server()
+    with closing(open_store(server.address)) as store:
+        study = store.create("labels", b"", 0.0)
+    writers = Writers(server.address)
+    several = [writers.more(), writers.more()]
+    for _ in range(5):
+        writers.listen_until(several, 5)
+        server.kill()
+        server.start()
+        writers.listen_until(several, 5)
+    assert writers.failures >= 5
+    writers.end()
+    with closing(open_store(server.address)) as store:
+        check(store, study, writers)
+    server.stop()
 
 
 def test_many_may_open_a_new_store_at_once(address):

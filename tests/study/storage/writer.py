@@ -2,14 +2,15 @@
 
 For every line read, a process is forked, which opens the store and writes to the study of the
 line's name; one that is not there it creates, and no more. All that happens is said in lines: `born
-PID`, `PID SEQ COUNT` once a row is acknowledged, `dead PID`.
+PID`, `PID SEQ COUNT` once a row is acknowledged, `failed PID` when one was not, `dead PID`.
 """
 
 import itertools
 import os
 import sys
+import time
 
-from keyhole.study.storage import Row, open_store
+from keyhole.study.storage import Row, StoreError, open_store
 
 
 def write(address, name):
@@ -21,9 +22,14 @@ def write(address, name):
     study, _ = store.find(name)
     after = 0
     for count in itertools.count(1):
-        rows = store.begin(study, after)
-        seq = (rows[-1].seq if rows else after) + 1
-        store.commit(study, [Row(seq, 1, None, None, 0.0, f"{os.getpid()} {count}".encode())])
+        try:
+            rows = store.begin(study, after)
+            seq = (rows[-1].seq if rows else after) + 1
+            store.commit(study, [Row(seq, 1, None, None, 0.0, f"{os.getpid()} {count}".encode())])
+        except StoreError:
+            say(f"failed {os.getpid()}")
+            time.sleep(0.05)
+            continue
         after = seq
         say(f"{os.getpid()} {seq} {count}")
 
