@@ -9,6 +9,7 @@ import itertools
 import os
 import sys
 import time
+import traceback
 
 from keyhole.study.storage import Row, StoreError, open_store
 
@@ -46,6 +47,8 @@ def main(address):
         if pid == 0:
             try:
                 write(address, name.strip())
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(1)
         say(f"born {pid}")

@@ -153,8 +153,10 @@ class Postgres(Store):
         """Make the tables, or bring them up to date; only where it must be."""
         if self._version(db) == len(schema.STEPS):
             return
+        # Not in the transaction: one that has waited for the lock may still believe in the catalog
+        # that it has seen before. A failure ends the session, and with it the lock.
+        db.execute("SELECT pg_advisory_lock(%s)", (_MAKING,))
         with db.transaction():
-            db.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
             version = self._version(db)
             if version == 0:
                 db.execute("CREATE SCHEMA keyhole")
@@ -162,6 +164,7 @@ class Postgres(Store):
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
             schema.walk(lambda statement: db.execute(statement), version, _WORDS)
             db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
+        db.execute("SELECT pg_advisory_unlock(%s)", (_MAKING,))
 
     def _version(self, db: "psycopg.Connection") -> int:
         """Return the version of the schema, 0 where there is none."""
