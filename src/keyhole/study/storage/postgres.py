@@ -1,7 +1,9 @@
 """A server: PostgreSQL, through psycopg.
 
-The lock is that of the study's line in the table of studies. One trip to the server takes it and
-reads what is new, a second one inserts and commits. The tables have a schema of their own.
+One trip to the server takes the lock and reads what is new, a second one inserts and commits. The
+lock is an advisory one, of the number of the study, for which the server keeps a queue; it keeps
+none for the lock of a line: whoever has just had it gets it before those that are still waking up.
+The tables have a schema of their own.
 
 A trip is one text of several statements. Psycopg's pipelines cost a third more, and end with a
 message that makes the server forget since when it has waited for a client that has the lock.
@@ -28,9 +30,6 @@ _WORDS: Final = {
 }
 # Whoever waited must see what was committed meanwhile, whatever the database's own default is.
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_PREPARE_LOCK: Final = (
-    "PREPARE keyhole_lock (bigint) AS SELECT 1 FROM keyhole.study WHERE id = $1 FOR UPDATE"
-)
 _PREPARE_SINCE: Final = "PREPARE keyhole_since (bigint, bigint) AS "
 _PREPARE_ADD: Final = (
     "PREPARE keyhole_add"
@@ -48,7 +47,8 @@ _ADVICE: Final = {
     "42501": "the user must be allowed to write to schema keyhole, or to make it",  # privilege
     None: "when the server answers again, read the log to see what is there",
 }
-_MAKING: Final = 0x4B65_7968_6F6C_6500  # a lock of our own: "Keyhole"
+_LOCKS: Final = int.from_bytes(b"Keyh")  # so that our locks are not another application's
+_MAKING: Final = int.from_bytes(b"Keyhole")
 _IS_THERE: Final = "SELECT to_regnamespace('keyhole') IS NOT NULL, to_regclass('keyhole.version')"
 # The address may say otherwise. A server that is gone is noticed within a minute.
 _DEFAULTS: Final = {
@@ -98,7 +98,7 @@ class Postgres(Store):
         return self._connected().execute(sql, values).rowcount
 
     def _lock(self, study: int, after: int) -> list[Any]:
-        lock = f"EXECUTE keyhole_lock({study:d})"
+        lock = f"SELECT pg_advisory_xact_lock({_LOCKS}, {study:d})"
         since = f"EXECUTE keyhole_since({study:d}, {after:d})"
         cursor = self._connected().execute(f"{_BEGIN}; {lock}; {since}", prepare=False)
         while cursor.nextset():
@@ -133,7 +133,10 @@ class Postgres(Store):
     def _connected(self) -> "psycopg.Connection":
         """Return the connection; after a failure, a new one."""
         if self._db is None:
-            self._db = self._driver.connect(autocommit=True, prepare_threshold=0, **self._address)
+            # Left to itself, psycopg forgets all that was prepared whenever something is undone.
+            self._db = self._driver.connect(
+                autocommit=True, prepare_threshold=None, **self._address
+            )
             try:
                 self._prepare(self._db)
             except BaseException:
@@ -145,7 +148,6 @@ class Postgres(Store):
         """Bring the tables up to date, and say what belongs to a connection."""
         self._migrate(db)
         db.execute(_SESSION)
-        db.execute(_PREPARE_LOCK)
         db.execute(_PREPARE_ADD)
         db.execute(_PREPARE_SINCE + self._sql[schema.SINCE] % ("$1", "$2"))
 
