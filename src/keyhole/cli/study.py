@@ -185,7 +185,7 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
     """Print the studies in a database."""
     from keyhole.study.storage import open_store
 
-    store = open_store(storage)
+    store = open_store(storage, make=False)
     names = [name for name, _ in store.studies()]
     store.close()
     typer.echo(json.dumps(names) if as_json else "\n".join(names))

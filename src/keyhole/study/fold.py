@@ -26,6 +26,8 @@ from keyhole.study.head import Head
 from keyhole.study.mind import Form, Mind
 from keyhole.study.storage import Row
 
+_AT_ONCE: Final = 4096  # tellings that are learnt together
+
 
 class PolicyChangedError(Exception):
     """The policy changed at this event: all before it are to be learnt anew, by the new one."""
@@ -49,6 +51,10 @@ class Fold:
         Those of them that are to be handed out once more.
     renewed : dict of str to int
         Those that were: after how many decisions.
+    last : Row or None
+        The last event.
+    ahead : bool
+        Whether a decision was taken of which there is no event yet.
 
     Parameters
     ----------
@@ -69,6 +75,8 @@ class Fold:
         self.decision = Form(setting.decision, self.mind.sizes)
         self.feedback = Form(self.terms.told, self.mind.sizes)
         self._width = self.context.bytes + self.decision.bytes
+        self.last: Row | None = None
+        self.ahead = False
         self.seq = self.rounds = self.told = 0
         self.open: dict[str, bytes] = {}
         self.returned: dict[str, None] = {}
@@ -77,8 +85,13 @@ class Fold:
         self._begin_anew()
         # Where deciding leaves its traces in what is settled, or learning draws at random, events
         # are taken one by one.
-        self._steps = head.pending != "imagine" or "rng" in names_of(kind.update)
+        draws = "rng" in names_of(kind.update)
+        self._steps = head.pending != "imagine" or draws
+        # What is imagined now is not what will be, later on or by whoever opens the study.
+        self._changing = bool(head.second) or draws
         self._round = Round(self) if setting.by_round else None
+        # Of a decision whose feedback has no name, nothing will be told.
+        self._waits = self._round is None or bool(head.facts["named"])
 
     def _begin_anew(self) -> None:
         self._backlog: list[bytes] = []
@@ -112,14 +125,13 @@ class Fold:
 
     def decide(self, context: Values, now: float) -> bytes:
         """Return the body of the next event: the decision of the policy."""
+        self.ahead = True
         self._catch_up()
         if self._round is not None:
             self._round.end()
         seen = self.context.pack(context)
-        rows = list(self.open.values()) if self._anew else self._new
-        aged = (self._aged(row, now) for row in rows)
-        placed = [row for row in map(self._placed, aged) if row is not None]
-        taken = self.mind.decide(self.rounds + 1, seen, placed, anew=self._anew)
+        anew = self._anew or self._changing
+        taken = self.mind.decide(self.rounds + 1, seen, self._imagined(now, anew), anew=anew)
         self._anew, self._new = False, []
         if self._moved:
             decision = self.decision.unpack(taken)
@@ -129,10 +141,19 @@ class Fold:
             ROUND.pack(self.rounds + 1) + seen + taken + STREAM.pack(*self.mind.words[:2].tolist())
         )
 
+    def _imagined(self, now: float, anew: bool) -> list[bytes]:
+        """Return the open decisions that the policy is to imagine: those it has not yet."""
+        if self.head.pending != "imagine":
+            return []
+        rows: Iterable[bytes] = self.open.values() if anew else self._new
+        if self.head.second:
+            rows = (self._aged(row, now) for row in rows)
+        if self._moved:
+            rows = (row for row in map(self._placed, rows) if row is not None)
+        return list(rows)
+
     def _aged(self, row: bytes, now: float) -> bytes:
         """Return a row with the age of the decision, in what a run consumes, for its time."""
-        if not self.head.second:
-            return row
         t, at = HEAD.unpack_from(row)
         return HEAD.pack(t, max(0.0, now - at) * self.head.second) + row[HEAD.size :]
 
@@ -149,6 +170,8 @@ class Fold:
             self._round.arrive(self.values(row)[1]["arm"], self.feedback.unpack(feedback)["reward"])
         elif (placed := self._placed(row)) is not None:
             self._backlog.append(placed + feedback)
+            if len(self._backlog) == _AT_ONCE:
+                self._catch_up()
         # Whatever has been settled is not to be imagined any more.
         self._anew = True
 
@@ -176,13 +199,16 @@ class Fold:
         if event.seq != self.seq + 1:
             raise ValueError(f"the log has a gap: event {event.seq} follows {self.seq}")
         self._STEPS[event.kind](self, event)
-        self.seq = event.seq
+        self.seq, self.last = event.seq, event
 
     def _asked(self, event: Row) -> None:
         self.rounds += 1
+        self.ahead = False
         row = self.row(event)
-        self.open[_decision(event)] = row
-        self._new.append(row)
+        if self._waits:
+            self.open[_decision(event)] = row
+        if not self._anew:
+            self._new.append(row)
         if self._round is not None:
             self._round.begin(self.values(row)[1]["arm"])
 
@@ -215,6 +241,10 @@ class Fold:
         t, at = HEAD.unpack_from(self.open[id])
         later = self.rounds - self.renewed.get(id, int(t))
         return self.head.rule.is_over(now - at, later)
+
+    def is_of_the_future(self, id: str, now: float) -> bool:
+        """Return whether an open decision was handed out later than now: a clock was set back."""
+        return bool(HEAD.unpack_from(self.open[id])[1] > now)
 
     @property
     def arrived(self) -> float:
@@ -278,9 +308,10 @@ class Fold:
         """Return the round that has not ended; None in rooms that have none."""
         return None if self._round is None else self._round.kept()
 
-    def resume(self, said: Mapping[str, Any], rows: bytes, mind: bytes) -> None:
-        """Become the fold of a snapshot."""
-        self.seq, self.rounds, self.told = said["seq"], said["rounds"], said["told"]
+    def resume(self, said: Mapping[str, Any], last: Row, rows: bytes, mind: bytes) -> None:
+        """Become the fold of a snapshot that was taken after event `last`."""
+        self.seq, self.last = last.seq, last
+        self.rounds, self.told = said["rounds"], said["told"]
         self.arms[:], self.live = said["arms"], said["live"]
         self._moved = self.live != list(range(len(self.live)))
         self.mind = Mind(self.head, self.head.facts | said["facts"])
@@ -336,8 +367,9 @@ class Round:
     def end(self) -> None:
         """Have the policy learn what arrived in the round, if there was one."""
         if self._arm >= 0:
-            self._fold.mind = self._fold.mind.end_round(
-                self._fold.rounds, self._arm, self._total, self._pairs
+            fold, before = self._fold, self._fold.told - len(self._pairs)
+            fold.mind = fold.mind.end_round(
+                fold.rounds, self._arm, self._total, self._pairs, before
             )
             self._arm, self._pairs, self._total = -1, [], 0.0
 

@@ -74,7 +74,6 @@ class Mind:
         begin, middle, end = (8 * int(at) for at in self._plan[2:5])
         memory = self._copy.data.cast("B")
         self._seen, self._taken = memory[begin:middle], memory[middle:end]
-        self._told = 0  # rewards with a name
         self.words = np.array([head.seed, 0, 0, 0], np.uint64)
         self._step = compiled_open_step(side, policy.setting)
         self._run(INIT, 0)
@@ -87,13 +86,11 @@ class Mind:
         """Return the decision of a round, once the decisions in `rows` have been imagined.
 
         They are all that are open, if it is to begin `anew` from what is settled; else those that
-        are new since the last time. A policy that does not imagine does not look at them.
+        are new since the last time. For a policy that does not imagine there are none.
         """
         self._seen[:] = context
-        joined = b"".join(rows) if self._imagines else b""
-        cells = np.frombuffer(bytearray(joined)) if joined else _NO_ROWS
-        count = len(rows) if joined else 0
-        if not self._run(DECIDE if anew or not self._imagines else IMAGINED, t, cells, count):
+        cells = np.frombuffer(bytearray(b"".join(rows))) if rows else _NO_ROWS
+        if not self._run(DECIDE if anew and self._imagines else IMAGINED, t, cells, len(rows)):
             raise ValueError(self.head.policy.refusal(f"round {t}"))
         return bytes(self._taken)
 
@@ -128,19 +125,19 @@ class Mind:
         return other
 
     def end_round(
-        self, t: int, arm: int, total: float, pairs: Sequence[tuple[int, float]]
+        self, t: int, arm: int, total: float, pairs: Sequence[tuple[int, float]], told: int
     ) -> "Mind":
         """Learn what arrived in a round; return the mind, a larger one if there was no room.
 
-        For the room whose feedback is a sum, or pairs of an arm and its reward.
+        For the room whose feedback is a sum, or pairs of an arm and its reward, of which so many
+        were `told` before.
         """
         memory = self.facts["memory"]
         named = len(pairs) if self.facts["named"] else 0
-        needed = cast(Any, self.head.policy).held(self.state, self._told) + named
+        needed = cast(Any, self.head.policy).held(self.state, told) + named
         while memory < needed:
             memory *= 2
         mind = self if memory == self.facts["memory"] else self._roomier(memory)
-        mind._told += named
         row = np.zeros(HEAD + mind._plan[5] - mind._plan[2])
         row[0], begin = t, HEAD + mind._plan[4] - mind._plan[2]
         mind._side.channels.decision.layout.views(row[HEAD:begin], mind.sizes)["arm"][()] = arm
@@ -156,7 +153,7 @@ class Mind:
         for name, old in self.state.items():
             other.state[name][tuple(map(slice, old.shape))] = old
         other.mend()
-        other.words[:], other._told = self.words, self._told
+        other.words[:] = self.words
         return other
 
     def mend(self) -> None:

@@ -5,6 +5,7 @@ from typing import Final
 
 from keyhole.validate import Range, choice, integer, number
 
+_SECONDS: Final = Range(gt=0, le=2**33)  # 272 years: what dates can bear
 AFTER: Final = ("forget", "again", "nothing came")
 
 
@@ -30,7 +31,7 @@ class Rule:
     def __post_init__(self) -> None:
         """Check the fields."""
         if self.seconds is not None:
-            number("patience", self.seconds, Range(gt=0))
+            number("patience", self.seconds, _SECONDS)
         if self.decisions is not None:
             integer("patience_decisions", self.decisions, Range(ge=1))
         choice("after", self.after, AFTER)

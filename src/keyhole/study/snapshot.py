@@ -8,6 +8,7 @@ from typing import Any, Final
 from keyhole.contract.policy import Policy
 from keyhole.study.fold import Fold
 from keyhole.study.head import Head
+from keyhole.study.storage import Row
 
 _CHECK: Final = 32
 
@@ -16,7 +17,7 @@ def snapshot_of(fold: Fold) -> bytes:
     """Return a fold as bytes, with a checksum before them."""
     mind = fold.remembered()
     said = {
-        "seq": fold.seq,
+        "last": _mark(fold.last),
         "since": fold.since,
         "rounds": fold.rounds,
         "told": fold.told,
@@ -35,18 +36,29 @@ def snapshot_of(fold: Fold) -> bytes:
     return hashlib.sha256(content).digest() + content
 
 
-def read_snapshot(found: tuple[int, bytes], policies: Iterable[type[Policy]]) -> Fold | None:
-    """Return the fold of a snapshot; None if it is not whole, or was made by other code."""
-    seq, data = found
+def read_snapshot(
+    found: tuple[int, bytes], last: Row, policies: Iterable[type[Policy]]
+) -> Fold | None:
+    """Return the fold of a snapshot; None if it cannot be used.
+
+    It is not whole, or was made by other code, or of another log: one in which there is not the
+    same event (`last`) at the end of what it has taken in.
+    """
+    _, data = found
     if hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
         return None
     head, words, rows, mind = _parts(data[_CHECK:])
     said: dict[str, Any] = json.loads(words)
     fold = Fold(Head.read(head, policies), said["since"])
-    if said["seq"] != seq or said["digest"] != fold.mind.digest:
+    if said["last"] != _mark(last) or said["digest"] != fold.mind.digest:
         return None
-    fold.resume(said, rows, mind)
+    fold.resume(said, last, rows, mind)
     return fold
+
+
+def _mark(row: Row | None) -> list[Any]:
+    """Return what tells an event from that of another log."""
+    return [] if row is None else [row.seq, row.kind, row.decision, row.at, row.body.hex()]
 
 
 def _parts(content: bytes) -> list[bytes]:

@@ -1,9 +1,11 @@
 """Studies: many decisions in flight, told in any order, kept in a database."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -28,7 +30,7 @@ from keyhole.study.ids import is_id, new_id
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, open_store
 from keyhole.study.turns import Clock, Turn, Turns
-from keyhole.validate import Range, choice, distinct, line, number, shown
+from keyhole.validate import Range, choice, distinct, integer, line, number, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,6 +75,14 @@ class Decision:
         if name in words:
             return words[name]
         raise AttributeError(f"a decision has {', '.join(words)}, id, round, at, until; not {name}")
+
+    def __hash__(self) -> int:
+        """Return the hash of the id: a decision can be the key to what becomes of it."""
+        return hash(self.id)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process makes it again."""
+        return type(self), (self.id, dict(self.words), self.round, self.at, self.until)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON does."""
@@ -120,7 +130,7 @@ class Study:
         clock: Clock = time.time,
     ) -> None:
         self.name, self._storage, self._survives = line("name", name), str(storage), survives
-        store = open_store(self._storage, survives=survives)
+        store = open_store(storage, survives=survives, make=False)
         try:
             number_of, head = store.find(name)
             Head.read(head, policies)  # refuses a policy that is not known here
@@ -194,7 +204,7 @@ class Study:
             patience = patience.total_seconds()
         rule = Rule(patience, patience_decisions, after)
         head = Head.made(policy, arms, facts, pending=pending, rule=rule, seed=seed, second=second)
-        store = open_store(str(storage))
+        store = open_store(storage, survives=survives)
         try:
             store.create(line("name", name), head.written(), clock())
         finally:
@@ -236,7 +246,14 @@ class Study:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process opens it."""
-        return type(self), (self._storage, self.name)
+        turns = self._turns
+        made = partial(
+            type(self),
+            policies=turns.policies,
+            survives=self._survives,
+            clock=turns.clock,
+        )
+        return made, (self._storage, self.name)
 
     # Deciding.
 
@@ -384,7 +401,7 @@ class Study:
         from keyhole.study.log import read_export
 
         old, head, rows = read_export(Path(path), policies)
-        store = open_store(str(storage))
+        store = open_store(storage)
         try:
             found = store.create(line("name", name or old), head.written(), time.time())
             store.begin(found, 0)
@@ -426,9 +443,9 @@ class Study:
 
 def _ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
     fold = turn.fold
+    context = _called("ask", fold.terms.context, (), given)
     if key is not None and (row := turn.keyed(key)) is not None and row.decision is not None:
-        return _handed_out(turn, row.decision)
-    context = fold.terms.context(**given)
+        return _handed_out(turn, row.decision, key, context)
     _lapse_all(turn)
     if again := _returned(fold, context):
         turn.write(AGAIN, again, b"", key)
@@ -437,14 +454,17 @@ def _ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
         raise WaitingError(f"{fold.head.policy} waits for the feedback of {next(iter(fold.open))}")
     id = new_id(turn.now)
     turn.write(ASKED, id, fold.decide(context, turn.now), key)
-    return _decision(fold, id, fold.open[id])
+    return _decision(fold, id, fold.row(turn.rows[-1]))
 
 
-def _handed_out(turn: Turn, id: str) -> Decision:
-    """Return a decision that was handed out before, as it was."""
+def _handed_out(turn: Turn, id: str, key: str, context: Mapping[str, Any]) -> Decision:
+    """Return a decision that was handed out before, as it was; to the same question."""
     asked = next(row for row in turn.of(id) if row.kind == ASKED)
     fold = turn.fold
-    return _decision(fold, id, fold.open.get(id) or fold.row(asked))
+    row = fold.open.get(id) or fold.row(asked)
+    if (before := fold.values(row)[0]) != context:
+        raise ValueError(f"key must be new for another question, got {key!r} for {before} before")
+    return _decision(fold, id, row)
 
 
 def _decision(fold: Fold, id: str, row: bytes) -> Decision:
@@ -464,11 +484,15 @@ def _lapse_all(turn: Turn) -> None:
     fold, rule = turn.fold, turn.fold.head.rule
     if rule.seconds is None and rule.decisions is None:
         return
-    for id in list(fold.open):
+    over = []
+    for id in fold.open:
         if id not in fold.returned:
-            if not fold.is_over(id, turn.now):
+            if fold.is_over(id, turn.now):
+                over.append(id)
+            elif not fold.is_of_the_future(id, turn.now):
                 break
-            _lapse(turn, id)
+    for id in over:
+        _lapse(turn, id)
 
 
 def _returned(fold: Fold, context: Mapping[str, Any]) -> str | None:
@@ -521,8 +545,23 @@ def _tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, 
 
 
 def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> bytes:
-    context, decision = fold.values(row)
-    return fold.feedback.pack(fold.terms.heard(context, decision, *unnamed, **feedback))
+    values = fold.values(row)
+    return fold.feedback.pack(_called("tell", fold.terms.heard, (*values, *unnamed), feedback))
+
+
+def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: Any) -> Any:
+    """Return what a room makes of words; where it has no such words, say what it has."""
+    try:
+        return words(*first, **given)
+    except TypeError as error:
+        takes = signature(words)
+        try:
+            takes.bind(*first, **given)
+        except TypeError as reason:
+            known = [p for p in takes.parameters if p not in ("context", "decision")]
+            listed = ", ".join(known) or "nothing"
+            raise TypeError(f"{verb} takes {listed} in this study: {reason}") from None
+        raise error
 
 
 def _arrived(turn: Turn, total: float, rounds: int) -> None:
@@ -530,7 +569,8 @@ def _arrived(turn: Turn, total: float, rounds: int) -> None:
     if not fold.head.policy.setting.by_round or fold.head.facts["named"]:
         raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
     most = fold.rounds * (1 + 1e-9) - fold.arrived
-    turn.write(ARRIVED, None, SUM.pack(number("total", total, Range(ge=0, le=most)), rounds))
+    total = number("total", total, Range(ge=0, le=max(0.0, most)))
+    turn.write(ARRIVED, None, SUM.pack(total, integer("rounds", rounds, Range(ge=1))))
 
 
 def _add_arm(turn: Turn, name: str) -> None:

@@ -22,6 +22,8 @@ from keyhole.study.storage import Row, Store, StoreError
 _GROUP: Final = 256
 _SNAPSHOT_EVERY: Final = 10_000
 
+_END_OF_TIME: Final = 2.0**37  # seconds: the year 6325
+
 Clock = Callable[[], float]
 
 
@@ -31,7 +33,7 @@ class Turn:
     def __init__(self, fold: Fold, now: float, store: Store, study: int) -> None:
         self.fold, self.now = fold, now
         self.rows: list[Row] = []
-        self.is_last = False
+        self.is_last = False  # the state is to be built anew before anything else happens
         self._store, self._study = store, study
 
     def write(self, kind: int, decision: str | None, body: bytes, key: str | None = None) -> None:
@@ -55,6 +57,12 @@ class Turn:
         """Return the event that was asked for with a key."""
         mine = [row for row in self.rows if row.key == key]
         return mine[0] if mine else self._store.keyed(self._study, key)
+
+
+def _checked(now: float) -> float:
+    if not 0.0 <= now < _END_OF_TIME:
+        raise ValueError(f"clock must return the seconds since 1970, got {now!r}")
+    return now
 
 
 class _Wish:
@@ -87,30 +95,34 @@ class Turns:
         self._waiting: deque[_Wish] = deque()
         self._lock = Lock()
         self._process = os.getpid()
+        self._closed = False
 
     def take(self, work: Callable[[Turn], Any]) -> Any:
         """Return what `work` returns, once all that it wrote is durable."""
-        if os.getpid() != self._process:
-            raise RuntimeError("a study is of the process that opened it: open it here again")
+        self._check_process()
         wish = _Wish(work)
         self._waiting.append(wish)
-        while not wish.done:
-            with self._lock:
-                if not wish.done:
-                    self._serve()
+        try:
+            while not wish.done:
+                with self._lock:
+                    if not wish.done:
+                        self._serve()
+        except BaseException:
+            with suppress(ValueError):  # nobody waits for it any more
+                self._waiting.remove(wish)
+            raise
         if wish.error is not None:
             raise wish.error
         return wish.answer
 
     def _serve(self) -> None:
-        group = [self._waiting.popleft() for _ in range(min(len(self._waiting), _GROUP))]
+        group: list[_Wish] = []
         try:
+            self._check_open()
             turn = self._begin()
-            for wish in group:
-                try:
-                    wish.answer = wish.work(turn)
-                except Exception as error:
-                    wish.error = error
+            while self._waiting and len(group) < _GROUP and not turn.is_last:
+                group.append(self._waiting.popleft())
+                self._grant(group[-1], turn)
             if turn.rows:
                 self.store.commit(self.study, turn.rows)
                 self._fold = None if turn.is_last else turn.fold
@@ -121,15 +133,32 @@ class Turns:
             self._fold = None
             with suppress(StoreError):
                 self.store.rollback()
-            for wish in group:
-                wish.error = error
             if not isinstance(error, Exception):
+                self._refuse(group, StoreError("the thread that wrote for all was interrupted"))
                 raise
+            if not group:
+                group = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            self._refuse(group, error)
         finally:
             for wish in group:
                 wish.done = True
         if self._fold is not None and self._fold.seq - self._kept >= _SNAPSHOT_EVERY:
-            self.keep()
+            with suppress(StoreError):  # it only saves time
+                self.keep()
+
+    def _grant(self, wish: _Wish, turn: Turn) -> None:
+        try:
+            wish.answer = wish.work(turn)
+        except StoreError:  # the lock is lost, and with it all that was not written
+            raise
+        except Exception as error:
+            wish.error = error
+            turn.is_last |= turn.fold.ahead
+
+    @staticmethod
+    def _refuse(group: list[_Wish], error: Exception) -> None:
+        for wish in group:
+            wish.answer, wish.error = None, error
 
     def _begin(self) -> Turn:
         """Take the lock, and take into account what others have written."""
@@ -143,15 +172,17 @@ class Turns:
                 fold = self._anew(change.head, change.seq)
                 continue
             self._fold = fold
-            return Turn(fold, self.clock(), self.store, self.study)
+            return Turn(fold, _checked(self.clock()), self.store, self.study)
 
     def _loaded(self) -> Fold | None:
         """Return the state of the last snapshot, if there is one that can be used."""
         found = self.store.snapshot(self.study)
-        fold = found and read_snapshot(found, self.policies)
-        if fold:
-            self._kept = fold.seq
-        return fold or None
+        last = found and next(self.store.read(self.study, found[0] - 1, 1), None)
+        if not found or not last:  # the snapshot may be of a longer log than there is
+            return None
+        fold = read_snapshot(found, last, self.policies)
+        self._kept = fold.seq if fold else 0
+        return fold
 
     def _anew(self, head: bytes, since: int) -> Fold:
         """Return the state after all events, learnt by the policy that there is in the end."""
@@ -166,15 +197,29 @@ class Turns:
 
     def rows(self) -> list[Row]:
         """Return the whole log."""
+        self._check_process()
         with self._lock:
+            self._check_open()
             return list(self.store.read(self.study))
 
     def close(self) -> None:
         """Write a snapshot, and let go of the database."""
+        if os.getpid() != self._process:
+            return  # it is the parent's
         with self._lock:
-            with suppress(StoreError):
-                self.keep()
-            self.store.close()
+            if not self._closed:
+                with suppress(StoreError):
+                    self.keep()
+                self.store.close()
+                self._closed = True
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError("a study is of the process that opened it: open it here again")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the study was closed: open it again")
 
     def keep(self) -> None:
         """Write a snapshot of what has been taken into account."""

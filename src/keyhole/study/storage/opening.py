@@ -14,8 +14,10 @@ _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _POSTGRES: Final = ("postgresql", "postgres")
 
 
-def open_store(address: str | os.PathLike[str], *, survives: str = "power cut") -> Store:
-    """Open the store at an address; one that is not there yet is made.
+def open_store(
+    address: str | os.PathLike[str], *, survives: str = "power cut", make: bool = True
+) -> Store:
+    """Open the store at an address.
 
     Parameters
     ----------
@@ -25,6 +27,8 @@ def open_store(address: str | os.PathLike[str], *, survives: str = "power cut") 
     survives
         What rows outlive once they are committed: `"power cut"`, or `"crash"`, of the process
         alone, which is faster in SQLite: a power cut may then lose the last of them.
+    make
+        Whether a file that is not there yet is made.
 
     Examples
     --------
@@ -37,6 +41,8 @@ def open_store(address: str | os.PathLike[str], *, survives: str = "power cut") 
         raise TypeError(f"storage must be a path or an address, got {shown(address)}")
     scheme = _SCHEME.match(address) if isinstance(address, str) else None
     if scheme is None:
+        if not make and not Path(address).exists():
+            raise ValueError(f"storage must be a file that is there, got {shown(str(address))}")
         return Sqlite(Path(address), flush=survives == "power cut")
     if scheme[1].lower() not in _POSTGRES:
         raise ValueError(
