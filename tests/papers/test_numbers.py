@@ -82,6 +82,10 @@ CLAIMS = {
         ],
     ),
     "ratio": (CELLS | {"low": 1.0}, ["x / us at the end"]),
+    "excess": (
+        {"cell": {"policy": "x"}, "over": {"policy": "us"}, "problem": "a", "low": 1.0},
+        ["x less us at the end"],
+    ),
     "growth": (
         ONE | {"early": 10, "late": 640, "at_least": 1.0},
         ["mean at T = 640", "mean at T = 10", "ratio of means"],

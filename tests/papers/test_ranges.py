@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims import Between, Counts, Growth, Ratio
+from keyhole.papers.claims import Between, Counts, Excess, Growth, Ratio
 from tests.papers.made_up import COMMON, WORDS, judge, result, results
 
 
@@ -107,6 +107,22 @@ def test_a_ratio_may_be_of_two_problems():
     assert verdict.status == "holds"
     assert verdict.claim == "us on B, A: so it is"
     assert verdict.detail.startswith("B / A at the end: 2.000 [")
+
+
+@pytest.mark.parametrize(
+    ("ends", "status"),
+    [
+        ({"low": 1.9, "high": 2.1}, "holds"),
+        ({"high": 1.9}, "does not hold"),
+        ({"low": 2.0}, "undecided"),
+    ],
+)
+def test_an_excess_over_another_cell_lies_between_two_numbers(ends, status):
+    cells = {"cell": {"policy": "u"}, "over": {"policy": "v"}}
+    claim = Excess.model_validate({"kind": "excess", "problem": "p"} | cells | WORDS | ends)
+    found, detail, _ = claim.judge({"p": result({"u": [1, 2], "v": [3, 0]})})
+    assert found == status
+    assert detail.startswith("u less v at the end: 2.00")
 
 
 def test_a_ratio_to_what_may_be_zero_is_undecided():

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.laws.arms import law_of
+from keyhole.laws.gathered import one_of
 from keyhole.laws.law import Law, Number
 from keyhole.laws.replay import Replay
 from keyhole.policy import FloatArray, Kernel, Problem, Stream, exponential, uniform
@@ -32,6 +33,10 @@ def draw_pareto(rng: Stream, numbers: FloatArray) -> float:
     return float(numbers[0] * (1.0 - uniform(rng)) ** numbers[1])
 
 
+_KERNELS: Final[tuple[Kernel, ...]] = (draw_constant, draw_exponential, draw_pareto)
+"""Those of the laws of this module: one machine code has them all."""
+
+
 def draw_consumed(limit: float, consumption: float, exceeded: int) -> float:
     """Return what a run consumed, up to its limit."""
     return limit if exceeded == 1 else consumption
@@ -47,14 +52,14 @@ class Constant(Number):
         Above 0, at most 10**12.
     """
 
-    draw = staticmethod(draw_constant)
+    draw = staticmethod(one_of(_KERNELS))
     length: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check("length", number, _LONG)
         x = self.length
-        self._settle(numbers=np.array([x]), mean=x, variance=0.0, least=x, bound=x)
+        self._settle(numbers=np.array([0.0, x]), mean=x, variance=0.0, least=x, bound=x)
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,13 @@ class Exponential(Number):
         Above 0, at most 10**12.
     """
 
-    draw = staticmethod(draw_exponential)
+    draw = staticmethod(one_of(_KERNELS))
     mean: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         self._check("mean", number, _LONG)
-        self._settle(numbers=np.array([self.mean]), variance=self.mean**2)
+        self._settle(numbers=np.array([1.0, self.mean]), variance=self.mean**2)
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Pareto(Number):
     1.0
     """
 
-    draw = staticmethod(draw_pareto)
+    draw = staticmethod(one_of(_KERNELS))
     shape: float = 1.5
     mean: float = 1.0
 
@@ -104,7 +109,7 @@ class Pareto(Number):
         a = self.shape
         least = self.mean * (a - 1.0) / a
         variance = self.mean**2 / (a * (a - 2.0)) if a > 2.0 else np.inf
-        self._settle(numbers=np.array([least, -1.0 / a]), least=least, variance=variance)
+        self._settle(numbers=np.array([2.0, least, -1.0 / a]), least=least, variance=variance)
 
 
 class Scaled(Law):

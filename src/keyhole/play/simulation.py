@@ -236,18 +236,19 @@ class Plan:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The names of the metrics."""
-        return tuple(m.name for m in self._measured)
+        """Their names."""
+        return tuple(m.name for m in self.measured)
 
     @property
-    def _measured(self) -> tuple[Metric, ...]:
+    def measured(self) -> tuple[Metric, ...]:
+        """The metrics."""
         measured = metrics_of(self.problem, details=self.details)
         return (*measured, CLOCK) if self.work else measured
 
     def curves(self, values: Mapping[str, FloatArray]) -> Curves:
         """Return what `play` found for each policy, with what is to be known of the metrics."""
         arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
-        return Curves(self.checkpoints, self._measured, values, arms=arms)
+        return Curves(self.checkpoints, self.measured, values, arms=arms)
 
     def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
