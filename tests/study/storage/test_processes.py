@@ -133,22 +133,28 @@ def test_what_was_acknowledged_survives_the_writer(store, study, writers):
     assert writers.failures == 0
 
 
-def test_what_was_acknowledged_survives_the_server():
+@pytest.fixture
+def mortal():
+    """Return a server that may be killed."""
     server = Server()
-    with closing(open_store(server.address)) as store:
+    yield server
+    server.stop()
+
+
+def test_what_was_acknowledged_survives_the_server(mortal):
+    with closing(open_store(mortal.address)) as store:
         study = store.create("labels", b"", 0.0)
-    writers = Writers(server.address)
+    writers = Writers(mortal.address)
     several = [writers.more(), writers.more()]
     for _ in range(5):
         writers.listen_until(several, 5)
-        server.kill()
-        server.start()
+        mortal.kill()
+        mortal.start()
         writers.listen_until(several, 5)
     assert writers.failures >= 5
     writers.end()
-    with closing(open_store(server.address)) as store:
+    with closing(open_store(mortal.address)) as store:
         check(store, study, writers)
-    server.stop()
 
 
 def test_many_may_open_a_new_store_at_once(address):
