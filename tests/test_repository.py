@@ -53,7 +53,7 @@ def told_to_users():
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)
 def test_a_policy_says_what_it_hears_draws_and_costs(policy):
-    assert list(policy.traits()) == ["needs", "feedback", "randomness", "cost per round"]
+    assert list(policy.traits()) == ["told beforehand", "feedback", "randomness", "cost per round"]
     if policy.randomness != "none":
         kernels = [getattr(policy, name) for name in ("select", "update", *policy.helpers)]
         assert any("rng" in inspect.signature(kernel).parameters for kernel in kernels)
