@@ -139,6 +139,16 @@ def test_fragments_of_the_changelog_are_named_for_what_gathers_them():
             assert file.read_text().strip(), file.name
 
 
+def test_contributing_says_what_ci_runs():
+    calls = re.findall(r"^(?:exec )?make (.*)", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    targets = [word for call in calls for word in call.split() if not word.startswith("-")]
+    said = (ROOT / "CONTRIBUTING.md").read_text().split("`make test-all`")[0]
+    assert len(targets) > 4
+    for target in targets:
+        assert re.search(rf"^{target}: .*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert f"`make {target}`" in said
+
+
 def test_every_test_that_contributing_promises_exists():
     promised = re.findall(r"`(test_\w+)`", (ROOT / "CONTRIBUTING.md").read_text())
     assert len(promised) > 12
