@@ -14,7 +14,6 @@ import pyarrow as pa
 from keyhole.contract.memory import FloatArray
 from keyhole.experiment import rooms
 from keyhole.experiment.blocks import play_in_blocks
-from keyhole.experiment.holding import held
 from keyhole.experiment.identity import digest_of, identity
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
@@ -32,7 +31,7 @@ from keyhole.experiment.store import (
     write_provenance,
     write_table,
 )
-from keyhole.files import is_begun, remove_drafts, write_atomically
+from keyhole.files import held, is_begun, remove_drafts, write_atomically
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.progress import Report, bar
 from keyhole.play.simulation import Plan
