@@ -44,10 +44,8 @@ class Labels:
         How many labels each item has; at least 1.
     gold : ndarray of int8, shape (arms,)
         The right answer for each item, 0 or 1; -1 where it is not known.
-    source : str, default ""
-        Where the labels come from.
-    licence : str, default ""
-        Under which terms; empty where none are stated.
+    source, licence : str, default ""
+        Where the labels come from, and under which terms.
 
     Examples
     --------
@@ -169,16 +167,6 @@ def load_labels(name: str) -> Labels:
     name : {"bluebirds", "ducks", "adult_content_hcomp2010", "hitspam_crowdflower", \
 "sentiment_polarity", "sentiment_polarity_amt"}
         Which set.
-
-    Returns
-    -------
-    Labels
-        The labels of the set, counted per item.
-
-    Raises
-    ------
-    ValueError
-        If there is no such set; the nearest name is suggested.
 
     Examples
     --------

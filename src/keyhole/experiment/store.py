@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
@@ -111,7 +112,7 @@ def values_table(
     count = values.shape[2]
     rows = len(checkpoints) * count
     columns: dict[str, Any] = {
-        "policy": pa.array([label] * rows, pa.string()),
+        "policy": pa.repeat(label, rows),
         "round": np.repeat(np.array(checkpoints, np.int64), count),
         "replication": np.tile(np.arange(count, dtype=np.int64), len(checkpoints)),
     }
@@ -164,12 +165,11 @@ def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> C
     more goes by its name.
     """
     metrics = tuple(table.column_names[3:])
-    labels = list(dict.fromkeys(table.column("policy").to_pylist()))
-    names = np.asarray(table.column("policy").to_numpy(zero_copy_only=False))
+    names = table.column("policy")
     checkpoints = np.unique(table.column("round").to_numpy())
     values = {
-        label: array_of(table.filter(pa.array(names == label)), metrics, len(checkpoints))
-        for label in labels
+        label: array_of(table.filter(pc.equal(names, label)), metrics, len(checkpoints))
+        for label in names.unique().to_pylist()
     }
     if not all(np.isfinite(array).all() for array in values.values()):
         raise ValueError("a metric is not a finite number")
