@@ -33,7 +33,7 @@ def test_the_worked_values(policy):
     assert policy.phase_lengths(250_000, len(WORKED[policy])) == WORKED[policy]
 
 
-@pytest.mark.parametrize("kind", map(type, PHASED))
+@pytest.mark.parametrize("kind", [type(policy) for policy in PHASED])
 @given(
     horizon=st.integers(10, 10**7),
     mean=st.floats(0, 1000),
