@@ -30,9 +30,25 @@ def figure_of(
     x: Scale = "linear",
     y: Scale | None = None,
 ) -> Figure:
-    """Return the figure of a metric over the rounds, with its caption; it belongs to no window.
+    """Return the figure of a metric over the rounds, with its caption.
 
-    By default the axis `y` of means is as the metric is drawn.
+    Parameters
+    ----------
+    curves : Curves
+        The results.
+    metric : str
+        Which metric.
+    title : str
+        Its title.
+    x : {"linear", "log"}, default "linear"
+        The axis of rounds.
+    y : {"linear", "log"}, optional
+        The axis of means; by default as the metric is drawn.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure; it belongs to no window.
     """
     figure = Figure(figsize=(8.2, 4.8), layout="constrained")
     FigureCanvasAgg(figure)
@@ -44,7 +60,22 @@ def figure_of(
 
 
 def caption(curves: Curves, metric: str, y: Scale | None) -> str:
-    """Return what a figure shows, and what it had to leave out, in some sentences."""
+    """Return what a figure shows, and what it had to leave out.
+
+    Parameters
+    ----------
+    curves : Curves
+        The results.
+    metric : str
+        Which metric.
+    y : {"linear", "log"}, optional
+        The axis of means; by default as the metric is drawn.
+
+    Returns
+    -------
+    str
+        Some sentences.
+    """
     text = f"Mean over {curves.replications:,} replications, with its 95 % interval."
     if curves.replications == 1:
         text = "One replication, which has no interval."

@@ -1,8 +1,9 @@
-"""The pair with the largest upper confidence bound (a kernel)."""
+"""The pair with the largest upper confidence bound, and what a run was worth (kernels)."""
 
 import math
 
 from keyhole.policy import FloatArray
+from keyhole.resource.functions import value_at
 
 
 def most_optimistic(estimate: FloatArray, spread: FloatArray, root: float) -> tuple[int, int]:
@@ -27,3 +28,8 @@ def most_optimistic(estimate: FloatArray, spread: FloatArray, root: float) -> tu
         if bound > top:
             top, best_place = bound, place
     return best_arm, best_place
+
+
+def net_reward(cost: FloatArray, reward: float, consumption: float, exceeded: int) -> float:
+    """Return the reward less the cost of the consumption; 0 for a run that exceeded its limit."""
+    return 0.0 if exceeded == 1 else reward - value_at(cost, consumption)

@@ -6,8 +6,9 @@ from typing import Any, Final
 from keyhole.policy import FloatArray, IntArray, Kernel, Stream, WithBase, counts, parameter, per
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
+from keyhole.resource.optimism import net_reward
+from keyhole.resource.scaling import scaled_gain
 from keyhole.resource.setting import Policy
-from keyhole.resource.worth import net_reward, scaled_gain
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 

@@ -5,9 +5,8 @@ import math
 from keyhole.policy import counts, parameter, per
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import most_optimistic
+from keyhole.resource.optimism import most_optimistic, net_reward
 from keyhole.resource.setting import Policy
-from keyhole.resource.worth import net_reward
 
 
 class RCUCB(Policy):

@@ -6,8 +6,9 @@ from typing import Any
 from keyhole.policy import Stream, beta, counts, per, uniform
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
+from keyhole.resource.optimism import net_reward
+from keyhole.resource.scaling import check_covered, scaled_gain
 from keyhole.resource.setting import Policy
-from keyhole.resource.worth import check_covered, net_reward, scaled_gain
 
 
 class ReductionThompson(Policy):

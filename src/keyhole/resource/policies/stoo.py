@@ -7,7 +7,8 @@ from typing import Any
 from keyhole.policy import Kernel
 from keyhole.resource.functions import value_at
 from keyhole.resource.grid import count_round, log_ratio, refine_grid, renew_best
-from keyhole.resource.worth import check_covered, net_reward
+from keyhole.resource.optimism import net_reward
+from keyhole.resource.scaling import check_covered
 from keyhole.resource.zooming import GridPolicy
 
 

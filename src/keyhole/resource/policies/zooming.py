@@ -6,7 +6,7 @@ from typing import Any
 
 from keyhole.policy import Kernel, counts, parameter, per
 from keyhole.resource.grid import count_round, keep, log_ratio, recall, refine_grid, renew_best
-from keyhole.resource.worth import net_reward
+from keyhole.resource.optimism import net_reward
 from keyhole.resource.zooming import GridPolicy
 
 

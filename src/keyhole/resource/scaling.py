@@ -1,14 +1,8 @@
-"""What a run was worth, and its place in [0, 1] for policies of the classical bandit."""
+"""Gains brought to [0, 1], for policies of the classical bandit."""
 
 from typing import Any
 
-from keyhole.policy import FloatArray
 from keyhole.resource.functions import value_at
-
-
-def net_reward(cost: FloatArray, reward: float, consumption: float, exceeded: int) -> float:
-    """Return the reward less the cost of the consumption; 0 for a run that exceeded its limit."""
-    return 0.0 if exceeded == 1 else reward - value_at(cost, consumption)
 
 
 def scaled_gain(worth: float, largest_penalty: float) -> float:
