@@ -19,8 +19,9 @@ from keyhole.play.simulation import Plan
 def identity(plan: Plan) -> list[Any]:
     """Return all that decides the results of a plan, but for seed and replications.
 
-    The problem's values; of every policy the class, all parameters and what it is told; all code
-    that is compiled; the versions of the compiler; and how this machine computes logarithms.
+    The problem's values; of every policy the class, all parameters and what it is told; the code
+    of policies, world, setting and core; the versions of the compiler; and how this machine
+    computes logarithms.
     """
     setting, world = plan.problem.setting, world_component(plan.problem.world)
     return [
