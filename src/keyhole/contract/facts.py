@@ -147,13 +147,9 @@ class Argument:
         return self.parameter.default is Parameter.empty
 
 
-def arguments_of(setting: "Setting", needs: tuple[str, ...] | None = None) -> list[Argument]:
-    """Return the arguments by which a learner is told the facts, the required ones first.
-
-    `needs` leaves only what a policy with these needs is told.
-    """
-    facts = setting.facts if needs is None else setting.known(needs)
-    found = [_argument(setting, n, f) for n, f in facts.items() if f.argument is not None]
+def arguments_of(setting: "Setting") -> list[Argument]:
+    """Return the arguments by which a learner is told the facts, the required ones first."""
+    found = [_argument(setting, n, f) for n, f in setting.facts.items() if f.argument is not None]
     return sorted(found, key=lambda argument: not argument.required)
 
 

@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
 from typing import Any, ClassVar, Self, cast, dataclass_transform
 
-from keyhole.contract.facts import arguments_of, made_learner
+from keyhole.contract.facts import made_learner
 from keyhole.contract.grammar import POLICY, check_functions, check_kernels
 from keyhole.contract.memory import Field
 from keyhole.contract.setting import Setting
@@ -150,7 +150,7 @@ class Policy:
     def traits(cls) -> dict[str, str]:
         """Return what catalog and documentation print beside the docstring, by heading."""
         secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
-        told = ", ".join(cls._told())
+        told = ", ".join(cls.setting.told(cls.needs))
         told += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
         told += f"; in practice nobody knows {' and '.join(secrets)}" if secrets else ""
         found = {
@@ -160,11 +160,6 @@ class Policy:
             "cost per round": cls.cost_per_round,
         }
         return {heading: words for heading, words in found.items() if words}
-
-    @classmethod
-    def _told(cls) -> list[str]:
-        """Return the arguments of `learner` that it is told."""
-        return [argument.parameter.name for argument in arguments_of(cls.setting, cls.needs)]
 
     @classmethod
     def check_kernels(cls) -> None:
