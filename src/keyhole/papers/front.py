@@ -9,7 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from keyhole.experiment.html import STYLE, together
 from keyhole.files import write_atomically
 from keyhole.papers.coverage import Coverage, Item
-from keyhole.papers.entry import PAPERS, Entry
+from keyhole.papers.entry import Entry
+from keyhole.papers.files import PAPERS
 from keyhole.papers.pages import RULES, Part
 from keyhole.papers.records import write_claims
 from keyhole.papers.verdicts import counts_line
