@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Final, Literal
 
 Status = Literal["holds", "does not hold", "undecided"]
 
@@ -63,8 +63,15 @@ class Verdict:
         return f"{cited} Read as: {self.reading}" if self.reading else cited
 
 
+WORDS: Final[dict[Status, str]] = {
+    "holds": "hold",
+    "undecided": "undecided",
+    "does not hold": "do not hold",
+}
+"""What is said of several claims."""
+
+
 def counts_line(verdicts: Sequence[Verdict]) -> str:
     """Return how many claims hold, are undecided, and do not hold."""
-    words = {"holds": "hold", "undecided": "undecided", "does not hold": "do not hold"}
-    counts = {status: sum(v.status == status for v in verdicts) for status in get_args(Status)}
-    return ", ".join(f"{counts[status]} {word}" for status, word in words.items())
+    found = [verdict.status for verdict in verdicts]
+    return ", ".join(f"{found.count(status)} {words}" for status, words in WORDS.items())
