@@ -131,7 +131,7 @@ def _relative(curves: Curves, metric: str, to: str, path: Path) -> Section:
         "(delta method, paired); left out where the mean in the denominator may be 0."
     )
     picture = Picture.of(ratio_figure(curves, metric, to), path, title=title, caption=caption)
-    return Section(path.name, title, [picture])
+    return Section(path.name, title[:1].upper() + title[1:], [picture])
 
 
 def _tests(curves: Curves, metric: str) -> Table:

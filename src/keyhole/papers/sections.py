@@ -39,6 +39,11 @@ class Summary:
     before: str = ""
     template: ClassVar[str] = "papers/templates/summary.html.j2"
 
+    def name(self, verdict: Verdict) -> str:
+        """Return what a claim is called: by its number, where all are of one entry."""
+        entries = {one.id.partition("/")[0] for one in self.verdicts}
+        return verdict.id if len(entries) > 1 else verdict.id.partition("/")[2]
+
     @property
     def counts(self) -> list[tuple[Status, str, list[Verdict]]]:
         """By status, what is said of the claims that have it, and which they are."""

@@ -13,6 +13,7 @@ from keyhole.contract.memory import FloatArray
 _TAIL: Final = 0.025
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
 _LEAST_P: Final = 1e-300
+_DIGITS: Final = 6
 _PLAIN: Final = 1e15  # beyond this, and finer than its inverse, numbers are written with exponents
 
 
@@ -85,6 +86,8 @@ class Estimate:
         """Return it as a table shows it: with half of the interval, or a share's whole one."""
         if self.count is not None:
             return str(self)
+        if self.reach == 0.0:
+            return str(self)
         if not math.isfinite(self.reach):
             return f"{written(self.value)} ± n/a"
         return f"{written(self.value, self.reach)} ± {written(self.reach, self.reach)}"
@@ -125,6 +128,8 @@ class Paired:
         reach = (self.high - self.low) / 2
         if not math.isfinite(reach):
             return f"{written(self.difference)} (one replication: no interval)"
+        if reach == 0.0:
+            return f"{written(self.difference)} in every run, {p_text(self.p_value)}"
         one, low, high = (written(x, reach) for x in (self.difference, self.low, self.high))
         return f"{one} [{low}, {high}], {p_text(self.p_value)}"
 
@@ -188,7 +193,10 @@ def written(value: float, reach: float = 0.0) -> str:
     if not 1.0 / _PLAIN < size < _PLAIN:
         return f"{value:.4g}" if size else _rounded(0.0, reach)
     if not math.isfinite(reach) or reach <= _ROUNDING * size:
-        return f"{value:,.10g}" if size >= 1e-4 else f"{value:.4g}"
+        # Of what is known exactly, or not at all, as many digits as anybody reads.
+        places = max(0, _DIGITS - 1 - math.floor(math.log10(size)))
+        text = f"{value:,.{places}f}"
+        return text.rstrip("0").rstrip(".") if places else text
     return _rounded(value, reach)
 
 

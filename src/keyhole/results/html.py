@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _SPACE: Final = "\N{NO-BREAK SPACE}"
 # A number with its interval, or with half of it; a p-value; a round.
-_UNBROKEN: Final = re.compile(r"\S+ \[[^\]]*\]|\S+ ± \S+|\b[pT] [=<] \S+|\bln \S+|95 %")
+_UNBROKEN: Final = re.compile(r"[-\d.,e+]+ \[[^\]]*\]|\S+ ± \S+|\b[pT] [=<] \S+|\bln \S+|95 %")
 
 
 @dataclass(frozen=True)
