@@ -13,6 +13,7 @@ from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
 from keyhole.papers.drawings import Drawing
 from keyhole.papers.files import FILES, by_label, picked, place, tables
 from keyhole.papers.overview import Overview
+from keyhole.papers.printed import Printed
 from keyhole.play.simulation import Plan
 from keyhole.reading import complaint
 from keyhole.validate import choice
@@ -72,6 +73,7 @@ class Entry(BaseModel):
     policies: list[dict[str, Any]]  # as in a spec's tables ``[[policy]]``, with labels
     overviews: Annotated[list[Overview], Field(default_factory=list)]
     drawings: Annotated[list[Drawing], Field(default_factory=list)]
+    printed: Annotated[list[Printed], Field(default_factory=list)]
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
     # all metrics that the file names; where some are kept on request alone, they are
     named: Annotated[list[str], Field(default_factory=list)]
@@ -134,7 +136,11 @@ class Entry(BaseModel):
             entry = cls.model_validate({"name": name} | table)
             placed = read_claims(claims, entry.metrics[0], name)
             read = [claim for _, claim in placed]
-            named = [one for model in (*entry.overviews, *read) for one in metrics_in(model)]
+            named = [
+                one
+                for model in (*entry.overviews, *entry.printed, *read)
+                for one in metrics_in(model)
+            ]
             update = {"claims": read, "named": list(dict.fromkeys(entry.metrics + named))}
             return entry.model_copy(update=update), placed
         except ValidationError as error:
@@ -152,6 +158,10 @@ class Entry(BaseModel):
         for i, overview in enumerate(self.overviews):
             shown = overview.model_copy(update={"metric": overview.metric or self.metrics[0]})
             check_names(f"overviews[{i}]", shown, list(shown.x), self.problems, plans_of)
+        for i, printed in enumerate(self.printed):
+            for problem, means in printed.values.items():
+                one = printed.model_copy(update={"values": {problem: means}})
+                check_names(f"printed[{i}]", one, [problem], self.problems, plans_of)
         for i, drawing in enumerate(self.drawings):
             for j, key in enumerate(drawing.problems):
                 choice(f"drawings[{i}].problems[{j}]", key, self.problems)
@@ -178,7 +188,8 @@ class Entry(BaseModel):
         claims = [claim for claim in self.claims if picked.keys() >= set(claim.concerns)]
         overviews = [overview for overview in self.overviews if picked.keys() >= set(overview.x)]
         drawings = [one for one in self.drawings if picked.keys() >= set(one.problems)]
-        shown = {"overviews": overviews, "drawings": drawings}
+        printed = [one for one in self.printed if picked.keys() >= one.values.keys()]
+        shown = {"overviews": overviews, "drawings": drawings, "printed": printed}
         return self.model_copy(update={"problems": picked, "claims": claims} | shown)
 
     def spec(self, problem: str, scale: str) -> Spec:

@@ -77,9 +77,9 @@ def write_front(
 
 
 def _chapter(paper: str, entries: Sequence[Entry], done: Mapping[str, Part], scale: str) -> Section:
-    parts = {entry: done.get(entry.name) for entry in entries}
-    verdicts = [verdict for part in parts.values() if part for verdict in part.verdicts]
-    inner = [_entry(entry, scale, part) for entry, part in parts.items()]
+    parts = [done[entry.name] for entry in entries if entry.name in done]
+    verdicts = [verdict for part in parts for verdict in part.verdicts]
+    inner = [_entry(entry, scale, done.get(entry.name)) for entry in entries]
     if not paper:
         text = Text("Experiments that are about no paper.")
         return Section("ours", _OURS, [text], inner, _counts(verdicts))

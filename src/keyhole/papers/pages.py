@@ -50,6 +50,7 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     opening += [Text(part.entry.about, part.entry.source) for part in parts]
     judged = Section("claims", "Claims", [Claims(verdicts), Text("", RULES)])
     sections = [judged] if verdicts else []
+    sections += [_printed(part) for part in parts if part.entry.printed]
     drawings = [(part, drawing) for part in parts for drawing in part.entry.drawings]
     for i, (part, drawing) in enumerate(drawings, 1):
         sections.append(_drawing(part, drawing, folder / f"drawing-{i}"))
@@ -93,6 +94,17 @@ def _problem(part: Part, key: str, folder: Path) -> Section:
             path = folder / f"{key}-{metric}-ratio"
             inner.append(_relative(run.curves, metric, entry.ratio_to, path))
     return Section(key, instance.title, [Text(instance.note)], inner)
+
+
+def _printed(part: Part) -> Section:
+    """Return what the paper prints beside what was found."""
+    titles = {key: problem.title for key, problem in part.entry.problems.items()}
+    curves = {key: run.curves for key, run in part.runs.items()}
+    tables = [
+        printed.table(titles, curves, printed.metric or part.entry.metrics[0])
+        for printed in part.entry.printed
+    ]
+    return Section(f"printed-{part.entry.name}", "Beside the numbers of the paper", tables)
 
 
 def _drawing(part: Part, drawing: Drawing, path: Path) -> Section:

@@ -13,7 +13,9 @@ from keyhole.contract.memory import FloatArray
 _TAIL: Final = 0.025
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
 _LEAST_P: Final = 1e-300
+_PAIRED: Final = ("mean difference [95 % interval], p of the two-sided t-test", "replications")
 _DIGITS: Final = 6
+_FINEST: Final = 9  # decimals
 _PLAIN: Final = 1e15  # beyond this, and finer than its inverse, numbers are written with exponents
 
 
@@ -121,6 +123,13 @@ class Paired:
         """Whether both were the same in every replication."""
         return self.low == self.high == 0.0
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        from keyhole.results.html import Table
+
+        row = [str(self), f"{self.replications:,}"]
+        return Table("Paired over common random numbers.", _PAIRED, [row]).html()
+
     def __str__(self) -> str:
         """Return the difference, its interval and its p-value."""
         if self.equal:
@@ -190,24 +199,16 @@ def written(value: float, reach: float = 0.0) -> str:
     if math.isnan(value):
         return "n/a"
     size = abs(value)
+    if _ROUNDING * size < reach < _PLAIN and size < _PLAIN:
+        places = 1 - math.floor(math.log10(reach))
+        number = round(value, places) + 0.0  # no minus before 0
+        return f"{number:,.{max(0, places)}f}" if places <= _FINEST else f"{value:.3g}"
     if not 1.0 / _PLAIN < size < _PLAIN:
-        return f"{value:.4g}" if size else _rounded(0.0, reach)
-    if not math.isfinite(reach) or reach <= _ROUNDING * size:
-        # Of what is known exactly, or not at all, as many digits as anybody reads.
-        places = max(0, _DIGITS - 1 - math.floor(math.log10(size)))
-        text = f"{value:,.{places}f}"
-        return text.rstrip("0").rstrip(".") if places else text
-    return _rounded(value, reach)
-
-
-def _rounded(value: float, reach: float) -> str:
-    if not 0.0 < reach < math.inf:
         return f"{value:.4g}"
-    places = 1 - math.floor(math.log10(reach))
-    if places > 9:
-        return f"{value:.3g}"
-    number = round(value, places) + 0.0  # no minus before 0
-    return f"{number:,.{max(0, places)}f}"
+    # Of what is known exactly, or not at all, as many digits as anybody reads.
+    places = max(0, _DIGITS - 1 - math.floor(math.log10(size)))
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
 
 
 def p_text(p_value: float) -> str:

@@ -25,7 +25,8 @@ class Table:
     rows: Sequence[Sequence[str]]
     template: ClassVar[str] = "results/templates/table.html.j2"
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """Return it as a part of a page."""
         return render(self.template, block=self)
 
 
