@@ -14,8 +14,8 @@ def test_what_a_paper_prints_stands_beside_what_was_found():
     table = printed.table({"p": "Easy"}, {"p": curves}, METRIC)
     assert table.caption == "aggregate regret: Table 1."
     assert table.rows == [
-        ["Easy", "us", "20", "2.10", str(curves.estimates("us", METRIC)[-1])],
-        ["Easy", "them", "20", "4.25", str(curves.estimates("them", METRIC)[-1])],
+        ["Easy: us", "20", "2.10", str(curves.estimates("us", METRIC)[-1])],
+        ["Easy: them", "20", "4.25", str(curves.estimates("them", METRIC)[-1])],
     ]
 
 
@@ -23,7 +23,7 @@ def test_it_may_be_printed_for_several_rounds():
     curves = result({"us": [1, 2]}).curves
     printed = Printed(source="Table 1.", rounds=[10, 20], values={"p": {"us": [100.0, 200.0]}})
     rows = printed.table({"p": "Easy"}, {"p": curves}, METRIC).rows
-    assert [row[2:4] for row in rows] == [["10", "100"], ["20", "200"]]
+    assert [row[1:3] for row in rows] == [["10", "100"], ["20", "200"]]
 
 
 def test_there_is_one_number_for_each_round():

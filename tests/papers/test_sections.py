@@ -28,7 +28,7 @@ def test_claims_of_several_entries_are_named_in_full():
 def test_a_claim_stands_with_its_verdict_and_what_was_found():
     page = shown(Claims([verdict("LSA <best>", "does not hold", detail="0.1 & more")]))
     (one,) = page.all("li")
-    assert one.words() == "LSA <best> ours: here. does not hold 0.1 & more"
+    assert one.words() == "LSA <best> ours: here. does not hold (10) 0.1 & more"
     assert one.all("span")[0].attrs["class"] == "verdict does-not-hold"
 
 
@@ -43,8 +43,8 @@ def test_one_claim_about_several_problems_stands_once_with_a_mark_for_each():
     assert group.words().count("So it is") == 1
     marks = group.all("details")
     assert [mark.all("summary")[0].words() for mark in marks] == [
-        f"{status} P{i}" for i, status in enumerate(statuses)
+        f"{status} P{i} ({i})" for i, status in enumerate(statuses)
     ]
     assert [mark.all("p")[0].words() for mark in marks] == ["found 0", "found 1", "found 2"]
     assert ["open" in mark.attrs for mark in marks] == [False, True, False]
-    assert other.words().endswith("holds P9 1")
+    assert other.words().endswith("holds P9 (6) 1")

@@ -55,6 +55,7 @@ def test_no_line_parts_a_number_from_its_interval_and_its_digits_follow_it(value
     for text in (str(number), number.plus_minus()):
         if "every run" not in text:
             assert " " not in together(text)
+            assert " " not in together(f"ln {text}")
     one, low, high = str(number).replace("[", "").replace("]", "").replace(", ", " ").split(" ")
     decimals = {len(part.partition(".")[2]) for part in (one, low, high)}
     assert len(decimals) == 1

@@ -47,9 +47,9 @@ class Printed(BaseModel):
                 ours = dict(zip(found.checkpoints, found.estimates(policy, metric), strict=True))
                 for t, x in zip(self.rounds or [found.checkpoints[-1]], _each(given), strict=True):
                     rows.append(
-                        [titles[problem], policy, f"{t:,}", f"{x:,.{places}f}", str(ours[t])]
+                        [f"{titles[problem]}: {policy}", f"{t:,}", f"{x:,.{places}f}", str(ours[t])]
                     )
-        head = ["problem", "policy", "T", "the paper", "found [95 % interval]"]
+        head = ["problem and policy", "T", "the paper", "found [95 % interval]"]
         return Table(f"{metric_title}: {self.source}", head, rows)
 
 

@@ -16,10 +16,19 @@ RULES = (
 
 
 @dataclass(frozen=True)
-class Claims:
+class _Verdicts:
+    verdicts: Sequence[Verdict]
+
+    def name(self, verdict: Verdict) -> str:
+        """Return what a claim is called: by its number, where all are of one entry."""
+        entries = {one.id.partition("/")[0] for one in self.verdicts}
+        return verdict.id if len(entries) > 1 else verdict.id.partition("/")[2]
+
+
+@dataclass(frozen=True)
+class Claims(_Verdicts):
     """Claims with their verdicts; one that is made of several problems stands once."""
 
-    verdicts: Sequence[Verdict]
     template: ClassVar[str] = "papers/templates/claims.html.j2"
 
     @property
@@ -32,17 +41,11 @@ class Claims:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(_Verdicts):
     """The line on top of a page: what became of all claims."""
 
-    verdicts: Sequence[Verdict]
     before: str = ""
     template: ClassVar[str] = "papers/templates/summary.html.j2"
-
-    def name(self, verdict: Verdict) -> str:
-        """Return what a claim is called: by its number, where all are of one entry."""
-        entries = {one.id.partition("/")[0] for one in self.verdicts}
-        return verdict.id if len(entries) > 1 else verdict.id.partition("/")[2]
 
     @property
     def counts(self) -> list[tuple[Status, str, list[Verdict]]]:

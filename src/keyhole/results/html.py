@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _SPACE: Final = "\N{NO-BREAK SPACE}"
-# A number with its interval, or with half of it; a p-value; a round.
-_UNBROKEN: Final = re.compile(r"[-\d.,e+]+ \[[^\]]*\]|\S+ ± \S+|\b[pT] [=<] \S+|\bln \S+|95 %")
+# A number or its logarithm with its interval, or with half of it; a p-value; a round.
+_UNBROKEN: Final = re.compile(
+    r"(?:\bln )?[-\d.,e+]+ (?:\[[^\]]*\]|± \S+)|\b[pT] [=<] \S+|\bln \S+|95 %"
+)
 
 
 @dataclass(frozen=True)
