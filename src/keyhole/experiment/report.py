@@ -183,8 +183,8 @@ def _summary(curves: Curves) -> str:
     choose = min if metric.better == "lower" else max
     best = choose(last, key=lambda label: last[label].value)
     return (
-        f"After {curves.checkpoints[-1]:,} rounds, of {len(last)} policies {best} has the "
-        f"{metric.best} {metric.title}: {last[best]}, over {curves.replications:,} replications."
+        f"{metric.best.capitalize()} {metric.title} after {curves.checkpoints[-1]:,} rounds, over "
+        f"{curves.replications:,} replications: {best}, {last[best]}."
     )
 
 
