@@ -65,7 +65,10 @@ def write_front(
     index = write_page(
         folder / "index.html",
         f"What the papers claim, and what was found ({scale} scale)",
-        [Summary(verdicts, f"{len(done)} of {len(entries)} entries, "), Text("", RULES)],
+        [
+            Summary(verdicts, f"{len(done)} of {len(entries)} entries, ", "claims.json"),
+            Text("", RULES),
+        ],
         [
             _chapter(paper, [e for e in entries if e.paper == paper], done, scale)
             for paper in (*PAPERS, "")

@@ -45,6 +45,7 @@ class Summary(_Verdicts):
     """The line on top of a page: what became of all claims."""
 
     before: str = ""
+    file: str = ""  # with all their numbers
     template: ClassVar[str] = "papers/templates/summary.html.j2"
 
     @property

@@ -13,7 +13,7 @@ from keyhole.papers.claims.estimate import inside, log_quotient, ratio_of
 from keyhole.papers.claims.numbers import factor_of, number_of
 from keyhole.papers.claims.witness import OfOne
 from keyhole.papers.verdicts import Number
-from keyhole.results.estimate import Estimate, mean_of, share_of
+from keyhole.results.estimate import Estimate, mean_of, share_of, written
 
 End = float | list[float] | None
 _Factor = Annotated[float, Field(gt=0)]
@@ -244,7 +244,7 @@ def or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
 def claimed(low: float, high: float) -> str:
     """Return a range as what is claimed."""
     if math.isinf(high):
-        return f" (claimed: at least {low:g})"
+        return f" (claimed: at least {written(low)})"
     if math.isinf(low):
-        return f" (claimed: at most {high:g})"
-    return f" (claimed: {low:g} to {high:g})"
+        return f" (claimed: at most {written(high)})"
+    return f" (claimed: {written(low)} to {written(high)})"
