@@ -91,6 +91,16 @@ def test_reproduce_lists_what_there_is(keyhole):
     assert (code, err) == (0, "")
     for name in FILES:
         assert f"{name}\n" in out
+    for entry in map(Entry.load, ("tao2019-setup1", "verma2019-figure1")):
+        assert f"problems: {', '.join(entry.problems)}; claims: {len(entry.claims)}; " in out
+
+
+def test_lists_wait_for_no_compiler():
+    code = "import sys, keyhole.cli.app, keyhole.cli.entries; print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "keyhole.papers.files" in loaded
+    assert not {"numba", "matplotlib", "pydantic", "pyarrow", "jinja2"}.intersection(loaded)
 
 
 def test_the_catalog_names_policies_parameters_and_sources(keyhole):

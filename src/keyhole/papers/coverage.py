@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from keyhole.papers.entry import FILES, PAPERS
+from keyhole.papers.files import FILES, PAPERS
 from keyhole.reading import complaint
 from keyhole.validate import choice
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from keyhole.play.progress import Report
+from keyhole.play.progress import Line, Report
 
 _SECONDS_BETWEEN_LINES: Final = 10.0
 _MINUTE: Final = 60.0
@@ -145,18 +145,15 @@ def _bar() -> Iterator[Show]:
 
 
 class _Lines:
-    """Prints a line every ten seconds."""
+    """Says a line every ten seconds."""
 
     def __init__(self) -> None:
-        self.printed = time.monotonic()
+        self.line = Line(_SECONDS_BETWEEN_LINES)
 
     def __call__(self, what: str, share: float, playing: float, preparing: float) -> None:
-        now = time.monotonic()
-        if now - self.printed < _SECONDS_BETWEEN_LINES:
-            return
-        self.printed = now
-        text = f"{100 * share:.0f} % of all rounds; {what}; {_left(playing, preparing)}"
-        print(text, file=sys.stderr, flush=True)  # noqa: T201
+        if self.line.due:
+            text = f"{100 * share:.0f} % of all rounds; {what}; {_left(playing, preparing)}"
+            self.line.say(text, stays=False)
 
 
 def _left(playing: float, preparing: float) -> str:
