@@ -56,6 +56,7 @@ class SurvivalThompson(Policy):
         "everything is used, as if each pull were at the highest threshold"
     )
     randomness = "c beta variates for each arm in every round"
+    off_policy = True
     cost_per_round = "K c beta variates, and O(m) to count what is seen"
 
     weight: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
