@@ -166,9 +166,10 @@ class Learner(CoreLearner):
                 f"arrived[{at}] must be at most {span * (most[at] - total[at]):g}, which is what "
                 f"the pulls so far can have earned, got {span * sums[at]:g}"
             )
-        rounds = self._replay(arm=pulled, total=sums, count=np.zeros(len(sums), np.int64))
-        self._ledger["pulls"] += np.bincount(pulled, minlength=self.facts["arms"])
-        self._ledger["sum"][0] = total[-1]
+        with self._alone():
+            rounds = self._replay(arm=pulled, total=sums, count=np.zeros(len(sums), np.int64))
+            self._ledger["pulls"] += np.bincount(pulled, minlength=self.facts["arms"])
+            self._ledger["sum"][0] = total[-1]
         self._compare_with_bound(sums.max(initial=0.0), told_by=3)
         return rounds
 

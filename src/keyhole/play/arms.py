@@ -25,9 +25,7 @@ class ArmLearner(Learner):
             arm: int = self._step(self._words, ASK, 0.0)
         except IndexError as error:
             self._complain(error)
-        if arm < 0:
-            self._refuse(arm)
-        return arm
+        return arm if arm >= 0 else self._otherwise(arm, ASK, 0.0)
 
     def tell(self, reward: float) -> None:
         """Report the reward of the arm last asked for: in [0, 1], True for 1, False for 0.
@@ -41,7 +39,7 @@ class ArmLearner(Learner):
         except IndexError as error:
             self._complain(error)
         if code < 0:
-            self._refuse(code)
+            self._otherwise(code, TELL_WITH, reward)
 
     def replay(self, arms: ArrayLike, rewards: ArrayLike) -> int:
         """Go through a log: as asking and telling round by round, and much faster.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -61,8 +62,8 @@ class Learner:
     would.
 
     A learner is not shared between threads: it takes one decision at a time, and whoever asks for
-    it tells. Until then `ask`, `tell` and `save` are refused to all other threads. In between,
-    and for what only reads (`recommend`, printing), any thread will do.
+    it tells. Until then, while that thread lives, `ask`, `tell` and `save` are refused to all
+    others. In between, and for what only reads (`recommend`, printing), any thread will do.
 
     Parameters
     ----------
@@ -138,9 +139,14 @@ class Learner:
             code: int = self._step(self._words, what, number)
         except IndexError as error:
             self._complain(error)
-        if code < 0:
-            self._refuse(code)
-        return code
+        return code if code >= 0 else self._otherwise(code, what, number)
+
+    def _otherwise(self, code: int, what: int, number: float) -> int:
+        """Go on where the thread that keeps others out has ended; else say why not."""
+        if code == ANOTHER_THREADS and self._head[HOLDER] not in sys._current_frames():
+            self._head[HOLDER] = 0
+            return self._do(what, number)
+        self._refuse(code)
 
     def _complain(self, error: IndexError) -> NoReturn:
         """Say of an index out of bounds whose it is."""
@@ -207,12 +213,11 @@ class Learner:
                 raise
 
     def _go_through(self, columns: Mapping[str, NDArray[Any]]) -> int:
-        side, begun, own = policy_component(type(self.policy)), self.rounds, 0
+        names = (*self._context, *self._decision, *self._feedback)  # as they lie in the memory
+        rows, begun, own = len(columns[names[0]]), self.rounds, 0
         strict = not self.policy.off_policy
         with bounds_checked(self._loaded or is_bounds_checked()):
-            replay = compiled_replay(side, self.policy.setting)
-        names = (*self._context, *self._decision, *self._feedback)  # as they lie in the memory
-        rows = len(columns[names[0]])
+            replay = compiled_replay(policy_component(type(self.policy)), self.policy.setting)
         # In blocks, between which other threads run.
         for first in range(0, rows, _BLOCK):
             cells = [
