@@ -135,7 +135,7 @@ class Learner(CoreLearner):
         """Go through a log, as asking and telling round by round; sums go much faster.
 
         A policy that learns of its own decisions alone refuses any other (see
-        `keyhole.Policy.off_policy`). A log with a row that is refused changes nothing.
+        `Policy.off_policy`). A log with a row that is refused changes nothing.
 
         Parameters
         ----------
