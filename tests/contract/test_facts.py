@@ -108,10 +108,10 @@ def test_what_a_learner_cannot_be_told_is_named(given, message):
 @pytest.mark.parametrize(
     ("policy", "names"),
     [
-        (LSA(), ["arms", "threshold", "horizon", "gaps", "hardness", "seed"]),
+        (LSA(), ["arms", "threshold", "horizon", "gaps", "hardness", "scale", "seed"]),
         (DKWUCB(), ["arms", "levels", "feedback", "horizon", "seed"]),
-        (QPMD(), ["arms", "feedback", "horizon", "seed"]),
-        (RCUCB(), ["arms", "limits", "cost", "penalty", "continuous", "horizon", "seed"]),
+        (QPMD(), ["arms", "feedback", "horizon", "scale", "seed"]),
+        (RCUCB(), ["arms", "limits", "cost", "penalty", "continuous", "horizon", "scale", "seed"]),
     ],
     ids=repr,
 )

@@ -148,6 +148,16 @@ def test_a_decision_belongs_to_the_thread_that_asked_for_it(learner, call):
     learner.tell(1.0)
 
 
+def test_nothing_is_lost_with_a_thread_that_ends_before_it_tells(learner):
+    arm = elsewhere(learner.ask)
+    assert copy.copy(learner).rounds == 5
+    assert learner.ask() == arm
+    learner.tell(1.0)
+    elsewhere(learner.ask)
+    learner.tell(1.0)
+    assert learner.told == 6
+
+
 def test_any_thread_may_go_on_between_decisions(learner):
     def play(_):
         learner.ask()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.delayed import ODAAF, QPMD
-from keyhole.play import learner as module
+from keyhole.play import replaying
 from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1, ThompsonSampling
@@ -126,7 +126,7 @@ def logged(request):
 
 def test_its_own_log_makes_a_learner_what_it_was(logged, monkeypatch):
     learner, log, after = logged
-    monkeypatch.setattr(module, "_BLOCK", 25)
+    monkeypatch.setattr(replaying, "_BLOCK", 25)
     assert learner.replay(*log) == ROUNDS
     assert memory(learner) == memory(after)
     assert repr(learner) == repr(after)
@@ -180,16 +180,32 @@ def test_one_that_counts_learns_from_the_decisions_of_others():
     assert pulls == np.bincount(arms, minlength=3).tolist()
 
 
-@pytest.mark.parametrize("policy", [ThompsonSampling(), UCB1()])
-def test_one_that_does_not_says_where_it_would_have_decided_otherwise(policy):
-    learner = bandit(policy)
+@pytest.mark.parametrize(
+    ("policy", "facts", "played"),
+    [
+        (OptKG(), {"threshold": 0.5}, (REWARDS,)),
+        (ThompsonSampling(), {}, (REWARDS,)),
+        (SurvivalThompson(), {"levels": 4, "feedback": "uncensored"}, None),
+        (KaplanMeierUCB(), {"levels": 4, "feedback": "uncensored", "horizon": 90}, None),
+    ],
+    ids=repr,
+)
+def test_an_off_policy_one_stays_a_number_whatever_it_is_told(policy, facts, played):
+    assert policy.off_policy
+    learner, arms = bandit(policy, **facts), np.full(ROUNDS, 2)
+    if played:
+        learner.replay(arms, *played)
+    else:
+        learner.replay(np.full(ROUNDS, 4), arms, DRAW.integers(0, 5, ROUNDS))
+    assert all(np.isfinite(a).all() for n, a in learner.state.items() if n != "index")
+    assert learner._ask(2.0 if learner._context else None) in range(3)
+
+
+def test_one_that_does_not_says_where_it_would_have_decided_otherwise():
+    learner = bandit(UCB1())
     again = copy.copy(learner)
-    arms = [0, 1, 1]
-    if policy.off_policy:
-        assert learner.replay(arms, [1, 1, 1]) <= 3
-        return
     with pytest.raises(ValueError, match=r"row 2 of the log must be what UCB1\(\) decides there"):
-        learner.replay(arms, [1, 1, 1])
+        learner.replay([0, 1, 1], [1, 1, 1])
     assert memory(learner) == memory(again)
 
 

@@ -135,7 +135,7 @@ class Learner(CoreLearner):
         """Go through a log, as asking and telling round by round; sums go much faster.
 
         A policy that learns of its own decisions alone refuses any other (see
-        `keyhole.Policy.off_policy`). A log with a row that is refused changes nothing.
+        `Policy.off_policy`). A log with a row that is refused changes nothing.
 
         Parameters
         ----------
@@ -166,9 +166,10 @@ class Learner(CoreLearner):
                 f"arrived[{at}] must be at most {span * (most[at] - total[at]):g}, which is what "
                 f"the pulls so far can have earned, got {span * sums[at]:g}"
             )
-        rounds = self._replay(arm=pulled, total=sums, count=np.zeros(len(sums), np.int64))
-        self._ledger["pulls"] += np.bincount(pulled, minlength=self.facts["arms"])
-        self._ledger["sum"][0] = total[-1]
+        with self._alone():
+            rounds = self._replay(arm=pulled, total=sums, count=np.zeros(len(sums), np.int64))
+            self._ledger["pulls"] += np.bincount(pulled, minlength=self.facts["arms"])
+            self._ledger["sum"][0] = total[-1]
         self._compare_with_bound(sums.max(initial=0.0), told_by=3)
         return rounds
 

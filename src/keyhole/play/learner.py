@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NoReturn, Self
 
@@ -16,7 +16,6 @@ from keyhole.contract.component import policy_component
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT, Scale
 from keyhole.contract.words import counted
-from keyhole.drivers.replay import IMPOSSIBLE, NOT_ITS_OWN, compiled_replay
 from keyhole.drivers.step import (
     ANOTHER_THREADS,
     ASK,
@@ -39,11 +38,11 @@ from keyhole.drivers.step import (
 )
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
 from keyhole.play.logs import reals
+from keyhole.play.replaying import go_through
 from keyhole.play.saving import DAMAGE, SavedState, find_policy, read_state, write_state
 from keyhole.validate import Range, integer, room_in_memory, shown, unit
 
 _SHOWN_LINES: Final = 10
-_BLOCK: Final = 2**15
 _ADDRESS: Final = Range(ge=0, lt=2**63)
 _UNIT: Final = Range(ge=0, le=1)
 
@@ -61,8 +60,8 @@ class Learner:
     would.
 
     A learner is not shared between threads: it takes one decision at a time, and whoever asks for
-    it tells. Until then `ask`, `tell` and `save` are refused to all other threads. In between,
-    and for what only reads (`recommend`, printing), any thread will do.
+    it tells. Until then, while that thread lives, `ask`, `tell` and `save` are refused to all
+    others. In between, and for what only reads (`recommend`, printing), any thread will do.
 
     Parameters
     ----------
@@ -138,9 +137,14 @@ class Learner:
             code: int = self._step(self._words, what, number)
         except IndexError as error:
             self._complain(error)
-        if code < 0:
-            self._refuse(code)
-        return code
+        return code if code >= 0 else self._otherwise(code, what, number)
+
+    def _otherwise(self, code: int, what: int, number: float) -> int:
+        """Go on where the thread that keeps others out has ended; else say why not."""
+        if code == ANOTHER_THREADS and self._head[HOLDER] not in sys._current_frames():
+            self._head[HOLDER] = 0
+            return self._do(what, number)
+        self._refuse(code)
 
     def _complain(self, error: IndexError) -> NoReturn:
         """Say of an index out of bounds whose it is."""
@@ -201,48 +205,10 @@ class Learner:
         with self._alone():
             before = self._words.copy()
             try:
-                return self._go_through(columns)
+                return go_through(self, columns)
             except BaseException:
                 self._words[:] = before
                 raise
-
-    def _go_through(self, columns: Mapping[str, NDArray[Any]]) -> int:
-        side, begun, own = policy_component(type(self.policy)), self.rounds, 0
-        strict = not self.policy.off_policy
-        with bounds_checked(self._loaded or is_bounds_checked()):
-            replay = compiled_replay(side, self.policy.setting)
-        names = (*self._context, *self._decision, *self._feedback)  # as they lie in the memory
-        rows = len(columns[names[0]])
-        # In blocks, between which other threads run.
-        for first in range(0, rows, _BLOCK):
-            cells = [
-                np.ascontiguousarray(columns[name][first : first + _BLOCK])
-                .reshape(min(_BLOCK, rows - first), -1)
-                .view(np.uint64)
-                for name in takewhile(columns.__contains__, names)
-            ]
-            try:
-                code = replay(self._words, np.hstack(cells), strict)
-            except IndexError as error:
-                self._complain(error)
-            if code < 0:
-                self._refuse_row(code, self.rounds - begun, columns)
-            own += code
-        return own
-
-    def _refuse_row(self, code: int, row: int, columns: Mapping[str, NDArray[Any]]) -> NoReturn:
-        """Say why a row of a log cannot be gone through."""
-        where = f"row {row} of the log"
-        logged = ", ".join(f"{n} {shown(columns[n][row].tolist())}" for n in self._decision)
-        taken = ", ".join(f"{n} {shown(v.tolist())}" for n, v in self._decision.items())
-        if code == NOT_ITS_OWN:
-            raise ValueError(
-                f"{where} must be what {self.policy} decides there ({taken}), got {logged}: it "
-                "cannot learn from decisions of others"
-            )
-        if code == IMPOSSIBLE:
-            raise ValueError(f"{where} must be a decision that the setting allows, got {logged}")
-        raise ValueError(self.policy.refusal(where, taken))
 
     def _recommend(self) -> dict[str, NDArray[Any]]:
         self._do(RECOMMEND)

@@ -78,7 +78,7 @@ class Learner(CoreLearner):
         """Go through a log: as asking and telling round by round, and much faster.
 
         Where an arm of the log is not the one that the policy asks for, the policy learns of the
-        arm in the log. One that cannot refuses the log (see `keyhole.Policy.off_policy`): of its
+        arm in the log. One that cannot refuses the log (see `Policy.off_policy`): of its
         own decisions alone, any policy learns. A log with a row that is refused changes nothing.
 
         Parameters

@@ -41,6 +41,7 @@ class UCB1(Policy):
     """
 
     arms_change = True
+    off_policy = True
     cost_per_round = "a logarithm, and O(K) multiplications"
 
     class State:

@@ -49,6 +49,7 @@ class KaplanMeierThompson(Policy):
 
     pending = ("ignore", "imagine")
     randomness = "a beta variate for each arm in every round"
+    off_policy = True
     cost_per_round = "K beta variates, and O(c) to count what is seen"
 
     a: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples that reached a level")

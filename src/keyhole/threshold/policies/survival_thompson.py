@@ -57,6 +57,7 @@ class SurvivalThompson(Policy):
     )
     pending = ("ignore",)
     randomness = "c beta variates for each arm in every round"
+    off_policy = True
     cost_per_round = "K c beta variates, and O(m) to count what is seen"
 
     weight: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
