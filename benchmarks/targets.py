@@ -6,6 +6,7 @@ compiler for it, the times are shown as they are.
 """
 
 import statistics
+import time
 
 import numpy as np
 
@@ -89,7 +90,8 @@ def _ratio(name, ours, loop, instance, size):
 def scaling(size):
     """Compare two threads with one, many arms with few, recorded rewards with drawn ones."""
     lsa = thresholding.player(LSA(), size)
-    _, _, ratio = paired(thresholding.player(LSA(), size, threads=2), lsa, size.repeats)
+    two = thresholding.player(LSA(), size, threads=2)
+    _, _, ratio = paired(two, lsa, size.repeats, time.perf_counter)
     yield Row("LSA: one thread / two", ratio, "x", "at least 1.93", ratio >= 1.93)
     many = Size(10 * size.horizon, max(4, size.replications // 50), 0, size.repeats)
     arms = thresholding.player(LSA(), many, means=np.linspace(0.1, 0.9, 1000))
