@@ -12,7 +12,8 @@ from keyhole.semibandit.knapsack import knapsack, sort_down
 from keyhole.semibandit.knapsack_search import SLACK, Scratch
 from keyhole.semibandit.setting import Policy, keep_within, sum_up
 
-_COUNTED: Final = 64  # so many arms are ranked faster by counting those ahead than by sorting
+# Of (0, 1), for a number between draws: all but equal ones, or ones near 0, are apart by then.
+_HALVINGS: Final = 20
 
 
 class Funding:
@@ -55,16 +56,22 @@ def lower_bound(losses: float, seen: float, log: float) -> float:
 
 
 def fund_top(p: Policy, s: Funding, rng: Stream, number: int) -> None:
-    """Fund the arms with the largest samples, so many of them."""
+    """Fund the arms with the largest samples, so many of them; the lower of equal ones."""
     draw_posteriors(p, s, rng)
-    if p.arms <= _COUNTED:
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        cut = 0.5 * (low + high)
+        above = 0
         for arm in range(p.arms):
-            ahead = 0
-            for other in range(p.arms):
-                ahead += s.values[other] > s.values[arm]
-                ahead += (s.values[other] == s.values[arm]) & (other < arm)
-            s.funded[arm] = 1 if ahead < number else 0
-        return
+            above += s.values[arm] > cut
+        if above == number:
+            for arm in range(p.arms):
+                s.funded[arm] = 1 if s.values[arm] > cut else 0
+            return
+        if above > number:
+            low = cut
+        else:
+            high = cut
     for arm in range(p.arms):
         s.order[arm] = arm
     sort_down(s.order, s.values, p.arms)
