@@ -17,6 +17,7 @@ from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Setting
 from keyhole.contract.world import Problem, World
 from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
+from keyhole.draws.betas import betas
 from keyhole.draws.samplers import (
     bernoulli,
     beta,
@@ -54,6 +55,7 @@ __all__ = [
     "argmin_set",
     "bernoulli",
     "beta",
+    "betas",
     "binomial",
     "counts",
     "exponential",
