@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-all test-lowest bench lint docs package lock clean
+.PHONY: help venv demo test test-all test-lowest bench lint docs wheel package lock clean
 
 PYTHON ?= python3
 UV ?= uv
@@ -45,7 +45,7 @@ test-all: venv lint ## lint, then all tests
 
 # What leans on other packages: the compiler, files, figures, the command line. Old packages warn of
 # newer ones below them.
-test-lowest: package .venv-lowest/.requirements ## some tests, on the lowest versions that are allowed
+test-lowest: wheel .venv-lowest/.requirements ## some tests, on the lowest versions that are allowed
 	@$(LOWEST)/$(PIP) install --no-deps --force-reinstall dist/*.whl
 	@$(LOWEST)/python -m pytest -q -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
@@ -67,15 +67,19 @@ docs: venv ## build the documentation into docs/_build/html
 	@.venv-$*/bin/$(PIP) install --no-compile --require-hashes -r $<
 	@touch $@
 
+wheel: venv
+	@rm -rf dist
+	@report=$$($(BIN)/python -m hatchling build 2>&1) || { echo "$$report" >&2; exit 1; }
+
 # The wheel is tried away from the sources, with nothing but the locked requirements beside it.
-package: venv .venv-runtime/.requirements ## build wheel and sdist, and try the wheel by itself
-	@rm -rf dist build/try
-	@report=$$( { $(BIN)/python -m hatchling build && \
-		$(WHEEL)/$(PIP) install --no-compile --no-deps --force-reinstall dist/*.whl && \
-		$(WHEEL)/$(PIP) check && \
-		$(WHEEL)/keyhole catalog && \
-		$(WHEEL)/keyhole new problem trial --out build/try && \
-		$(WHEEL)/keyhole run build/try/trial.toml --out build/try/out; } 2>&1) || \
+package: wheel .venv-runtime/.requirements ## build wheel and sdist, and try the wheel by itself
+	@rm -rf build/try && mkdir -p build/try
+	@report=$$( { $(WHEEL)/$(PIP) install --no-compile --no-deps --force-reinstall dist/*.whl && \
+		$(WHEEL)/$(PIP) check && cd build/try && \
+		$(CURDIR)/$(WHEEL)/keyhole catalog && \
+		$(CURDIR)/$(WHEEL)/keyhole new problem trial && \
+		$(CURDIR)/$(WHEEL)/keyhole run trial.toml --out out && \
+		$(CURDIR)/$(WHEEL)/keyhole demo; } 2>&1) || \
 		{ echo "$$report" >&2; exit 1; }
 
 # Keeps the versions already locked where it can; LOCKFLAGS=--upgrade takes the newest.

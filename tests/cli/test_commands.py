@@ -112,7 +112,7 @@ def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     assert "threshold (float): In (0, 1)." in out
     assert "crowd: " in out
     policies = sum(len(room.policies) for room in rooms.every())
-    for heading in ("needs", "feedback", "randomness", "cost per round", "source"):
+    for heading in ("told beforehand", "feedback", "randomness", "cost per round", "source"):
         assert out.count(f"\n    {heading}: ") == policies
     assert out == "".join(keyhole("catalog", name)[1] for name in rooms.names())
 

@@ -120,6 +120,19 @@ def test_the_rooms_take_what_they_are_known_to_take(policy, names):
     assert policy.learner.__doc__.startswith("Return a learner")
 
 
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (LSA, "arms, threshold; needs no horizon (anytime)"),
+        (UCBE, "arms, threshold, horizon, hardness; in practice nobody knows hardness"),
+        (DKWUCB, "arms, levels, feedback, horizon"),
+        (QPMD, "arms, feedback, what its base needs"),
+    ],
+)
+def test_a_policy_says_in_the_words_of_learner_what_it_is_told(policy, words):
+    assert policy.traits()["told beforehand"] == words
+
+
 def test_errors_of_rooms_stay():
     with pytest.raises(TypeError, match=r"horizon \(the budget: rounds in all\) must be given"):
         UCBE(0).learner(arms=2, threshold=0.5, hardness=3.0)

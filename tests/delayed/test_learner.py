@@ -7,6 +7,7 @@ from keyhole.contract.memory import counts, per
 from keyhole.delayed import ODAAF, ODAAFB, QPMD, DelayedUCB1, Policy
 from keyhole.play.learner import learner_for
 from keyhole.stochastic import ImprovedUCB
+from tests.delayed.cases import NAMED
 
 
 class Hoarder(Policy):
@@ -142,7 +143,7 @@ def test_nothing_is_asked_beyond_a_horizon_that_the_policy_needs():
         learner.ask()
 
 
-@pytest.mark.parametrize("policy", [QPMD(), DelayedUCB1(), Hoarder()], ids=repr)
+@pytest.mark.parametrize("policy", [*NAMED, Hoarder()], ids=repr)
 def test_without_a_horizon_a_learner_goes_on_for_ever(policy, copied):
     rounds = 3000
     learner = policy.learner(arms=2, feedback="named")

@@ -102,7 +102,8 @@ class WithBase(Policy, abstract=True):
     @classmethod
     def traits(cls) -> dict[str, str]:
         """Return what catalog and documentation print beside the docstring, by heading."""
-        return super().traits() | {"needs": "what its base needs"}
+        told = [*cls.setting.told(cls.needs), "what its base needs"]
+        return super().traits() | {"told beforehand": ", ".join(told)}
 
     @classmethod
     def check_kernels(cls) -> None:

@@ -149,11 +149,12 @@ class Policy:
     @classmethod
     def traits(cls) -> dict[str, str]:
         """Return what catalog and documentation print beside the docstring, by heading."""
-        told = ", ".join(cls.needs) or "nothing"
-        unknowable = ", which nobody knows in practice" if cls.oracle else ""
-        anytime = "" if "horizon" in cls.needs else " (anytime)"
+        secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
+        told = ", ".join(cls.setting.told(cls.needs))
+        told += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
+        told += f"; in practice nobody knows {' and '.join(secrets)}" if secrets else ""
         found = {
-            "needs": f"{told}{unknowable}{anytime}",
+            "told beforehand": told,
             "feedback": cls.feedback,
             "randomness": cls.randomness,
             "cost per round": cls.cost_per_round,

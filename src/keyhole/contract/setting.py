@@ -85,3 +85,8 @@ class Setting:
                 f"got {checked['horizon']}"
             )
         return checked
+
+    def told(self, needs: tuple[str, ...]) -> list[str]:
+        """Return the arguments of `Policy.learner` by which one with these needs is told them."""
+        facts = {n: f for n, f in self.known(needs).items() if f.argument is not None}
+        return ["feedback" if name == self.mode else name for name in facts]

@@ -75,13 +75,6 @@ def reproduce_all(
         At least 1; by default one for each processor.
     progress : bool, default False
         Whether to show progress: on standard error, in a notebook below the cell.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not allowed, or the folder holds something else.
-    OSError
-        If a file cannot be written.
     """
     choice("scale", scale, SCALES)
     if paper is not None:

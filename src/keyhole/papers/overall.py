@@ -28,20 +28,11 @@ class Work:
 
 
 class Overall:
-    """Keeps count of what is done, and says what is left.
+    """Keeps count of what is done of all work, to be played in its order, and shows what is left.
 
     How long a kind of policy takes for a round is measured when it plays; until then it is taken to
     be as fast as those of its setting, and these as all. Compiling and reading are counted apart:
     the time until the first rounds of a policy are played, for kinds that have not played yet.
-
-    Parameters
-    ----------
-    work : sequence of Work
-        All that is going to be played, in this order.
-    show : callable
-        Told what there is to say.
-    clock : callable, default `time.monotonic`
-        The time, in seconds.
     """
 
     def __init__(
