@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from keyhole.experiment.page import Picture, Section, Text, write_page
 from keyhole.experiment.plots import caption, figure_of
 from keyhole.experiment.store import Run, open_run
+from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, written
 from keyhole.results.html import Table
@@ -40,11 +41,17 @@ def values_table(curves: Curves, metric: str, arms: int | None) -> Table:
             cells = [f"{cell}\n{log}".strip() for cell, log in zip(cells, logs, strict=True)]
         rows.append([label, *cells])
     head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in places)]
-    note = f"{curves.metric(metric).title}: mean ± half of the 95 % interval"
-    note += "; of a share, the whole interval" if curves.metric(metric).drawn == "share" else ""
+    note = in_cells(curves.metric(metric))
     note += "; below it ln(mean / number of arms)" if arms is not None else ""
     note += "; higher is better" if curves.metric(metric).better == "higher" else ""
     return Table(f"{note}.", head, rows)
+
+
+def in_cells(metric: Metric) -> str:
+    """Return what the cells of a table of a metric say."""
+    if metric.drawn == "share":
+        return f"{metric.title}: share of replications [exact 95 % interval]"
+    return f"{metric.title}: mean ± half of the 95 % interval"
 
 
 def _logarithm(number: Estimate, arms: int) -> str:

@@ -67,7 +67,7 @@ def run(
     threads : int, optional
         At least 1; by default one for each processor.
     progress : bool or callable, default False
-        Whether to show progress on standard error, or who is told it instead.
+        Whether to show progress, on standard error or in a notebook below the cell; or who is told.
     command : str, optional
         What the user typed, for the record.
     shelf : Shelf, optional

@@ -74,7 +74,7 @@ def reproduce_all(
     threads : int, optional
         At least 1; by default one for each processor.
     progress : bool, default False
-        Whether to show progress on standard error.
+        Whether to show progress: on standard error, in a notebook below the cell.
     """
     choice("scale", scale, SCALES)
     if paper is not None:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from keyhole.experiment import Run
 from keyhole.experiment.page import Block, Picture, Section, Text, write_page
-from keyhole.experiment.report import metric_section, provenance_section
+from keyhole.experiment.report import in_cells, metric_section, provenance_section
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
 from keyhole.papers.drawings import Drawing
 from keyhole.papers.entry import Entry
@@ -122,16 +122,18 @@ def _overview(part: Part, overview: Overview, path: Path) -> Section:
     """Return the figure over several problems with its table."""
     metric = overview.metric or part.entry.metrics[0]
     curves = {key: run.curves for key, run in part.runs.items()}
-    called = next(iter(curves.values())).metric(metric).title
+    known = next(iter(curves.values())).metric(metric)
     points = overview.estimates(curves, metric)
     labels = [policy["label"] for policy in part.entry.policies]
-    figure = overview_figure(points, labels, x_label=overview.x_label, name=called)
+    figure = overview_figure(points, labels, x_label=overview.x_label, name=known.title)
     first = next(iter(points.values()))
     caption = f"Mean over {first[0][1].replications:,} replications, with its 95 % interval."
-    picture = Picture.of(figure, path, title=overview.title, caption=caption)
+    ends = ", ".join(f"{label} {line[-1][1].plus_minus()}" for label, line in points.items())
+    alt = f"{known.title} against {overview.x_label}; at {first[-1][0]:g}: {ends}."
+    picture = Picture.of(figure, path, title=overview.title, caption=caption, alt=alt)
     rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
     head = ["policy", *(f"{overview.x_label} = {x:g}" for x, _ in first)]
-    table = Table(f"Mean {called} ± half of the 95 % interval.", head, rows)
+    table = Table(f"{in_cells(known)}.", head, rows)
     return Section(path.name, overview.title, [picture, table])
 
 

@@ -67,7 +67,7 @@ def reproduce(
     threads : int, optional
         At least 1; by default one for each processor.
     progress : bool, default False
-        Whether to show progress on standard error.
+        Whether to show progress: on standard error, in a notebook below the cell.
     """
     entry = Entry.find(name)
     choice("scale", scale, SCALES)

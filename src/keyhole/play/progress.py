@@ -10,7 +10,7 @@ Report = Callable[[str, int, int], None]
 """Told, every now and then: a policy's label, rounds played so far, rounds in all."""
 
 _SECONDS_BETWEEN_LINES: Final = 5.0
-_SECONDS_IN_PLACE: Final = 0.2
+_SECONDS_IN_PLACE: Final = 0.5
 
 
 @contextmanager
