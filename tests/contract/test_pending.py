@@ -46,7 +46,8 @@ class OnlyCounts(Policy):
         s.seen[arm] += 1
 
     def recommend(p, s, labels):
-        labels[0] = 1.0
+        for arm in range(p.arms):
+            labels[arm] = s.seen[arm] > 0
 
 
 def derive(base=Tallying, **content):
@@ -163,3 +164,23 @@ class Relying(Tallying):
 def test_an_update_that_relies_on_its_select_is_found_out():
     with pytest.raises(AssertionError, match="depends on one that was asked since"):
         check_policy(Relying(), PROBLEM)
+
+
+class Stateless(Policy):
+    """Remembers nothing."""
+
+    pending = ("ignore",)
+
+    def select(p, t):
+        return t % p.arms
+
+    def update(p, arm):
+        """Learn nothing."""
+
+    def recommend(p, labels):
+        for arm in range(p.arms):
+            labels[arm] = 1.0
+
+
+def test_a_policy_that_remembers_nothing_may_ignore_what_is_open():
+    check_policy(Stateless(), PROBLEM)

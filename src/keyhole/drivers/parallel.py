@@ -20,29 +20,41 @@ from keyhole.contract.component import Component, bind, digest_of, guard, tuple_
 from keyhole.contract.grammar import Channels
 from keyhole.contract.memory import FloatArray, IntArray, borrow_word
 from keyhole.contract.setting import Setting
-from keyhole.draws.streams import POLICY, WORKERS, WORLD, stream_key
-from keyhole.drivers.engine import REFUSED_REPLICATION, REFUSED_ROUND, ROUNDS_DONE, STOP, Sizes
+from keyhole.draws import streams
+from keyhole.drivers.engine import REFUSED_REPLICATION, REFUSED_ROUND, ROUNDS_DONE, STOP
 from keyhole.drivers.open_step import imagines, imagining
+from keyhole.drivers.rows import (
+    AGED,
+    BACK,
+    CONTEXT,
+    COPY,
+    DECISION,
+    FEEDBACK,
+    IMAGINE,
+    LENGTH,
+    METRICS,
+    REPORT,
+    ROUND,
+    ROWS,
+    STATE,
+    TAKEN,
+    WIDTH,
+    WORKERS,
+    WORLD,
+    close_first,
+    copy_state,
+)
 from keyhole.kernels.cache import compile_cached
 from keyhole.kernels.jit import kernel
 from keyhole.kernels.link import Kernel, fingerprint
 
-# Cells of a row before its context.
-_ROUND, _TAKEN, _BACK, _HEAD = range(4)
 # Rounds between two looks at the stop flag: as in the engine.
 _SEGMENT: Final = 1024
 
-# Entries of the memory plan: where state, copy, the world's state, report, metrics and rows begin;
-# where in a row context, decision and feedback do; how long it is; how many workers there are,
-# whether open decisions are imagined, and whether ages are consumption.
-(
-    _STATE, _COPY, _WORLD, _REPORT, _METRICS, _ROWS, _CONTEXT, _DECISION, _FEEDBACK, _WIDTH,
-    _WORKERS, _IMAGINE, _AGED, _LENGTH,
-) = range(14)  # fmt: skip
-
-# Streams of two words each: the policy's, the world's, the one that imagining draws from, that of
-# durations.
-_STREAMS: Final = 4
+# Streams of two words each: the policy's, the world's, the one that imagining draws from, which is
+# set before every use, that of durations.
+_PURPOSES: Final = (streams.POLICY, streams.WORLD, streams.POLICY, streams.WORKERS)
+_STREAMS: Final = len(_PURPOSES)
 
 _floats = types.float64[::1]
 _integers = types.int64[::1]
@@ -65,27 +77,10 @@ SIGNATURE: Final = types.void(
 )
 
 
-def memory_plan(
-    policy: Component, world: Component, sizes: Sizes, w_sizes: Sizes,
-    *, workers: int, imagine: bool, aged: bool,
-) -> IntArray:  # fmt: skip
-    """Return where everything lies that a block works on, and how it plays."""
-    ways = policy.channels
-    state = policy.state.size(sizes)
-    starts = [0, state, 2 * state]
-    starts.append(starts[-1] + world.state.size(w_sizes))
-    starts.append(starts[-1] + ways.report.layout.size(sizes))
-    starts.append(starts[-1] + world.metrics.size(w_sizes))
-    row = [_HEAD]
-    for channel in (ways.context, ways.decision, ways.feedback):
-        row.append(row[-1] + channel.layout.size(sizes))
-    return np.array([*starts, *row, workers, imagine, aged], np.int64)
-
-
 def scratch(plan: IntArray) -> tuple[FloatArray, NDArray[np.uint64], IntArray]:
     """Return the memory that a block works in: cells, streams, and the order of rows."""
-    workers = int(plan[_WORKERS])
-    cells = int(plan[_ROWS]) + workers * int(plan[_WIDTH])
+    workers = int(plan[WORKERS])
+    cells = int(plan[ROWS]) + workers * int(plan[WIDTH])
     return np.empty(cells), np.empty(2 * _STREAMS, np.uint64), np.empty(2 * workers, np.int64)
 
 
@@ -122,7 +117,7 @@ def _build(setting: Setting, policy: Component, world: Component, duration: Kern
     read_p, read_e = policy.inputs.reader("P"), world.inputs.reader("E")
     read_s, read_w = policy.state.reader("S"), world.state.reader("W")
     p_sizes, e_sizes = tuple_of(len(policy.dims)), tuple_of(len(world.dims))
-    read_plan = tuple_of(_LENGTH)
+    read_plan = tuple_of(LENGTH)
 
     def block(  # type: ignore[no-untyped-def]
         p_cells, p_dims, e_cells, e_dims, plan, numbers, seed, first, last, checkpoints, out,
@@ -131,16 +126,17 @@ def _build(setting: Setting, policy: Component, world: Component, duration: Kern
         shapes = (p_sizes(p_dims), e_sizes(e_dims))
         p, e = read_p(p_cells, 0, shapes[0]), read_e(e_cells, 0, shapes[1])
         at = read_plan(plan)
-        s, w = read_s(cells, at[_STATE], shapes[0]), read_w(cells, at[_WORLD], shapes[1])
+        s, w = read_s(cells, at[STATE], shapes[0]), read_w(cells, at[WORLD], shapes[1])
         for replication in range(first, last):
             for cell in range(len(cells)):
                 cells[cell] = 0.0
-            for row in range(at[_WORKERS]):
+            for row in range(at[WORKERS]):
                 order[row] = row
             for stream in range(_STREAMS):
-                # Imagining draws from a stream that is set before every use.
-                purpose = (POLICY, WORLD, POLICY, WORKERS)[stream]
-                words[2 * stream] = words[2 * stream + 1] = stream_key(seed, replication, purpose)
+                purpose = _PURPOSES[stream]
+                words[2 * stream] = words[2 * stream + 1] = streams.stream_key(
+                    seed, replication, purpose
+                )
             begin(e, w, 0, borrow_word(words, 2, (2,)))
             init(p, s, 0, borrow_word(words, 0, (2,)))
             column = replication - first
@@ -170,23 +166,23 @@ def _play(setting: Setting, policy: Component, world: Component, duration: Kerne
         checkpoints: Any, out: Any, control: Any, column: int,
     ) -> int:  # fmt: skip
         """Play one replication; return 0, or the round in which a decision was refused."""
-        s, rng = read_s(cells, at[_STATE], shapes[0]), borrow_word(words, 0, (2,))
+        s, rng = read_s(cells, at[STATE], shapes[0]), borrow_word(words, 0, (2,))
         opened, imagined, now, c = 0, -1, 0.0, 0
         for t in range(1, checkpoints[len(checkpoints) - 1] + 1):
             if t % _SEGMENT == 0:
                 control[ROUNDS_DONE] += _SEGMENT
                 if control[STOP] != 0:
                     return 0
-            if opened == at[_WORKERS]:
-                row = at[_ROWS] + close_first(cells, order, opened, at) * at[_WIDTH]
-                now = cells[row + _BACK]
+            if opened == at[WORKERS]:
+                row = at[ROWS] + close_first(cells, order, opened, at) * at[WIDTH]
+                now = cells[row + BACK]
                 tell(p, s, rng, cells, row, at, shapes[0])
                 opened, imagined = opened - 1, -1
-            row = at[_ROWS] + order[opened] * at[_WIDTH]
-            cells[row + _ROUND], cells[row + _TAKEN] = t, now
+            row = at[ROWS] + order[opened] * at[WIDTH]
+            cells[row + ROUND], cells[row + TAKEN] = t, now
             if not decide(p, e, cells, words, order, at, shapes, t, opened, imagined):
                 return t
-            cells[row + _BACK] = now + answer(e, cells, words, numbers, row, at, shapes, t)
+            cells[row + BACK] = now + answer(e, cells, words, numbers, row, at, shapes, t)
             imagined = opened
             opened += 1
             if t == checkpoints[c]:
@@ -213,11 +209,11 @@ def _decide(setting: Setting, policy: Component, world: Component) -> Kernel:
     @kernel
     def expect(p: Any, cells: Any, words: Any, row: int, now: float, at: Any, dims: Any) -> None:
         """Imagine an open decision on the copy."""
-        seen, other = read_s(cells, at[_COPY], dims), borrow_word(words, 4, (2,))
-        age = (now - cells[row + _TAKEN]) * at[_AGED]
-        context = read_context(cells, row + at[_CONTEXT], dims)
-        taken = read_decision(cells, row + at[_DECISION], dims)
-        imagine(p, seen, int(cells[row + _ROUND]), other, age, context, taken)
+        seen, other = read_s(cells, at[COPY], dims), borrow_word(words, 4, (2,))
+        age = (now - cells[row + TAKEN]) * at[AGED]
+        context = read_context(cells, row + at[CONTEXT], dims)
+        taken = read_decision(cells, row + at[DECISION], dims)
+        imagine(p, seen, int(cells[row + ROUND]), other, age, context, taken)
 
     @kernel
     def decide(
@@ -229,21 +225,21 @@ def _decide(setting: Setting, policy: Component, world: Component) -> Kernel:
         So many of these are imagined on the copy; -1 is none, on a copy that is out of date.
         """
         dims = shapes[0]
-        w, rng = read_w(cells, at[_WORLD], shapes[1]), borrow_word(words, 2, (2,))
-        row = at[_ROWS] + order[opened] * at[_WIDTH]
-        shown = observe(e, w, t, rng, cells, row + at[_CONTEXT], dims)
-        write_context(cells, row + at[_CONTEXT], dims, shown)
-        context = read_context(cells, row + at[_CONTEXT], dims)
-        s, rng = read_s(cells, at[_COPY] * at[_IMAGINE], dims), borrow_word(words, 0, (2,))
-        if at[_IMAGINE] == 1:
+        w, rng = read_w(cells, at[WORLD], shapes[1]), borrow_word(words, 2, (2,))
+        row = at[ROWS] + order[opened] * at[WIDTH]
+        shown = observe(e, w, t, rng, cells, row + at[CONTEXT], dims)
+        write_context(cells, row + at[CONTEXT], dims, shown)
+        context = read_context(cells, row + at[CONTEXT], dims)
+        s, rng = read_s(cells, at[COPY] * at[IMAGINE], dims), borrow_word(words, 0, (2,))
+        if at[IMAGINE] == 1:
             if imagined < 0:
                 copy_state(cells, at)
-                words[4] = words[5] = stream_key(rng[0], rng[1], POLICY)
+                words[4] = words[5] = streams.stream_key(rng[0], rng[1], streams.POLICY)
             for i in range(max(imagined, 0), opened):
-                known = at[_ROWS] + order[i] * at[_WIDTH]
-                expect(p, cells, words, known, cells[row + _TAKEN], at, dims)
-        decision = select(p, s, t, rng, context, cells, row + at[_DECISION], dims)
-        write_decision(cells, row + at[_DECISION], dims, decision)
+                known = at[ROWS] + order[i] * at[WIDTH]
+                expect(p, cells, words, known, cells[row + TAKEN], at, dims)
+        decision = select(p, s, t, rng, context, cells, row + at[DECISION], dims)
+        write_decision(cells, row + at[DECISION], dims, decision)
         return bool(allowed(p, context, decision))
 
     return decide
@@ -263,12 +259,12 @@ def _answer(policy: Component, world: Component, duration: Kernel) -> Kernel:
     ) -> float:
         """Write the feedback into the row; return for how long it is open."""
         dims = shapes[0]
-        w, rng = read_w(cells, at[_WORLD], shapes[1]), borrow_word(words, 2, (2,))
-        context = read_context(cells, row + at[_CONTEXT], dims)
-        taken = read_decision(cells, row + at[_DECISION], dims)
-        given = respond(e, w, t, rng, context, taken, cells, row + at[_FEEDBACK], dims)
-        write_feedback(cells, row + at[_FEEDBACK], dims, given)
-        told = read_feedback(cells, row + at[_FEEDBACK], dims)
+        w, rng = read_w(cells, at[WORLD], shapes[1]), borrow_word(words, 2, (2,))
+        context = read_context(cells, row + at[CONTEXT], dims)
+        taken = read_decision(cells, row + at[DECISION], dims)
+        given = respond(e, w, t, rng, context, taken, cells, row + at[FEEDBACK], dims)
+        write_feedback(cells, row + at[FEEDBACK], dims, given)
+        told = read_feedback(cells, row + at[FEEDBACK], dims)
         return float(last_for(borrow_word(words, 6, (2,)), numbers, context, taken, told))
 
     return answer
@@ -282,10 +278,10 @@ def _tell(policy: Component) -> Kernel:
 
     @kernel
     def tell(p: Any, s: Any, rng: Any, cells: Any, row: int, at: Any, dims: Any) -> None:
-        context = read_context(cells, row + at[_CONTEXT], dims)
-        taken = read_decision(cells, row + at[_DECISION], dims)
-        told = read_feedback(cells, row + at[_FEEDBACK], dims)
-        update(p, s, int(cells[row + _ROUND]), rng, context, taken, told)
+        context = read_context(cells, row + at[CONTEXT], dims)
+        taken = read_decision(cells, row + at[DECISION], dims)
+        told = read_feedback(cells, row + at[FEEDBACK], dims)
+        update(p, s, int(cells[row + ROUND]), rng, context, taken, told)
 
     return tell
 
@@ -303,45 +299,23 @@ def _measure(policy: Component, world: Component) -> Kernel:
         opened: int, out: Any, c: int, column: int,
     ) -> float:  # fmt: skip
         """Write the metrics; return when the last decision comes back."""
-        s, w = read_s(cells, at[_COPY], shapes[0]), read_w(cells, at[_WORLD], shapes[1])
-        rng, listed, end = borrow_word(words, 4, (2,)), order[at[_WORKERS] :], 0.0
+        s, w = read_s(cells, at[COPY], shapes[0]), read_w(cells, at[WORLD], shapes[1])
+        rng, listed, end = borrow_word(words, 4, (2,)), order[at[WORKERS] :], 0.0
         copy_state(cells, at)
         rng[0], rng[1] = words[0], words[1]
         for i in range(opened):
             listed[i] = order[i]
         for left in range(opened, 0, -1):
-            row = at[_ROWS] + close_first(cells, listed, left, at) * at[_WIDTH]
-            end = cells[row + _BACK]
+            row = at[ROWS] + close_first(cells, listed, left, at) * at[WIDTH]
+            end = cells[row + BACK]
             tell(p, s, rng, cells, row, at, shapes[0])
-        report = recommend(p, s, t, rng, cells, at[_REPORT], shapes[0])
-        for cell in range(at[_METRICS], at[_ROWS]):  # what `score` leaves out is no number
+        report = recommend(p, s, t, rng, cells, at[REPORT], shapes[0])
+        for cell in range(at[METRICS], at[ROWS]):  # what `score` leaves out is no number
             cells[cell] = np.nan
         w_rng = borrow_word(words, 2, (2,))
-        score(e, w, t, w_rng, report, read_metrics(cells, at[_METRICS], shapes[1]))
+        score(e, w, t, w_rng, report, read_metrics(cells, at[METRICS], shapes[1]))
         for m in range(out.shape[1] - 1):
-            out[c, m, column] = cells[at[_METRICS] + m]
+            out[c, m, column] = cells[at[METRICS] + m]
         return end
 
     return measure
-
-
-@kernel
-def copy_state(cells: FloatArray, at: Any) -> None:
-    """Begin the copy anew from what is settled."""
-    for cell in range(at[_STATE], at[_COPY]):
-        cells[at[_COPY] + cell] = cells[cell]
-
-
-@kernel
-def close_first(cells: FloatArray, order: IntArray, opened: int, at: Any) -> int:
-    """Return the row that comes back first, of equals the one taken first, and list it last."""
-    first = 0
-    for i in range(1, opened):
-        back = cells[at[_ROWS] + order[i] * at[_WIDTH] + _BACK]
-        if back < cells[at[_ROWS] + order[first] * at[_WIDTH] + _BACK]:
-            first = i
-    row = order[first]
-    for i in range(first, opened - 1):
-        order[i] = order[i + 1]
-    order[opened - 1] = row
-    return int(row)

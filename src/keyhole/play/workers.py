@@ -11,7 +11,8 @@ from keyhole.contract.component import policy_component, world_component
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.world import Problem, truth_of
-from keyhole.drivers.parallel import compiled_parallel, memory_plan, scratch
+from keyhole.drivers.parallel import compiled_parallel, scratch
+from keyhole.drivers.rows import memory_plan
 from keyhole.kernels.jit import bounds_checked
 from keyhole.kernels.link import Kernel
 from keyhole.play.player import Planned, Player, vector_of

@@ -25,7 +25,8 @@ class _Opened:
         with bounds_checked():
             self._step = compiled_open_step(policy_component(type(policy)), policy.setting)
         self.cells: FloatArray = self.learner._cells
-        self.copy = self.cells.copy() if way == "imagine" else self.cells
+        self._imagines = way == "imagine"
+        self.copy = self.cells.copy() if self._imagines else self.cells
         self._words = np.concatenate([self.learner._rng] * 2)
         starts = self.learner._plan[1:6].tolist()
         self.state = slice(starts[0], starts[1])
@@ -37,6 +38,7 @@ class _Opened:
         for name, value in referee.observe().items():
             self.learner._context[name][...] = value
         self.copy[self._context] = self.cells[self._context]
+        opened = opened if self._imagines else ()
         width = HEAD + self._asked.stop - self._asked.start
         rows = np.concatenate([np.zeros(1), *(row[:width] for row in opened)])[1:]
         if not self._run(self.copy, rows, referee.rounds, len(opened), DECIDE):
@@ -60,8 +62,9 @@ class _Opened:
         return found
 
     def bits(self) -> Any:
-        """Return the state as bits."""
-        return self.cells[self.state].view(np.uint64).copy()
+        """Return the state, as Python sees it, as bits."""
+        views = [view.ravel().view(np.uint64) for view in self.learner.state.values()]
+        return np.concatenate([np.zeros(0, np.uint64), *views])
 
     @property
     def stream(self) -> Any:

@@ -31,7 +31,6 @@ class AUER(Policy):
     1
     """
 
-    pending = ("imagine", "ignore")
     cost_per_round = "O(K)"
     alpha: float = parameter(8.0, gt=0, doc="weight of the logarithm in the width of the interval")
 
@@ -58,11 +57,6 @@ class AUER(Policy):
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
 
-    def imagine(p, s: State, arm: int) -> None:
-        """Count an open pull as one that keeps the mean, 1/2 where there is none."""
-        s.totals[arm] += s.totals[arm] / s.pulls[arm] if s.pulls[arm] > 0.0 else 0.5
-        s.pulls[arm] += 1.0
-
 
 class Uniform(Policy):
     r"""Pull one of the arms awake, each with the same chance.
@@ -70,7 +64,6 @@ class Uniform(Policy):
     A yardstick, which never learns: :math:`I_t \sim U(A_t)`.
     """
 
-    pending = ("ignore",)
     feedback = "none is used"
     randomness = "one number a round"
     cost_per_round = "O(K)"
