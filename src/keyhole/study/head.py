@@ -14,7 +14,7 @@ from keyhole.contract.policy import PENDING, Policy
 from keyhole.play.saving import find_policy
 from keyhole.play.terms import Terms
 from keyhole.study.rules import Rule
-from keyhole.validate import Range, choice, distinct, integer, line, number
+from keyhole.validate import Range, choice, distinct, integer, line, number, shown
 
 _FORMAT: Final = 1
 
@@ -54,8 +54,7 @@ class Head:
         cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, Any], **given: Any
     ) -> Self:
         """Return the head of a new study; `facts` are the arguments of `Policy.learner`."""
-        if not isinstance(policy, Policy):
-            raise TypeError(f"policy must be a policy such as LSA(), got {policy!r}")
+        _check_policy(policy)
         if policy.terms_class is None:
             raise TypeError(f"studies have no words for the setting {policy.setting.name!r}")
         names = _names(arms)
@@ -69,12 +68,16 @@ class Head:
 
     def changed(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
         """Return the head with another policy, told the same, and more facts where it needs any."""
+        _check_policy(policy)
         if policy.setting.name != self.policy.setting.name:
             raise ValueError(
                 f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
             )
-        for name in facts:
-            choice("a fact", name, policy.setting.facts)
+        for name, value in facts.items():
+            choice("a fact", name, [name for name in policy.setting.facts if name != "arms"])
+            before = self.facts.get(name)
+            if not (before is None or np.array_equal(before, value)):  # the log is written so
+                raise ValueError(f"{name} must be {before} as before, got {shown(value)}")
         told = policy.informed({**self.facts, **facts})
         return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
 
@@ -135,6 +138,11 @@ def treatment(policy: Policy, pending: str | None) -> str:
         allowed = " or ".join(map(repr, dict.fromkeys((*bears, "wait"))))
         raise ValueError(f"pending must be {allowed} for {policy}, got {pending!r}")
     return pending
+
+
+def _check_policy(policy: object) -> None:
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be a policy such as LSA(), got {shown(policy)}")
 
 
 def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> dict[str, Any]:

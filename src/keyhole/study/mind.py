@@ -163,12 +163,12 @@ class Mind:
     def kept(self) -> bytes:
         """Return what it has learnt, for a snapshot."""
         state = self._settled[self._plan[1] : self._plan[2]]
-        return self.words.tobytes() + state.tobytes()
+        return self.words[:2].tobytes() + state.tobytes()
 
     def restore(self, data: bytes) -> None:
         """Become what `kept` returned."""
-        self.words[:] = np.frombuffer(data[:32], np.uint64)
-        self._settled[self._plan[1] : self._plan[2]] = np.frombuffer(data[32:])
+        self.words[:2] = np.frombuffer(data[:16], np.uint64)
+        self._settled[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
 
     @property
     def digest(self) -> str:

@@ -29,7 +29,7 @@ from keyhole.study.head import Head
 from keyhole.study.ids import is_id, new_id
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, open_store
-from keyhole.study.turns import Clock, Turn, Turns
+from keyhole.study.turns import Clock, Turn, Turns, checked
 from keyhole.validate import Range, choice, distinct, integer, line, number, shown
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class Study:
         head = Head.made(policy, arms, facts, pending=pending, rule=rule, seed=seed, second=second)
         store = open_store(storage, survives=survives)
         try:
-            store.create(line("name", name), head.written(), clock())
+            store.create(line("name", name), head.written(), checked(clock()))
         finally:
             store.close()
         return cls(storage, name, policies=[type(policy)], survives=survives, clock=clock)
@@ -509,7 +509,7 @@ def _lapse(turn: Turn, id: str) -> None:
 
 
 def _known_open(turn: Turn, id: str) -> str:
-    if id not in turn.fold.open:
+    if not isinstance(id, str) or id not in turn.fold.open:
         _events_of(turn, id)
         raise ValueError(f"id must be of an open decision; {id} is settled")
     return id
