@@ -64,7 +64,7 @@ def test_late_feedback_counts_where_the_decision_was_forgotten(path, clock):
         study.ask()
         study.tell(first.id, 0)
         study.tell(first.id, 0)
-        with pytest.raises(ConflictError, match="was told {'reward': 0.0} before"):
+        with pytest.raises(ConflictError, match=r"was told {'reward': 0.0} before"):
             study.tell(first.id, 1)
         assert kinds(study) == ["asked", "lapsed", "asked", "told late"]
         assert study.recommend()["a"] is False

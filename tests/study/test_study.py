@@ -271,7 +271,7 @@ def test_a_storage_is_a_path_or_an_address(storage):
 
 
 def test_a_policy_that_cannot_imagine_is_not_made_to(path):
-    with pytest.raises(ValueError, match="pending must be 'wait' for ImprovedUCB.*got 'imagine'"):
+    with pytest.raises(ValueError, match=r"pending must be 'wait' for ImprovedUCB.*got 'imagine'"):
         Study.create(path, "s", ImprovedUCB(), ARMS, horizon=10, pending="imagine")
 
 

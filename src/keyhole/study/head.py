@@ -62,24 +62,37 @@ class Head:
         return cls(policy, told, names, treatment(policy, given.pop("pending", None)), **given)
 
     def __post_init__(self) -> None:
-        """Check what is a number."""
+        """Check the fields, and that they fit together."""
+        if len(_names(self.arms)) != self.facts["arms"]:
+            raise ValueError(f"arms must be {self.facts['arms']}, got {len(self.arms)}")
+        treatment(self.policy, self.pending)
         integer("seed", self.seed, Range(ge=0, lt=2**63))
         number("second", self.second, Range(ge=0))
 
     def changed(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
         """Return the head with another policy, told the same, and more facts where it needs any."""
+        for name in facts:
+            choice("a fact", name, [name for name in self.policy.setting.facts if name != "arms"])
+        self.check_change(policy, facts)
+        told = policy.informed({**self.facts, **facts})
+        return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
+
+    def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
+        """Refuse a policy of another setting, and facts that are not as they were."""
         _check_policy(policy)
         if policy.setting.name != self.policy.setting.name:
             raise ValueError(
                 f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
             )
         for name, value in facts.items():
-            choice("a fact", name, [name for name in policy.setting.facts if name != "arms"])
             before = self.facts.get(name)
             if not (before is None or np.array_equal(before, value)):  # the log is written so
                 raise ValueError(f"{name} must be {before} as before, got {shown(value)}")
-        told = policy.informed({**self.facts, **facts})
-        return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
+
+    def check_arms_change(self) -> None:
+        """Refuse other arms where the policy cannot bear them."""
+        if not self.policy.arms_change:
+            raise TypeError(f"{self.policy} cannot go on with other arms than it began with")
 
     def terms(self, arms: list[str]) -> Terms:
         """Return how the study speaks."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from keyhole.contract.component import policy_component
 from keyhole.contract.memory import Field, FloatArray, allot
 from keyhole.drivers.open_step import (
+    CHECK,
     DECIDE,
     HEAD,
     IMAGINED,
@@ -93,6 +94,13 @@ class Mind:
         if not self._run(DECIDE if anew and self._imagines else IMAGINED, t, cells, len(rows)):
             raise ValueError(self.head.policy.refusal(f"round {t}"))
         return bytes(self._taken)
+
+    def allows(self, context: bytes, decision: bytes) -> bool:
+        """Return whether the room allows a decision."""
+        begin, middle, end = (8 * int(at) for at in self._plan[2:5])
+        memory = self._settled.data.cast("B")
+        memory[begin:middle], memory[middle:end] = context, decision
+        return bool(self._run(CHECK, 0))
 
     def learn(self, rows: bytes, count: int) -> None:
         """Learn so many rows, each with its feedback, in their order."""

@@ -574,23 +574,18 @@ def _arrived(turn: Turn, total: float, rounds: int) -> None:
 
 
 def _add_arm(turn: Turn, name: str) -> None:
-    _check_change(turn.fold)
+    turn.fold.head.check_arms_change()
     distinct("arms", [*turn.fold.arms, name])
     turn.write(ADDED, None, name.encode())
 
 
 def _retire(turn: Turn, name: str) -> None:
     fold = turn.fold
-    _check_change(fold)
+    fold.head.check_arms_change()
     choice("name", name, _arms(turn))
     if len(fold.live) == 1:
         raise ValueError(f"{name!r} is the last arm, and cannot be retired")
     turn.write(RETIRED, None, name.encode())
-
-
-def _check_change(fold: Fold) -> None:
-    if not fold.head.policy.arms_change:
-        raise TypeError(f"{fold.head.policy} cannot go on with other arms than it began with")
 
 
 def _arms(turn: Turn) -> tuple[str, ...]:
@@ -601,5 +596,5 @@ def _change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:
     fold = turn.fold
     head = fold.head.changed(policy, facts)
     if len(fold.arms) > len(fold.head.arms) or len(fold.live) < len(fold.arms):
-        _check_change(Fold(head))
+        head.check_arms_change()
     turn.change(head.written())
