@@ -105,7 +105,7 @@ def test_ids_are_in_the_order_of_time(path):
         ids = []
         for _ in range(5):
             ids.append(study.ask().id)
-            clock.now += 0.001
+            clock.now += 0.002
     assert ids == sorted(ids)
 
 
