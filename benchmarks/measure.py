@@ -8,6 +8,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+import numpy as np
+
 from keyhole.draws.samplers import beta, exponential, gamma, normal
 from keyhole.draws.streams import stream, uniform
 from keyhole.kernels.jit import kernel

@@ -239,7 +239,7 @@ def _code() -> int | None:
         code = _unheard()
     except MemoryError as error:
         code = _refused(str(error) or "there is not enough memory")
-    except (TypeError, ValueError, OSError, ArithmeticError, RecursionError) as error:
+    except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError) as error:
         code = _refused(str(error))
     except Exception as error:
         # What was mistyped: Typer's errors have no public base, but they can all be shown.

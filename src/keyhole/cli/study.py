@@ -20,6 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "patience",
                    "patience_decisions", "after", "seed", "second")  # fmt: skip
+_NOT_WORDS: Final = ("id", "key", "self", "policy")  # they have places of their own
 
 
 @app.command()
@@ -31,8 +32,7 @@ def create(
     from keyhole.experiment import rooms
     from keyhole.study import Study
 
-    with spec.open("rb") as file:
-        said = tomllib.load(file)
+    said = _toml(spec)
     for entry in said:
         choice(f"an entry of {spec}", entry, _ENTRIES)
     for entry in ("setting", "name", "arms", "policy"):
@@ -40,12 +40,12 @@ def create(
             raise ValueError(f"{spec} must have the entry {entry!r}")
     room = rooms.find(said.pop("setting"))
     table = said.pop("policy")
-    table = {"name": table} if isinstance(table, str) else dict(table)
+    table = {"name": table} if isinstance(table, str) else _table("policy", table)
     kind = room.policies[choice("policy.name", table.pop("name", None), room.policies)]
     reads = kind.terms_class.reads if kind.terms_class else {}
     facts = {
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
-        for name, value in said.pop("facts", {}).items()
+        for name, value in _table("facts", said.pop("facts", {})).items()
     }
     name, arms = said.pop("name"), said.pop("arms")
     study = Study.create(storage, name, kind.from_parameters(table), arms, **said, **facts)
@@ -191,6 +191,21 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
     typer.echo(json.dumps(names) if as_json else "\n".join(names))
 
 
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid TOML: {error}") from error
+
+
+def _table(name: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} must be a table, got {shown(value)}")
+    return dict(value)
+
+
 def _opened(storage: str, name: str) -> Any:
     from keyhole.study import Study
 
@@ -199,15 +214,18 @@ def _opened(storage: str, name: str) -> Any:
 
 def _read(words: list[str] | None) -> dict[str, Any]:
     """Return words such as ``reward=1``; what is no TOML is a text."""
-    found = {}
+    found: dict[str, Any] = {}
     for word in words or []:
         name, sign, text = word.partition("=")
         if not sign or not name.isidentifier():
             raise ValueError(f"a word must be WORD=VALUE, got {shown(word)}")
+        if name in _NOT_WORDS or name in found:
+            raise ValueError(f"a word must be of the study's own, and said once, got {shown(word)}")
         try:
-            found[name] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[name] = text
+            said = tomllib.loads(f"value = {text}")
+        except (tomllib.TOMLDecodeError, RecursionError):
+            said = {}
+        found[name] = said["value"] if said.keys() == {"value"} else text
     return found
 
 

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.world import Problem as AnyProblem
@@ -137,6 +136,8 @@ class Problem(AnyProblem):
 
     def _best_limit(self, arm: int) -> tuple[float, float]:
         """Return the largest gain of an arm over all limits, and where it is reached."""
+        from scipy.optimize import minimize_scalar  # a third of a second, which few need
+
         table = self._tables[arm]
         k = int(np.argmax(table.at[1:])) + 1
         best = float(table.at[k]), float(table.knots[k])

@@ -121,6 +121,15 @@ class Fold:
         end = HEAD.size + self._width
         return row[: end - self.decision.bytes] + self.decision.pack(decision) + row[end:]
 
+    def allows(self, row: bytes) -> bool:
+        """Return whether the policy could have taken the decision of a row."""
+        if (placed := self._placed(row)) is None:
+            return False
+        end, width = HEAD.size + self._width, self.context.bytes
+        return self.mind.allows(
+            placed[HEAD.size : HEAD.size + width], placed[HEAD.size + width : end]
+        )
+
     # What happens.
 
     def decide(self, context: Values, now: float) -> bytes:

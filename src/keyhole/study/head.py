@@ -15,7 +15,7 @@ from keyhole.contract.scale import UNIT, Scale
 from keyhole.play.saving import find_policy
 from keyhole.play.terms import Terms
 from keyhole.study.rules import Rule
-from keyhole.validate import Range, choice, distinct, integer, line, number
+from keyhole.validate import Range, choice, distinct, integer, line, number, shown
 
 _FORMAT: Final = 1
 
@@ -58,8 +58,7 @@ class Head:
         cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, Any], **given: Any
     ) -> Self:
         """Return the head of a new study; `facts` are the arguments of `Policy.learner`."""
-        if not isinstance(policy, Policy):
-            raise TypeError(f"policy must be a policy such as LSA(), got {policy!r}")
+        _check_policy(policy)
         if policy.terms_class is None:
             raise TypeError(f"studies have no words for the setting {policy.setting.name!r}")
         names = _names(arms)
@@ -68,20 +67,37 @@ class Head:
         return cls(policy, told, names, pending, scale=scale, **given)
 
     def __post_init__(self) -> None:
-        """Check what is a number."""
+        """Check the fields, and that they fit together."""
+        if len(_names(self.arms)) != self.facts["arms"]:
+            raise ValueError(f"arms must be {self.facts['arms']}, got {len(self.arms)}")
+        treatment(self.policy, self.pending)
         integer("seed", self.seed, Range(ge=0, lt=2**63))
         number("second", self.second, Range(ge=0))
 
     def changed(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
         """Return the head with another policy, told the same, and more facts where it needs any."""
+        for name in facts:
+            choice("a fact", name, [name for name in self.policy.setting.facts if name != "arms"])
+        self.check_change(policy, facts)
+        told = policy.informed({**self.facts, **policy.setting.inward(facts, self.scale)})
+        return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
+
+    def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
+        """Refuse a policy of another setting, and facts that are not as they were."""
+        _check_policy(policy)
         if policy.setting.name != self.policy.setting.name:
             raise ValueError(
                 f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
             )
-        for name in facts:
-            choice("a fact", name, policy.setting.facts)
-        told = policy.informed({**self.facts, **facts})
-        return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
+        for name, value in facts.items():
+            before = self.facts.get(name)
+            if not (before is None or np.array_equal(before, value)):  # the log is written so
+                raise ValueError(f"{name} must be {before} as before, got {shown(value)}")
+
+    def check_arms_change(self) -> None:
+        """Refuse other arms where the policy cannot bear them."""
+        if not self.policy.arms_change:
+            raise TypeError(f"{self.policy} cannot go on with other arms than it began with")
 
     def terms(self, arms: list[str]) -> Terms:
         """Return how the study speaks."""
@@ -143,6 +159,11 @@ def treatment(policy: Policy, pending: str | None) -> str:
         allowed = " or ".join(map(repr, dict.fromkeys((*bears, "wait"))))
         raise ValueError(f"pending must be {allowed} for {policy}, got {pending!r}")
     return pending
+
+
+def _check_policy(policy: object) -> None:
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be a policy such as LSA(), got {shown(policy)}")
 
 
 def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:

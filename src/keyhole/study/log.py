@@ -1,7 +1,9 @@
 """The log of a study in words: to look at, to take elsewhere, to play again."""
 
 import json
-from collections.abc import Iterable, Iterator
+import struct
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +13,10 @@ import pyarrow as pa
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT
 from keyhole.files import write_atomically
+from keyhole.play.saving import DAMAGE
 from keyhole.study.events import (
     ADDED,
+    AGAIN,
     ARRIVED,
     ASKED,
     CHANGED,
@@ -29,8 +33,10 @@ from keyhole.study.events import (
 )
 from keyhole.study.fold import Fold
 from keyhole.study.head import Head
+from keyhole.study.ids import is_id
 from keyhole.study.storage import Row
-from keyhole.validate import choice
+from keyhole.study.turns import checked
+from keyhole.validate import choice, distinct, line, shown
 
 Words = dict[str, Any]
 
@@ -103,10 +109,10 @@ class Scribe:
             body = b"".join(parts)
             self._asked[str(row.decision)] = fold.row(row._replace(body=body))
             return body
-        if row.kind in (TOLD, LAPSED, LATE, KEPT):
+        if (kind := row.kind) in (TOLD, LAPSED, LATE, KEPT):
             asked = self._asked[str(row.decision)]
-            told = {n: v for n, v in words.items() if n not in (*_FIRST.names, "asked")}
-            if not told:
+            told = {n: v for n, v in words.items() if n not in _FIRST.names}
+            if not told and kind == LAPSED:
                 return b""
             heard = fold.feedback.pack(fold.terms.heard(*fold.values(asked), **told))
             return asked + heard if row.kind in (LATE, KEPT) else heard
@@ -169,19 +175,54 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Head
             raise ValueError(f"it is no study of version {_VERSION}")
         head = Head.read(json.dumps(first["head"]).encode(), policies)
         scribe = Scribe(replace(head, scale=UNIT))
-        rows = [scribe.row(line) for line in lines]
-        fold_all(head, rows, policies)
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        StopIteration,
-        TypeError,
-        ValueError,
-    ) as e:
+        rows = [scribe.row(words) for words in lines]
+        _check_all(head, rows, policies)
+        return line("name", first["name"]), head, rows
+    except (*DAMAGE, StopIteration, struct.error) as e:
         reason = e if isinstance(e, ValueError) else f"{type(e).__name__}: {e}"
         raise ValueError(f"{path} is not an exported study, or damaged: {reason}") from e
-    return first["name"], head, rows
+
+
+def _check_all(head: Head, rows: Sequence[Row], policies: Iterable[type[Policy]]) -> None:
+    """Refuse a log that no study can have written."""
+    for name in ("decision", "key"):
+        once = [getattr(row, name) for row in rows if name == "key" or row.kind == ASKED]
+        if twice := [word for word, n in Counter(once).items() if n > 1 and word is not None]:
+            raise ValueError(f"no two events have the same {name}, {shown(twice[0])}")
+    fold = Fold(head)
+    for i, row in enumerate(rows):
+        _check(fold, row)
+        if row.kind == CHANGED:
+            changed = Head.read(row.body, policies)
+            fold.head.check_change(changed.policy, changed.facts)
+            fold = Fold(changed, row.seq)
+            fold.take(rows[: i + 1])
+        else:
+            fold.take([row])
+    fold.remembered()
+
+
+def _check(fold: Fold, row: Row) -> None:
+    """Refuse an event that cannot be the next one."""
+    checked(row.at)
+    if row.key is not None:
+        line("key", row.key)
+    if row.kind in (ASKED, TOLD, LAPSED, AGAIN, LATE, KEPT) and not is_id(row.decision):
+        raise ValueError(f"decision must be an id, got {shown(row.decision)}")
+    if row.kind == ASKED:
+        if ROUND.unpack_from(row.body)[0] != fold.rounds + 1:
+            raise ValueError(f"round must be {fold.rounds + 1} in event {row.seq}")
+        if not fold.allows(fold.row(row)):
+            raise ValueError(f"the decision of event {row.seq} is none that the room allows")
+    elif row.kind == ARRIVED and fold.round_as_json() is None:
+        raise ValueError(f"event {row.seq} is of another room")
+    elif row.kind == ADDED:
+        distinct("arms", [*fold.arms, line("arm", row.body.decode())])
+    elif row.kind == RETIRED:
+        left = [fold.arms[arm] for arm in fold.live]
+        choice("arm", row.body.decode(), left if len(left) > 1 else [])
+    if row.kind in (ADDED, RETIRED):
+        fold.head.check_arms_change()
 
 
 def _lines(path: Path) -> Iterator[Words]:

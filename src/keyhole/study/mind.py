@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from keyhole.contract.component import policy_component
 from keyhole.contract.memory import Field, FloatArray, allot
 from keyhole.drivers.open_step import (
+    CHECK,
     DECIDE,
     HEAD,
     IMAGINED,
@@ -94,6 +95,13 @@ class Mind:
             raise ValueError(self.head.policy.refusal(f"round {t}"))
         return bytes(self._taken)
 
+    def allows(self, context: bytes, decision: bytes) -> bool:
+        """Return whether the room allows a decision."""
+        begin, middle, end = (8 * int(at) for at in self._plan[2:5])
+        memory = self._settled.data.cast("B")
+        memory[begin:middle], memory[middle:end] = context, decision
+        return bool(self._run(CHECK, 0))
+
     def learn(self, rows: bytes, count: int) -> None:
         """Learn so many rows, each with its feedback, in their order."""
         if count:
@@ -163,12 +171,12 @@ class Mind:
     def kept(self) -> bytes:
         """Return what it has learnt, for a snapshot."""
         state = self._settled[self._plan[1] : self._plan[2]]
-        return self.words.tobytes() + state.tobytes()
+        return self.words[:2].tobytes() + state.tobytes()
 
     def restore(self, data: bytes) -> None:
         """Become what `kept` returned."""
-        self.words[:] = np.frombuffer(data[:32], np.uint64)
-        self._settled[self._plan[1] : self._plan[2]] = np.frombuffer(data[32:])
+        self.words[:2] = np.frombuffer(data[:16], np.uint64)
+        self._settled[self._plan[1] : self._plan[2]] = np.frombuffer(data[16:])
 
     @property
     def digest(self) -> str:

@@ -40,4 +40,4 @@ class Rule:
         """Return whether so many seconds, or so many later decisions, are too many."""
         if self.seconds is not None and waited > self.seconds:
             return True
-        return self.decisions is not None and later > self.decisions
+        return self.decisions is not None and later >= self.decisions

@@ -29,7 +29,7 @@ from keyhole.study.head import Head
 from keyhole.study.ids import is_id, new_id
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, open_store
-from keyhole.study.turns import Clock, Turn, Turns
+from keyhole.study.turns import Clock, Turn, Turns, checked
 from keyhole.validate import Range, choice, distinct, integer, line, number, shown
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class Study:
         head = Head.made(policy, arms, facts, pending=pending, rule=rule, seed=seed, second=second)
         store = open_store(storage, survives=survives)
         try:
-            store.create(line("name", name), head.written(), clock())
+            store.create(line("name", name), head.written(), checked(clock()))
         finally:
             store.close()
         return cls(storage, name, policies=[type(policy)], survives=survives, clock=clock)
@@ -509,7 +509,7 @@ def _lapse(turn: Turn, id: str) -> None:
 
 
 def _known_open(turn: Turn, id: str) -> str:
-    if id not in turn.fold.open:
+    if not isinstance(id, str) or id not in turn.fold.open:
         _events_of(turn, id)
         raise ValueError(f"id must be of an open decision; {id} is settled")
     return id
@@ -574,23 +574,18 @@ def _arrived(turn: Turn, total: float, rounds: int) -> None:
 
 
 def _add_arm(turn: Turn, name: str) -> None:
-    _check_change(turn.fold)
+    turn.fold.head.check_arms_change()
     distinct("arms", [*turn.fold.arms, name])
     turn.write(ADDED, None, name.encode())
 
 
 def _retire(turn: Turn, name: str) -> None:
     fold = turn.fold
-    _check_change(fold)
+    fold.head.check_arms_change()
     choice("name", name, _arms(turn))
     if len(fold.live) == 1:
         raise ValueError(f"{name!r} is the last arm, and cannot be retired")
     turn.write(RETIRED, None, name.encode())
-
-
-def _check_change(fold: Fold) -> None:
-    if not fold.head.policy.arms_change:
-        raise TypeError(f"{fold.head.policy} cannot go on with other arms than it began with")
 
 
 def _arms(turn: Turn) -> tuple[str, ...]:
@@ -601,5 +596,5 @@ def _change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:
     fold = turn.fold
     head = fold.head.changed(policy, facts)
     if len(fold.arms) > len(fold.head.arms) or len(fold.live) < len(fold.arms):
-        _check_change(Fold(head))
+        head.check_arms_change()
     turn.change(head.written())

@@ -59,7 +59,8 @@ class Turn:
         return mine[0] if mine else self._store.keyed(self._study, key)
 
 
-def _checked(now: float) -> float:
+def checked(now: float) -> float:
+    """Return what a clock said, if it can be a time."""
     if not 0.0 <= now < _END_OF_TIME:
         raise ValueError(f"clock must return the seconds since 1970, got {now!r}")
     return now
@@ -172,7 +173,7 @@ class Turns:
                 fold = self._anew(change.head, change.seq)
                 continue
             self._fold = fold
-            return Turn(fold, _checked(self.clock()), self.store, self.study)
+            return Turn(fold, checked(self.clock()), self.store, self.study)
 
     def _loaded(self) -> Fold | None:
         """Return the state of the last snapshot, if there is one that can be used."""
