@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks import resource, semibandit, stochastic, threshold, thresholding
 from benchmarks import thresholding_yardsticks as yardsticks
-from benchmarks.cpp import compiled, nanoseconds
+from benchmarks.cpp import compiled, played
 from benchmarks.measure import Row, Size, paired, seconds
 from keyhole import simulate
 from keyhole.thresholding import LSA, Problem
@@ -52,7 +52,7 @@ def against_cpp(size):
                 continue
             ratios, times = [], []
             for _ in range(size.repeats):
-                other = nanoseconds(program, size.horizon, size.replications)
+                other, _ = played(program, size.horizon, size.replications)
                 times.append(seconds(call) / rounds * 1e9)
                 ratios.append(times[-1] / other)
             ratio, most = statistics.median(ratios), target / YARDSTICK
