@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from keyhole.cli import study
 from keyhole.cli.text import heading, on_a_line, paragraph
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(study.app, name="study")
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made if need be.")]
 Threads = Annotated[
@@ -111,13 +114,13 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
 ) -> None:
     """Rerun published experiments and judge their claims."""
-    from keyhole import papers
-
     if list_:
-        from keyhole.cli.catalog import show_entries
+        from keyhole.cli.entries import show_entries
 
         show_entries()
         return
+    from keyhole import papers
+
     everything = all_ or paper is not None
     if everything and name is not None:
         raise ValueError(f"NAME must be left out with --all and --paper, got {name!r}")
@@ -236,7 +239,7 @@ def _code() -> int | None:
         code = _unheard()
     except MemoryError as error:
         code = _refused(str(error) or "there is not enough memory")
-    except (TypeError, ValueError, OSError, ArithmeticError, RecursionError) as error:
+    except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError) as error:
         code = _refused(str(error))
     except Exception as error:
         # What was mistyped: Typer's errors have no public base, but they can all be shown.

@@ -104,10 +104,11 @@ class WithBase(Policy, abstract=True):
     @classmethod
     def traits(cls) -> dict[str, str]:
         """Return what catalog and documentation print beside the docstring, by heading."""
-        told = {"needs": "what its base needs"}
+        told = [*cls.setting.told(cls.needs), "what its base needs"]
+        found = super().traits() | {"told beforehand": ", ".join(told)}
         if cls.pending != ("wait",):
-            told["open decisions"] = f"what its base does of {', '.join(cls.pending)}"
-        return super().traits() | told
+            found["open decisions"] = f"what its base does of {', '.join(cls.pending)}"
+        return found
 
     @classmethod
     def check_kernels(cls) -> None:

@@ -103,10 +103,18 @@ class Policy:
         Functions that kernels may name.
     learner_class : type, optional
         The room's own kind of `keyhole.Learner`.
+    terms_class : type, optional
+        How studies speak of the room's decisions (see `keyhole.play.terms.Terms`).
+    arms_change : bool
+        Whether arms may be added and retired while it is at work: its state is per arm, and an
+        arm that was never pulled comes first whenever it appears.
     abstract : bool
         Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
+    off_policy : bool
+        Whether it can learn from decisions that it has not taken itself, such as those of a log:
+        so it is where `update` counts what it is told, and `select` looks at the counts.
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
@@ -124,8 +132,11 @@ class Policy:
     oracle: ClassVar[bool] = False
     helpers: ClassVar[tuple[str, ...]] = ()
     learner_class: ClassVar[type[Any] | None] = None
+    terms_class: ClassVar[type[Any] | None] = None
+    arms_change: ClassVar[bool] = False
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()
+    off_policy: ClassVar[bool] = False
     requires: ClassVar[str] = ""
     pending: ClassVar[tuple[str, ...]] = ("wait",)
     feedback: ClassVar[str] = ""
@@ -165,11 +176,12 @@ class Policy:
     @classmethod
     def traits(cls) -> dict[str, str]:
         """Return what catalog and documentation print beside the docstring, by heading."""
-        told = ", ".join(cls.needs) or "nothing"
-        unknowable = ", which nobody knows in practice" if cls.oracle else ""
-        anytime = "" if "horizon" in cls.needs else " (anytime)"
+        secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
+        told = ", ".join(cls.setting.told(cls.needs))
+        told += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
+        told += f"; in practice nobody knows {' and '.join(secrets)}" if secrets else ""
         found = {
-            "needs": f"{told}{unknowable}{anytime}",
+            "told beforehand": told,
             "feedback": cls.feedback,
             "randomness": cls.randomness,
             "cost per round": cls.cost_per_round,
@@ -274,7 +286,8 @@ class Policy:
 
         By default each arm's pulls and mean, where the state keeps `pulls` and `totals`; else all
         that it keeps. A policy with more to say overrides this: `learner.state` has its arrays by
-        name, `learner.facts` what it was told.
+        name, `learner.facts` what it was told, both with rewards from 0 to 1, and `learner.scale`
+        the units to show them in.
 
         Parameters
         ----------
@@ -291,7 +304,7 @@ class Policy:
             return [f"{name}: {value}" for name, value in state.items()]
         both = zip(state["pulls"], state["totals"], strict=True)
         return [
-            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total)}"
+            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total, learner.scale)}"
             for arm, (n, total) in enumerate(both)
         ]
 

@@ -21,24 +21,9 @@ OWN_WORK: Final = ("workers", "duration", "pending")
 
 
 def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
-    """Make the problem that a spec's table describes.
+    """Make the problem that a spec's table ``[problem]`` describes.
 
-    Parameters
-    ----------
-    table : mapping
-        The table ``[problem]``.
-    folder : Path
-        What paths in it are relative to.
-
-    Returns
-    -------
-    Problem
-        The problem.
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing, unknown or not allowed; the message names it.
+    Paths in it are relative to the folder; errors name the entry.
 
     Examples
     --------
@@ -77,27 +62,10 @@ def make_workers(table: Mapping[str, Any]) -> Workers:
 
 
 def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
-    """Make the policy that an entry of a spec describes.
+    """Make the policy that one table ``[[policy]]``, without its label, describes.
 
-    Parameters
-    ----------
-    table : mapping
-        One table ``[[policy]]``, without its label.
-    setting : str
-        The name of the room.
-    folder : Path
-        Where a policy of the user's own is looked for (``name = "file.py:Class"``).
-
-    Returns
-    -------
-    Policy
-        The policy.
-
-    Raises
-    ------
-    TypeError, ValueError, FileNotFoundError
-        If the name or a parameter is missing, unknown or not allowed; the message begins with
-        its name.
+    One of the user's own (``name = "file.py:Class"``) is looked for in the folder. Errors begin
+    with the name of the entry.
     """
     parameters = dict(table)
     if "name" not in parameters:
@@ -132,25 +100,7 @@ def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
 
 
 def users_policy(name: str, folder: Path) -> type[Policy]:
-    """Return a policy from a file of the user's own.
-
-    Parameters
-    ----------
-    name : str
-        ``file.py:Class``.
-    folder : Path
-        What the file's name is relative to.
-
-    Returns
-    -------
-    Policy class
-        The policy.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such file or class, or the file cannot be imported; one line.
-    """
+    """Return the class that ``file.py:Class`` names; errors are one line."""
     file, _, class_name = name.rpartition(":")
     path = folder / file
     if not path.is_file():

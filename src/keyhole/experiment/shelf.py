@@ -19,15 +19,7 @@ _LABEL = "policy"  # labels may differ where policies do not
 
 
 class Shelf:
-    """Blocks that experiments share.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the blocks; made if need be.
-    specs : iterable of Spec
-        The experiments that are going to be run.
-    """
+    """Blocks, in a folder, that the experiments share which are going to be run."""
 
     def __init__(self, folder: Path, specs: Iterable[Spec]) -> None:
         self.folder = folder
@@ -56,15 +48,7 @@ class Shelf:
         threads: int | None,
         report: Report | None,
     ) -> FloatArray:
-        """Return one policy's values, playing what has not been played for another experiment.
-
-        Raises
-        ------
-        KeyError
-            If it is of none of the experiments that were announced.
-        OSError
-            If a block cannot be written.
-        """
+        """Return one policy's values, playing what has not been played for another experiment."""
         key = _key(_alone(plan, label), replications)
         shared = self._plans[key]
         self.folder.mkdir(parents=True, exist_ok=True)

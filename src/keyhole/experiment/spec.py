@@ -153,15 +153,7 @@ class Spec(BaseModel):
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
-        """Read a spec.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If it is not TOML, or not a valid spec; the message names file, field and value.
-        """
+        """Read a spec; errors name file, field and value."""
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
@@ -176,7 +168,7 @@ class Spec(BaseModel):
 
     @classmethod
     def from_text(cls, text: str, *, folder: Path = Path()) -> Self:
-        """Read a spec from TOML text; errors as in `from_file`."""
+        """Read a spec from TOML text."""
         try:
             return cls.from_table(tomllib.loads(text), folder=folder)
         except tomllib.TOMLDecodeError as error:
@@ -186,7 +178,7 @@ class Spec(BaseModel):
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
-        """Make a spec from a dict of the same form; errors as in `from_file`."""
+        """Make a spec from a dict of the same form."""
         known = [name for name in cls.model_fields if name != "folder"]
         for name in table:
             if name not in known:
@@ -213,13 +205,7 @@ class Spec(BaseModel):
         return self.model_dump(mode="json", exclude_none=True, exclude=idle)
 
     def to_toml(self) -> str:
-        """Return the spec as TOML text, from which `from_text` makes an equal one.
-
-        Returns
-        -------
-        str
-            The text; paths in it are relative to `folder`, as they were.
-        """
+        """Return the spec as TOML text, from which `from_text` makes an equal one."""
         return tomli_w.dumps(self.table())
 
     @cached_property

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from keyhole.laws.law import Number
@@ -129,6 +128,8 @@ class TruncatedNormal(Number):
 
     def __post_init__(self) -> None:
         """Check the parameters, and find the centre."""
+        from scipy.optimize import brentq  # a third of a second, which few need
+
         self._check("mean", number, INSIDE)
         self._check("scale", number, SCALE)
         low, high = -_OUTSIDE * self.scale, 1.0 + _OUTSIDE * self.scale

@@ -67,7 +67,7 @@ def simulate(
     threads : int, optional
         At least 1; by default one for each processor.
     progress : bool, default False
-        Whether to show progress on standard error.
+        Whether to show progress: on standard error, in a notebook below the cell.
     details : bool, default False
         Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.world import Problem as AnyProblem
@@ -14,8 +13,7 @@ from keyhole.laws.gathered import gathered, world_of
 from keyhole.resource.environment import Runs, RunsWithAnyLimit
 from keyhole.resource.functions import Function, KnownFunction, as_function
 from keyhole.resource.gains import GainTable, gain_at, gain_table, profile_of
-from keyhole.resource.laws import KERNELS, Law
-from keyhole.resource.own_laws import check_laws
+from keyhole.resource.laws import KERNELS, Law, check_laws
 from keyhole.resource.setting import SETTING, facts_of
 from keyhole.validate import Range, integer, number
 
@@ -138,6 +136,8 @@ class Problem(AnyProblem):
 
     def _best_limit(self, arm: int) -> tuple[float, float]:
         """Return the largest gain of an arm over all limits, and where it is reached."""
+        from scipy.optimize import minimize_scalar  # a third of a second, which few need
+
         table = self._tables[arm]
         k = int(np.argmax(table.at[1:])) + 1
         best = float(table.at[k]), float(table.knots[k])

@@ -3,14 +3,10 @@
 from typing import Final
 
 from keyhole.reading import Source, list_of, one_of
-from keyhole.resource.functions import Power, Steps, Table
+from keyhole.resource.functions import FUNCTIONS
 from keyhole.resource.instances import replica, three_models
-from keyhole.resource.laws import BetaExponential, TruncatedNormal
-from keyhole.resource.own_laws import Replay
+from keyhole.resource.laws import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.problem import Problem
-
-FUNCTIONS: Final = {name: one_of(Power, Steps, Table) for name in ("cost", "penalty")}
-"""How the known functions of any problem are read."""
 
 SOURCES: Final = {
     "arms": Source(

@@ -10,6 +10,7 @@ from keyhole.contract.setting import Setting
 from keyhole.draws.streams import Stream
 from keyhole.kernels.link import Kernel
 from keyhole.stochastic.learner import Learner
+from keyhole.stochastic.terms import Terms
 
 
 class Facts:
@@ -30,6 +31,7 @@ SETTING: Final = Setting(
     feedback={"reward": Field("float64")},
     report={"best": Field("int64")},
     allowed=_arm_exists,
+    rewards=True,
 )
 """Pull an arm, see its reward; earn as much as possible."""
 
@@ -60,6 +62,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    terms_class = Terms
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 

@@ -7,6 +7,7 @@ from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
 from keyhole.threshold.learner import Learner
+from keyhole.threshold.terms import Terms
 
 # How many levels are shown of each arm.
 _SHOWN: Final = 6
@@ -120,6 +121,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
+    terms_class = Terms
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = (
         "the sample of the arm pulled, if it is below the threshold; uncensored, it learns no "

@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from keyhole.contract.memory import FloatArray
 from keyhole.validate import Range, integer, number, vector
@@ -60,6 +59,8 @@ def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) ->
     high = 1.0
     while excess(high) < 0.0:
         high *= 2.0
+    from scipy.optimize import brentq  # a third of a second, which few need
+
     return float(brentq(excess, 0.0, high, xtol=1e-13, rtol=1e-14))
 
 

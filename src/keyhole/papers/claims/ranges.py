@@ -14,7 +14,7 @@ from keyhole.papers.claims.estimate import inside, log_quotient, ratio_of
 from keyhole.papers.claims.numbers import factor_of, number_of
 from keyhole.papers.claims.witness import OfOne
 from keyhole.papers.verdicts import Number
-from keyhole.results.estimate import Estimate, mean_of, share_of
+from keyhole.results.estimate import Estimate, mean_of, share_of, written
 
 End = float | list[float] | None
 _Factor = Annotated[float, Field(gt=0)]
@@ -174,23 +174,23 @@ class Growth(OfOne):
 
     def _quotient(self, result: Result, policy: str, over: str) -> Finding:
         """Compare the two quotients, each of two means, on the scale of logarithms."""
-        logs, quotients = [], []
+        logs, quotients = [], list[Number]()
         for t in (self.late, self.early):
             both = [result.values(one, self.metric, t) for one in (policy, over)]
             if any(mean_of(one).low <= 0.0 for one in both):
                 return Finding("undecided", f"a mean may be 0 {when(t)}")
             logs.append(log_quotient(*both))
-            quotients.append((math.exp(logs[-1].mean()), when(t)))
+            quotients.append(factor_of(f"{policy} / {over} {when(t)}", mean_of(logs[-1])))
         step = mean_of(logs[0] - logs[1])
         low, high = or_infinite(self.at_least, self.at_most)
         ends = math.log(low) if low > 0 else -math.inf, math.log(high)
         factor = factor_of("from the early to the late, times", step, low, high)
-        words = ", ".join(f"{policy} / {over} {one:.4g} {at}" for one, at in quotients)
+        late, early = quotients
         return Finding(
             inside([(step, *ends)]),
-            f"{words}; from the early to the late times {factor.in_three_digits()}"
-            f"{claimed(low, high)}",
-            (*(Number(f"{policy} / {over} {at}", one) for one, at in quotients), factor),
+            f"{policy} / {over} {late} {when(self.late)}, {early} {when(self.early)}; from the "
+            f"early to the late times {factor}{claimed(low, high)}",
+            (late, early, factor),
         )
 
 
@@ -284,7 +284,7 @@ def or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
 def claimed(low: float, high: float) -> str:
     """Return a range as what is claimed."""
     if math.isinf(high):
-        return f" (claimed: at least {low:g})"
+        return f" (claimed: at least {written(low)})"
     if math.isinf(low):
-        return f" (claimed: at most {high:g})"
-    return f" (claimed: {low:g} to {high:g})"
+        return f" (claimed: at most {written(high)})"
+    return f" (claimed: {written(low)} to {written(high)})"

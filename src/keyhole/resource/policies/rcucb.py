@@ -67,6 +67,7 @@ class RCUCB(Policy):
     (0, 1.0)
     """
 
+    arms_change = True
     pending = ("imagine", "ignore")
     cost_per_round = "a product for each pair; a square root for each limit up to the one played"
 

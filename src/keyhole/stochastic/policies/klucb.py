@@ -63,6 +63,8 @@ class KLUCB(Policy):
     [0, 1, 1, 1]
     """
 
+    arms_change = True
+    off_policy = True
     cost_per_round = "O(K), with four or five logarithms; Newton's method near ties"
 
     c: float = parameter(0.0, ge=0, doc="weight of ln ln t")

@@ -40,6 +40,8 @@ class UCB1(Policy):
     [0, 1, 1, 1]
     """
 
+    arms_change = True
+    off_policy = True
     cost_per_round = "a logarithm, and O(K) multiplications"
 
     class State:

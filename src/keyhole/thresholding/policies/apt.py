@@ -48,6 +48,7 @@ class APT(IndexPolicy):
     1
     """
 
+    arms_change = True
     cost_per_round = "O(log K) for the arg-min"
 
     epsilon: float = parameter(0.0, ge=0, doc="precision: how close to the threshold matters")

@@ -1,4 +1,4 @@
-"""Compiling ahead: images and servers start with all machine code on file."""
+"""What is to be compiled ahead, so that images and servers start with all machine code on file."""
 
 from collections.abc import Callable
 
@@ -15,41 +15,18 @@ from keyhole.kernels.jit import bounds_checked
 from keyhole.play.workers import Workers
 
 Job = tuple[str, Callable[[], object]]
+"""What it is, and what compiles it, unless it is on file."""
 
 
 def jobs_of_room(room: Room) -> list[Job]:
-    """Return what is to be compiled for a room: every policy as a learner and in every world.
-
-    Parameters
-    ----------
-    room : Room
-        The room.
-
-    Returns
-    -------
-    list of (str, callable)
-        What it is, and what compiles it, unless it is on file.
-    """
+    """Return what is to be compiled for a room: every policy as a learner and in every world."""
     worlds = [world for world in room.worlds if _complete(world)]
     kinds = [_playing(kind) for kind in room.policies.values()]
     return [job for kind in kinds for job in _jobs(kind, worlds)]
 
 
 def jobs_of_spec(spec: Spec, *, learners: bool = True) -> list[Job]:
-    """Return what is to be compiled for a spec: its policies as learners and in its world.
-
-    Parameters
-    ----------
-    spec : Spec
-        The experiment.
-    learners : bool, default True
-        Whether the policies are wanted as learners, too.
-
-    Returns
-    -------
-    list of (str, callable)
-        As for `jobs_of_room`.
-    """
+    """Return what is to be compiled for a spec: its policies in its world, and as learners."""
     kinds = dict.fromkeys(type(policy) for policy in spec.plan.policies.values())
     plan, worlds = spec.plan, [spec.plan.problem.world]
     if plan.work:

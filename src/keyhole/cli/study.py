@@ -1,0 +1,237 @@
+"""Studies from a shell: make one, ask, tell, look."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from keyhole.validate import choice, shown
+
+app = typer.Typer(help="Decide for real, with many decisions in flight, kept in a database.")
+
+Storage = Annotated[str, typer.Argument(metavar="STORAGE", help="A file, or postgresql://...")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The study.")]
+Words = Annotated[
+    list[str] | None, typer.Argument(metavar="[WORD=VALUE]...", help="As reward=1, threshold=3.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+_ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "patience",
+                   "patience_decisions", "after", "seed", "second")  # fmt: skip
+_NOT_WORDS: Final = ("id", "key", "self", "policy")  # they have places of their own
+
+
+@app.command()
+def create(
+    storage: Storage,
+    spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="What the study is.")],
+) -> None:
+    """Begin a study that a file describes."""
+    from keyhole.experiment import rooms
+    from keyhole.study import Study
+
+    said = _toml(spec)
+    for entry in said:
+        choice(f"an entry of {spec}", entry, _ENTRIES)
+    for entry in ("setting", "name", "arms", "policy"):
+        if entry not in said:
+            raise ValueError(f"{spec} must have the entry {entry!r}")
+    room = rooms.find(said.pop("setting"))
+    table = said.pop("policy")
+    table = {"name": table} if isinstance(table, str) else _table("policy", table)
+    kind = room.policies[choice("policy.name", table.pop("name", None), room.policies)]
+    reads = kind.terms_class.reads if kind.terms_class else {}
+    facts = {
+        name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
+        for name, value in _table("facts", said.pop("facts", {})).items()
+    }
+    name, arms = said.pop("name"), said.pop("arms")
+    study = Study.create(storage, name, kind.from_parameters(table), arms, **said, **facts)
+    study.close()
+    typer.echo(f"{name}: {kind.__name__}, {len(arms)} arms")
+
+
+@app.command()
+def ask(
+    storage: Storage,
+    name: Name,
+    words: Words = None,
+    key: Annotated[str | None, typer.Option("--key", help="To ask again with.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a decision: its id, and what to do."""
+    with _opened(storage, name) as study:
+        decision = study.ask(key=key, **_read(words))
+    if as_json:
+        typer.echo(json.dumps(decision.as_json()))
+    else:
+        typer.echo(f"{decision.id} {_in_words(decision.words)}")
+
+
+@app.command()
+def tell(
+    storage: Storage,
+    name: Name,
+    id: Annotated[str, typer.Argument(metavar="ID", help="The decision's.")],
+    words: Words = None,
+) -> None:
+    """Tell what came of a decision."""
+    with _opened(storage, name) as study:
+        study.tell(id, **_read(words))
+
+
+@app.command()
+def arrived(
+    storage: Storage,
+    name: Name,
+    total: Annotated[float, typer.Argument(help="The sum of the rewards.")],
+    rounds: Annotated[int, typer.Option("--rounds", help="Of how many rounds.")] = 1,
+) -> None:
+    """Tell the sum of what has arrived, where nobody can say whose it is."""
+    with _opened(storage, name) as study:
+        study.arrived(total, rounds=rounds)
+
+
+@app.command()
+def show(storage: Storage, name: Name, as_json: AsJson = False) -> None:
+    """Print what the policy recommends, and what is open."""
+    with _opened(storage, name) as study:
+        try:
+            found: Any = study.recommend()
+        except TypeError:
+            found = None
+        open_ = study.open_decisions
+        said = {
+            "name": name,
+            "policy": repr(study.policy),
+            "arms": study.arms,
+            "recommended": found,
+            "open": [decision.as_json() for decision in open_],
+        }
+    if as_json:
+        typer.echo(json.dumps(said))
+        return
+    typer.echo(f"{name}: {said['policy']}, {len(said['arms'])} arms, {len(open_)} open")
+    if found is not None:
+        typer.echo(f"recommended: {_in_words(found) if isinstance(found, dict) else found}")
+    for decision in open_:
+        typer.echo(f"{decision.id} {_in_words(decision.words)} since {decision.at:%F %T} UTC")
+
+
+@app.command()
+def history(storage: Storage, name: Name, as_json: AsJson = False) -> None:
+    """Print all events, a line each."""
+    from keyhole.study.log import Scribe
+
+    with _opened(storage, name) as study:
+        scribe = Scribe(study.head)
+        for row in study.log():
+            event = scribe.words(row)
+            if as_json:
+                typer.echo(json.dumps(event))
+            else:
+                first = f"{event.pop('seq')} {event.pop('event')} {event.pop('decision', '')}"
+                rest = {n: v for n, v in event.items() if n not in ("at", "stream", "head")}
+                typer.echo(f"{first.rstrip()} {_in_words(rest)}".rstrip())
+
+
+@app.command()
+def export(
+    storage: Storage, name: Name, path: Annotated[Path, typer.Argument(metavar="FILE")]
+) -> None:
+    """Write the whole study to a file, a line of JSON an event."""
+    with _opened(storage, name) as study:
+        study.export(path)
+
+
+@app.command()
+def restore(
+    storage: Storage,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
+    name: Annotated[str | None, typer.Option("--name", help="By default as it was.")] = None,
+) -> None:
+    """Make a study of an exported one."""
+    from keyhole.study import Study
+
+    Study.restore(storage, path, name=name).close()
+
+
+@app.command()
+def replay(
+    storage: Storage,
+    name: Name,
+    policy: Annotated[str, typer.Argument(metavar="POLICY", help="Of the same setting.")],
+    words: Words = None,
+) -> None:
+    """Print how often another policy would have taken the same decisions.
+
+    Each WORD=VALUE is a parameter of the policy, or a fact that it needs.
+    """
+    from keyhole.experiment import rooms
+
+    with _opened(storage, name) as study:
+        room = rooms.find(study.policy.setting.name)
+        kind = room.policies[choice("policy", policy, room.policies)]
+        given = _read(words)
+        parameters = {n: v for n, v in given.items() if n in kind.__dataclass_fields__}  # type: ignore[attr-defined]
+        facts = {n: v for n, v in given.items() if n not in parameters}
+        typer.echo(repr(study.replay(kind.from_parameters(parameters), **facts)))
+
+
+@app.command(name="list")
+def list_(storage: Storage, as_json: AsJson = False) -> None:
+    """Print the studies in a database."""
+    from keyhole.study.storage import open_store
+
+    store = open_store(storage, make=False)
+    names = [name for name, _ in store.studies()]
+    store.close()
+    typer.echo(json.dumps(names) if as_json else "\n".join(names))
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path} is not valid TOML: it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid TOML: {error}") from error
+
+
+def _table(name: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} must be a table, got {shown(value)}")
+    return dict(value)
+
+
+def _opened(storage: str, name: str) -> Any:
+    from keyhole.study import Study
+
+    return Study.open(storage, name)
+
+
+def _read(words: list[str] | None) -> dict[str, Any]:
+    """Return words such as ``reward=1``; what is no TOML is a text."""
+    found: dict[str, Any] = {}
+    for word in words or []:
+        name, sign, text = word.partition("=")
+        if not sign or not name.isidentifier():
+            raise ValueError(f"a word must be WORD=VALUE, got {shown(word)}")
+        if name in _NOT_WORDS or name in found:
+            raise ValueError(f"a word must be of the study's own, and said once, got {shown(word)}")
+        try:
+            said = tomllib.loads(f"value = {text}")
+        except (tomllib.TOMLDecodeError, RecursionError):
+            said = {}
+        found[name] = said["value"] if said.keys() == {"value"} else text
+    return found
+
+
+def _in_words(words: Any) -> str:
+    return " ".join(f"{name}={_short(value)}" for name, value in words.items())
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,61 @@
+"""How studies speak of runs: an arm and its limit, and how the run ended."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keyhole.play.terms import Terms as CoreTerms
+from keyhole.play.terms import Values, Words
+from keyhole.resource.functions import FUNCTIONS
+from keyhole.resource.learner import ended
+
+
+class Terms(CoreTerms):
+    """``ask()`` gives an ``arm`` and its ``limit``; ``tell`` takes how the run ended.
+
+    ``tell(id, reward, consumption)`` for a run within its limit, ``tell(id, exceeded=True)`` for
+    one above it, ``tell(id, consumption=..., failed=True)`` for one that broke off by itself: it
+    has consumed and earned nothing.
+    """
+
+    reads = FUNCTIONS
+
+    def decided(self, context: Values, decision: Values) -> Words:
+        """Return arm and limit."""
+        return super().decided(context, decision) | {"limit": decision["limit"]}
+
+    def chosen(self, words: Words) -> tuple[Values, Values]:
+        """Return arm and limit as values."""
+        return {}, super().chosen(words)[1] | {"limit": float(words["limit"])}
+
+    def heard(
+        self,
+        context: Values,
+        decision: Values,
+        reward: float | None = None,
+        consumption: float | None = None,
+        *,
+        exceeded: bool = False,
+        failed: bool = False,
+    ) -> Values:
+        """Return reward, consumption and whether the limit was exceeded."""
+        if failed:
+            if exceeded or reward:
+                raise ValueError("failed must be told with the consumption alone")
+            reward = self.scale.low
+        earned, used, over = ended(self.scale, decision["limit"], reward, consumption, exceeded)
+        return {"reward": earned, "consumption": used, "exceeded": over}
+
+    def said(self, context: Values, decision: Values, feedback: Values) -> Words:
+        """Return how the run ended."""
+        if feedback["exceeded"]:
+            return {"exceeded": True}
+        earned = self.scale.outward(feedback["reward"])
+        return {"reward": earned, "consumption": feedback["consumption"]}
+
+    def nothing(self) -> Words:
+        """Return that the run exceeded its limit."""
+        return {"exceeded": True}
+
+    def reported(self, report: Mapping[str, Any], live: Sequence[int]) -> tuple[str, float]:
+        """Return the pair taken to be the best so far."""
+        return self.arms[live[int(report["best_arm"].item())]], report["best_limit"].item()

@@ -1,0 +1,181 @@
+"""What a study is: its policy, its arms, its rules. Written once, at the beginning of its log."""
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from typing import Any, Final, Self
+
+import numpy as np
+
+from keyhole.contract.facts import facts_given
+from keyhole.contract.policy import PENDING, Policy
+from keyhole.contract.scale import UNIT, Scale
+from keyhole.play.saving import find_policy
+from keyhole.play.terms import Terms
+from keyhole.study.rules import Rule
+from keyhole.validate import Range, choice, distinct, integer, line, number, shown
+
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True)
+class Head:
+    """All that is decided before the first decision, or changed with the policy.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy.
+    facts : dict
+        What it is told beforehand, as kernels read it.
+    arms : tuple of str
+        The names of the arms at the beginning.
+    pending : {"imagine", "ignore", "wait"}
+        What it does while decisions are open.
+    rule : Rule
+        What becomes of decisions whose feedback does not come.
+    seed : int
+        Of the policy's own randomness.
+    second : float
+        How much a run consumes in a second, where what it consumes is time; 0 where it is not.
+    scale : Scale
+        The units of rewards.
+    """
+
+    policy: Policy
+    facts: dict[str, Any]
+    arms: tuple[str, ...]
+    pending: str
+    rule: Rule = field(default_factory=Rule)
+    seed: int = 0
+    second: float = 0.0
+    scale: Scale = UNIT
+
+    @classmethod
+    def made(
+        cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, Any], **given: Any
+    ) -> Self:
+        """Return the head of a new study; `facts` are the arguments of `Policy.learner`."""
+        _check_policy(policy)
+        if policy.terms_class is None:
+            raise TypeError(f"studies have no words for the setting {policy.setting.name!r}")
+        names = _names(arms)
+        told, scale = _told(policy, facts, len(names))
+        pending = treatment(policy, given.pop("pending", None))
+        return cls(policy, told, names, pending, scale=scale, **given)
+
+    def __post_init__(self) -> None:
+        """Check the fields, and that they fit together."""
+        if len(_names(self.arms)) != self.facts["arms"]:
+            raise ValueError(f"arms must be {self.facts['arms']}, got {len(self.arms)}")
+        treatment(self.policy, self.pending)
+        integer("seed", self.seed, Range(ge=0, lt=2**63))
+        number("second", self.second, Range(ge=0))
+
+    def changed(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
+        """Return the head with another policy, told the same, and more facts where it needs any."""
+        for name in facts:
+            choice("a fact", name, [name for name in self.policy.setting.facts if name != "arms"])
+        self.check_change(policy, facts)
+        told = policy.informed({**self.facts, **policy.setting.inward(facts, self.scale)})
+        return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
+
+    def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
+        """Refuse a policy of another setting, and facts that are not as they were."""
+        _check_policy(policy)
+        if policy.setting.name != self.policy.setting.name:
+            raise ValueError(
+                f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
+            )
+        for name, value in facts.items():
+            before = self.facts.get(name)
+            if not (before is None or np.array_equal(before, value)):  # the log is written so
+                raise ValueError(f"{name} must be {before} as before, got {shown(value)}")
+
+    def check_arms_change(self) -> None:
+        """Refuse other arms where the policy cannot bear them."""
+        if not self.policy.arms_change:
+            raise TypeError(f"{self.policy} cannot go on with other arms than it began with")
+
+    def terms(self, arms: list[str]) -> Terms:
+        """Return how the study speaks."""
+        kind: Any = self.policy.terms_class
+        made: Terms = kind(self.policy.setting, self.facts, arms, self.scale)
+        return made
+
+    def written(self) -> bytes:
+        """Return it as JSON."""
+        kind = type(self.policy)
+        facts = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in self.facts.items()}
+        content = {
+            "format": _FORMAT,
+            "keyhole": version("keyhole"),
+            "policy": kind.__name__,
+            "module": kind.__module__,
+            "parameters": self.policy.parameters(),
+            "facts": facts,
+            "arms": list(self.arms),
+            "pending": self.pending,
+            "rule": asdict(self.rule),
+            "seed": self.seed,
+            "second": self.second,
+            "scale": list(self.scale),
+        }
+        return json.dumps(content, allow_nan=False).encode()
+
+    @classmethod
+    def read(cls, data: bytes, policies: Iterable[type[Policy]] = ()) -> Self:
+        """Return the head that `written` wrote; the policy's class is sought as by learners."""
+        content = json.loads(data)
+        if content["format"] != _FORMAT:
+            raise ValueError(
+                f"the study was made by keyhole {content['keyhole']}, in a form that keyhole "
+                f"{version('keyhole')} does not know"
+            )
+        kind = find_policy(content["policy"], content["module"], policies)
+        policy = kind.from_parameters(content["parameters"])
+        return cls(
+            policy,
+            policy.informed(content["facts"]),
+            tuple(content["arms"]),
+            content["pending"],
+            Rule(**content["rule"]),
+            content["seed"],
+            content["second"],
+            Scale.of(content["scale"]),
+        )
+
+
+def treatment(policy: Policy, pending: str | None) -> str:
+    """Return what a policy does while decisions are open: its best, unless another is wanted."""
+    # By round, the policy itself waits.
+    bears = ("ignore",) if policy.setting.by_round else policy.pending
+    if pending is None:
+        return bears[0]
+    choice("pending", pending, PENDING)
+    if pending not in (*bears, "wait"):
+        allowed = " or ".join(map(repr, dict.fromkeys((*bears, "wait"))))
+        raise ValueError(f"pending must be {allowed} for {policy}, got {pending!r}")
+    return pending
+
+
+def _check_policy(policy: object) -> None:
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be a policy such as LSA(), got {shown(policy)}")
+
+
+def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:
+    """Return what a policy is told, checked, and the units of rewards."""
+    given, scale = facts_given(policy.setting, type(policy), {**facts, "arms": arms})
+    told = policy.informed(policy.setting.inward(given, scale))
+    if text := policy.caution(told, None):
+        warnings.warn(text, stacklevel=5)
+    return told, scale
+
+
+def _names(arms: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(arms, str) or not isinstance(arms, Iterable):
+        raise TypeError(f"arms must be the names of the arms, got {arms!r}")
+    return distinct("arms", [line(f"arms[{i}]", name) for i, name in enumerate(arms)])

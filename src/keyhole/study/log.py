@@ -1,0 +1,290 @@
+"""The log of a study in words: to look at, to take elsewhere, to play again."""
+
+import json
+import struct
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from keyhole.contract.policy import Policy
+from keyhole.contract.scale import UNIT
+from keyhole.files import write_atomically
+from keyhole.play.saving import DAMAGE
+from keyhole.study.events import (
+    ADDED,
+    AGAIN,
+    ARRIVED,
+    ASKED,
+    CHANGED,
+    HEAD,
+    KEPT,
+    LAPSED,
+    LATE,
+    RETIRED,
+    ROUND,
+    STREAM,
+    SUM,
+    TOLD,
+    WORDS,
+)
+from keyhole.study.fold import Fold
+from keyhole.study.head import Head
+from keyhole.study.ids import is_id
+from keyhole.study.storage import Row
+from keyhole.study.turns import checked
+from keyhole.validate import choice, distinct, line, shown
+
+Words = dict[str, Any]
+
+_KINDS: Final = {word: kind for kind, word in WORDS.items()}
+_FORMAT: Final = "keyhole-study"
+_VERSION: Final = 1
+_FIRST: Final = pa.schema(
+    [
+        ("seq", pa.int64()),
+        ("at", pa.timestamp("us", "UTC")),
+        ("event", pa.string()),
+        ("decision", pa.string()),
+        ("key", pa.string()),
+        ("round", pa.int64()),
+    ]
+)
+
+
+class Scribe:
+    """Turns rows of a study's log into words, and words into rows; in the order of the log."""
+
+    def __init__(self, head: Head) -> None:
+        self._fold = Fold(head)
+        self._asked: dict[str, bytes] = {}
+
+    def words(self, row: Row) -> Words:
+        """Return an event in words."""
+        found: Words = {"seq": row.seq, "at": row.at, "event": WORDS[row.kind]}
+        found |= {name: getattr(row, name) for name in ("decision", "key") if getattr(row, name)}
+        return found | self._body(row)
+
+    def _body(self, row: Row) -> Words:
+        fold, body = self._fold, row.body
+        if row.kind == ASKED:
+            self._asked[str(row.decision)] = asked = fold.row(row)
+            stream = [f"{word:016x}" for word in STREAM.unpack(body[-STREAM.size :])]
+            words = fold.terms.decided(*fold.values(asked))
+            return {"round": int(ROUND.unpack_from(body)[0]), **words, "stream": stream}
+        if row.kind in (TOLD, LAPSED, LATE, KEPT):
+            asked = self._asked[str(row.decision)]
+            told = body[len(asked) :] if row.kind in (LATE, KEPT) else body
+            if not told:
+                return {}
+            return fold.terms.said(*fold.values(asked), fold.feedback.unpack(told))
+        if row.kind in (ADDED, RETIRED):
+            if row.kind == ADDED:
+                fold.arms.append(body.decode())
+            return {"arm": body.decode()}
+        if row.kind == ARRIVED:
+            return {"total": SUM.unpack(body)[0], "rounds": int(SUM.unpack(body)[1])}
+        return {"head": json.loads(body)} if row.kind == CHANGED else {}
+
+    def row(self, words: Words) -> Row:
+        """Return the row of an event in words."""
+        kind = _KINDS[choice("event", words.get("event"), _KINDS)]
+        decision, key = words.get("decision"), words.get("key")
+        row = Row(words["seq"], kind, decision, key, float(words["at"]), b"")
+        return row._replace(body=self._packed(row, words))
+
+    def _packed(self, row: Row, words: Words) -> bytes:
+        fold = self._fold
+        if row.kind == ASKED:
+            context, decision = fold.terms.chosen(words)
+            parts = (
+                ROUND.pack(words["round"]),
+                fold.context.pack(context),
+                fold.decision.pack(decision),
+                STREAM.pack(*(int(word, 16) for word in words["stream"])),
+            )
+            body = b"".join(parts)
+            self._asked[str(row.decision)] = fold.row(row._replace(body=body))
+            return body
+        if (kind := row.kind) in (TOLD, LAPSED, LATE, KEPT):
+            asked = self._asked[str(row.decision)]
+            told = {n: v for n, v in words.items() if n not in _FIRST.names}
+            if not told and kind == LAPSED:
+                return b""
+            heard = fold.feedback.pack(fold.terms.heard(*fold.values(asked), **told))
+            return asked + heard if row.kind in (LATE, KEPT) else heard
+        if row.kind in (ADDED, RETIRED):
+            if row.kind == ADDED:
+                fold.arms.append(words["arm"])
+            return str(words["arm"]).encode()
+        if row.kind == ARRIVED:
+            return SUM.pack(words["total"], words["rounds"])
+        return json.dumps(words["head"]).encode() if row.kind == CHANGED else b""
+
+
+def table(head: Head, rows: Iterable[Row]) -> pa.Table:
+    """Return a log as a table, a row an event; what an event does not have is null."""
+    scribe = Scribe(head)
+    events = [scribe.words(row) for row in rows]
+    for event in events:
+        event["at"] = round(event["at"] * 1e6)
+        event.pop("stream", None)
+        if "head" in event:
+            event["policy"] = event.pop("head")["policy"]
+    names = dict.fromkeys(name for event in events for name in event)
+    columns = {n: [event.get(n) for event in events] for n in names if n not in _FIRST.names}
+    for name, values in columns.items():
+        if any(isinstance(value, dict) for value in values):  # by arm: each has its place
+            columns[name] = [None if v is None else list(v.items()) for v in values]
+    kinds = {n: _kind_of(values) for n, values in columns.items()}
+    first = {f.name: pa.array([e.get(f.name) for e in events], f.type) for f in _FIRST}
+    return pa.table(first | {n: pa.array(v, kinds[n]) for n, v in columns.items()})
+
+
+def _kind_of(values: list[Any]) -> pa.DataType | None:
+    if any(isinstance(value, list) and value and isinstance(value[0], tuple) for value in values):
+        return pa.map_(pa.string(), pa.float64())
+    return None
+
+
+def write_export(path: Path, name: str, head: Head, rows: Iterable[Row]) -> None:
+    """Write a log as lines of JSON: what the study is, then an event a line.
+
+    Rewards are as the policy has them: in other units they might not read back to the bit.
+    """
+    scribe = Scribe(replace(head, scale=UNIT))
+    first = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "name": name,
+        "head": json.loads(head.written()),
+    }
+    lines = [first, *map(scribe.words, rows)]
+    write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
+
+
+def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Head, list[Row]]:
+    """Return name, head and rows of a log that `write_export` wrote; they fit together."""
+    try:
+        lines = _lines(path)
+        first = next(lines)
+        if first.get("format") != _FORMAT or first.get("version") != _VERSION:
+            raise ValueError(f"it is no study of version {_VERSION}")
+        head = Head.read(json.dumps(first["head"]).encode(), policies)
+        scribe = Scribe(replace(head, scale=UNIT))
+        rows = [scribe.row(words) for words in lines]
+        _check_all(head, rows, policies)
+        return line("name", first["name"]), head, rows
+    except (*DAMAGE, StopIteration, struct.error) as e:
+        reason = e if isinstance(e, ValueError) else f"{type(e).__name__}: {e}"
+        raise ValueError(f"{path} is not an exported study, or damaged: {reason}") from e
+
+
+def _check_all(head: Head, rows: Sequence[Row], policies: Iterable[type[Policy]]) -> None:
+    """Refuse a log that no study can have written."""
+    for name in ("decision", "key"):
+        once = [getattr(row, name) for row in rows if name == "key" or row.kind == ASKED]
+        if twice := [word for word, n in Counter(once).items() if n > 1 and word is not None]:
+            raise ValueError(f"no two events have the same {name}, {shown(twice[0])}")
+    fold = Fold(head)
+    for i, row in enumerate(rows):
+        _check(fold, row)
+        if row.kind == CHANGED:
+            changed = Head.read(row.body, policies)
+            fold.head.check_change(changed.policy, changed.facts)
+            fold = Fold(changed, row.seq)
+            fold.take(rows[: i + 1])
+        else:
+            fold.take([row])
+    fold.remembered()
+
+
+def _check(fold: Fold, row: Row) -> None:
+    """Refuse an event that cannot be the next one."""
+    checked(row.at)
+    if row.key is not None:
+        line("key", row.key)
+    if row.kind in (ASKED, TOLD, LAPSED, AGAIN, LATE, KEPT) and not is_id(row.decision):
+        raise ValueError(f"decision must be an id, got {shown(row.decision)}")
+    if row.kind == ASKED:
+        if ROUND.unpack_from(row.body)[0] != fold.rounds + 1:
+            raise ValueError(f"round must be {fold.rounds + 1} in event {row.seq}")
+        if not fold.allows(fold.row(row)):
+            raise ValueError(f"the decision of event {row.seq} is none that the room allows")
+    elif row.kind == ARRIVED and fold.round_as_json() is None:
+        raise ValueError(f"event {row.seq} is of another room")
+    elif row.kind == ADDED:
+        distinct("arms", [*fold.arms, line("arm", row.body.decode())])
+    elif row.kind == RETIRED:
+        left = [fold.arms[arm] for arm in fold.live]
+        choice("arm", row.body.decode(), left if len(left) > 1 else [])
+    if row.kind in (ADDED, RETIRED):
+        fold.head.check_arms_change()
+
+
+def _lines(path: Path) -> Iterator[Words]:
+    with path.open() as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def fold_all(head: Head, rows: Iterable[Row], policies: Iterable[type[Policy]]) -> Fold:
+    """Return the state after all events of a log."""
+    rows = list(rows)
+    change = next((row for row in reversed(rows) if row.kind == CHANGED), None)
+    if change is not None:
+        head = Head.read(change.body, policies)
+    fold = Fold(head, 0 if change is None else change.seq)
+    fold.take(rows)
+    return fold
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What another policy would have asked, had it learnt the same.
+
+    A log has the feedback of what was asked, and of nothing else: how much another policy would
+    have earned, or which labels it would have got right, cannot be read from it. What can be: how
+    often the two agree, and where they part.
+
+    Attributes
+    ----------
+    policy : Policy
+        The other one.
+    asked, agreed : int
+        How many decisions there were, and how many of them it would have taken as well, each
+        after learning what had been told by then.
+    decisions : pyarrow.Table
+        A row each: ``decision``, ``round``, ``asked`` and ``would_ask``, in words as JSON.
+    """
+
+    policy: Policy
+    asked: int
+    agreed: int
+    decisions: pa.Table
+
+    def __repr__(self) -> str:
+        """Return how often the two agree."""
+        return f"{self.policy} would have taken {self.agreed:,} of {self.asked:,} decisions"
+
+
+def replay(head: Head, rows: Iterable[Row]) -> Replay:
+    """Return what the policy of a head would have asked."""
+    rows = list(rows)
+    fold = Fold(head, rows[-1].seq if rows else 0)
+    found: dict[str, list[Any]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
+    for row in rows:
+        if row.kind == ASKED:
+            context, _ = fold.values(asked := fold.row(row))
+            other = fold.decide(context, row.at)
+            would = fold.row(row._replace(body=other))
+            words = (json.dumps(fold.terms.decided(*fold.values(one))) for one in (asked, would))
+            entries = (row.decision, int(HEAD.unpack_from(asked)[0]), *words)
+            for column, entry in zip(found.values(), entries, strict=True):
+                column.append(entry)
+        fold.apply(row)
+    agreed = sum(a == b for a, b in zip(found["asked"], found["would_ask"], strict=True))
+    return Replay(head.policy, len(found["asked"]), agreed, pa.table(found))

@@ -1,0 +1,53 @@
+"""From an address to a store."""
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from keyhole.study.storage.postgres import Postgres
+from keyhole.study.storage.sqlite import Sqlite
+from keyhole.study.storage.store import Store
+from keyhole.validate import choice, shown
+
+_SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+_POSTGRES: Final = ("postgresql", "postgres")
+
+
+def open_store(
+    address: str | os.PathLike[str], *, survives: str = "power cut", make: bool = True
+) -> Store:
+    """Open the store at an address.
+
+    Parameters
+    ----------
+    address
+        A path (SQLite), or `postgresql://user@host/database`, for which the extra `postgres` of
+        this package must be installed.
+    survives
+        What rows outlive once they are committed: `"power cut"`, or `"crash"`, of the process
+        alone, which is faster in SQLite: a power cut may then lose the last of them.
+    make
+        Whether a file that is not there yet is made.
+
+    Examples
+    --------
+    >>> open_store("mysql://localhost/studies")
+    Traceback (most recent call last):
+    ValueError: storage must be a path or begin with postgresql://, got 'mysql://localhost/studies'
+    """
+    choice("survives", survives, ("power cut", "crash"))
+    if not isinstance(address, str | os.PathLike):
+        raise TypeError(f"storage must be a path or an address, got {shown(address)}")
+    scheme = _SCHEME.match(address) if isinstance(address, str) else None
+    if scheme is None:
+        if not make and not Path(address).exists():
+            raise ValueError(f"storage must be a file that is there, got {shown(str(address))}")
+        return Sqlite(Path(address), flush=survives == "power cut")
+    if scheme[1].lower() not in _POSTGRES:
+        raise ValueError(
+            f"storage must be a path or begin with postgresql://, got {shown(address)}"
+        )
+    if survives != "power cut":
+        raise ValueError(f"survives must be 'power cut' on a server, got {shown(survives)}")
+    return Postgres(str(address))

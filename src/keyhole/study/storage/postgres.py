@@ -1,0 +1,183 @@
+"""A server: PostgreSQL, through psycopg.
+
+One trip to the server takes the lock and reads what is new, a second one inserts and commits. The
+lock is an advisory one, of the number of the study, for which the server keeps a queue; it keeps
+none for the lock of a line: whoever has just had it gets it before those that are still waking up.
+The tables have a schema of their own.
+
+A trip is one text of several statements. Psycopg's pipelines cost a third more, and end with a
+message that makes the server forget since when it has waited for a client that has the lock.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from keyhole.study.storage import schema
+from keyhole.study.storage.store import Row, Store
+
+if TYPE_CHECKING:
+    import psycopg
+
+_WORDS: Final = {
+    "schema": "keyhole.",
+    "identity": "BIGINT GENERATED ALWAYS AS IDENTITY",
+    "integer": "BIGINT",
+    "float": "DOUBLE PRECISION",
+    "bytes": "BYTEA",
+    "clustered": "",
+    "value": "%s",
+}
+# Whoever waited must see what was committed meanwhile, whatever the database's own default is.
+_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+_PREPARE_SINCE: Final = "PREPARE keyhole_since (bigint, bigint) AS "
+_PREPARE_ADD: Final = (
+    "PREPARE keyhole_add"
+    " (bigint, bigint[], bigint[], text[], text[], double precision[], bytea[]) AS"
+    " INSERT INTO keyhole.event (study, seq, kind, decision, key, at, body)"
+    " SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7)"
+)
+_ADD: Final = (
+    "EXECUTE keyhole_add(%s, %s::bigint[], %s::bigint[], %s::text[], %s::text[],"
+    " %s::double precision[], %s::bytea[]); COMMIT"
+)
+_ADVICE: Final = {
+    "23505": "somebody else has used this number or key: read the log again",  # unique violation
+    "53100": "make room on the server's disk",  # disk full
+    "42501": "the user must be allowed to write to schema keyhole, or to make it",  # privilege
+    None: "when the server answers again, read the log to see what is there",
+}
+_LOCKS: Final = int.from_bytes(b"Keyh")  # so that our locks are not another application's
+_MAKING: Final = int.from_bytes(b"Keyhole")
+_IS_THERE: Final = "SELECT to_regnamespace('keyhole') IS NOT NULL, to_regclass('keyhole.version')"
+# The address may say otherwise. A server that is gone is noticed within a minute.
+_DEFAULTS: Final = {
+    "application_name": "keyhole",
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+# A client that stops while it has the lock loses it.
+_SESSION: Final = (
+    "SELECT set_config('idle_in_transaction_session_timeout', '60s', false),"
+    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
+)
+
+
+class Postgres(Store):
+    """A store on a server."""
+
+    words = _WORDS
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        try:
+            import psycopg
+        except ImportError as error:
+            raise ImportError(
+                f"storage on PostgreSQL needs psycopg: pip install 'keyhole[postgres]' ({error})"
+            ) from None
+        self._driver = psycopg
+        self.failures = (psycopg.Error, OSError)
+        try:
+            given = psycopg.conninfo.conninfo_to_dict(address)
+        except psycopg.ProgrammingError as error:
+            raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
+        self._address: dict[str, Any] = _DEFAULTS | given
+        self.where = f"postgresql://{given.get('host', '')}/{given.get('dbname', '')}"
+        self._db: psycopg.Connection | None = None
+        self._try(self._connected)
+
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+        return self._connected().cursor(binary=True).execute(sql, values).fetchall()
+
+    def _change(self, sql: str, values: tuple[object, ...]) -> int:
+        return self._connected().execute(sql, values).rowcount
+
+    def _lock(self, study: int, after: int) -> list[Any]:
+        lock = f"SELECT pg_advisory_xact_lock({_LOCKS}, {study:d})"
+        since = f"EXECUTE keyhole_since({study:d}, {after:d})"
+        cursor = self._connected().execute(f"{_BEGIN}; {lock}; {since}", prepare=False)
+        while cursor.nextset():
+            pass
+        return cursor.fetchall()
+
+    def _add(self, study: int, rows: Sequence[Row]) -> None:
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(Row._fields)
+        cursor = self._driver.ClientCursor(self._connected()).execute(_ADD, (study, *columns))
+        while cursor.nextset():
+            pass
+        if cursor.statusmessage != "COMMIT":
+            raise self._driver.OperationalError("the server has rolled the transaction back")
+
+    def _undo(self) -> None:
+        if self._db is None:
+            return
+        if self._db.info.transaction_status != self._driver.pq.TransactionStatus.IDLE:
+            self._db.execute("ROLLBACK")
+
+    def _drop(self) -> None:
+        self._next = 0
+        db, self._db = self._db, None
+        if db is not None and self._process == os.getpid():
+            db.close()
+
+    def _explain(self, error: Exception) -> str:
+        text = str(error).strip().partition("\n")[0] or type(error).__name__
+        state = getattr(error, "sqlstate", None)
+        return f"{text}; {_ADVICE.get(state, _ADVICE[None])}"
+
+    def _connected(self) -> "psycopg.Connection":
+        """Return the connection; after a failure, a new one."""
+        if self._db is None:
+            # Left to itself, psycopg forgets all that was prepared whenever something is undone.
+            self._db = self._driver.connect(
+                autocommit=True, prepare_threshold=None, **self._address
+            )
+            try:
+                self._prepare(self._db)
+            except BaseException:
+                self._drop()
+                raise
+        return self._db
+
+    def _prepare(self, db: "psycopg.Connection") -> None:
+        """Bring the tables up to date, and say what belongs to a connection."""
+        self._migrate(db)
+        db.execute(_SESSION)
+        db.execute(_PREPARE_ADD)
+        db.execute(_PREPARE_SINCE + self._sql[schema.SINCE] % ("$1", "$2"))
+
+    def _migrate(self, db: "psycopg.Connection") -> None:
+        """Make the tables, or bring them up to date; only where it must be."""
+        if self._version(db) == len(schema.STEPS):
+            return
+        # Not in the transaction: one that has waited for the lock may still believe in the catalog
+        # that it has seen before. A failure ends the session, and with it the lock.
+        db.execute("SELECT pg_advisory_lock(%s)", (_MAKING,))
+        with db.transaction():
+            version = self._version(db)
+            if version == 0:
+                db.execute("CREATE SCHEMA keyhole")
+                db.execute("CREATE TABLE keyhole.version (version INTEGER NOT NULL)")
+                db.execute("INSERT INTO keyhole.version VALUES (0)")
+            schema.walk(lambda statement: db.execute(statement), version, _WORDS)
+            db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
+        db.execute("SELECT pg_advisory_unlock(%s)", (_MAKING,))
+
+    def _version(self, db: "psycopg.Connection") -> int:
+        """Return the version of the schema, 0 where there is none."""
+        is_there, ours = db.execute(_IS_THERE).fetchone() or (False, None)
+        if is_there and ours is None:
+            raise ValueError(
+                f"storage must be a database whose schema keyhole is ours, got {self.where}, "
+                "where it is another application's"
+            )
+        if not is_there:
+            return 0
+        version = db.execute("SELECT version FROM keyhole.version").fetchone()
+        schema.check_version(self.where, version[0] if version else 0)
+        return version[0] if version else 0

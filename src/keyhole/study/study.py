@@ -1,0 +1,600 @@
+"""Studies: many decisions in flight, told in any order, kept in a database."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
+
+from keyhole.contract.policy import Policy
+from keyhole.study.events import (
+    ADDED,
+    AGAIN,
+    ARRIVED,
+    ASKED,
+    HEAD,
+    KEPT,
+    LAPSED,
+    LATE,
+    RETIRED,
+    SUM,
+    TOLD,
+)
+from keyhole.study.fold import Fold
+from keyhole.study.head import Head
+from keyhole.study.ids import is_id, new_id
+from keyhole.study.rules import Rule
+from keyhole.study.storage import Row, open_store
+from keyhole.study.turns import Clock, Turn, Turns, checked
+from keyhole.validate import Range, choice, distinct, integer, line, number, shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from keyhole.study.log import Replay
+
+
+class ConflictError(ValueError):
+    """What is told differs from what was told before."""
+
+
+class WaitingError(RuntimeError):
+    """The policy waits for the feedback of a decision, and takes no other."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do, and by which name to tell what came of it.
+
+    Attributes
+    ----------
+    id : str
+        Its name: 26 letters and digits, not to be guessed, in the order of time.
+    words : mapping
+        What to do, in the words of the room: ``arm``, ``limit``, ``allocation``, and the context it
+        was asked for. Each is an attribute as well: ``decision.arm``.
+    round : int
+        How many decisions there have been, this one included.
+    at, until : datetime
+        When it was handed out, and until when feedback is waited for; None for ever. In UTC.
+    """
+
+    id: str
+    words: Mapping[str, Any]
+    round: int
+    at: datetime
+    until: datetime | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Return one of the words."""
+        words = object.__getattribute__(self, "words")
+        if name in words:
+            return words[name]
+        raise AttributeError(f"a decision has {', '.join(words)}, id, round, at, until; not {name}")
+
+    def __hash__(self) -> int:
+        """Return the hash of the id: a decision can be the key to what becomes of it."""
+        return hash(self.id)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process makes it again."""
+        return type(self), (self.id, dict(self.words), self.round, self.at, self.until)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON does."""
+        until = None if self.until is None else self.until.isoformat()
+        said = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
+        return said | {"until": until}
+
+
+class Study:
+    """A policy at work, with any number of decisions in flight, in a database.
+
+    `ask` hands out decisions, `tell` takes what came of each, in any order, from any thread or
+    process. Both return when what they say is durable. Arms have names. What happens is a log of
+    events; everything else follows from it.
+
+    Make one with `create`, or `open` one that there is. Threads may share a study; a process opens
+    its own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from keyhole.thresholding import LSA
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> study = Study.create(
+    ...     f"{folder.name}/items.db", "labels", LSA(), ["cat", "dog", "owl"], threshold=0.5
+    ... )
+    >>> first, second = study.ask(), study.ask()
+    >>> first.arm, second.arm  # two labellers, two items
+    ('cat', 'dog')
+    >>> study.tell(second.id, True)
+    >>> study.tell(first.id, False)
+    >>> study.recommend()
+    {'cat': False, 'dog': True, 'owl': True}
+    >>> study.close()
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        storage: str | Path,
+        name: str,
+        *,
+        policies: Iterable[type[Policy]] = (),
+        survives: str = "power cut",
+        clock: Clock = time.time,
+    ) -> None:
+        self.name, self._storage, self._survives = line("name", name), str(storage), survives
+        store = open_store(storage, survives=survives, make=False)
+        try:
+            number_of, head = store.find(name)
+            Head.read(head, policies)  # refuses a policy that is not known here
+        except BaseException:
+            store.close()
+            raise
+        self._turns = Turns(store, number_of, head, clock, policies)
+
+    @classmethod
+    def create(
+        cls,
+        storage: str | Path,
+        name: str,
+        policy: Policy,
+        arms: Iterable[str],
+        *,
+        pending: str | None = None,
+        patience: float | timedelta | None = None,
+        patience_decisions: int | None = None,
+        after: str = "forget",
+        seed: int = 0,
+        second: float = 0.0,
+        survives: str = "power cut",
+        clock: Clock = time.time,
+        **facts: Any,
+    ) -> Self:
+        """Begin a study.
+
+        Parameters
+        ----------
+        storage : str or Path
+            The file of a database, made where there is none; or the address of one in PostgreSQL,
+            ``postgresql://...``.
+        name : str
+            What the study is called; there may be many in a database.
+        policy : Policy
+            Who decides.
+        arms : iterable of str
+            The names of the arms.
+        pending : {"imagine", "ignore", "wait"}, optional
+            What the policy does while decisions are open: see `keyhole.policy.Policy`. By
+            default what costs it least.
+        patience : float or timedelta, optional
+            How long to wait for feedback, in seconds. By default for ever.
+        patience_decisions : int, optional
+            For how many later decisions to wait.
+        after : {"forget", "again", "nothing came"}, default "forget"
+            What becomes of a decision then: it is as if it had never been taken, and feedback
+            that comes later counts; it is handed out once more; or it is told that nothing came,
+            and feedback that comes later is kept but not counted.
+        seed : int, default 0
+            Of the policy's own randomness.
+        second : float, default 0
+            Where runs consume time: how much of it a second is, in the unit of the limits. A run
+            that has been open for longer than a limit is then known to exceed it.
+        survives : {"power cut", "crash"}, default "power cut"
+            What all that was answered outlives. A crash is one of the process, or of all of them;
+            a power cut may then lose the last decisions of a study in a file, which needs far less
+            time for each.
+        clock : callable, optional
+            Returns the time, in seconds since 1970, UTC.
+        **facts
+            What `policy.learner` takes, but the number of arms.
+
+        Returns
+        -------
+        Study
+            The study, open.
+        """
+        if isinstance(patience, timedelta):
+            patience = patience.total_seconds()
+        rule = Rule(patience, patience_decisions, after)
+        head = Head.made(policy, arms, facts, pending=pending, rule=rule, seed=seed, second=second)
+        store = open_store(storage, survives=survives)
+        try:
+            store.create(line("name", name), head.written(), checked(clock()))
+        finally:
+            store.close()
+        return cls(storage, name, policies=[type(policy)], survives=survives, clock=clock)
+
+    @classmethod
+    def open(
+        cls,
+        storage: str | Path,
+        name: str,
+        *,
+        policies: Iterable[type[Policy]] = (),
+        survives: str = "power cut",
+        clock: Clock = time.time,
+    ) -> Self:
+        """Open a study that there is.
+
+        Parameters
+        ----------
+        storage, name, survives, clock
+            As in `create`.
+        policies : iterable of Policy classes, optional
+            Classes of your own among which to look for the policy.
+        """
+        return cls(storage, name, policies=policies, survives=survives, clock=clock)
+
+    def close(self) -> None:
+        """Let go of the database. A closed study cannot be used any more."""
+        self._turns.close()
+
+    def __enter__(self) -> Self:
+        """Return the study."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how another process opens it."""
+        turns = self._turns
+        made = partial(
+            type(self),
+            policies=turns.policies,
+            survives=self._survives,
+            clock=turns.clock,
+        )
+        return made, (self._storage, self.name)
+
+    # Deciding.
+
+    def ask(self, *, key: str | None = None, **context: Any) -> Decision:
+        """Return a decision, once it is durable.
+
+        Parameters
+        ----------
+        key : str, optional
+            A name for this question: asked again with the same key, the same decision is returned.
+            For clients whose answer may get lost on the way.
+        **context
+            What the room shows a policy before it decides: ``threshold`` where arms are asked for
+            at a threshold.
+        """
+        if key is not None:
+            line("key", key)
+        decision: Decision = self._turns.take(lambda turn: _ask(turn, key, context))
+        return decision
+
+    def tell(self, id: str, *unnamed: Any, **feedback: Any) -> None:
+        """Tell what came of a decision; return once it is durable.
+
+        The same may be told twice. What differs from what was told before is refused with a
+        `ConflictError`, and so is an id that was never handed out.
+
+        Parameters
+        ----------
+        id : str
+            The decision's.
+        *unnamed, **feedback
+            What the room calls it: a ``reward``, say; see the room's page.
+        """
+        self._turns.take(lambda turn: _tell(turn, id, unnamed, feedback))
+
+    def arrived(self, total: float, *, rounds: int = 1) -> None:
+        """Tell the sum of the rewards that have arrived, where nobody can say whose they are.
+
+        Parameters
+        ----------
+        total : float
+            Their sum since the last time, at least 0: no more than the decisions so far can have
+            earned.
+        rounds : int, default 1
+            For the record: of how many rounds it is the sum.
+        """
+        self._turns.take(lambda turn: _arrived(turn, total, rounds))
+
+    def lapse(self, id: str) -> None:
+        """Give a decision up, as if its feedback had been waited for long enough.
+
+        It is dealt with as the study's rule says.
+        """
+        self._turns.take(lambda turn: _lapse(turn, _known_open(turn, id)))
+
+    def recommend(self) -> Any:
+        """Return what the policy takes to be true so far, by name.
+
+        Labels by arm, the best arm, the best at each threshold, allocations, or arm and limit.
+        """
+        return self._turns.take(lambda turn: turn.fold.report())
+
+    # What may change.
+
+    def add_arm(self, name: str) -> None:
+        """Add an arm that was never pulled."""
+        self._turns.take(lambda turn: _add_arm(turn, line("name", name)))
+
+    def retire(self, name: str) -> None:
+        """Never choose an arm again; its open decisions may still be told."""
+        self._turns.take(lambda turn: _retire(turn, name))
+
+    def change_policy(self, policy: Policy, **facts: Any) -> None:
+        """Have another policy of the same setting decide from now on; it learns the whole log.
+
+        Parameters
+        ----------
+        policy : Policy
+            The new one.
+        **facts
+            What it needs to know beyond what the study's own was told.
+        """
+        self._turns.take(lambda turn: _change(turn, policy, facts))
+
+    # Looking.
+
+    @property
+    def policy(self) -> Policy:
+        """Who decides."""
+        found: Policy = self._turns.take(lambda turn: turn.fold.head.policy)
+        return found
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms in use."""
+        found: tuple[str, ...] = self._turns.take(_arms)
+        return found
+
+    @property
+    def open_decisions(self) -> list[Decision]:
+        """The decisions whose feedback is waited for, the oldest first."""
+        found: list[Decision] = self._turns.take(
+            lambda turn: [_decision(turn.fold, id, row) for id, row in turn.fold.open.items()]
+        )
+        return found
+
+    def history(self) -> "pa.Table":
+        """Return all events, a row each: when, what, of which decision, and in the room's words.
+
+        Returns
+        -------
+        pyarrow.Table
+            ``.to_pandas()`` makes a data frame of it.
+        """
+        from keyhole.study.log import table
+
+        return table(self.head, self.log())
+
+    def export(self, path: str | Path) -> None:
+        """Write the log to a file, a line of JSON an event: all there is to the study."""
+        from keyhole.study.log import write_export
+
+        write_export(Path(path), self.name, self.head, self.log())
+
+    @classmethod
+    def restore(
+        cls,
+        storage: str | Path,
+        path: str | Path,
+        *,
+        name: str | None = None,
+        policies: Iterable[type[Policy]] = (),
+    ) -> Self:
+        """Make a study of an exported one: every decision, every state as it was.
+
+        Parameters
+        ----------
+        storage, policies
+            As in `create` and `open`.
+        path : str or Path
+            What `export` wrote.
+        name : str, optional
+            What it is called; by default as it was.
+        """
+        from keyhole.study.log import read_export
+
+        old, head, rows = read_export(Path(path), policies)
+        store = open_store(storage)
+        try:
+            found = store.create(line("name", name or old), head.written(), time.time())
+            store.begin(found, 0)
+            store.commit(found, rows)
+        finally:
+            store.close()
+        return cls(storage, name or old, policies=policies)
+
+    def replay(self, policy: Policy, **facts: Any) -> "Replay":
+        """Return what another policy would have asked, told what had been told by then.
+
+        Parameters
+        ----------
+        policy : Policy
+            The other one, of the same setting.
+        **facts
+            What it needs to know beyond what the study's own was told.
+        """
+        from keyhole.study.log import replay
+
+        return replay(self.head.changed(policy, facts), self.log())
+
+    def log(self) -> list[Row]:
+        """Return all events as they are stored."""
+        return self._turns.rows()
+
+    @property
+    def head(self) -> Head:
+        """What the study was at the beginning."""
+        return Head.read(self._turns.head, self._turns.policies)
+
+    def __repr__(self) -> str:
+        """Return what it is and how far it has come."""
+        return f"Study({self._storage!r}, {self.name!r})"
+
+
+# What happens in a turn.
+
+
+def _ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
+    fold = turn.fold
+    context = _called("ask", fold.terms.context, (), given)
+    if key is not None and (row := turn.keyed(key)) is not None and row.decision is not None:
+        return _handed_out(turn, row.decision, key, context)
+    _lapse_all(turn)
+    if again := _returned(fold, context):
+        turn.write(AGAIN, again, b"", key)
+        return _decision(fold, again, fold.open[again])
+    if fold.head.pending == "wait" and fold.open:
+        raise WaitingError(f"{fold.head.policy} waits for the feedback of {next(iter(fold.open))}")
+    id = new_id(turn.now)
+    turn.write(ASKED, id, fold.decide(context, turn.now), key)
+    return _decision(fold, id, fold.row(turn.rows[-1]))
+
+
+def _handed_out(turn: Turn, id: str, key: str, context: Mapping[str, Any]) -> Decision:
+    """Return a decision that was handed out before, as it was; to the same question."""
+    asked = next(row for row in turn.of(id) if row.kind == ASKED)
+    fold = turn.fold
+    row = fold.open.get(id) or fold.row(asked)
+    if (before := fold.values(row)[0]) != context:
+        raise ValueError(f"key must be new for another question, got {key!r} for {before} before")
+    return _decision(fold, id, row)
+
+
+def _decision(fold: Fold, id: str, row: bytes) -> Decision:
+    t, at = HEAD.unpack_from(row)
+    words = fold.terms.decided(*fold.values(row))
+    wait = fold.head.rule.seconds
+    until = None if wait is None else _time(at + wait)
+    return Decision(id, MappingProxyType(words), int(t), _time(at), until)
+
+
+def _time(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
+
+
+def _lapse_all(turn: Turn) -> None:
+    """Deal with all decisions that have been waited for long enough, the oldest first."""
+    fold, rule = turn.fold, turn.fold.head.rule
+    if rule.seconds is None and rule.decisions is None:
+        return
+    over = []
+    for id in fold.open:
+        if id not in fold.returned:
+            if fold.is_over(id, turn.now):
+                over.append(id)
+            elif not fold.is_of_the_future(id, turn.now):
+                break
+    for id in over:
+        _lapse(turn, id)
+
+
+def _returned(fold: Fold, context: Mapping[str, Any]) -> str | None:
+    """Return a decision that is to be handed out once more, and answers the same question."""
+    return next((id for id in fold.returned if fold.values(fold.open[id])[0] == context), None)
+
+
+def _lapse(turn: Turn, id: str) -> None:
+    fold, body = turn.fold, b""
+    if fold.head.rule.after == "nothing came":
+        row = fold.open[id]
+        body = _heard(fold, row, (), fold.terms.nothing())
+    turn.write(LAPSED, id, body)
+
+
+def _known_open(turn: Turn, id: str) -> str:
+    if not isinstance(id, str) or id not in turn.fold.open:
+        _events_of(turn, id)
+        raise ValueError(f"id must be of an open decision; {id} is settled")
+    return id
+
+
+def _events_of(turn: Turn, id: str) -> list[Row]:
+    rows = turn.of(id) if is_id(id) else []
+    if not rows:
+        raise ValueError(f"id must be that of a decision of this study, got {shown(id)}")
+    return rows
+
+
+def _tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> None:
+    fold = turn.fold
+    row = fold.open.get(id) if isinstance(id, str) else None
+    if row is not None:
+        turn.write(TOLD, id, _heard(fold, row, unnamed, feedback))
+        return
+    events = _events_of(turn, id)
+    asked = next(event for event in events if event.kind == ASKED)
+    row = fold.row(asked)
+    body = _heard(fold, row, unnamed, feedback)
+    for event in events:
+        if event.kind in (TOLD, LATE, KEPT):
+            before = event.body if event.kind == TOLD else event.body[len(row) :]
+            if before == body:
+                return
+            context, decision = fold.values(row)
+            said = fold.terms.said(context, decision, fold.feedback.unpack(before))
+            raise ConflictError(f"{id} was told {said} before, and cannot be told otherwise")
+    kind = KEPT if fold.head.rule.after == "nothing came" else LATE
+    turn.write(kind, id, row + body)
+
+
+def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> bytes:
+    values = fold.values(row)
+    return fold.feedback.pack(_called("tell", fold.terms.heard, (*values, *unnamed), feedback))
+
+
+def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: Any) -> Any:
+    """Return what a room makes of words; where it has no such words, say what it has."""
+    try:
+        return words(*first, **given)
+    except TypeError as error:
+        takes = signature(words)
+        try:
+            takes.bind(*first, **given)
+        except TypeError as reason:
+            known = [p for p in takes.parameters if p not in ("context", "decision")]
+            listed = ", ".join(known) or "nothing"
+            raise TypeError(f"{verb} takes {listed} in this study: {reason}") from None
+        raise error
+
+
+def _arrived(turn: Turn, total: float, rounds: int) -> None:
+    fold = turn.fold
+    if not fold.head.policy.setting.by_round or fold.head.facts["named"]:
+        raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
+    most = fold.rounds * (1 + 1e-9) - fold.arrived
+    total = number("total", total, Range(ge=0, le=max(0.0, most)))
+    turn.write(ARRIVED, None, SUM.pack(total, integer("rounds", rounds, Range(ge=1))))
+
+
+def _add_arm(turn: Turn, name: str) -> None:
+    turn.fold.head.check_arms_change()
+    distinct("arms", [*turn.fold.arms, name])
+    turn.write(ADDED, None, name.encode())
+
+
+def _retire(turn: Turn, name: str) -> None:
+    fold = turn.fold
+    fold.head.check_arms_change()
+    choice("name", name, _arms(turn))
+    if len(fold.live) == 1:
+        raise ValueError(f"{name!r} is the last arm, and cannot be retired")
+    turn.write(RETIRED, None, name.encode())
+
+
+def _arms(turn: Turn) -> tuple[str, ...]:
+    return tuple(turn.fold.arms[arm] for arm in turn.fold.live)
+
+
+def _change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:
+    fold = turn.fold
+    head = fold.head.changed(policy, facts)
+    if len(fold.arms) > len(fold.head.arms) or len(fold.live) < len(fold.arms):
+        head.check_arms_change()
+    turn.change(head.written())

@@ -1,0 +1,229 @@
+"""Who may write next: one at a time, and whoever waits is served together.
+
+All that wait in a process are one group: the study's lock in the database is taken, what others
+wrote is taken into account, everybody's wish is granted or refused, all that follows is written
+and made durable at once; only then anybody is answered.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from threading import Lock
+from typing import Any, Final
+
+from keyhole.contract.policy import Policy
+from keyhole.study.events import CHANGED
+from keyhole.study.fold import Fold, PolicyChangedError
+from keyhole.study.head import Head
+from keyhole.study.snapshot import read_snapshot, snapshot_of
+from keyhole.study.storage import Row, Store, StoreError
+
+_GROUP: Final = 256
+_SNAPSHOT_EVERY: Final = 10_000
+
+_END_OF_TIME: Final = 2.0**37  # seconds: the year 6325
+
+Clock = Callable[[], float]
+
+
+class Turn:
+    """What a wish sees when it is granted: the state, the time, and what is to be written."""
+
+    def __init__(self, fold: Fold, now: float, store: Store, study: int) -> None:
+        self.fold, self.now = fold, now
+        self.rows: list[Row] = []
+        self.is_last = False  # the state is to be built anew before anything else happens
+        self._store, self._study = store, study
+
+    def write(self, kind: int, decision: str | None, body: bytes, key: str | None = None) -> None:
+        """Add an event, and take it into account."""
+        row = Row(self.fold.seq + 1, kind, decision, key, self.now, body)
+        self.fold.apply(row)
+        self.rows.append(row)
+
+    def change(self, head: bytes) -> None:
+        """Add the event that another policy decides from now on; the state is to be built anew."""
+        self.fold.seq += 1
+        self.is_last = True
+        self.rows.append(Row(self.fold.seq, CHANGED, None, None, self.now, head))
+
+    def of(self, decision: str) -> list[Row]:
+        """Return all events of a decision."""
+        mine = [row for row in self.rows if row.decision == decision]
+        return self._store.of(self._study, decision) + mine
+
+    def keyed(self, key: str) -> Row | None:
+        """Return the event that was asked for with a key."""
+        mine = [row for row in self.rows if row.key == key]
+        return mine[0] if mine else self._store.keyed(self._study, key)
+
+
+def checked(now: float) -> float:
+    """Return what a clock said, if it can be a time."""
+    if not 0.0 <= now < _END_OF_TIME:
+        raise ValueError(f"clock must return the seconds since 1970, got {now!r}")
+    return now
+
+
+class _Wish:
+    """Something that somebody waits for."""
+
+    __slots__ = ("answer", "done", "error", "work")
+
+    def __init__(self, work: Callable[[Turn], Any]) -> None:
+        self.work = work
+        self.answer: Any = None
+        self.error: BaseException | None = None
+        self.done = False
+
+
+class Turns:
+    """The one writer of a study in a process."""
+
+    def __init__(
+        self,
+        store: Store,
+        study: int,
+        head: bytes,
+        clock: Clock,
+        policies: Iterable[type[Policy]] = (),
+    ) -> None:
+        self.store, self.study, self.clock = store, study, clock
+        self.head, self.policies = head, tuple(policies)
+        self._fold: Fold | None = None
+        self._kept = 0
+        self._waiting: deque[_Wish] = deque()
+        self._lock = Lock()
+        self._process = os.getpid()
+        self._closed = False
+
+    def take(self, work: Callable[[Turn], Any]) -> Any:
+        """Return what `work` returns, once all that it wrote is durable."""
+        self._check_process()
+        wish = _Wish(work)
+        self._waiting.append(wish)
+        try:
+            while not wish.done:
+                with self._lock:
+                    if not wish.done:
+                        self._serve()
+        except BaseException:
+            with suppress(ValueError):  # nobody waits for it any more
+                self._waiting.remove(wish)
+            raise
+        if wish.error is not None:
+            raise wish.error
+        return wish.answer
+
+    def _serve(self) -> None:
+        group: list[_Wish] = []
+        try:
+            self._check_open()
+            turn = self._begin()
+            while self._waiting and len(group) < _GROUP and not turn.is_last:
+                group.append(self._waiting.popleft())
+                self._grant(group[-1], turn)
+            if turn.rows:
+                self.store.commit(self.study, turn.rows)
+                self._fold = None if turn.is_last else turn.fold
+            else:
+                self.store.rollback()
+        except BaseException as error:
+            # What is in memory may be ahead of what is in the database.
+            self._fold = None
+            with suppress(StoreError):
+                self.store.rollback()
+            if not isinstance(error, Exception):
+                self._refuse(group, StoreError("the thread that wrote for all was interrupted"))
+                raise
+            if not group:
+                group = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            self._refuse(group, error)
+        finally:
+            for wish in group:
+                wish.done = True
+        if self._fold is not None and self._fold.seq - self._kept >= _SNAPSHOT_EVERY:
+            with suppress(StoreError):  # it only saves time
+                self.keep()
+
+    def _grant(self, wish: _Wish, turn: Turn) -> None:
+        try:
+            wish.answer = wish.work(turn)
+        except StoreError:  # the lock is lost, and with it all that was not written
+            raise
+        except Exception as error:
+            wish.error = error
+            turn.is_last |= turn.fold.ahead
+
+    @staticmethod
+    def _refuse(group: list[_Wish], error: Exception) -> None:
+        for wish in group:
+            wish.answer, wish.error = None, error
+
+    def _begin(self) -> Turn:
+        """Take the lock, and take into account what others have written."""
+        fold = self._fold or self._loaded() or self._anew(self.head, 0)
+        while True:
+            news = self.store.begin(self.study, fold.seq)
+            try:
+                fold.take(news)
+            except PolicyChangedError as change:
+                self.store.rollback()
+                fold = self._anew(change.head, change.seq)
+                continue
+            self._fold = fold
+            return Turn(fold, checked(self.clock()), self.store, self.study)
+
+    def _loaded(self) -> Fold | None:
+        """Return the state of the last snapshot, if there is one that can be used."""
+        found = self.store.snapshot(self.study)
+        last = found and next(self.store.read(self.study, found[0] - 1, 1), None)
+        if not found or not last:  # the snapshot may be of a longer log than there is
+            return None
+        fold = read_snapshot(found, last, self.policies)
+        self._kept = fold.seq if fold else 0
+        return fold
+
+    def _anew(self, head: bytes, since: int) -> Fold:
+        """Return the state after all events, learnt by the policy that there is in the end."""
+        while True:
+            fold = Fold(Head.read(head, self.policies), since)
+            try:
+                fold.take(self.store.read(self.study))
+            except PolicyChangedError as change:
+                head, since = change.head, change.seq
+            else:
+                return fold
+
+    def rows(self) -> list[Row]:
+        """Return the whole log."""
+        self._check_process()
+        with self._lock:
+            self._check_open()
+            return list(self.store.read(self.study))
+
+    def close(self) -> None:
+        """Write a snapshot, and let go of the database."""
+        if os.getpid() != self._process:
+            return  # it is the parent's
+        with self._lock:
+            if not self._closed:
+                with suppress(StoreError):
+                    self.keep()
+                self.store.close()
+                self._closed = True
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError("a study is of the process that opened it: open it here again")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the study was closed: open it again")
+
+    def keep(self) -> None:
+        """Write a snapshot of what has been taken into account."""
+        if self._fold is not None and self._fold.seq > self._kept:
+            self.store.keep(self.study, self._fold.seq, snapshot_of(self._fold))
+            self._kept = self._fold.seq

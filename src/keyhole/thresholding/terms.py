@@ -1,0 +1,15 @@
+"""How studies speak of thresholding: arms by name, labels True and False."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keyhole.play.terms import Terms as CoreTerms
+
+
+class Terms(CoreTerms):
+    """``ask()`` gives an ``arm``; ``tell(id, reward)`` takes a number in the study's units."""
+
+    def reported(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, bool]:
+        """Return for each arm whether its mean is taken to be at least the threshold."""
+        labels = report["labels"].tolist()
+        return {self.arms[arm]: label > 0.5 for arm, label in zip(live, labels, strict=True)}

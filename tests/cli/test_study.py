@@ -1,0 +1,242 @@
+"""Studies from a shell: each verb, and bad input on one line."""
+
+import json
+
+import pytest
+
+from keyhole.study import Study
+from tests.cli.test_bad_input import refused
+
+TEXT = """
+setting = "thresholding"
+name = "labels"
+arms = ["cat", "dog", "owl"]
+policy = "LSA"
+patience = 3600
+after = "again"
+[facts]
+threshold = 0.5
+"""
+RUNS = """
+setting = "resource"
+name = "runs"
+arms = ["minisat", "kissat"]
+second = 1.0
+[policy]
+name = "RCUCB"
+alpha = 0.1
+[facts]
+limits = [1, 10, 60]
+cost = { law = "Power", slope = 0.01 }
+penalty = { law = "Power", slope = 0.01 }
+"""
+SUMS = """
+setting = "delayed"
+name = "sums"
+arms = ["old", "new"]
+policy = { name = "ODAAF", expected_delay = 2 }
+[facts]
+horizon = 1000
+feedback = "anonymous"
+"""
+
+
+@pytest.fixture
+def done(keyhole):
+    """Return a function that runs a command which must succeed; what it printed."""
+
+    def call(*words):
+        code, out, err = keyhole("study", *words)
+        assert (code, err) == (0, ""), err
+        return out
+
+    return call
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "studies.db"
+
+
+@pytest.fixture
+def labels(done, path, tmp_path):
+    """Begin a study; return how commands name it."""
+    (tmp_path / "labels.toml").write_text(TEXT)
+    assert done("create", path, tmp_path / "labels.toml") == "labels: LSA, 3 arms\n"
+    return path, "labels"
+
+
+def test_ask_and_tell(done, labels):
+    id, words = done("ask", *labels).split()
+    assert words == "arm=cat"
+    assert done("tell", *labels, id, "reward=1") == ""
+    assert done("tell", *labels, id, "reward=true") == ""
+    said = json.loads(done("ask", *labels, "--json", "--key", "k"))
+    assert json.loads(done("ask", *labels, "--json", "--key", "k")) == said
+    assert list(said) == ["id", "arm", "round", "at", "until"]
+    assert (said["arm"], said["round"]) == ("dog", 2)
+
+
+def test_show(done, labels):
+    id = done("ask", *labels).split()[0]
+    lines = done("show", *labels).splitlines()
+    assert lines[0] == "labels: LSA(alpha=1.35), 3 arms, 1 open"
+    assert lines[1] == "recommended: cat=true dog=true owl=true"
+    assert lines[2].startswith(f"{id} arm=cat since ")
+    said = json.loads(done("show", *labels, "--json"))
+    assert said["arms"] == ["cat", "dog", "owl"]
+    assert said["open"][0]["id"] == id
+
+
+def test_history(done, labels):
+    id = done("ask", *labels).split()[0]
+    done("tell", *labels, id, "reward=0.5")
+    assert done("history", *labels).splitlines() == [
+        f"1 asked {id} round=1 arm=cat",
+        f"2 told {id} reward=0.5",
+    ]
+    events = [json.loads(line) for line in done("history", *labels, "--json").splitlines()]
+    assert [event["event"] for event in events] == ["asked", "told"]
+
+
+def test_export_and_restore(done, labels, tmp_path):
+    done("ask", *labels)
+    done("export", *labels, tmp_path / "log.jsonl")
+    done("restore", labels[0], tmp_path / "log.jsonl", "--name", "two")
+    assert done("list", labels[0]) == "labels\ntwo\n"
+    assert json.loads(done("list", labels[0], "--json")) == ["labels", "two"]
+    assert done("history", labels[0], "two") == done("history", *labels)
+
+
+def test_replay(done, labels):
+    for _ in range(3):
+        done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
+    assert done("replay", *labels, "LSA") == "LSA(alpha=1.35) would have taken 3 of 3 decisions\n"
+    assert "would have taken" in done("replay", *labels, "LSA", "alpha=2")
+
+
+def test_runs_under_limits(done, path, tmp_path):
+    (tmp_path / "runs.toml").write_text(RUNS)
+    done("create", path, tmp_path / "runs.toml")
+    id, *words = done("ask", path, "runs").split()
+    assert [word.partition("=")[0] for word in words] == ["arm", "limit"]
+    done("tell", path, "runs", id, "exceeded=true")
+    assert "recommended: " in done("show", path, "runs")
+    with Study.open(path, "runs") as study:
+        assert study.head.second == 1.0
+
+
+def test_sums(done, path, tmp_path):
+    (tmp_path / "sums.toml").write_text(SUMS)
+    done("create", path, tmp_path / "sums.toml")
+    done("ask", path, "sums")
+    assert done("arrived", path, "sums", "0.5", "--rounds", "1") == ""
+    assert done("history", path, "sums").splitlines()[1] == "2 arrived total=0.5 rounds=1"
+
+
+CHANGES = {
+    "unknown entry": ("after =", "afetr =", "(did you mean 'after'?)"),
+    "no name": ('name = "labels"\n', "", "must have the entry 'name'"),
+    "no arms": ('"cat", "dog", "owl"', "", "arms must have at least one entry"),
+    "arms that are none": ('["cat", "dog", "owl"]', "3", "arms must"),
+    "unknown setting": ('"thresholding"', '"tresholding"', "tresholding"),
+    "unknown policy": ('"LSA"', '"LSB"', "(did you mean 'LSA'?)"),
+    "unknown parameter": ('"LSA"', '{ name = "LSA", alhpa = 1 }', "(did you mean 'alpha'?)"),
+    "a policy that is none": ('"LSA"', "3", "policy must be a table"),
+    "facts that are none": ("[facts]\nthreshold = 0.5", "", "threshold"),
+    "facts as a number": ("[facts]\nthreshold = 0.5", "facts = 1", "facts must be"),
+    "unknown fact": ("threshold =", "treshold =", "(did you mean 'threshold'?)"),
+    "a fact that is an entry": ("threshold = 0.5", "threshold = 0.5\nname = 1", "name"),
+    "a threshold above 1": ("threshold = 0.5", "threshold = 1.5", "threshold must"),
+    "patience": ("3600", "-1", "patience must"),
+    "after": ('"again"', '"hope"', "after must be one of forget, again, nothing came"),
+    "malformed": ("patience = 3600", "patience = = 1", "TOML"),
+    "nested": ("patience = 3600", f"patience = {'[' * 5000}", "not valid TOML: it is nested"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_bad_description_is_refused_on_one_line(keyhole, path, tmp_path, change):
+    before, after, words = change
+    assert before in TEXT
+    (tmp_path / "labels.toml").write_text(TEXT.replace(before, after, 1))
+    refused(*keyhole("study", "create", path, tmp_path / "labels.toml"), words)
+    assert not path.exists()
+
+
+def test_a_description_that_is_not_there_is_one_line(keyhole, path, tmp_path):
+    refused(*keyhole("study", "create", path, tmp_path / "nowhere.toml"), "nowhere.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    refused(*keyhole("study", "create", path, tmp_path / "binary.toml"), "binary.toml")
+
+
+def test_a_name_is_given_once(keyhole, labels, tmp_path):
+    found = keyhole("study", "create", labels[0], tmp_path / "labels.toml")
+    refused(*found, "name must be new, got 'labels'")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tell", "nope", "reward=1"], "id must be that of a decision of this study, got 'nope'"),
+        (["tell", "{id}", "reward=2"], "reward must lie in [0, 1], got 2"),
+        (["tell", "{id}", "reward=yes"], "reward must be a number, got 'yes'"),
+        (["tell", "{id}", "reward=nan"], "reward must lie in [0, 1], got nan"),
+        (["tell", "{id}"], "tell takes reward in this study"),
+        (["tell", "{id}", "rewrad=1"], "tell takes reward in this study"),
+        (["tell", "{id}", "reward"], "a word must be WORD=VALUE, got 'reward'"),
+        (["tell", "{id}", "=1"], "a word must be WORD=VALUE"),
+        (["tell", "{id}", "id=1"], "a word must be of the study's own"),
+        (["tell", "{id}", "reward=1", "reward=0"], "said once"),
+        (["tell", "{id}", f"reward={'[' * 5000}"], "reward must be a number"),
+        (["tell", "{id}", "reward=1\nother=2"], "reward must be a number"),
+        (["ask", "threshold=1"], "ask takes nothing in this study"),
+        (["ask", "--key", ""], "key must not be empty"),
+        (["ask", "key=k"], "a word must be of the study's own"),
+        (["arrived", "1"], "arrived is for anonymous feedback"),
+        (["replay", "LSB"], "(did you mean 'LSA'?)"),
+        (["replay", "LSA", "treshold=1"], "a fact must be one of"),
+        (["export", "/nowhere/at/all"], "/nowhere/at/"),
+    ],
+)
+def test_a_bad_word_is_refused_on_one_line(keyhole, done, labels, words, said):
+    id = done("ask", *labels).split()[0]
+    verb, *rest = (word.replace("{id}", id) for word in words)
+    refused(*keyhole("study", verb, *labels, *rest), said)
+    assert len(done("history", *labels).splitlines()) == 1
+
+
+def test_told_otherwise_is_one_line(keyhole, done, labels):
+    id = done("ask", *labels).split()[0]
+    done("tell", *labels, id, "reward=1")
+    refused(*keyhole("study", "tell", *labels, id, "reward=0"), "cannot be told otherwise")
+
+
+def test_a_policy_that_waits_says_so_on_one_line(keyhole, done, path, tmp_path):
+    (tmp_path / "s.toml").write_text(TEXT.replace("patience = 3600", 'pending = "wait"'))
+    done("create", path, tmp_path / "s.toml")
+    done("ask", path, "labels")
+    refused(*keyhole("study", "ask", path, "labels"), "waits for the feedback of")
+
+
+@pytest.mark.parametrize("verb", ["ask", "show", "history", "list"])
+def test_a_storage_that_is_not_there_is_not_made(keyhole, path, verb):
+    name = [] if verb == "list" else ["labels"]
+    refused(*keyhole("study", verb, path, *name), "storage must be a file that is there")
+    assert not path.exists()
+
+
+def test_an_unknown_study_is_refused_with_the_nearest(keyhole, labels):
+    refused(*keyhole("study", "ask", labels[0], "lable"), "did you mean 'labels'")
+
+
+def test_a_damaged_export_is_one_line(keyhole, labels, tmp_path):
+    (tmp_path / "bad.jsonl").write_text("{" * 9)
+    found = keyhole("study", "restore", labels[0], tmp_path / "bad.jsonl")
+    refused(*found, "is not an exported study, or damaged")
+    refused(*keyhole("study", "restore", labels[0], tmp_path / "no.jsonl"), "no.jsonl")
+
+
+def test_a_file_of_another_kind_is_refused(keyhole, tmp_path):
+    (tmp_path / "s.db").write_text("a" * 200)
+    refused(*keyhole("study", "list", tmp_path / "s.db"), "storage must be an SQLite database")

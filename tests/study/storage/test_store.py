@@ -1,0 +1,234 @@
+"""What both databases promise."""
+
+import pytest
+
+from keyhole.study.storage import Row, StoreError, open_store
+
+
+def row(seq, **fields):
+    """Return a row of which only the number matters."""
+    given = {"kind": 1, "decision": None, "key": None, "at": 0.5, "body": b""}
+    return Row(seq, **(given | fields))
+
+
+def add(store, study, *rows):
+    """Add rows by the book."""
+    store.begin(study, 0)
+    store.commit(study, rows)
+
+
+@pytest.fixture
+def study(store):
+    return store.create("labels", b"head", 1.5)
+
+
+def test_a_study_is_found_with_what_it_was_created_with(store):
+    number = store.create("labels", b"head\0", 1.5)
+    assert store.find("labels") == (number, b"head\0")
+
+
+def test_studies_are_listed_in_the_order_of_their_creation(store):
+    store.create("b", b"", 1.0)
+    store.create("a", b"", 2.0)
+    assert store.studies() == [("b", 1.0), ("a", 2.0)]
+
+
+def test_a_name_is_given_once(store, study):
+    with pytest.raises(ValueError, match="name must be new, got 'labels'"):
+        store.create("labels", b"other", 2.0)
+    assert store.find("labels") == (study, b"head")
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(store, study):
+    with pytest.raises(ValueError, match="got 'lables' \\(did you mean 'labels'\\?\\)"):
+        store.find("lables")
+
+
+def test_an_empty_store_says_that_it_is_empty(store):
+    with pytest.raises(ValueError, match="there is none yet"):
+        store.find("labels")
+
+
+def test_a_name_stands_on_one_line(store):
+    with pytest.raises(ValueError, match="name must have no control characters"):
+        store.create("a\nb", b"", 0.0)
+
+
+def test_a_row_comes_back_as_it_went(store, study):
+    rows = [
+        Row(1, 0, None, None, 1.7e9, b""),
+        Row(2, 300, "0" * 26, "é", -0.125, bytes(range(256))),
+    ]
+    add(store, study, *rows)
+    assert list(store.read(study)) == rows
+    assert all(isinstance(row, Row) for row in store.read(study))
+
+
+def test_begin_returns_what_is_newer(store, study):
+    rows = [row(seq) for seq in (1, 2, 3)]
+    add(store, study, *rows)
+    assert store.begin(study, 1) == rows[1:]
+    store.rollback()
+    assert store.begin(study, 3) == []
+    store.commit(study, [row(4)])
+
+
+def test_begin_returns_what_another_has_added(address, store, study):
+    other = open_store(address)
+    add(other, study, row(1))
+    assert store.begin(study, 0) == [row(1)]
+    store.rollback()
+    other.close()
+
+
+def test_studies_do_not_see_each_other(store, study):
+    other = store.create("other", b"", 0.0)
+    add(store, study, row(1, decision="d", key="k"))
+    add(store, other, row(1, decision="d", key="k", body=b"other"))
+    assert list(store.read(study)) == [row(1, decision="d", key="k")]
+    assert store.of(other, "d") == [row(1, decision="d", key="k", body=b"other")]
+
+
+def test_rows_of_a_decision_are_found(store, study):
+    add(store, study, row(1, decision="a"), row(2, decision="b"), row(3, decision="a", kind=2))
+    assert [found.seq for found in store.of(study, "a")] == [1, 3]
+    assert store.of(study, "c") == []
+
+
+def test_the_row_of_a_key_is_found(store, study):
+    add(store, study, row(1), row(2, key="k"))
+    assert store.keyed(study, "k") == row(2, key="k")
+    assert store.keyed(study, "l") is None
+
+
+def test_what_is_open_can_be_looked_up_under_the_lock(store, study):
+    add(store, study, row(1, key="k"))
+    store.begin(study, 1)
+    assert store.keyed(study, "k") == row(1, key="k")
+    store.commit(study, [row(2)])
+    assert len(list(store.read(study))) == 2
+
+
+@pytest.mark.parametrize(
+    ("after", "limit", "found"),
+    [(0, None, 10_000), (9_990, None, 10), (3, 5_000, 5_000), (0, 0, 0)],
+)
+def test_a_long_log_is_read_in_pieces(store, study, after, limit, found):
+    add(store, study, *(row(seq) for seq in range(1, 10_001)))
+    numbers = [row.seq for row in store.read(study, after, limit)]
+    assert numbers == list(range(after + 1, after + found + 1))
+
+
+def test_reading_goes_on_beside_writing(store, study):
+    add(store, study, row(1), row(2))
+    reader = store.read(study, 0)
+    assert next(reader) == row(1)
+    store.begin(study, 2)
+    store.commit(study, [row(3)])
+    assert [row.seq for row in reader] == [2, 3]
+
+
+def test_what_is_rolled_back_is_not_there(store, study):
+    store.begin(study, 0)
+    store.rollback()
+    assert list(store.read(study)) == []
+    add(store, study, row(1))
+
+
+def test_rolling_back_nothing_is_nothing(store):
+    store.rollback()
+    store.rollback()
+
+
+@pytest.mark.parametrize("numbers", [(2,), (0,), (1, 3), (1, 1)])
+def test_numbers_have_no_gaps(store, study, numbers):
+    store.begin(study, 0)
+    with pytest.raises(ValueError, match=r"seq must be \d, got \d"):
+        store.commit(study, [row(seq) for seq in numbers])
+    assert list(store.read(study)) == []
+    add(store, study, row(1))
+
+
+def test_a_commit_needs_the_lock(store, study):
+    with pytest.raises(RuntimeError, match="commit needs the lock"):
+        store.commit(study, [row(1)])
+    add(store, study, row(1))
+    with pytest.raises(RuntimeError, match="commit needs the lock"):
+        store.commit(study, [row(2)])
+
+
+def test_a_key_is_used_once_and_nothing_is_half_written(store, study):
+    add(store, study, row(1, key="k"))
+    store.begin(study, 1)
+    with pytest.raises(StoreError, match="somebody else has used this number or key"):
+        store.commit(study, [row(2), row(3, key="k")])
+    assert list(store.read(study)) == [row(1, key="k")]
+    store.begin(study, 1)
+    store.commit(study, [row(2, key="l")])
+
+
+def test_a_number_is_used_once(store, study):
+    # Whoever ignores the lock fails by the table's own key.
+    store.begin(study, 0)
+    store._next = 0
+    store.rollback()
+    add(store, study, row(1))
+    store.begin(study, 1)
+    store._next = 1
+    with pytest.raises(StoreError, match="somebody else has used this number or key"):
+        store.commit(study, [row(1, body=b"second")])
+    assert list(store.read(study)) == [row(1)]
+
+
+def test_a_log_that_has_become_shorter_is_noticed(store, study):
+    add(store, study, row(1))
+    with pytest.raises(StoreError, match="row 5 of study 1 was there and is not"):
+        store.begin(study, 5)
+    store.begin(study, 1)
+    store.commit(study, [row(2)])
+
+
+def test_a_snapshot_takes_the_place_of_an_older_one(store, study):
+    assert store.snapshot(study) is None
+    store.keep(study, 5, b"five")
+    store.keep(study, 7, b"seven")
+    assert store.snapshot(study) == (7, b"seven")
+
+
+def test_a_snapshot_does_not_take_the_place_of_a_newer_one(store, study):
+    store.keep(study, 7, b"seven")
+    store.keep(study, 5, b"five")
+    assert store.snapshot(study) == (7, b"seven")
+
+
+def test_a_store_is_there_when_it_is_opened_again(address, store, study):
+    add(store, study, row(1))
+    store.close()
+    again = open_store(address)
+    assert again.find("labels") == (study, b"head")
+    assert list(again.read(study)) == [row(1)]
+    again.close()
+
+
+def test_closing_undoes_what_was_begun(address, store, study):
+    store.begin(study, 0)
+    store.close()
+    other = open_store(address)
+    add(other, study, row(1))
+    other.close()
+
+
+@pytest.mark.parametrize("address", ["mysql://localhost/a", "sqlite:///a.db"], indirect=False)
+def test_another_kind_of_address_is_refused(address):
+    with pytest.raises(ValueError, match=r"storage must be a path or begin with postgresql://"):
+        open_store(address)
+
+
+def test_an_address_is_a_text_or_a_path():
+    with pytest.raises(TypeError, match="storage must be a path or an address, got 3"):
+        open_store(3)
+
+
+def test_what_a_commit_outlives_is_one_of_two(tmp_path):
+    with pytest.raises(ValueError, match="survives must be one of power cut, crash"):
+        open_store(tmp_path / "a.db", survives="fire")

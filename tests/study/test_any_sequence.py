@@ -1,0 +1,265 @@
+"""Whatever happens in whatever order, a study does what a plain model of it does."""
+
+import uuid
+
+import pytest
+from hypothesis import HealthCheck, assume, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from keyhole.study import ConflictError, Study, WaitingError
+from keyhole.thresholding import APT, LSA
+from tests.reference.thresholding import APT as SlowAPT
+from tests.reference.thresholding import LSA as SlowLSA
+from tests.study.studies import Clock, check_state_is_fold, fold_of, labels
+
+POLICIES = {
+    LSA(): SlowLSA(0.5, 1.35),
+    LSA(alpha=0.5): SlowLSA(0.5, 0.5),
+    APT(epsilon=0.1): SlowAPT(0.5, 0.1),
+}
+REWARDS = st.sampled_from([0, 1, True, 0.25, 0.1])
+
+
+class Model:
+    """A study as one would write it on a napkin."""
+
+    def __init__(self, after, seconds, decisions, pending):
+        self.after, self.seconds, self.decisions, self.pending = after, seconds, decisions, pending
+        self.policy = LSA()
+        self.arms = ["a", "b", "c"]
+        self.tally = {arm: (0.0, 0.0) for arm in self.arms}
+        self.asked, self.open, self.returned, self.told, self.keys = {}, {}, [], {}, {}
+        self.lapsed, self.rounds = set(), 0
+
+    def learn(self, arm, reward):
+        pulls, total = self.tally[arm]
+        self.tally[arm] = (pulls + 1.0, total + float(reward))
+
+    def lapse(self, id):
+        if self.after == "again":
+            if id not in self.returned:
+                self.returned.append(id)
+            return
+        del self.open[id]
+        self.lapsed.add(id)
+        if self.after == "nothing came":
+            self.learn(self.asked[id], 0)
+
+    def lapse_all(self, now):
+        for id, (at, since) in list(self.open.items()):
+            if id in self.returned:
+                continue
+            late = self.seconds is not None and now - at > self.seconds
+            many = self.decisions is not None and self.rounds - since >= self.decisions
+            if late or many:
+                self.lapse(id)
+            elif at <= now:
+                break
+
+    def choose(self):
+        """Return the arm that the policy pulls, on a copy that has imagined what is open."""
+        copy = dict(self.tally)
+        for id in self.open if self.pending == "imagine" else ():
+            arm = self.asked[id]
+            if arm in self.arms:
+                pulls, total = copy[arm]
+                copy[arm] = (pulls + 1.0, total + (total / pulls if pulls else 0.5))
+        pulls, totals = zip(*(copy[arm] for arm in self.arms), strict=True)
+        return self.arms[POLICIES[self.policy].choose(list(pulls), list(totals))]
+
+    def ask(self, now):
+        """Return the arm, and the id if it is one that was handed out before."""
+        self.lapse_all(now)
+        if self.returned:
+            id = self.returned.pop(0)
+            del self.open[id]
+            self.open[id] = (now, self.rounds)
+            return self.asked[id], id
+        if self.pending == "wait" and self.open:
+            return None, None
+        return self.choose(), None
+
+    def hand_out(self, id, arm, now):
+        self.rounds += 1
+        self.asked[id], self.open[id] = arm, (now, self.rounds)
+
+    def tell(self, id, reward):
+        """Return whether it is believed."""
+        if id in self.told:
+            return self.told[id] == float(reward)
+        self.told[id] = float(reward)
+        if id in self.open:
+            del self.open[id]
+            self.returned = [other for other in self.returned if other != id]
+            self.learn(self.asked[id], reward)
+        elif self.after != "nothing came":
+            self.learn(self.asked[id], reward)
+        return True
+
+
+class Sequences(RuleBasedStateMachine):
+    """Two studies of one database, and the model of both."""
+
+    def __init__(self, address):
+        super().__init__()
+        self.address, self.clock, self.name = address, Clock(1e6), uuid.uuid4().hex
+        self.studies = []
+
+    @initialize(
+        after=st.sampled_from(["forget", "again", "nothing came"]),
+        seconds=st.sampled_from([None, 10.0]),
+        decisions=st.sampled_from([None, 1, 3]),
+        pending=st.sampled_from(["imagine", "imagine", "ignore", "wait"]),
+    )
+    def begin(self, after, seconds, decisions, pending):
+        self.model = Model(after, seconds, decisions, pending)
+        first = labels(
+            self.address, self.name, pending=pending, patience=seconds,
+            patience_decisions=decisions, after=after, clock=self.clock,
+        )  # fmt: skip
+        self.studies = [first, self.opened()]
+
+    def opened(self):
+        given = {} if self.address.startswith("postgresql") else {"survives": "crash"}
+        return Study.open(self.address, self.name, clock=self.clock, **given)
+
+    @rule(which=st.booleans(), key=st.sampled_from([None, None, "k", "l"]))
+    def ask(self, which, key):
+        study, now = self.studies[which], self.clock.now
+        if key in self.model.keys:
+            assert study.ask(key=key).id == self.model.keys[key]
+            return
+        arm, again = self.model.ask(now)
+        if arm is None:
+            with pytest.raises(WaitingError):
+                study.ask(key=key)
+            return
+        decision = study.ask(key=key)
+        assert decision.arm == arm
+        if again is None:
+            assert decision.id not in self.model.asked
+            self.model.hand_out(decision.id, arm, now)
+        else:
+            assert decision.id == again
+        assert decision.round == 1 + list(self.model.asked).index(decision.id)
+        if key:
+            self.model.keys[key] = decision.id
+
+    def one_of(self, ids, place):
+        assume(ids)
+        return list(ids)[place % len(ids)]
+
+    @rule(which=st.booleans(), place=st.integers(0, 99), reward=REWARDS)
+    def tell_what_is_open(self, which, place, reward):
+        id = self.one_of(self.model.open, place)
+        self.studies[which].tell(id, reward)
+        assert self.model.tell(id, reward)
+
+    @rule(which=st.booleans(), place=st.integers(0, 99), reward=REWARDS)
+    def tell_anything(self, which, place, reward):
+        id = self.one_of(self.model.asked, place)
+        if self.model.tell(id, reward):
+            self.studies[which].tell(id, reward)
+        else:
+            with pytest.raises(ConflictError):
+                self.studies[which].tell(id, reward)
+
+    @rule(which=st.booleans(), place=st.integers(0, 99))
+    def tell_nonsense(self, which, place):
+        with pytest.raises(ValueError, match="reward must lie in"):
+            self.studies[which].tell(self.one_of(self.model.asked, place), 7)
+
+    @rule(which=st.booleans(), place=st.integers(0, 99))
+    def lapse(self, which, place):
+        id = self.one_of(self.model.asked, place)
+        if id in self.model.open:
+            self.studies[which].lapse(id)
+            self.model.lapse(id)
+        else:
+            with pytest.raises(ValueError, match="is settled"):
+                self.studies[which].lapse(id)
+
+    @rule(seconds=st.sampled_from([0.5, 4.0, 11.0, -3.0, -100.0]))
+    def let_time_pass(self, seconds):
+        self.clock.now += seconds
+
+    @rule(which=st.booleans())
+    def add_an_arm(self, which):
+        name = f"arm {len(self.model.tally)}"
+        self.studies[which].add_arm(name)
+        self.model.arms.append(name)
+        self.model.tally[name] = (0.0, 0.0)
+
+    @rule(which=st.booleans(), place=st.integers(0, 99))
+    def retire_an_arm(self, which, place):
+        assume(len(self.model.arms) > 1)
+        name = self.one_of(self.model.arms, place)
+        self.studies[which].retire(name)
+        self.model.arms.remove(name)
+
+    @precondition(lambda self: self.model.pending == "imagine")
+    @rule(which=st.booleans(), policy=st.sampled_from(list(POLICIES)))
+    def change_the_policy(self, which, policy):
+        self.studies[which].change_policy(policy)
+        self.model.policy = policy
+
+    @rule(which=st.booleans(), closed=st.booleans())
+    def open_again(self, which, closed):
+        if closed:  # which keeps a snapshot
+            self.studies[which].close()
+        else:
+            self.studies[which]._turns.store.close()
+        self.studies[which] = self.opened()
+
+    @rule(which=st.booleans())
+    def look(self, which):
+        labelled = self.studies[which].recommend()
+        assert list(labelled) == self.model.arms
+        assert self.studies[which].arms == tuple(self.model.arms)
+
+    @rule(which=st.booleans())
+    def check(self, which):
+        study = self.studies[which]
+        assert [d.id for d in study.open_decisions] == list(self.model.open)
+        fold = fold_of(study)
+        fold.remembered()
+        tallies = [self.model.tally[arm] for arm in self.model.arms]
+        both = zip(fold.mind.state["pulls"], fold.mind.state["totals"], strict=True)
+        assert [tuple(pair) for pair in both] == tallies
+        check_state_is_fold(study)
+
+    def teardown(self):
+        if len(self.studies) == 2:
+            self.check(False)
+            self.check(True)
+        for study in self.studies:
+            study.close()
+
+
+def play(address, examples):
+    run_state_machine_as_test(
+        lambda: Sequences(address),
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=30,
+            deadline=None,
+            derandomize=examples < 100,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_a_study_does_what_a_plain_model_does(address):
+    play(address, 12)
+
+
+@pytest.mark.slow
+def test_a_study_does_what_a_plain_model_does_however_long_one_tries(address):
+    play(address, 5_000)

@@ -1,0 +1,181 @@
+"""Nothing that was acknowledged is lost when a process is killed, or the server below it."""
+
+import multiprocessing
+import random
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from keyhole.study import Study
+from keyhole.study.events import ASKED, TOLD
+from keyhole.study.storage import StoreError
+from tests.study.studies import check_state_is_fold, labels
+
+SPAWN = multiprocessing.get_context("spawn")
+WORKERS = 3
+
+
+def work(address, journal, seed):
+    """Ask and tell for ever, and write down what was acknowledged, once it was."""
+    rng, mine = random.Random(seed), []
+    with Study.open(address, "labels") as study, journal.open("a", buffering=1) as file:
+        while True:
+            try:
+                if len(mine) < 3:
+                    mine.append(study.ask().id)
+                    file.write(f"asked {mine[-1]}\n")
+                else:
+                    id = mine.pop(rng.randrange(3))
+                    reward = rng.randrange(2)
+                    study.tell(id, reward)
+                    file.write(f"told {id} {reward}\n")
+            except StoreError:  # the server was killed: whether it was done, the log knows
+                time.sleep(0.01)
+
+
+def started(address, folder, number):
+    journal = folder / f"journal-{number}"
+    process = SPAWN.Process(target=work, args=(address, journal, number), daemon=True)
+    process.start()
+    return process
+
+
+def acknowledged(folder):
+    """Return the lines of all journals that were written to their end."""
+    return [
+        line.split()
+        for journal in sorted(folder.glob("journal-*"))
+        for line in journal.read_text().splitlines(keepends=True)
+        if line.endswith("\n")
+    ]
+
+
+def check_nothing_is_lost(address, folder):
+    """Compare the log with what was acknowledged; return how much that was."""
+    said = acknowledged(folder)
+    with Study.open(address, "labels") as study:
+        log = study.log()
+        assert [row.seq for row in log] == list(range(1, len(log) + 1))
+        asked = [row.decision for row in log if row.kind == ASKED]
+        told = {row.decision: row.body for row in log if row.kind == TOLD}
+        handed_out = [words[1] for words in said if words[0] == "asked"]
+        assert max(Counter(asked).values()) == 1
+        assert max(Counter(handed_out).values()) == 1
+        assert set(handed_out) <= set(asked)
+        scribe = {row["decision"]: row["reward"] for row in study.history().to_pylist()
+                  if row["event"] == "told"}  # fmt: skip
+        for words in said:
+            if words[0] == "told":
+                assert scribe[words[1]] == float(words[2])
+        assert len(told) == len(scribe)
+        check_state_is_fold(study)
+    return len(said)
+
+
+def until(folder, lines):
+    """Wait until so much was acknowledged."""
+    deadline = time.monotonic() + 120
+    while len(acknowledged(folder)) < lines:
+        assert time.monotonic() < deadline, "nothing gets on"
+        time.sleep(0.01)
+
+
+def kill_at_random(address, folder, kills):
+    rng = random.Random(kills)
+    labels(address).close()
+    processes = [started(address, folder, number) for number in range(WORKERS)]
+    done = 0
+    try:
+        for kill in range(kills):
+            until(folder, done + 10)
+            time.sleep(rng.random() * 0.02)
+            place = rng.randrange(WORKERS)
+            processes[place].kill()
+            processes[place].join()
+            done = len(acknowledged(folder))
+            processes[place] = started(address, folder, WORKERS + kill)
+        until(folder, done + 10)
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+    assert check_nothing_is_lost(address, folder) >= 10 * (kills + 1)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "journals"
+    made.mkdir()
+    return made
+
+
+def test_nothing_is_lost_when_processes_are_killed(address, folder):
+    kill_at_random(address, folder, 4)
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_when_processes_are_killed_200_times(address, folder):
+    kill_at_random(address, folder, 200)
+
+
+def kill_the_server(server, address, folder, kills):
+    if not hasattr(server, "kill"):
+        pytest.skip("the server is the user's own")
+    labels(address).close()
+    stop, rng = threading.Event(), random.Random(kills)
+    threads = [
+        threading.Thread(target=work_here, args=(address, folder / f"journal-{n}", n, stop))
+        for n in range(WORKERS)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        done = 0
+        for _ in range(kills):
+            until(folder, done + 10)
+            time.sleep(rng.random() * 0.05)
+            server.kill()
+            done = len(acknowledged(folder))
+            server.start()
+        until(folder, done + 10)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert check_nothing_is_lost(address, folder) >= 10 * (kills + 1)
+
+
+def work_here(address, journal, seed, stop):
+    """Work as `work` does, in a thread, until told to stop."""
+    rng, mine = random.Random(seed), []
+    study = None
+    with Path(journal).open("a", buffering=1) as file:
+        while not stop.is_set():
+            try:
+                study = study or Study.open(address, "labels")
+                if len(mine) < 3:
+                    mine.append(study.ask().id)
+                    file.write(f"asked {mine[-1]}\n")
+                else:
+                    id, reward = mine[0], rng.randrange(2)
+                    study.tell(id, reward)
+                    mine.pop(0)
+                    file.write(f"told {id} {reward}\n")
+            except StoreError:
+                time.sleep(0.01)
+            except ValueError as error:  # it was told, but the answer was lost
+                assert "before" in str(error)  # noqa: PT017
+                mine.pop(0)
+    study.close()
+
+
+def test_nothing_is_lost_when_the_server_is_killed(server, database, folder):
+    kill_the_server(server, database, folder, 2)
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_when_the_server_is_killed_20_times(server, database, folder):
+    kill_the_server(server, database, folder, 20)

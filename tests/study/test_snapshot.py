@@ -1,0 +1,129 @@
+"""Snapshots save time, and are believed only if they fit the log."""
+
+import sqlite3
+
+import pytest
+
+from keyhole.study import Study
+from keyhole.study import turns as turns_module
+from keyhole.study.storage import open_store
+from tests.study.studies import fingerprint, fold_of, labels
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return the path of a study with a snapshot."""
+    with labels(tmp_path / "studies.db") as study:
+        for reward in (1, 0, 1, 0.5):
+            study.tell(study.ask().id, reward)
+        study.ask()
+    return tmp_path / "studies.db"
+
+
+@pytest.fixture
+def state(path):
+    """Return the state that it is of."""
+    return opened_state(path)
+
+
+def opened_state(path):
+    study = Study.open(path, "labels")
+    state = fingerprint(fold_of(study))
+    study._turns.store.close()  # no snapshot is written
+    return state
+
+
+def kept(path):
+    store = open_store(path)
+    found = store.snapshot(1)
+    store.close()
+    return found
+
+
+def keep(path, seq, body):
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE snapshot SET seq = ?, body = ?", (seq, body))
+    db.close()
+
+
+def read_events(monkeypatch):
+    """Return a list of how many events each opening folds."""
+    seen = []
+    take = turns_module.Fold.take
+
+    def counting(self, events):
+        events = list(events)
+        seen.append(len(events))
+        return take(self, events)
+
+    monkeypatch.setattr(turns_module.Fold, "take", counting)
+    return seen
+
+
+def test_closing_keeps_a_snapshot_from_which_a_study_goes_on(path, state, monkeypatch):
+    seen = read_events(monkeypatch)
+    assert opened_state(path) == state
+    assert sum(seen) == 0
+
+
+def test_whatever_byte_is_altered_the_log_is_believed(path, state, monkeypatch):
+    seq, body = kept(path)
+    seen = read_events(monkeypatch)
+    for place in range(0, len(body), 41):
+        keep(path, seq, body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :])
+        assert opened_state(path) == state
+    assert sum(seen) == 9 * len(range(0, len(body), 41))
+
+
+@pytest.mark.parametrize("cut", [0, 1, 31, 32, 33, 100])
+def test_a_snapshot_that_was_cut_short_is_not_believed(path, state, cut):
+    seq, body = kept(path)
+    keep(path, seq, body[:cut])
+    assert opened_state(path) == state
+
+
+@pytest.mark.parametrize("seq", [0, 1, 8, 10, 10**6])
+def test_a_snapshot_of_another_place_in_the_log_is_not_believed(path, state, seq):
+    keep(path, seq, kept(path)[1])
+    assert opened_state(path) == state
+
+
+def test_a_snapshot_of_a_longer_log_is_not_believed(path):
+    snapshot = kept(path)
+    with sqlite3.connect(path) as db:
+        db.execute("DELETE FROM event WHERE seq > 5")
+    db.close()
+    with Study.open(path, "labels") as study:
+        assert fold_of(study).seq == 5
+        study.ask()
+    # The log grows to the same length again, with other events.
+    with Study.open(path, "labels") as study:
+        while fold_of(study).seq < snapshot[0]:
+            study.ask()
+        state = fingerprint(fold_of(study))
+    keep(path, *snapshot)
+    assert opened_state(path) == state
+
+
+def test_a_snapshot_of_other_code_is_not_believed(path, state, monkeypatch):
+    monkeypatch.setattr("keyhole.study.mind.Mind.digest", "other")
+    assert opened_state(path) == state
+
+
+def test_snapshots_are_taken_now_and_then(tmp_path, monkeypatch):
+    monkeypatch.setattr(turns_module, "_SNAPSHOT_EVERY", 5)
+    with labels(tmp_path / "studies.db") as study:
+        for _ in range(12):
+            study.ask()
+        assert kept(tmp_path / "studies.db")[0] == 10
+
+
+def test_a_snapshot_that_cannot_be_written_harms_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(turns_module, "_SNAPSHOT_EVERY", 1)
+    with labels(tmp_path / "studies.db") as study:
+        monkeypatch.setattr(study._turns.store, "_change", no_room)
+        assert [study.ask().arm for _ in range(3)] == ["a", "b", "c"]
+
+
+def no_room(*_):
+    raise sqlite3.OperationalError("database or disk is full")

@@ -1,0 +1,558 @@
+"""What can be asked of a study, and what it refuses."""
+
+import copy
+import os
+import pickle
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from keyhole.delayed import ODAAF, QPMD
+from keyhole.resource import RCUCB, Power
+from keyhole.semibandit import CSBDT
+from keyhole.stochastic import UCB1, ImprovedUCB
+from keyhole.study import ConflictError, Decision, Study, WaitingError
+from keyhole.study.ids import new_id
+from keyhole.study.storage import open_store
+from keyhole.threshold import KaplanMeierUCB
+from keyhole.thresholding import APT, LSA
+from tests.study.studies import ARMS, Clock, check_state_is_fold, fold_of, labels
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "studies.db"
+
+
+@pytest.fixture
+def study(path):
+    with labels(path, clock=Clock()) as study:
+        yield study
+
+
+def refuses(study, call, error, match):
+    """Check that a call is refused in one line, and that nothing has changed."""
+    before = study.log()
+    with pytest.raises(error, match=match) as caught:
+        call()
+    assert type(caught.value) is error
+    assert "\n" not in str(caught.value)
+    assert study.log() == before
+    check_state_is_fold(study)
+
+
+# Asking and telling.
+
+
+def test_decisions_in_flight_differ(study):
+    assert [study.ask().arm for _ in range(3)] == ["a", "b", "c"]
+
+
+def test_feedback_comes_in_any_order(study):
+    decisions = [study.ask() for _ in range(3)]
+    for decision in reversed(decisions):
+        study.tell(decision.id, decision.arm == "b")
+    assert study.recommend() == {"a": False, "b": True, "c": False}
+    assert study.open_decisions == []
+
+
+def test_both_databases_take_the_same_decisions(address):
+    with labels(address) as study:
+        for reward in (1, 0, 1, True, False, np.bool_(1), 0.5, np.float32(1)):
+            decision = study.ask()
+            study.tell(decision.id, reward)
+        arms = [event["arm"] for event in study.history().to_pylist() if event["arm"]]
+        assert arms == ["a", "b", "c", "a", "b", "c", "a", "a"]
+        check_state_is_fold(study)
+
+
+def test_a_decision_says_when_and_until_when(path):
+    with labels(path, patience=60, clock=Clock(1000.5)) as study:
+        decision = study.ask()
+    assert decision.at == datetime(1970, 1, 1, 0, 16, 40, 500_000, tzinfo=UTC)
+    assert decision.until == decision.at + timedelta(seconds=60)
+    assert decision.round == 1
+    assert decision.as_json() == {
+        "id": decision.id,
+        "arm": "a",
+        "round": 1,
+        "at": "1970-01-01T00:16:40.500000+00:00",
+        "until": "1970-01-01T00:17:40.500000+00:00",
+    }
+
+
+def test_a_decision_has_no_other_words(study):
+    with pytest.raises(AttributeError, match="a decision has arm, id, round, at, until; not limit"):
+        study.ask().limit  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))]
+)
+def test_a_copy_of_a_decision_is_the_same(study, copied):
+    decision = study.ask()
+    other = copied(decision)
+    assert other == decision
+    assert {decision: 1}[other] == 1
+    assert other.arm == decision.arm
+
+
+def test_ids_are_in_the_order_of_time(path):
+    clock = Clock()
+    with labels(path, clock=clock) as study:
+        ids = []
+        for _ in range(5):
+            ids.append(study.ask().id)
+            clock.now += 0.002
+    assert ids == sorted(ids)
+
+
+def test_open_decisions_are_listed_as_they_were_handed_out(study):
+    decisions = [study.ask() for _ in range(3)]
+    study.tell(decisions[1].id, 1)
+    assert study.open_decisions == [decisions[0], decisions[2]]
+
+
+def test_the_same_question_gets_the_same_answer(study):
+    first = study.ask(key="k")
+    assert study.ask(key="k") == first
+    study.tell(first.id, 1)
+    assert study.ask(key="k") == first
+    assert study.ask(key="l") != first
+    assert len(study.log()) == 3
+
+
+def test_a_key_is_of_one_study(path, study):
+    with labels(path, "other") as other:
+        assert other.ask(key="k").id != study.ask(key="k").id
+
+
+def test_a_key_is_of_one_question(path):
+    with Study.create(
+        path, "k", KaplanMeierUCB(), ARMS, levels=3, feedback="censored", horizon=10
+    ) as study:
+        decision = study.ask(threshold=2, key="k")
+        assert study.ask(threshold=2, key="k") == decision
+        with pytest.raises(ValueError, match="key must be new for another question, got 'k'"):
+            study.ask(threshold=3, key="k")
+
+
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [("", ValueError), ("a\nb", ValueError), ("\ud800", ValueError), (3, TypeError)],
+)
+def test_a_key_stands_on_one_line(study, key, error):
+    refuses(study, lambda: study.ask(key=key), error, "key must")
+
+
+def test_told_twice_is_told_once(study):
+    decision = study.ask()
+    study.tell(decision.id, 1)
+    study.tell(decision.id, reward=True)
+    assert len(study.log()) == 2
+
+
+def test_told_otherwise_is_a_conflict(study):
+    decision = study.ask()
+    study.tell(decision.id, 1)
+    refuses(
+        study,
+        lambda: study.tell(decision.id, 0),
+        ConflictError,
+        rf"{decision.id} was told \{{'reward': 1.0\}} before, and cannot be told otherwise",
+    )
+
+
+@pytest.mark.parametrize("id", ["nope", "", 3, None, new_id(1.0), "a" * 26, "\ud800" * 26, [], {}])
+def test_an_id_that_was_never_handed_out_is_refused(study, id):
+    study.ask()
+    refuses(study, lambda: study.tell(id, 1), ValueError, "id must be that of a decision of this")
+    refuses(study, lambda: study.lapse(id), ValueError, "id must be that of a decision of this")
+
+
+def test_an_id_of_another_study_is_refused(path, study):
+    with labels(path, "other") as other:
+        id = other.ask().id
+    refuses(study, lambda: study.tell(id, 1), ValueError, "id must be that of a decision of this")
+
+
+@pytest.mark.parametrize(
+    ("reward", "error", "match"),
+    [
+        (1.5, ValueError, r"reward must lie in \[0, 1\], got 1.5"),
+        (-0.1, ValueError, r"reward must lie in \[0, 1\], got -0.1"),
+        (float("nan"), ValueError, "reward must lie in .*got nan"),
+        ("1", TypeError, "reward must be a number, got '1'"),
+        (None, TypeError, "reward must be a number, got None"),
+        ([1], TypeError, r"reward must be a number, got \[1\]"),
+    ],
+)
+def test_a_reward_that_is_none_is_refused(study, reward, error, match):
+    decision = study.ask()
+    refuses(study, lambda: study.tell(decision.id, reward), error, match)
+
+
+def test_words_that_the_room_does_not_have_are_refused(study):
+    id = study.ask().id
+    for call in (
+        lambda: study.tell(id),
+        lambda: study.tell(id, rewrad=1),
+        lambda: study.tell(id, 1, 2),
+        lambda: study.tell(id, 1, reward=1),
+    ):
+        refuses(study, call, TypeError, "tell takes reward in this study: ")
+    refuses(study, lambda: study.ask(threshold=2), TypeError, "ask takes nothing in this study: ")
+
+
+def test_sums_are_for_feedback_without_names(study):
+    refuses(study, lambda: study.arrived(1.0), TypeError, "arrived is for anonymous feedback; here")
+
+
+# Beginning and opening.
+
+
+def begun(path, **given):
+    """Begin a study that is to be refused."""
+    return Study.create(
+        path, given.pop("name", "s"), given.pop("policy", LSA()), given.pop("arms", ARMS),
+        **({"threshold": 0.5} | given),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        ({"name": ""}, ValueError, "name must not be empty"),
+        ({"name": "a\n"}, ValueError, "name must have no control characters"),
+        ({"policy": LSA}, TypeError, r"policy must be a policy such as LSA\(\), got"),
+        ({"policy": "LSA"}, TypeError, "policy must be a policy"),
+        ({"arms": "abc"}, TypeError, "arms must be the names of the arms, got 'abc'"),
+        ({"arms": 3}, TypeError, "arms must be the names of the arms, got 3"),
+        ({"arms": []}, ValueError, "arms must have at least one entry, got none"),
+        ({"arms": ["a", "a"]}, ValueError, "arms must differ, got 'a' twice"),
+        ({"arms": ["a", 1]}, TypeError, r"arms\[1\] must be a text, got 1"),
+        ({"arms": ["a", ""]}, ValueError, r"arms\[1\] must not be empty"),
+        ({"threshold": 1.5}, ValueError, "threshold must"),
+        ({"treshold": 0.5}, TypeError, "treshold"),
+        ({"pending": "hope"}, ValueError, "pending must be one of imagine, ignore, wait"),
+        ({"patience": 0}, ValueError, "patience must"),
+        ({"patience": float("inf")}, ValueError, "patience must"),
+        ({"patience": 1e300}, ValueError, "patience must"),
+        ({"patience": "long"}, TypeError, "patience must be a number, got 'long'"),
+        ({"patience": timedelta(0)}, ValueError, "patience must"),
+        ({"patience_decisions": 0}, ValueError, "patience_decisions must be at least 1, got 0"),
+        ({"patience_decisions": 1.5}, TypeError, "patience_decisions must be a whole number"),
+        ({"after": "hope"}, ValueError, "after must be one of forget, again, nothing came"),
+        ({"seed": -1}, ValueError, "seed must"),
+        ({"seed": 2**63}, ValueError, "seed must"),
+        ({"second": -1}, ValueError, "second must be at least 0, got -1"),
+        ({"survives": "fire"}, ValueError, "survives must be one of power cut, crash"),
+        ({"clock": lambda: float("nan")}, ValueError, "clock must return the seconds since 1970"),
+        ({"clock": lambda: -1.0}, ValueError, "clock must return the seconds since 1970"),
+    ],
+)
+def test_a_study_that_cannot_be_is_not_begun(path, given, error, match):
+    labels(path, "there").close()
+    with pytest.raises(error, match=match):
+        begun(path, **given)
+    store = open_store(path)
+    assert [name for name, _ in store.studies()] == ["there"]
+    store.close()
+
+
+@pytest.mark.parametrize("storage", [3, None, b"x"])
+def test_a_storage_is_a_path_or_an_address(storage):
+    with pytest.raises(TypeError, match="storage must be a path or an address"):
+        begun(storage)
+    with pytest.raises(TypeError, match="storage must be a path or an address"):
+        Study.open(storage, "s")
+
+
+def test_a_policy_that_cannot_imagine_is_not_made_to(path):
+    with pytest.raises(ValueError, match=r"pending must be 'wait' for ImprovedUCB.*got 'imagine'"):
+        Study.create(path, "s", ImprovedUCB(), ARMS, horizon=10, pending="imagine")
+
+
+def test_to_open_what_is_not_there_makes_nothing(path):
+    with pytest.raises(
+        ValueError, match=r"storage must be a file that is there, got '.*studies.db'"
+    ):
+        Study.open(path, "labels")
+    assert os.listdir(path.parent) == []
+
+
+def test_an_unknown_study_is_refused_with_the_nearest(path, study):
+    with pytest.raises(ValueError, match="did you mean 'labels'"):
+        Study.open(path, "lables")
+
+
+def test_a_policy_of_ones_own_is_found_when_it_is_named(path):
+    class Mine(LSA):
+        """A policy that nobody can import."""
+
+    begun(path, policy=Mine()).close()
+    with pytest.raises(ValueError, match=r"Mine.*is not known here; give its class"):
+        Study.open(path, "s")
+    with Study.open(path, "s", policies=[Mine]) as study:
+        assert repr(study.policy) == "Mine(alpha=1.35)"
+
+
+def test_a_closed_study_is_no_longer_used(path):
+    study = labels(path)
+    study.close()
+    study.close()
+    for call in (study.ask, study.recommend, study.log, study.history, lambda: study.retire("a")):
+        with pytest.raises(RuntimeError, match="the study was closed: open it again"):
+            call()
+
+
+def test_a_pickled_study_is_opened_again(path):
+    with labels(path, clock=Clock()) as study:
+        decision = study.ask()
+        with pickle.loads(pickle.dumps(study)) as other:
+            assert other.open_decisions == [decision]
+            assert other._survives == "crash"
+            assert other._turns.clock.now == 1000.0
+            other.tell(decision.id, 1)
+        assert study.open_decisions == []
+
+
+def test_a_study_is_printed_as_where_it_is(path, study):
+    assert repr(study) == f"Study({str(path)!r}, 'labels')"
+
+
+# Arms and policies that change.
+
+
+def test_a_new_arm_comes_first(study):
+    for _ in range(6):
+        study.tell(study.ask().id, 1)
+    study.add_arm("d")
+    assert study.arms == ("a", "b", "c", "d")
+    assert study.ask().arm == "d"
+    check_state_is_fold(study)
+
+
+def test_a_retired_arm_is_never_chosen_and_still_told(study):
+    first = study.ask()
+    study.retire("a")
+    assert study.arms == ("b", "c")
+    assert {study.ask().arm for _ in range(6)} == {"b", "c"}
+    study.tell(first.id, 1)
+    assert set(study.recommend()) == {"b", "c"}
+    assert {study.ask().arm for _ in range(6)} == {"b", "c"}
+    check_state_is_fold(study)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "match"),
+    [
+        ("a", ValueError, "arms must differ, got 'a' twice"),
+        ("", ValueError, "name must not be empty"),
+        ("\ud800", ValueError, "name must have no control characters"),
+        (3, TypeError, "name must be a text, got 3"),
+    ],
+)
+def test_an_arm_that_cannot_be_added_is_refused(study, name, error, match):
+    refuses(study, lambda: study.add_arm(name), error, match)
+
+
+def test_a_retired_name_is_not_given_again(study):
+    study.retire("a")
+    refuses(study, lambda: study.add_arm("a"), ValueError, "arms must differ, got 'a' twice")
+    refuses(study, lambda: study.retire("a"), ValueError, "name must be one of b, c; got 'a'")
+
+
+@pytest.mark.parametrize("name", ["d", "", 3, None])
+def test_an_arm_that_is_not_there_cannot_be_retired(study, name):
+    refuses(study, lambda: study.retire(name), ValueError, "name must be one of a, b, c; got")
+
+
+def test_the_last_arm_stays(study):
+    study.retire("a")
+    study.retire("b")
+    refuses(study, lambda: study.retire("c"), ValueError, "'c' is the last arm")
+
+
+def test_a_policy_whose_arms_are_fixed_says_so(path):
+    with Study.create(path, "s", ImprovedUCB(), ARMS, horizon=10) as study:
+        for call in (lambda: study.add_arm("d"), lambda: study.retire("a")):
+            refuses(study, call, TypeError, "ImprovedUCB.* cannot go on with other arms than it")
+
+
+def test_another_policy_has_learnt_the_same(path, study):
+    with labels(path, "other", policy=APT(epsilon=0.1)) as other:
+        for reward in (1, 0, 1, 1, 0, 0, 1):
+            decision = study.ask()
+            study.tell(decision.id, reward)
+        study.change_policy(APT(epsilon=0.1))
+        assert repr(study.policy) == "APT(epsilon=0.1)"
+        assert fold_of(study).remembered() != fold_of(other).remembered()
+        check_state_is_fold(study)
+        assert study.ask().round == 8
+        check_state_is_fold(study)
+
+
+def test_policies_change_again_and_again(study):
+    for policy in (APT(epsilon=0.1), LSA(alpha=2), LSA()):
+        open_ = study.ask()
+        study.change_policy(policy)
+        study.add_arm(uuid.uuid4().hex)
+        study.tell(open_.id, 1)
+        check_state_is_fold(study)
+    assert study.policy == LSA()
+
+
+@pytest.mark.parametrize(
+    ("policy", "facts", "error", "match"),
+    [
+        (UCB1(), {}, ValueError, "policy must be of the setting 'thresholding', got UCB1"),
+        (LSA(), {"treshold": 0.1}, ValueError, "a fact must be one of"),
+        (LSA(), {"threshold": 0.7}, ValueError, "threshold must be 0.5 as before, got 0.7"),
+        (LSA, {}, TypeError, "policy must be a policy such as"),
+        ("LSA", {}, TypeError, "policy must be a policy such as"),
+    ],
+)
+def test_a_policy_that_cannot_take_over_is_refused(study, policy, facts, error, match):
+    study.ask()
+    refuses(study, lambda: study.change_policy(policy, **facts), error, match)
+
+
+def test_arms_are_no_fact_that_a_change_could_alter(study):
+    refuses(study, lambda: study.change_policy(LSA(), arms=9), ValueError, "arms")
+
+
+# A policy that waits.
+
+
+def test_a_policy_that_waits_takes_one_decision_at_a_time(path):
+    with labels(path, pending="wait") as study:
+        decision = study.ask()
+        refuses(study, study.ask, WaitingError, rf"waits for the feedback of {decision.id}")
+        study.tell(decision.id, 1)
+        assert study.ask().id != decision.id
+
+
+# Each room's words.
+
+
+def test_samples_may_be_hidden(path):
+    with Study.create(
+        path, "s", KaplanMeierUCB(), ARMS, levels=3, feedback="censored", horizon=100
+    ) as study:
+        for threshold in (0, 4, 1.5, "2"):
+            with pytest.raises((ValueError, TypeError), match="threshold must"):
+                study.ask(threshold=threshold)
+        refuses_in(study, lambda: study.ask(), TypeError, "ask takes threshold in this study")
+        decision = study.ask(threshold=2)
+        assert dict(decision.words) == {"threshold": 2, "arm": decision.arm}
+        for call in (
+            lambda: study.tell(decision.id),
+            lambda: study.tell(decision.id, 2),
+            lambda: study.tell(decision.id, 1, censored=True),
+            lambda: study.tell(decision.id, 1.5),
+            lambda: study.tell(decision.id, reward=1),
+        ):
+            with pytest.raises((ValueError, TypeError)):
+                call()
+        study.tell(decision.id, censored=True)
+        study.tell(decision.id, censored=True)
+        with pytest.raises(ConflictError, match=r"was told {'censored': True} before"):
+            study.tell(decision.id, 1)
+        assert len(study.log()) == 2
+        assert set(study.recommend()) == {1, 2, 3}
+        check_state_is_fold(study, {"threshold": 1})
+
+
+def refuses_in(study, call, error, match):
+    with pytest.raises(error, match=match):
+        call()
+
+
+def test_losses_are_told_by_name_of_arm(path):
+    with Study.create(path, "s", CSBDT(), ARMS, resource=2.0) as study:
+        decision = study.ask()
+        assert list(decision.allocation) == list(ARMS)
+        for losses in (["d"], "a", {"a": 1}, {"a": 2, "b": 0, "c": 0}, 3, [1, 0, 0], None):
+            with pytest.raises((ValueError, TypeError), match="losses"):
+                study.tell(decision.id, losses)
+        study.tell(decision.id, ["a"])
+        study.tell(decision.id, {"a": True, "b": 0, "c": 0})
+        with pytest.raises(ConflictError, match=r"was told {'losses': \['a'\]} before"):
+            study.tell(decision.id, [])
+        assert len(study.log()) == 2
+        check_state_is_fold(study)
+
+
+def test_a_run_ends_in_one_of_three_ways(path):
+    with Study.create(
+        path, "s", RCUCB(), ARMS, limits=[0.5, 1.0], cost=Power(slope=0.1), penalty=Power(slope=0.2)
+    ) as study:
+        for told in (
+            {"reward": 0.5, "consumption": 0.1},
+            {"exceeded": True},
+            {"consumption": 0.1, "failed": True},
+        ):
+            decision = study.ask()
+            assert set(decision.words) == {"arm", "limit"}
+            for bad in (
+                {},
+                {"reward": 0.5},
+                {"reward": 0.5, "consumption": 2.0},
+                {"reward": 0.5, "exceeded": True},
+                {"failed": True},
+                {"failed": True, "exceeded": True},
+                {"failed": True, "reward": 1.0, "consumption": 0.1},
+                {"reward": 2, "consumption": 0.1},
+            ):
+                with pytest.raises((ValueError, TypeError)):
+                    study.tell(decision.id, **bad)
+            study.tell(decision.id, **told)
+            study.tell(decision.id, **told)
+        assert len(study.log()) == 6
+        check_state_is_fold(study)
+
+
+def test_named_feedback_is_told_by_its_decision(path):
+    with Study.create(path, "s", QPMD(), ARMS, feedback="named") as study:
+        decisions = [study.ask() for _ in range(6)]
+        study.tell(decisions[3].id, 1)
+        with pytest.raises(TypeError, match="here each decision is told by its id"):
+            study.arrived(1)
+        study.ask()
+        study.tell(decisions[0].id, 0)
+        check_state_is_fold(study)
+
+
+def test_nameless_feedback_is_told_as_a_sum(path):
+    with Study.create(
+        path, "s", ODAAF(expected_delay=2), ARMS, horizon=1000, feedback="anonymous"
+    ) as study:
+        refuses(study, lambda: study.arrived(1), ValueError, r"total must lie in \[0, 0\], got 1")
+        decisions = [study.ask() for _ in range(3)]
+        assert study.open_decisions == []  # nobody can tell them
+        study.arrived(1.5, rounds=3)
+        study.arrived(0)
+        for total, error in ((1.6, ValueError), (-1, ValueError), ("1", TypeError)):
+            refuses(study, lambda total=total: study.arrived(total), error, "total must")
+        for rounds, error in ((0, ValueError), (1.5, TypeError), ("a", TypeError)):
+            refuses(study, lambda rounds=rounds: study.arrived(0, rounds=rounds), error, "rounds")
+        id = decisions[0].id
+        refuses(study, lambda: study.tell(id, 1), TypeError, "anonymous feedback is told by arrive")
+        study.ask()
+        study.arrived(2.5)
+        check_state_is_fold(study)
+
+
+def test_a_study_goes_on_beyond_the_horizon_of_a_policy_that_needs_none(path):
+    with Study.create(path, "s", QPMD(), ARMS, feedback="named", survives="crash") as study:
+        for _ in range(200):
+            study.tell(study.ask().id, 1)
+        assert len(study.log()) == 400
+
+
+def test_a_decision_is_made_by_hand_for_comparison():
+    at = datetime.now(UTC)
+    assert Decision("x", {"arm": "a"}, 1, at) == Decision("x", {"arm": "a"}, 1, at)
