@@ -1,4 +1,4 @@
-"""Print the table of speeds: ``python -m benchmarks [--quick] [--only ROOM]``."""
+"""Print the table of speeds: ``python -m benchmarks [--quick] [--only ROOM|study]``."""
 
 import argparse
 import importlib
@@ -10,17 +10,20 @@ from rich.table import Table
 from benchmarks import measure
 from keyhole.experiment.rooms import OURS
 
+PARTS = (*OURS, "study")
+
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: numbers mean little")
-    parser.add_argument("--only", choices=OURS, help="the policies of one room")
+    parser.add_argument("--only", choices=PARTS, help="the policies of one room, or studies")
     options = parser.parse_args()
     size = measure.QUICK if options.quick else measure.Size()
     table = Table("what", "value", "unit", "target", "")
     for column in table.columns[1:2]:
         column.justify = "right"
-    parts = [importlib.import_module(f"benchmarks.{room}").rows for room in _rooms(options.only)]
+    names = PARTS if options.only is None else [options.only]
+    parts = [importlib.import_module(f"benchmarks.{name}").rows for name in names]
     for part in parts if options.only else [*parts, *measure.PARTS]:
         for row in part(size):
             met = {None: "", True: "met", False: "MISSED"}[row.met]
@@ -31,10 +34,6 @@ def main():
         f"One thread unless said otherwise, T = {size.horizon}, {size.replications} replications; "
         "medians, ratios taken in turn. The instances stand in the files of benchmarks/."
     )
-
-
-def _rooms(only):
-    return OURS if only is None else [only]
 
 
 if __name__ == "__main__":
