@@ -126,9 +126,10 @@ class Turns:
                 self._grant(group[-1], turn)
             if turn.rows:
                 self.store.commit(self.study, turn.rows)
-                self._fold = None if turn.is_last else turn.fold
             else:
                 self.store.rollback()
+            if turn.is_last:
+                self._fold = None
         except BaseException as error:
             # What is in memory may be ahead of what is in the database.
             self._fold = None
