@@ -10,7 +10,7 @@ from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.threshold import KaplanMeierUCB
-from keyhole.thresholding import APT, LSA
+from keyhole.thresholding import APT, LSA, Uniform
 from tests.study.studies import ARMS, Clock, check_state_is_fold, fingerprint, fold_of, labels
 
 
@@ -213,6 +213,10 @@ def test_an_eventful_log_is_played_again(path):
         assert study.replay(LSA()).asked == 7
         with pytest.raises(ValueError, match="policy must be of the setting 'thresholding'"):
             study.replay(UCB1())
+        with pytest.raises(
+            TypeError, match=r"Uniform.* cannot go on with other arms than it began"
+        ):
+            study.replay(Uniform())
 
 
 def test_an_empty_log_is_played_again(path):

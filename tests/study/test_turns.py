@@ -255,6 +255,7 @@ def test_a_policy_that_fails_leaves_a_study_that_works(tmp_path, monkeypatch):
             patch.setattr("keyhole.study.mind.Mind._run", lambda *_: 0)
             with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
                 study.ask()
+            assert study._turns._fold is None  # it is ahead of the log
         assert study.ask().arm == "b"
         check_state_is_fold(study)
 

@@ -36,6 +36,7 @@ HEAD: Final = Struct("<dd")
 """How a row begins: its round, and when it was asked."""
 
 ROUND: Final = Struct("<d")
+AT: Final = ROUND
 STREAM: Final = Struct("<QQ")
 SUM: Final = Struct("<dd")
 """A sum, and of how many rounds."""

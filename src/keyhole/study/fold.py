@@ -11,6 +11,7 @@ from keyhole.study.events import (
     AGAIN,
     ARRIVED,
     ASKED,
+    AT,
     CHANGED,
     HEAD,
     KEPT,
@@ -102,8 +103,8 @@ class Fold:
 
     def row(self, asked: Row) -> bytes:
         """Return the row of a decision that was handed out."""
-        (t,) = ROUND.unpack_from(asked.body)
-        return HEAD.pack(t, asked.at) + asked.body[ROUND.size : ROUND.size + self._width]
+        body, begin = asked.body, ROUND.size
+        return body[:begin] + AT.pack(asked.at) + body[begin : begin + self._width]
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
@@ -177,7 +178,7 @@ class Fold:
         self.told += 1
         if self._round is not None:
             self._round.arrive(self.values(row)[1]["arm"], self.feedback.unpack(feedback)["reward"])
-        elif (placed := self._placed(row)) is not None:
+        elif (placed := self._placed(row) if self._moved else row) is not None:
             self._backlog.append(placed + feedback)
             if len(self._backlog) == _AT_ONCE:
                 self._catch_up()
@@ -224,8 +225,9 @@ class Fold:
     def _settle(self, event: Row) -> bytes:
         """Return the row of a decision that is no longer open."""
         id = _decision(event)
-        self.returned.pop(id, None)
-        self.renewed.pop(id, None)
+        if self.renewed or self.returned:  # mostly there are none
+            self.returned.pop(id, None)
+            self.renewed.pop(id, None)
         self._anew = True
         return self.open.pop(id)
 

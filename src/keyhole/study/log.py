@@ -274,6 +274,8 @@ class Replay:
 def replay(head: Head, rows: Iterable[Row]) -> Replay:
     """Return what the policy of a head would have asked."""
     rows = list(rows)
+    if any(row.kind in (ADDED, RETIRED) for row in rows):
+        head.check_arms_change()
     fold = Fold(head, rows[-1].seq if rows else 0)
     found: dict[str, list[Any]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:

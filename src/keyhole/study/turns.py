@@ -67,11 +67,13 @@ def checked(now: float) -> float:
 
 
 class _Wish:
-    """Something that somebody waits for."""
+    """Something that somebody waits for: until it is granted, or it is theirs to serve all."""
 
-    __slots__ = ("answer", "done", "error", "work")
+    __slots__ = ("answer", "called", "done", "error", "work")
 
     def __init__(self, work: Callable[[Turn], Any]) -> None:
+        self.called = Lock()
+        self.called.acquire()
         self.work = work
         self.answer: Any = None
         self.error: BaseException | None = None
@@ -94,7 +96,8 @@ class Turns:
         self._fold: Fold | None = None
         self._kept = 0
         self._waiting: deque[_Wish] = deque()
-        self._lock = Lock()
+        self._leader: _Wish | None = None  # whose thread serves all that wait
+        self._queue, self._lock = Lock(), Lock()  # of those that wait; of the database
         self._process = os.getpid()
         self._closed = False
 
@@ -102,33 +105,51 @@ class Turns:
         """Return what `work` returns, once all that it wrote is durable."""
         self._check_process()
         wish = _Wish(work)
-        self._waiting.append(wish)
         try:
-            while not wish.done:
+            with self._queue:
+                self._waiting.append(wish)
+                if self._leader is None:
+                    self._leader = wish
+                    wish.called.release()
+            wish.called.acquire()
+            if not wish.done:
                 with self._lock:
-                    if not wish.done:
-                        self._serve()
-        except BaseException:
-            with suppress(ValueError):  # nobody waits for it any more
-                self._waiting.remove(wish)
-            raise
+                    self._serve()
+        finally:
+            if not wish.done:
+                self._forsake(wish)
+            if self._leader is wish:
+                self._pass_on()
         if wish.error is not None:
             raise wish.error
         return wish.answer
 
+    def _pass_on(self) -> None:
+        """Let the next that waits serve all."""
+        with self._queue:
+            self._leader = self._waiting[0] if self._waiting else None
+            if self._leader is not None:
+                self._leader.called.release()
+
+    def _forsake(self, wish: _Wish) -> None:
+        """Grant no wish of a thread that was interrupted: nobody waits for it any more."""
+        with self._queue, suppress(ValueError):
+            self._waiting.remove(wish)
+
     def _serve(self) -> None:
         group: list[_Wish] = []
+        turn: Turn | None = None
         try:
             self._check_open()
             turn = self._begin()
-            while self._waiting and len(group) < _GROUP and not turn.is_last:
-                group.append(self._waiting.popleft())
+            while not turn.is_last and self._called(group, _GROUP):
                 self._grant(group[-1], turn)
             if turn.rows:
                 self.store.commit(self.study, turn.rows)
-                self._fold = None if turn.is_last else turn.fold
             else:
                 self.store.rollback()
+            if turn.is_last:
+                self._fold = None
         except BaseException as error:
             # What is in memory may be ahead of what is in the database.
             self._fold = None
@@ -137,15 +158,25 @@ class Turns:
             if not isinstance(error, Exception):
                 self._refuse(group, StoreError("the thread that wrote for all was interrupted"))
                 raise
-            if not group:
-                group = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            while not turn and self._called(group, _GROUP):
+                pass  # there was no turn for anybody
             self._refuse(group, error)
         finally:
             for wish in group:
                 wish.done = True
+                if wish is not self._leader:
+                    wish.called.release()
         if self._fold is not None and self._fold.seq - self._kept >= _SNAPSHOT_EVERY:
             with suppress(StoreError):  # it only saves time
                 self.keep()
+
+    def _called(self, group: list[_Wish], most: int) -> bool:
+        """Call the next that waits into a group, if there is one and the group has room."""
+        with self._queue:
+            if not self._waiting or len(group) == most:
+                return False
+            group.append(self._waiting.popleft())
+            return True
 
     def _grant(self, wish: _Wish, turn: Turn) -> None:
         try:
