@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole.contract.component import policy_component
+from keyhole.contract.memory import allot
 from keyhole.drivers.open_step import (
     CHECK,
     DECIDE,
@@ -21,10 +22,14 @@ class Mind:
     """A policy of the classical bandit and its two memories."""
 
     def __init__(self, policy, arms=4, seed=5):
-        self.learner = policy.learner(arms=arms, seed=seed)
-        self.cells, self.plan = self.learner._cells, self.learner._plan
+        side, known = policy_component(type(policy)), policy.numbers() | {"arms": arms}
+        layouts = (side.inputs, side.state, *side.channels.layouts)
+        self.cells, self.plan, parts = allot(layouts, side.dims, side.sizes(known))
+        for name, view in parts[0].items():
+            view[...] = known[name]
+        self.report = parts[-1]
         self.copy = self.cells.copy()
-        self.step = compiled_open_step(policy_component(type(policy)), policy.setting)
+        self.step = compiled_open_step(side, policy.setting)
         self.words = np.array([seed, 0, 0, 0], np.uint64)
         self.run(np.zeros(1), 0, 0, INIT)
 
@@ -110,4 +115,4 @@ def test_it_recommends_from_what_is_settled():
     mind.tell((1, 0, 0.1), (2, 1, 0.9))
     mind.decide(3, [(3, 0)])
     mind.run(np.zeros(1), 3, 0, RECOMMEND)
-    assert mind.learner._report["best"] == 1
+    assert mind.report["best"] == 1

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keyhole.experiment.warming import jobs_of_spec
 
 from keyhole.experiment import Spec
+from keyhole.experiment.compiling import jobs_of_spec
 from tests.experiment.conftest import TEXT
 
 CHANGES = [

@@ -9,6 +9,7 @@ import pytest
 from keyhole import simulate
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import POLICY, stream, uniform
+from keyhole.drivers.step import PENDING
 from keyhole.resource import (
     RCUCB,
     AnytimeZoomingRCUCB,
@@ -288,7 +289,7 @@ def test_an_arm_whose_first_run_never_came_back_is_run_again(policy):
         arm, _ = learner.ask()
         if t == 1:
             lost = arm
-            learner._pending = False  # forgotten
+            learner._head[PENDING] = 0  # forgotten
             continue
         learner.tell(exceeded=True)
     assert learner.state["plays"][lost].sum() > 10

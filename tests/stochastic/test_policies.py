@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
+from keyhole.drivers.step import PENDING
 from keyhole.stochastic import (
     KLUCB,
     MOSS,
@@ -118,7 +119,7 @@ def test_an_arm_whose_first_pull_never_came_back_is_pulled_again(policy):
     for t in range(60):
         learner.ask()
         if t == 2:
-            learner._pending = False  # forgotten
+            learner._head[PENDING] = 0  # forgotten
             continue
         learner.tell(0.1)
     assert learner.state["pulls"].min() > 10

@@ -6,46 +6,57 @@ from typing import Any, Final
 import numpy as np
 
 from keyhole.contract.component import policy_component
-from keyhole.contract.memory import FloatArray
-from keyhole.drivers.open_step import DECIDE, HEAD, TELL, compiled_open_step
+from keyhole.contract.memory import FloatArray, allot
+from keyhole.drivers.open_step import DECIDE, HEAD, INIT, TELL, compiled_open_step
 from keyhole.kernels.jit import bounds_checked
 from keyhole.play.referee import Referee
-from keyhole.testing.trial import Trial, decision_of
+from keyhole.testing.trial import Trial
 
 # Decisions that are open at a time, where several are.
 _OPEN: Final = 4
 
 
 class _Opened:
-    """A policy whose decisions may be open; a learner of it lends memory and names."""
+    """A policy whose decisions may be open, and its two memories."""
 
     def __init__(self, trial: Trial, way: str) -> None:
-        self.learner: Any = trial.learner()
-        policy = self.learner.policy
+        self._policy = policy = trial.policy
+        side = policy_component(type(policy))
+        known = policy.numbers() | trial.learner().facts
+        layouts = (side.inputs, side.state, *side.channels.layouts)
+        self.cells, self._plan, parts = allot(layouts, side.dims, side.sizes(known))
+        inputs, self.views, self._seen, self._taken, self._feedback, _ = parts
+        for name, view in inputs.items():
+            view[...] = known[name]
         with bounds_checked():
-            self._step = compiled_open_step(policy_component(type(policy)), policy.setting)
-        self.cells: FloatArray = self.learner._cells
+            self._step = compiled_open_step(side, policy.setting)
+        self._words = np.array([trial.seed, 0, 0, 0], np.uint64)
         self._imagines = way == "imagine"
+        self._run(self.cells, np.zeros(1), 0, 0, INIT)
         self.copy = self.cells.copy() if self._imagines else self.cells
-        self._words = np.concatenate([self.learner._rng] * 2)
-        starts = self.learner._plan[1:6].tolist()
+        starts = self._plan[1:6].tolist()
         self.state = slice(starts[0], starts[1])
         self._context, self._decision = slice(starts[1], starts[2]), slice(starts[2], starts[3])
         self._asked, self._told = slice(starts[1], starts[3]), slice(starts[1], starts[4])
 
+    @property
+    def decision(self) -> tuple[Any, ...]:
+        """The last decision as plain numbers."""
+        return tuple(value.tolist() for value in self._taken.values())
+
     def ask(self, referee: Referee, opened: Sequence[FloatArray]) -> FloatArray:
         """Decide while others are open; return the row of the decision, with what came of it."""
         for name, value in referee.observe().items():
-            self.learner._context[name][...] = value
+            self._seen[name][...] = value
         self.copy[self._context] = self.cells[self._context]
         opened = opened if self._imagines else ()
         width = HEAD + self._asked.stop - self._asked.start
         rows = np.concatenate([np.zeros(1), *(row[:width] for row in opened)])[1:]
         if not self._run(self.copy, rows, referee.rounds, len(opened), DECIDE):
-            raise AssertionError(self.learner.policy.refusal(f"round {referee.rounds}"))
+            raise AssertionError(self._policy.refusal(f"round {referee.rounds}"))
         self.cells[self._decision] = self.copy[self._decision]
-        for name, value in referee.respond(self.learner._decision).items():
-            self.learner._feedback[name][...] = value
+        for name, value in referee.respond(self._taken).items():
+            self._feedback[name][...] = value
         return np.concatenate([[referee.rounds, 0.0], self.cells[self._told]])
 
     def tell(self, row: FloatArray) -> None:
@@ -63,7 +74,7 @@ class _Opened:
 
     def bits(self) -> Any:
         """Return the state, as Python sees it, as bits."""
-        views = [view.ravel().view(np.uint64) for view in self.learner.state.values()]
+        views = [view.ravel().view(np.uint64) for view in self.views.values()]
         return np.concatenate([np.zeros(0, np.uint64), *views])
 
     @property
@@ -73,9 +84,7 @@ class _Opened:
 
     def _run(self, copy: FloatArray, rows: FloatArray, t: int, count: int, what: int) -> int:
         rows = rows if len(rows) else np.zeros(1)
-        return int(
-            self._step(self.cells, copy, self.learner._plan, rows, self._words, t, count, what)
-        )
+        return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, what))
 
 
 def _ways(policy: Any) -> Iterator[str]:
@@ -90,7 +99,7 @@ def one_at_a_time_nothing_is_open(trial: Trial) -> None:
         opened, referee = _Opened(trial, way), trial.referee()
         for t, decision in enumerate(straight, start=1):
             opened.tell(opened.ask(referee, ()))
-            assert decision_of(opened.learner) == decision, (
+            assert opened.decision == decision, (
                 f"{trial.policy}: with nothing open, {way!r} changed the decision of round {t}: "
                 "what `select` leaves in the state is lost on the copy"
             )
@@ -144,7 +153,7 @@ def open_decisions_are_safe(trial: Trial) -> None:
             assert way == "ignore" or unchanged, (
                 f"{trial.policy}: imagining changed what was learnt, in round {referee.rounds}"
             )
-            for name, values in opened.learner.state.items():
+            for name, values in opened.views.items():
                 assert not np.isnan(values).any(), (
                     f"{trial.policy}: with decisions open, {name} became NaN in round "
                     f"{referee.rounds}"
