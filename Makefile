@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-all test-lowest bench lint docs package lock clean
+.PHONY: help venv demo test test-all test-lowest bench lint docs wheel package lock clean
 
 PYTHON ?= python3
 UV ?= uv
@@ -11,6 +11,7 @@ LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/test_parts.py thresh
 	data/test_labels.py papers/test_overview.py cli/test_bad_input.py)
 PIP := python -m pip --disable-pip-version-check -qq
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+EXTRAS := --extra forests --extra pandas --extra postgres
 COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command "make lock"
@@ -45,7 +46,7 @@ test-all: venv lint ## lint, then all tests
 
 # What leans on other packages: the compiler, files, figures, the command line. Old packages warn of
 # newer ones below them.
-test-lowest: package .venv-lowest/.requirements ## some tests, on the lowest versions that are allowed
+test-lowest: wheel .venv-lowest/.requirements ## some tests, on the lowest versions that are allowed
 	@$(LOWEST)/$(PIP) install --no-deps --force-reinstall dist/*.whl
 	@$(LOWEST)/python -m pytest -q -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
@@ -67,24 +68,28 @@ docs: venv ## build the documentation into docs/_build/html
 	@.venv-$*/bin/$(PIP) install --no-compile --require-hashes -r $<
 	@touch $@
 
+wheel: venv
+	@rm -rf dist
+	@report=$$($(BIN)/python -m hatchling build 2>&1) || { echo "$$report" >&2; exit 1; }
+
 # The wheel is tried away from the sources, with nothing but the locked requirements beside it.
-package: venv .venv-runtime/.requirements ## build wheel and sdist, and try the wheel by itself
-	@rm -rf dist build/try
-	@report=$$( { $(BIN)/python -m hatchling build && \
-		$(WHEEL)/$(PIP) install --no-compile --no-deps --force-reinstall dist/*.whl && \
-		$(WHEEL)/$(PIP) check && \
-		$(WHEEL)/keyhole catalog && \
-		$(WHEEL)/keyhole new problem trial --out build/try && \
-		$(WHEEL)/keyhole run build/try/trial.toml --out build/try/out; } 2>&1) || \
+package: wheel .venv-runtime/.requirements ## build wheel and sdist, and try the wheel by itself
+	@rm -rf build/try && mkdir -p build/try
+	@report=$$( { $(WHEEL)/$(PIP) install --no-compile --no-deps --force-reinstall dist/*.whl && \
+		$(WHEEL)/$(PIP) check && cd build/try && \
+		$(CURDIR)/$(WHEEL)/keyhole catalog && \
+		$(CURDIR)/$(WHEEL)/keyhole new problem trial && \
+		$(CURDIR)/$(WHEEL)/keyhole run trial.toml --out out && \
+		$(CURDIR)/$(WHEEL)/keyhole demo; } 2>&1) || \
 		{ echo "$$report" >&2; exit 1; }
 
 # Keeps the versions already locked where it can; LOCKFLAGS=--upgrade takes the newest.
 lock: ## lock the requirements anew (needs uv)
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv on the PATH, or UV=/path/to/uv" >&2; exit 1; }
-	@$(COMPILE) $(LOCKFLAGS) --extra forests --extra pandas -o requirements/runtime.txt pyproject.toml
-	@$(COMPILE) $(LOCKFLAGS) --extra forests --extra pandas -c requirements/runtime.txt -o requirements/dev.txt \
+	@$(COMPILE) $(LOCKFLAGS) $(EXTRAS) -o requirements/runtime.txt pyproject.toml
+	@$(COMPILE) $(LOCKFLAGS) $(EXTRAS) -c requirements/runtime.txt -o requirements/dev.txt \
 		pyproject.toml requirements/dev.in
-	@$(COMPILE) --resolution lowest-direct --extra forests --extra pandas -o requirements/lowest.txt \
+	@$(COMPILE) --resolution lowest-direct $(EXTRAS) -o requirements/lowest.txt \
 		pyproject.toml requirements/lowest.in
 
 clean: ## remove caches and what was built; keeps .venv

@@ -1,4 +1,4 @@
-"""Print the table of speeds: ``python -m benchmarks [--quick] [--only ROOM|study]``."""
+"""Print the table of speeds: ``python -m benchmarks [--quick] [--all | --only ROOM|study]``."""
 
 import argparse
 import importlib
@@ -7,7 +7,7 @@ import os
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import measure
+from benchmarks import measure, targets
 from keyhole.experiment.rooms import OURS
 
 PARTS = (*OURS, "study")
@@ -17,16 +17,17 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: numbers mean little")
     parser.add_argument("--only", choices=PARTS, help="the policies of one room, or studies")
+    parser.add_argument("--all", action="store_true", help="beside it the policies of all rooms")
     options = parser.parse_args()
     size = measure.QUICK if options.quick else measure.Size()
     table = Table("what", "value", "unit", "target", "")
     for column in table.columns[1:2]:
         column.justify = "right"
-    names = PARTS if options.only is None else [options.only]
-    parts = [importlib.import_module(f"benchmarks.{name}").rows for name in names]
-    for part in parts if options.only else [*parts, *measure.PARTS]:
+    chosen = PARTS if options.all else [options.only] if options.only else []
+    parts = [importlib.import_module(f"benchmarks.{room}").rows for room in chosen]
+    for part in parts if options.only else [*targets.PARTS, *measure.PARTS, *parts]:
         for row in part(size):
-            met = {None: "", True: "met", False: "MISSED"}[row.met]
+            met = {None: "", True: "ok", False: "missed"}[row.met]
             table.add_row(row.what, f"{row.value:.3g}", row.unit, row.target, met)
     console = Console(width=None if os.isatty(1) else 120)
     console.print(table)

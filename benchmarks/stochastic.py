@@ -33,9 +33,9 @@ POLICIES = {
 }
 
 
-def player(policy, size):
+def player(policy, size, means=MEANS):
     """Return a call that simulates a policy."""
-    problem = Problem(MEANS)
+    problem = Problem(means)
     return lambda: simulate(
         problem, [policy], horizon=size.horizon, replications=size.replications, threads=1
     )
@@ -69,6 +69,16 @@ def numpy_klucb(means, horizon, replications, seed):
         return np.where(mean >= 1, 1.0, -np.expm1(x))
 
     return _vectorised(means, horizon, replications, seed, bounds)
+
+
+def numpy_thompsonsampling(means, horizon, replications, seed):
+    """Play Thompson sampling likewise."""
+    rng = np.random.default_rng(seed + 1)
+
+    def draws(pulls, totals, t):
+        return rng.beta(1 + totals, 1 + pulls - totals)
+
+    return _vectorised(means, horizon, replications, seed, draws)
 
 
 def _vectorised(means, horizon, replications, seed, bounds):

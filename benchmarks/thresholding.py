@@ -1,6 +1,7 @@
 """The thresholding room: every policy against NumPy and a Python loop, threads, many arms."""
 
 import statistics
+import time
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def scaling(size):
     lsa = player(LSA(), size)
     _, _, ratio = paired(player(Uniform(), size), lsa, size.repeats)
     yield Row("LSA / Uniform", ratio, "x", "above 1", ratio > 1)
-    _, _, ratio = paired(player(LSA(), size, threads=2), lsa, size.repeats)
+    _, _, ratio = paired(player(LSA(), size, threads=2), lsa, size.repeats, time.perf_counter)
     yield Row("LSA: one thread / two", ratio, "x", "at least 1.7", ratio >= 1.7)
     many = Size(10 * size.horizon, max(4, size.replications // 50), 0, size.repeats)
     few_arms = player(LSA(), many)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import cpp
 from benchmarks import semibandit as semibandit_room
 from benchmarks import stochastic as stochastic_room
 from benchmarks import threshold as threshold_room
@@ -18,7 +19,7 @@ from keyhole.thresholding import Problem
 
 def test_the_quick_table_has_every_row():
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "--quick"],
+        [sys.executable, "-m", "benchmarks", "--quick", "--all"],
         cwd=Path(__file__).parent.parent,
         capture_output=True,
         text=True,
@@ -33,6 +34,20 @@ def test_the_quick_table_has_every_row():
     )
     for name in (*rooms, "one thread / two", "K = 1,000", "ask + tell", "warm cache", "beta"):
         assert name in done.stdout
+
+
+def test_the_yardstick_in_cpp_does_the_same_work():
+    with cpp.compiled() as program:
+        if program is None:
+            pytest.skip("there is no C++ compiler")
+        _, wrong = cpp.played(program, horizon=150, replications=4000)
+    problem = Problem(means=0.2 + 0.6 * (np.arange(10) + 0.5) / 10, threshold=0.5)
+    curves = simulate(problem, {"it": POLICIES["LSA"]}, horizon=150, replications=4000, seed=2)
+    mean, error = (
+        curves.mean("it", "aggregate_regret")[0],
+        curves.std_error("it", "aggregate_regret")[0],
+    )
+    assert abs(wrong - mean) < 5 * np.sqrt(2.0) * error
 
 
 @pytest.mark.parametrize("name", ["LSA", "APT", "UCBE", "OptKG", "Uniform"])

@@ -53,7 +53,7 @@ def told_to_users():
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.__name__)
 def test_a_policy_says_what_it_hears_draws_and_costs(policy):
-    assert list(policy.traits()) == ["needs", "feedback", "randomness", "cost per round"]
+    assert list(policy.traits()) == ["told beforehand", "feedback", "randomness", "cost per round"]
     if policy.randomness != "none":
         kernels = [getattr(policy, name) for name in ("select", "update", *policy.helpers)]
         assert any("rng" in inspect.signature(kernel).parameters for kernel in kernels)
@@ -93,6 +93,7 @@ def test_all_rooms_have_the_same_files(room):
         "sources",
         "environment",
         "learner",
+        "terms",
         "bounds",
         "policies/__init__",
     ):
@@ -137,6 +138,16 @@ def test_fragments_of_the_changelog_are_named_for_what_gathers_them():
         if file.name not in ("README.md", Path(settings["template"]).name):
             assert re.fullmatch(rf"\+[a-z0-9-]+\.({kinds})\.md", file.name), file.name
             assert file.read_text().strip(), file.name
+
+
+def test_contributing_says_what_ci_runs():
+    calls = re.findall(r"^(?:exec )?make (.*)", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    targets = [word for call in calls for word in call.split() if not word.startswith("-")]
+    said = (ROOT / "CONTRIBUTING.md").read_text().split("`make test-all`")[0]
+    assert len(targets) > 4
+    for target in targets:
+        assert re.search(rf"^{target}: .*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert f"`make {target}`" in said
 
 
 def test_every_test_that_contributing_promises_exists():

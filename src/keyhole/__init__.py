@@ -3,13 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from keyhole.contract.policy import parameter
-from keyhole.metric import Metric
-from keyhole.play.learner import Learner
-from keyhole.play.simulation import simulate
-from keyhole.results.curves import Curves
-from keyhole.results.estimate import Paired
-
 if TYPE_CHECKING:
     from keyhole import (
         data,
@@ -19,11 +12,18 @@ if TYPE_CHECKING:
         resource,
         semibandit,
         stochastic,
+        study,
         testing,
         threshold,
         thresholding,
     )
+    from keyhole.contract.policy import parameter
     from keyhole.experiment import load_run
+    from keyhole.metric import Metric
+    from keyhole.play.learner import Learner
+    from keyhole.play.simulation import simulate
+    from keyhole.results.curves import Curves
+    from keyhole.results.estimate import Paired
 
 __all__ = [
     "Curves",
@@ -40,20 +40,28 @@ __all__ = [
     "semibandit",
     "simulate",
     "stochastic",
+    "study",
     "testing",
     "threshold",
     "thresholding",
 ]
 
-# What costs time to import is imported when it is first asked for: reading a run needs Parquet and
-# specs, half a second that simulating does not.
-_LATER: Final = set(__all__) - set(globals())
+# Each is imported when it is first asked for: a list on the command line waits for no compiler.
+_HOMES: Final = {
+    "Curves": "results.curves",
+    "Learner": "play.learner",
+    "Metric": "metric",
+    "Paired": "results.estimate",
+    "load_run": "experiment",
+    "parameter": "contract.policy",
+    "simulate": "play.simulation",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "load_run":
-        return import_module("keyhole.experiment").load_run
-    if name in _LATER:
+    if name in _HOMES:
+        return getattr(import_module(f"keyhole.{_HOMES[name]}"), name)
+    if name in __all__:
         return import_module(f"keyhole.{name}")
     raise AttributeError(f"module 'keyhole' has no attribute {name!r}")
 

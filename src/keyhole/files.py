@@ -1,13 +1,14 @@
-"""Files that are complete or absent."""
+"""Files that are complete or absent, and folders in which one process is at work."""
 
 import hashlib
 import json
 import os
 import re
+import sys
 import time
 import uuid
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,6 +58,34 @@ def remove_drafts(folder: Path) -> None:
         with suppress(OSError):
             if _DRAFT.fullmatch(path.name) and time.time() - path.stat().st_mtime > _DRAFT_SECONDS:
                 path.unlink()
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a folder while work goes on in it.
+
+    The system lets go of it when the process ends, however it ends; nothing is written to the
+    folder. Where there is no such lock (on Windows, on some network drives), nothing is held. A
+    folder that another process holds is refused with a ValueError.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"another process is at work in {folder}; wait for it, or choose another folder"
+            ) from None
+        except OSError:  # no locks on this drive
+            pass
+        yield
+    finally:
+        os.close(handle)
 
 
 def content_checksum(content: Mapping[str, Any]) -> str:

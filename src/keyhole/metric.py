@@ -78,4 +78,6 @@ REGRET: Final = Metric("regret", "cumulative regret", drawn="from 0")
 REWARD: Final = Metric(
     "cumulative_reward", "cumulative reward", better="higher", drawn="from 0", detail=True
 )
+CLOCK: Final = Metric("clock", "time until all feedback is back", drawn="from 0")
+"""Where decisions take time: see the workers of `keyhole.simulate`."""
 PULLS: Final = Metric("pulls", drawn="from 0", per_arm=True, detail=True)

@@ -17,6 +17,7 @@ from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Setting
 from keyhole.contract.world import Problem, World
 from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
+from keyhole.draws.betas import betas
 from keyhole.draws.samplers import (
     bernoulli,
     beta,
@@ -28,8 +29,10 @@ from keyhole.draws.samplers import (
     poisson,
 )
 from keyhole.draws.streams import Stream, seek, uniform
+from keyhole.draws.unpulled import first_unpulled
 from keyhole.kernels.link import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
+from keyhole.play.terms import Terms
 
 __all__ = [
     "PULLS",
@@ -44,6 +47,7 @@ __all__ = [
     "Problem",
     "Setting",
     "Stream",
+    "Terms",
     "WithBase",
     "World",
     "argmin",
@@ -51,10 +55,12 @@ __all__ = [
     "argmin_set",
     "bernoulli",
     "beta",
+    "betas",
     "binomial",
     "counts",
     "exponential",
     "fact",
+    "first_unpulled",
     "gamma",
     "geometric",
     "keys",

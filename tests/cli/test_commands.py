@@ -91,6 +91,16 @@ def test_reproduce_lists_what_there_is(keyhole):
     assert (code, err) == (0, "")
     for name in FILES:
         assert f"{name}\n" in out
+    for entry in map(Entry.load, ("tao2019-setup1", "verma2019-figure1")):
+        assert f"problems: {', '.join(entry.problems)}; claims: {len(entry.claims)}; " in out
+
+
+def test_lists_wait_for_no_compiler():
+    code = "import sys, keyhole.cli.app, keyhole.cli.entries; print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "keyhole.papers.files" in loaded
+    assert not {"numba", "matplotlib", "pydantic", "pyarrow", "jinja2"}.intersection(loaded)
 
 
 def test_the_catalog_names_policies_parameters_and_sources(keyhole):
@@ -102,7 +112,7 @@ def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     assert "threshold (float): In (0, 1)." in out
     assert "crowd: " in out
     policies = sum(len(room.policies) for room in rooms.every())
-    for heading in ("needs", "feedback", "randomness", "cost per round", "source"):
+    for heading in ("told beforehand", "feedback", "randomness", "cost per round", "source"):
         assert out.count(f"\n    {heading}: ") == policies
     assert out == "".join(keyhole("catalog", name)[1] for name in rooms.names())
 

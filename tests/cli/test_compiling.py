@@ -9,7 +9,7 @@ from keyhole.kernels import cache
 
 JOBS = """
 from keyhole.experiment.rooms import OURS, find
-from keyhole.experiment.warming import jobs_of_room
+from keyhole.experiment.compiling import jobs_of_room
 
 for room in OURS:
     print(*(name.replace(" ", "-") for name, _ in jobs_of_room(find(room))))

@@ -108,16 +108,29 @@ def test_what_a_learner_cannot_be_told_is_named(given, message):
 @pytest.mark.parametrize(
     ("policy", "names"),
     [
-        (LSA(), ["arms", "threshold", "horizon", "gaps", "hardness", "seed"]),
+        (LSA(), ["arms", "threshold", "horizon", "gaps", "hardness", "scale", "seed"]),
         (DKWUCB(), ["arms", "levels", "feedback", "horizon", "seed"]),
-        (QPMD(), ["arms", "feedback", "horizon", "seed"]),
-        (RCUCB(), ["arms", "limits", "cost", "penalty", "continuous", "horizon", "seed"]),
+        (QPMD(), ["arms", "feedback", "horizon", "scale", "seed"]),
+        (RCUCB(), ["arms", "limits", "cost", "penalty", "continuous", "horizon", "scale", "seed"]),
     ],
     ids=repr,
 )
 def test_the_rooms_take_what_they_are_known_to_take(policy, names):
     assert list(inspect.signature(policy.learner).parameters) == names
     assert policy.learner.__doc__.startswith("Return a learner")
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (LSA, "arms, threshold; needs no horizon (anytime)"),
+        (UCBE, "arms, threshold, horizon, hardness; in practice nobody knows hardness"),
+        (DKWUCB, "arms, levels, feedback, horizon"),
+        (QPMD, "arms, feedback, what its base needs"),
+    ],
+)
+def test_a_policy_says_in_the_words_of_learner_what_it_is_told(policy, words):
+    assert policy.traits()["told beforehand"] == words
 
 
 def test_errors_of_rooms_stay():

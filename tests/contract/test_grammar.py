@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from keyhole import Metric, parameter, simulate
-from keyhole.contract.grammar import GUARD, POLICY, WORLD, table
+from keyhole.contract.grammar import GUARD, IMAGINE, POLICY, WORLD, table
 from keyhole.contract.memory import Field, counts, per, whole
 from keyhole.contract.policy import Policy as AnyPolicy
 from keyhole.contract.setting import Setting
@@ -309,7 +309,7 @@ def test_an_index_that_is_not_a_number_is_refused():
         simulate(PROBLEM, [Blind()], horizon=10, replications=1, checked=True)
 
 
-@pytest.mark.parametrize("rules", [POLICY, WORLD, (GUARD,)])
+@pytest.mark.parametrize("rules", [POLICY, (IMAGINE,), WORLD, (GUARD,)])
 def test_the_documentation_shows_the_grammar(rules):
     page = Path(__file__).parents[2] / "docs" / "contract.md"
     assert table(rules) in page.read_text()

@@ -1,8 +1,25 @@
 """What the tests of this room share."""
 
+from dataclasses import MISSING, fields
+
 from keyhole.delayed import QPMD
 from keyhole.draws.streams import WORLD, seek, stream, uniform
+from keyhole.experiment import rooms
 from tests.reference import delayed as reference
+
+
+def made(kind, **known):
+    """Return a policy that is told of the delays what it has to be told, out of what is known."""
+    wanted = [item.name for item in fields(kind) if item.default is MISSING]
+    return kind(**{name: known[name] for name in wanted})
+
+
+POLICIES = [
+    made(kind, expected_delay=2.0, bound=4, variance=1.0)
+    for kind in rooms.find("delayed").policies.values()
+]
+PHASED = [policy for policy in POLICIES if hasattr(policy, "phase_lengths")]
+NAMED = [policy for policy in POLICIES if policy.works_with == ("named",)]
 
 
 def drawer(problem, seed, replication):

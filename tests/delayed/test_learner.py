@@ -1,5 +1,6 @@
 """What a policy at work believes, and how long it goes on."""
 
+import numpy as np
 import pytest
 
 from keyhole import Learner
@@ -7,6 +8,7 @@ from keyhole.contract.memory import counts, per
 from keyhole.delayed import ODAAF, ODAAFB, QPMD, DelayedUCB1, Policy
 from keyhole.play.learner import learner_for
 from keyhole.stochastic import ImprovedUCB
+from tests.delayed.cases import NAMED
 
 
 class Hoarder(Policy):
@@ -142,7 +144,7 @@ def test_nothing_is_asked_beyond_a_horizon_that_the_policy_needs():
         learner.ask()
 
 
-@pytest.mark.parametrize("policy", [QPMD(), DelayedUCB1(), Hoarder()], ids=repr)
+@pytest.mark.parametrize("policy", [*NAMED, Hoarder()], ids=repr)
 def test_without_a_horizon_a_learner_goes_on_for_ever(policy, copied):
     rounds = 3000
     learner = policy.learner(arms=2, feedback="named")
@@ -216,3 +218,62 @@ def test_what_a_policy_counts_as_pulls_is_not_said_to_have_arrived():
     learner.tell([])
     assert "used" not in repr(learner)
     assert "pulls: [0 1]" in repr(learner)
+
+
+def long_phases():
+    return ODAAF(expected_delay=20).learner(arms=2, horizon=10_000, feedback="anonymous")
+
+
+def test_a_days_lump_is_as_nothing_before_its_last_round():
+    lump, single = long_phases(), long_phases()
+    assert lump.ask() == single.ask()
+    lump.tell(arrived=45, rounds=100)
+    for _ in range(99):
+        single.tell(0)
+        single.ask()
+    single.tell(45)
+    assert lump.told == single.told == 100
+    assert repr(lump) == repr(single)
+    assert lump.ask() == single.ask()
+
+
+def test_a_lump_of_named_rewards_is_of_the_arm_that_was_pulled():
+    learner = QPMD().learner(arms=2, feedback="named")
+    arm = learner.ask()
+    learner.tell([(arm, 1)] * 30, rounds=40)
+    assert learner.told == 40
+    learner.ask()
+    with pytest.raises(ValueError, match="at most 10 rewards of arm 0"):
+        learner.tell([(arm, 1)] * 11, rounds=40)
+    assert learner.told == 40
+
+
+def test_a_lump_of_more_rounds_than_the_policy_stays_with_the_arm_is_refused():
+    learner = long_phases()
+    learner.ask()
+    before = repr(learner)
+    with pytest.raises(ValueError, match=r"rounds must be at most \d+, when ODAAF.* another arm"):
+        learner.tell(45, rounds=9_000)
+    assert repr(learner) == before
+    with pytest.raises(ValueError, match=r"arrived must lie in \[0, 10\], got 45"):
+        learner.tell(45, rounds=10)
+    with pytest.raises(ValueError, match="rounds must be at least 1, got 0"):
+        learner.tell(45, rounds=0)
+    assert repr(learner) == before
+
+
+def test_a_lump_ends_at_the_horizon():
+    learner = ODAAF(expected_delay=2).learner(arms=1, horizon=30, feedback="anonymous")
+    learner.ask()
+    with pytest.raises(ValueError, match="rounds must be at most 30, when the horizon is reached"):
+        learner.tell(5, rounds=31)
+    learner.tell(5, rounds=30)
+    assert learner.told == 30
+
+
+@pytest.mark.parametrize("yes", [True, np.True_])
+def test_that_something_arrived_is_a_sum(yes):
+    learner = long_phases()
+    learner.ask()
+    learner.tell(yes)
+    assert learner.state["totals"].sum() == 1.0

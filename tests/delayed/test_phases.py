@@ -16,7 +16,7 @@ from keyhole.delayed import (
     Problem,
     Uniform,
 )
-from tests.reference import delayed as reference
+from tests.delayed.cases import PHASED, made, reference_of
 
 WORKED = {
     ODAAF(expected_delay=50): [1350, 4986, 15471, 44558, 122854],
@@ -33,7 +33,7 @@ def test_the_worked_values(policy):
     assert policy.phase_lengths(250_000, len(WORKED[policy])) == WORKED[policy]
 
 
-@pytest.mark.parametrize("kind", [ODAAF, ODAAFB, ODAAFV, NaivePhases])
+@pytest.mark.parametrize("kind", [type(policy) for policy in PHASED])
 @given(
     horizon=st.integers(10, 10**7),
     mean=st.floats(0, 1000),
@@ -41,14 +41,9 @@ def test_the_worked_values(policy):
     phases=st.integers(1, 8),
 )
 def test_a_phase_is_the_shortest_that_is_long_enough(kind, horizon, mean, more, phases):
-    told = {
-        ODAAF: {"expected_delay": mean},
-        ODAAFB: {"expected_delay": mean, "bound": int(mean + more) + 1},
-        ODAAFV: {"expected_delay": mean, "variance": more + 1.0},
-        NaivePhases: {"bound": int(more)},
-    }[kind]
-    slow = getattr(reference, kind.__name__)(2, horizon, **told)
-    found = kind(**told).phase_lengths(horizon, phases)
+    policy = made(kind, expected_delay=mean, bound=int(mean + more) + 1, variance=more + 1.0)
+    slow = reference_of(policy, 2, horizon)
+    found = policy.phase_lengths(horizon, phases)
     before = 0
     for m, n in enumerate(found, start=1):
         expected = max(slow.enough(m), before + 1)

@@ -8,33 +8,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.delayed import (
-    ODAAF,
-    ODAAFB,
-    ODAAFV,
-    QPMD,
-    Constant,
-    DelayedUCB1,
-    Geometric,
-    NaivePhases,
-    Poisson,
-    Problem,
-    Uniform,
-)
+from keyhole.delayed import QPMD, Constant, Geometric, Poisson, Problem, Uniform
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as PromptProblem
 from keyhole.testing import CHECKS
 from keyhole.testing.checks import Trial
-from tests.delayed.cases import drawer, reference_of
+from tests.delayed.cases import NAMED, PHASED, POLICIES, drawer, reference_of
 from tests.reference.delayed import play
 
-PHASED = [
-    ODAAF(expected_delay=2.0),
-    ODAAFB(expected_delay=2.0, bound=4),
-    ODAAFV(expected_delay=2.0, variance=1.0),
-    NaivePhases(bound=4),
-]
-NAMED = [QPMD(), QPMD(base=KLUCB()), QPMD(base=ThompsonSampling()), DelayedUCB1()]
+WITH_BASES = [QPMD(base=KLUCB()), QPMD(base=ThompsonSampling())]
 LAWS = [Constant(2), Uniform(0, 4), Geometric(2.0), Poisson(2.0)]
 
 
@@ -44,14 +26,14 @@ def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
-@pytest.mark.parametrize("policy", PHASED + NAMED, ids=repr)
+@pytest.mark.parametrize("policy", POLICIES + WITH_BASES, ids=repr)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy), 900 if policy in PHASED else 120, 2))
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
-@pytest.mark.parametrize("policy", [*PHASED, QPMD(), DelayedUCB1()], ids=repr)
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @settings(max_examples=8, deadline=None)
 @given(
     means=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=4),
@@ -84,7 +66,7 @@ def test_without_delays_a_base_decides_as_it_would_alone():
         assert np.array_equal(prompt.values("it", "regret"), queued.values("it", "regret"))
 
 
-@pytest.mark.parametrize("policy", [QPMD(), DelayedUCB1()], ids=repr)
+@pytest.mark.parametrize("policy", NAMED, ids=repr)
 def test_policies_that_need_names_refuse_anonymous_feedback(policy):
     with pytest.raises(ValueError, match=r"feedback must be 'named' for .* got 'anonymous'"):
         policy.learner(arms=2, horizon=100, feedback="anonymous")

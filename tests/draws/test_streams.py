@@ -5,8 +5,8 @@ from scipy import stats
 
 from keyhole.draws.streams import (
     _JUMP,
-    _WALK,
     POLICY,
+    WALK,
     WORLD,
     mix64,
     next_uint64,
@@ -100,7 +100,7 @@ def test_the_draws_of_one_pull_never_run_into_those_of_another():
     # and see that no two arms below 4,096 and pulls below 2**32 are that far apart.
     inverse = pow(int(_JUMP), -1, 2**64)
     for j in range(1, 10_001):
-        d = int(_WALK) * j * inverse % 2**64
+        d = int(WALK) * j * inverse % 2**64
         for difference in (d, 2**64 - d):
             arms, pulls = divmod(difference, 2**40)
             near = min(pulls, 2**40 - pulls)
@@ -112,7 +112,7 @@ def test_mix64_is_the_published_finaliser():
     known = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
     state = 0
     for word in known:
-        state = (state + int(_WALK)) % 2**64
+        state = (state + int(WALK)) % 2**64
         assert int(mix64(np.uint64(state))) == word
 
 

@@ -101,6 +101,27 @@ def test_a_broken_room_is_one_warning_beside_all_others(site, tmp_path):
     assert (done.returncode, done.stderr) == (2, f"keyhole: {text}")
 
 
+def test_a_stub_of_a_policy_keeps_the_contract_of_the_room(site, tmp_path):
+    words = ("new", "policy", "Wanderer", "--setting", "sleeping", "--out", "new")
+    done = python(site, "keyhole", *words, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["new/test_wanderer.py", "new/wanderer.py"]
+    done = python(site, "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_without_stubs_one_is_told_how_to_begin(site, tmp_path):
+    shutil.copytree(site, tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / "keyhole_sleeping" / "stubs")
+    done = python(tmp_path, "keyhole", "new", "policy", "Wanderer", "--setting", "sleeping")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "keyhole: --setting: keyhole-sleeping has no stubs of a policy for its room 'sleeping'; "
+        f"begin from what is in {tmp_path}/keyhole_sleeping/policies.py, and test yours with "
+        "keyhole.testing.check_policy\n"
+    )
+
+
 def test_its_own_tests_pass(site):
     done = python(site, "pytest", "-q", "-p", "no:cacheprovider", "tests")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -16,10 +16,10 @@ import keyhole.experiment.runner
 from keyhole import simulate
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.blocks import Block
-from keyhole.experiment.holding import held
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.spec import Spacing
 from keyhole.experiment.store import write_provenance
+from keyhole.files import held
 from keyhole.thresholding import Problem
 
 WORLD = Problem(means=[0.2, 0.45, 0.7], threshold=0.5).world

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.experiment import Spec
+from tests.experiment.conftest import TEXT
 
 CHANGES = [
     (
@@ -66,6 +67,14 @@ CHANGES = [
     ),
     ('label = "ours"', "label = 3", r"policy\[0\].label must be a text, got 3"),
     ('label = "ours"', 'label = ""', r"policy\[0\].label must not be empty"),
+    ("seed = 4", "workers = 0", "workers must be greater than or equal to 1, got 0"),
+    ("seed = 4", 'pending = "imagin"\nworkers = 2', r"pending must be .*mean 'imagine'\?"),
+    ("seed = 4", "duration = 3", "duration must be a table|duration must be a valid dict"),
+    ("seed = 4", 'duration = {law = "Expo"}', "duration.law must be one of Constant, .*got 'Expo'"),
+    ("seed = 4", 'duration = {law = "Consumption"}', "fits the setting 'thresholding'"),
+    ('label = "ours"', "workers = 2.5", r"policy\[0\].workers must be a whole number, got 2.5"),
+    ('label = "ours"', "workers = 2\npending = []", r"policy\[0\].pending must be"),
+    ('label = "ours"', "workers = 2\nduration = 3", r"policy\[0\].duration must be a law"),
     (
         "checkpoints = [20, 60]",
         "checkpoints = {count = 10000000000}",
@@ -320,3 +329,20 @@ def test_whatever_stands_in_a_spec_it_is_valid_or_refused_in_one_line(table, dat
         assert Spec.from_table(spec.table()) == spec
     assert "\n" not in message
     assert len(message) < 1000
+
+
+def test_each_policy_may_have_its_own_workers():
+    head = 'workers = 2\nduration = {law = "Exponential"}\n'
+    own = 'label = "ours"\nworkers = 8\npending = "ignore"'
+    spec = Spec.from_text(head + TEXT.replace('label = "ours"', own))
+    ours, other = (spec.plan.work[label] for label in ("ours", "Uniform()"))
+    assert (ours.count, ours.pending, other.count, other.pending) == (8, "ignore", 2, None)
+    assert repr(other.duration) == "Exponential(mean=1.0)"
+    assert "clock" in spec.plan.metrics
+    assert Spec.from_text(spec.to_toml()) == spec
+
+
+def test_without_workers_a_spec_is_what_it_was():
+    spec = Spec.from_text(TEXT)
+    assert not spec.plan.work
+    assert not {"workers", "duration", "pending"} & spec.table().keys()

@@ -42,6 +42,10 @@ title = "Wrong labels against the number of arms"
 x_label = "arms"
 x = { hard = 3.0, easy = 2.0 }
 
+[[printed]]
+source = "tests, Table 1."
+values = { easy = { Uniform = 0.5 }, hard = { LSA = 0.25, Uniform = 1.0 } }
+
 [[claims]]
 kind = "exactly"
 problems = ["easy", "hard"]

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -32,7 +34,10 @@ def test_the_lead_over_others_must_rise_from_problem_to_problem(quotients, statu
     found, detail, _ = advantage().judge(results(quotients))
     assert found == status
     if quotients["a"] > 0:
-        assert f"them / us {quotients['a']:.3g} on A, {quotients['b']:.3g} on B" in detail
+        found = re.findall(r"(\d\.\d+) \[(\d\.\d+), (\d\.\d+)\] on [AB]", detail)
+        for (value, low, high), truth in zip(found, quotients.values(), strict=True):
+            assert value == f"{truth:.4f}"
+            assert float(low) < truth < float(high)
 
 
 def test_every_step_and_every_other_policy_counts():

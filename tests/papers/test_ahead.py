@@ -45,7 +45,7 @@ def test_it_is_not_needed(monkeypatch):
 def test_it_compiles_every_policy_of_every_problem(monkeypatch):
     compiled = []
     monkeypatch.setattr(
-        "keyhole.experiment.warming.compiled_engine",
+        "keyhole.experiment.compiling.compiled_engine",
         lambda setting, policy, world: compiled.append((policy.owner.__name__, world.owner)),
     )
     compile_back_to_front(["tao2019-setup1:setup1", "crowd-labels:bluebirds"])

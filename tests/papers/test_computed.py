@@ -8,6 +8,7 @@ from keyhole.experiment.making import make_problem
 from keyhole.papers import Entry, reproduce
 from keyhole.papers.claims import KINDS, NUMBERS, Result
 from keyhole.papers.drawings import DRAWINGS, Drawing
+from tests.html import check_page
 from tests.papers.made_up import WORDS
 
 THREE = """
@@ -175,11 +176,9 @@ def test_the_report_shows_drawings_and_keeps_them_as_files(tmp_path, monkeypatch
     done = reproduce("three", out=tmp_path / "out", threads=1)
     text = done.report.read_text()
     assert ">Gains &amp; limits</h2>" in text
-    assert "<p>Drawn, not played.</p>" in text
-    assert {path.name for path in done.report.parent.glob("drawing*")} == {
-        "drawing-1.svg",
-        "drawing-1.png",
-    }
+    assert check_page(text).all("figcaption")[0].words().startswith("Drawn, not played.")
+    files = {path.name for path in done.report.parent.glob("drawing*")}
+    assert files == {f"drawing-1.{kind}" for kind in ("svg", "png", "pdf")}
 
 
 def test_numbers_and_drawings_are_named_by_their_room():

@@ -2,7 +2,6 @@
 
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -10,6 +9,7 @@ import keyhole.papers.everything
 from keyhole.papers import FILES, Entry, Everything, reproduce, reproduce_all
 from keyhole.papers.reproduction import report_again
 from keyhole.play.simulation import Plan
+from tests.html import check_page
 
 MINE = """
 title = "Mine"
@@ -69,40 +69,24 @@ def few(monkeypatch):
     make_few(monkeypatch)
 
 
-class Links(HTMLParser):
-    """Collects where a page leads, and what can be led to."""
-
-    def __init__(self):
-        super().__init__()
-        self.links, self.anchors, self.pictures = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        if "id" in found:
-            self.anchors.append(found["id"])
-        if tag == "a":
-            self.links.append(found["href"])
-        if tag == "img":
-            self.pictures.append(found["src"])
-
-
 def test_the_page_in_front_leads_to_all(made):
-    page = Links()
-    page.feed(made.index.read_text())
-    assert len(page.anchors) == len(set(page.anchors))
-    known = {name for name in page.links if name.startswith("#")}
-    assert {name[1:] for name in known if name[1:] in FEW} <= set(page.anchors)
-    files = [link for link in (*page.links, *page.pictures) if not link.startswith("#")]
-    assert {f"entries/{name}/report.html" for name in FEW} <= set(files)
+    page = check_page(made.index.read_text(), known=FILES)
+    links = [one.attrs["href"] for one in page.all("a")]
+    files = [link for link in links if not link.startswith("#")]
+    files += [one.attrs["src"] for one in page.all("img")]
+    assert {"claims.json", *(f"entries/{name}/report.html" for name in FEW)} <= set(files)
     assert all((made.index.parent / file).is_file() for file in files)
 
 
 def test_every_verdict_stands_on_the_page_and_in_the_file(made):
     text, record = made.index.read_text(), json.loads(made.claims.read_text())
     assert len(made.verdicts) == len(record["claims"]) > 20
-    assert len(re.findall(r'<td class="verdict', text)) == len(made.verdicts)
+    assert len(re.findall(r'<span class="verdict', text)) == len(made.verdicts)
     assert [claim["verdict"] for claim in record["claims"]] == [v.status for v in made.verdicts]
-    assert f"2 of 2 entries, {len(made.verdicts)} claims: {made.counts}" in text
+    summary = check_page(text, known=FILES).all("p")[0].words()
+    assert re.sub(r" \(.*?\)", "", summary) == (
+        f"2 of 2 entries, {len(made.verdicts)} claims: {made.counts}."
+    )
 
 
 def test_the_page_says_what_of_a_paper_is_not_covered_and_why(made):

@@ -10,6 +10,7 @@ from keyhole import Metric
 from keyhole.papers import Entry
 from keyhole.papers.claims import BOUNDS, KINDS
 from keyhole.papers.overview import Overview
+from keyhole.papers.printed import Printed
 from tests.papers.conftest import TINY
 
 
@@ -187,6 +188,16 @@ def test_a_claim_at_a_round_of_one_scale_alone_is_refused(tmp_path):
             'x_label = "arms"\nmetric = "regret"',
             r"overviews\[0\]\.metric must be one of aggregate_regret, simple_regret; got 'regret'",
         ),
+        (
+            "easy = { Uniform = 0.5 }",
+            "easy = { Uniforn = 0.5 }",
+            r"printed\[0\]\.values\.easy must be one of LSA, Uniform; got 'Uniforn'",
+        ),
+        (
+            "easy = { Uniform = 0.5 }",
+            "esay = { Uniform = 0.5 }",
+            r"printed\[0\]\.values must be one of easy, hard; got 'esay'",
+        ),
         ('ratio_to = "Uniform"', 'ratio_to = "APT"', r"ratio_to must be one of LSA, Uniform; got"),
         ("tests = true", "tets = true", r"tets is not known and must be left out"),
         ("horizon = 60", "horizon = 0", r"problems\.(easy|hard): horizon must be greater than"),
@@ -231,6 +242,8 @@ def test_the_entries_of_the_documentation_are_read():
         problem = {"problem": claim.pop("problems")[0]} if "problems" in claim else {}
         assert KINDS[claim["kind"]].model_validate(claim | problem | {"metric": "regret"}).concerns
     assert [Overview.model_validate(overview).metric for overview in overviews] == ["regret"]
+    printed = [one for block in blocks for one in block.get("printed", [])]
+    assert [Printed.model_validate(one).rounds for one in printed] == [[500, 1000]]
 
 
 def test_a_problem_may_leave_policies_out(tmp_path):

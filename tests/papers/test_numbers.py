@@ -82,6 +82,10 @@ CLAIMS = {
         ],
     ),
     "ratio": (CELLS | {"low": 1.0}, ["x / us at the end"]),
+    "excess": (
+        {"cell": {"policy": "x"}, "over": {"policy": "us"}, "problem": "a", "low": 1.0},
+        ["x less us at the end"],
+    ),
     "growth": (
         ONE | {"early": 10, "late": 640, "at_least": 1.0},
         ["mean at T = 640", "mean at T = 10", "ratio of means"],
@@ -233,7 +237,7 @@ def test_without_an_interval_the_ends_are_infinite():
     one = number_of("mean", mean_of(np.array([3.0])), at_least=4.0)
     assert (one.value, one.low, one.high, one.p_value) == (3.0, -math.inf, math.inf, 1.0)
     log = Estimate(0.0, math.inf, 1)
-    assert factor_of("times", log).in_three_digits() == "1 [0, inf]"
+    assert str(factor_of("times", log)) == "1.0 [0.0, inf]"
 
 
 def test_a_count_is_its_own_interval_and_needs_no_test():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from keyhole import Curves
-from keyhole.contract.world import metrics_of
 from keyhole.papers import FILES, Entry
 from keyhole.papers.claims import Result
 from tests.papers.agreement import agree
@@ -15,7 +14,7 @@ RUNS = 12
 def made_up(entry, key):
     """Return results on a problem that nobody has played: all rises to at most 1, with noise."""
     plan = entry.spec(key, "quick").plan
-    metrics = metrics_of(plan.problem, details=plan.details)
+    metrics = plan.measured
     share = np.array([metric.drawn == "share" for metric in metrics])[:, None]
     size = len(plan.checkpoints), len(metrics), RUNS
     rise = np.linspace(0.1, 1.0, size[0])[:, None, None]

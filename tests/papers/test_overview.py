@@ -39,7 +39,7 @@ def test_an_overview_takes_its_policies_and_its_round():
 
 def test_an_overview_has_a_line_a_policy_with_its_own_look(curves):
     points = Overview(title="O", x_label="x", x={"a": 1.0, "b": 2.0}).estimates(curves, METRIC)
-    figure = overview_figure(points, ["them", "us"], title="O", x_label="resource Q", name="regret")
+    figure = overview_figure(points, ["them", "us"], x_label="resource Q", name="regret")
     (axes,) = figure.axes
     line = axes.lines[0]
     assert line.get_color() == look(1)["color"]
@@ -60,7 +60,9 @@ def test_an_overview_may_be_of_policies_that_do_not_play_the_first_problem(tmp_p
     entry = SimpleNamespace(metrics=[METRIC], policies=[{"label": "us"}, {"label": "them"}])
     part = SimpleNamespace(entry=entry, runs=runs)
     overview = Overview(title="O", x_label="x", x={"b": 1.0, "c": 2.0})
-    assert "them" in pages._overview(part, overview, tmp_path, "overview")
+    picture, table = pages._overview(part, overview, tmp_path / "overview-1").blocks
+    assert "them" in picture.svg
+    assert [row[0] for row in table.rows] == ["them"]
 
 
 def test_ratios_are_those_of_the_means_where_there_are_any():
@@ -74,13 +76,13 @@ def test_ratios_are_those_of_the_means_where_there_are_any():
 
 def test_a_figure_of_ratios_has_a_line_at_one():
     found = result({"u": [3, 4], "v": [1, 2], "w": [0, 0.0]}).curves
-    figure = ratio_figure(found, METRIC, "v", title="R")
+    figure = ratio_figure(found, METRIC, "v")
     (axes,) = figure.axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["u", "w"]
     assert list(axes.lines[-1].get_ydata()) == [1.0, 1.0]
     assert axes.get_ylabel().endswith("/ that of v")
     assert axes.lines[0].get_color() == look(0)["color"]
-    empty = ratio_figure(found, METRIC, "w", title="R")
+    empty = ratio_figure(found, METRIC, "w")
     assert np.isnan(empty.axes[0].lines[0].get_ydata()).all()
 
 
@@ -89,7 +91,7 @@ def test_one_replication_is_drawn_without_bars():
     points = Overview(title="O", x_label="x", x={"p": 0.0, "q": 1.0}).estimates(
         {"p": found, "q": found}, METRIC
     )
-    figure = overview_figure(points, ["u"], title="O", x_label="x", name="regret")
+    figure = overview_figure(points, ["u"], x_label="x", name="regret")
     figure.canvas.draw()
     assert figure.axes[0].get_ylim()[1] < 100
 
@@ -107,5 +109,5 @@ def test_a_bound_is_drawn_unless_it_lies_far_above(bound, lines):
 
 def test_a_line_of_ratios_is_broken_where_there_is_none():
     found = result({"u": [1, 2, 3], "v": [1, 0.0, 1]}, checkpoints=(10, 20, 30)).curves
-    line = ratio_figure(found, METRIC, "v", title="R").axes[0].lines[0]
+    line = ratio_figure(found, METRIC, "v").axes[0].lines[0]
     assert np.isnan(line.get_ydata()).tolist() == [False, True, False]

@@ -3,6 +3,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from keyhole.papers import Entry, reproduce
@@ -84,6 +85,16 @@ def test_the_schema_names_all_that_a_file_has(tmp_path, parts):
         (found["claims"][2]["numbers"][0], defined["$defs"]["NumberRecord"]),
     ):
         assert list(table) == list(model["properties"]) == model["required"]
+
+
+def test_a_file_is_valid_by_the_schema_in_the_documentation(tmp_path, parts):
+    known = json.loads(SCHEMA.read_text())
+    jsonschema.Draft202012Validator.check_schema(known)
+    found = written(tmp_path, parts)
+    jsonschema.validate(found, known)
+    del found["claims"][0]["verdict"]
+    with pytest.raises(jsonschema.ValidationError, match="'verdict' is a required property"):
+        jsonschema.validate(found, known)
 
 
 def test_every_field_is_documented():

@@ -1,35 +1,50 @@
-import pytest
-
-from keyhole.papers.sections import claims_section, summary_section
+from keyhole.papers.sections import Claims, Summary
 from keyhole.papers.verdicts import Verdict
+from keyhole.results.html import render
+from tests.html import parse
 
 
 def verdict(text, status="holds", **more):
-    fields = {"source": "here.", "origin": "ours", "detail": "1"} | more
+    fields = {"source": "here.", "origin": "ours", "detail": "1", "id": f"mine/{len(text)}"} | more
     return Verdict(text=text, status=status, **fields)
 
 
-def test_the_summary_says_what_became_of_all_claims():
+def shown(block):
+    return parse(render(block.template, block=block))
+
+
+def test_the_summary_says_what_became_of_all_claims_and_leads_to_those_that_fail():
     found = [verdict("It is"), verdict("It is not", "does not hold"), verdict("It was")]
-    assert "2 hold, 0 undecided, 1 do not hold" in summary_section(found)
+    page = shown(Summary(found, "2 of 3 entries, "))
+    assert page.words() == "2 of 3 entries, 3 claims: 2 hold, 0 undecided, 1 do not hold (9)."
+    assert [one.attrs["href"] for one in page.all("a")] == ["#mine/9"]
 
 
-@pytest.mark.parametrize("section", [summary_section, claims_section])
-def test_without_claims_nothing_is_said_of_them(section):
-    assert section([]) == ""
+def test_claims_of_several_entries_are_named_in_full():
+    found = [verdict("It is", "undecided", id="a/1"), verdict("It is", "undecided", id="b/1")]
+    assert [one.words() for one in shown(Summary(found)).all("a")] == ["a/1", "b/1"]
 
 
 def test_a_claim_stands_with_its_verdict_and_what_was_found():
-    text = claims_section([verdict("LSA <best>", "does not hold", detail="0.1 & more")])
-    assert '<td class="verdict does-not-hold">does not hold</td>' in text
-    assert "LSA &lt;best&gt;<br><small>ours: here.</small>" in text
-    assert "0.1 &amp; more" in text
+    page = shown(Claims([verdict("LSA <best>", "does not hold", detail="0.1 & more")]))
+    (one,) = page.all("li")
+    assert one.words() == "LSA <best> ours: here. does not hold (10) 0.1 & more"
+    assert one.all("span")[0].attrs["class"] == "verdict does-not-hold"
 
 
-def test_one_claim_about_several_problems_stands_once():
-    one = [verdict("So it is", about=f"P{i}") for i in range(3)]
-    text = claims_section([*one, verdict("Or not", "undecided", about="P9")])
-    assert text.count("So it is") == 1
-    assert text.count("<tbody>") == 2
-    assert [f"<td>P{i}</td>" in text for i in (0, 1, 2, 9)] == [True] * 4
-    assert "3 hold, 1 undecided, 0 do not hold" in text
+def test_one_claim_about_several_problems_stands_once_with_a_mark_for_each():
+    statuses = ["holds", "undecided", "holds"]
+    one = [
+        verdict("So it is", status, about=f"P{i}", detail=f"found {i}", id=f"mine/{i}")
+        for i, status in enumerate(statuses)
+    ]
+    page = shown(Claims([one[0], verdict("Or not", about="P9"), *one[1:]]))
+    group, other = page.all("li")
+    assert group.words().count("So it is") == 1
+    marks = group.all("details")
+    assert [mark.all("summary")[0].words() for mark in marks] == [
+        f"{status} P{i} ({i})" for i, status in enumerate(statuses)
+    ]
+    assert [mark.all("p")[0].words() for mark in marks] == ["found 0", "found 1", "found 2"]
+    assert ["open" in mark.attrs for mark in marks] == [False, True, False]
+    assert other.words().endswith("holds P9 (6) 1")

@@ -25,7 +25,7 @@ def test_means_on_a_line_are_linear():
     assert verdict.claim == "us on A, B, C, D: so it is"
     assert "slope 0.30000 [0.29" in verdict.detail
     assert "intercept 5.000 [4.9" in verdict.detail
-    assert "R squared 1.00000" in verdict.detail
+    assert "R squared 1.000000 [" in verdict.detail
 
 
 def test_means_on_a_parabola_are_not():

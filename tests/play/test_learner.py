@@ -5,6 +5,7 @@ import os
 import pickle
 import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -122,17 +123,70 @@ def test_a_copy_knows_the_base_of_its_policy_and_is_not_cautioned_again():
     assert again.ask() == learner.ask()
 
 
-def test_threads_that_share_a_learner_lose_no_count():
+def elsewhere(call):
+    """Return what a call in another thread returns or raises."""
+    with ThreadPoolExecutor(1) as other:
+        done = other.submit(call)
+        return done.exception() or done.result()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda learner: learner.ask(),
+        lambda learner: learner.tell(1.0),
+        lambda learner: learner.tell(True),
+        lambda learner: copy.copy(learner),
+    ],
+)
+def test_a_decision_belongs_to_the_thread_that_asked_for_it(learner, call):
+    arm, before = learner.ask(), repr(learner)
+    with pytest.raises(RuntimeError, match="a learner is not shared between threads"):
+        raise elsewhere(lambda: call(learner))
+    assert repr(learner) == before
+    assert learner.ask() == arm
+    learner.tell(1.0)
+
+
+def test_nothing_is_lost_with_a_thread_that_ends_before_it_tells(learner):
+    arm = elsewhere(learner.ask)
+    assert copy.copy(learner).rounds == 5
+    assert learner.ask() == arm
+    learner.tell(1.0)
+    elsewhere(learner.ask)
+    learner.tell(1.0)
+    assert learner.told == 6
+
+
+def test_any_thread_may_go_on_between_decisions(learner):
+    def play(_):
+        learner.ask()
+        learner.tell(1.0)
+
+    with ThreadPoolExecutor(1) as one:
+        list(one.map(play, range(3)))
+    play(0)
+    assert learner.told == 8
+
+
+def test_a_copy_may_be_told_in_any_thread(learner):
+    learner.ask()
+    again = copy.copy(learner)
+    assert elsewhere(lambda: again.tell(1.0) or again.told) == 5
+
+
+def test_threads_that_share_a_learner_are_told_so_and_spoil_nothing():
     learner = LSA().learner(arms=3, threshold=0.5)
-    told = [0] * 4
+    told, refused = [0] * 4, [0] * 4
 
     def work(i):
         for _ in range(5000):
-            learner.ask()
             try:
-                learner.tell(1.0)
-            except RuntimeError:  # another thread has told this decision
+                learner.ask()
+            except RuntimeError:  # a decision of another thread is waiting
+                refused[i] += 1
                 continue
+            learner.tell(1.0)
             told[i] += 1
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(len(told))]
@@ -140,7 +194,8 @@ def test_threads_that_share_a_learner_lose_no_count():
         worker.start()
     for worker in workers:
         worker.join()
-    assert learner.rounds - learner._pending == sum(told) == learner.state["pulls"].sum()
+    assert sum(told) + sum(refused) == 20_000
+    assert learner.told == learner.rounds == sum(told) == learner.state["pulls"].sum()
 
 
 @pytest.mark.parametrize("yes", [True, np.True_])
@@ -174,7 +229,7 @@ def edited(path, change):
     [
         (lambda d: d["content"].update(rounds=99), "is damaged: its checksum does not match"),
         (lambda d: d.update(format="other"), "is not a saved learner"),
-        (lambda d: d.update(version=2, keyhole="9.0"), r"version 2 .*written by keyhole 9.0"),
+        (lambda d: d.update(version=3, keyhole="9.0"), r"version 3 .*written by keyhole 9.0"),
         (lambda d: d.pop("content"), "is damaged"),
     ],
 )

@@ -79,8 +79,9 @@ class RCUCB(ForPairs):
 
     def choose(self, history):
         t = len(history) + 1
-        if t <= self.arms:
-            return t - 1, self.limits[-1]
+        for i in range(self.arms):
+            if not any((arm, limit) == (i, self.limits[-1]) for arm, limit, _, _ in history):
+                return i, self.limits[-1]
 
         def index(i, tau):
             n, gain, loss = self.informative(history, i, tau)
@@ -100,8 +101,9 @@ class ReductionUCB(ForPairs):
 
     def choose(self, history):
         t = len(history) + 1
-        if t <= len(self.pairs):
-            return self.pairs[t - 1]
+        for pair in self.pairs:
+            if not any((arm, limit) == pair for arm, limit, _, _ in history):
+                return pair
 
         def index(i, tau):
             seen = [self.worth(r, c, tau) for a, limit, r, c in history if (a, limit) == (i, tau)]

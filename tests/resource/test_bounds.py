@@ -12,7 +12,6 @@ from keyhole.resource import (
     Problem,
     ReductionUCB,
     bounds,
-    refined,
 )
 from tests.resource.cases import PENALTY, drive, learner_of, replica, runs_of
 
@@ -107,7 +106,7 @@ def test_the_regret_is_what_the_informative_rounds_of_neighbours_leave(seed):
     problem, rounds = replica("NegCorr", "small", arms=3), 120
     learner = learner_of(RCUCB(), problem, rounds)
     asked = drive(learner, runs_of(problem, seed, 0), rounds)
-    by_pair = refined.regret_by_pair(problem.gaps, learner.state["told"])
+    by_pair = bounds.regret_by_pair(problem.gaps, learner.state["told"])
     lost = [problem.best_gain - problem.gain(*pair) for pair in asked]
     assert by_pair.sum() == pytest.approx(sum(lost), abs=1e-9)
     for arm, limit in set(asked):
@@ -126,7 +125,7 @@ WIDE = Problem(
 
 def test_informative_rounds_are_no_fewer_than_promised_while_estimates_are_near():
     alpha, rounds, kept, nearly = 6.0, 1500, 0, []
-    promised = refined.least_informative_rounds(
+    promised = bounds.least_informative_rounds(
         WIDE.gaps, WIDE.penalty(WIDE.limits), rounds, alpha=alpha
     )
     assert (promised.ravel() > 1).any()
@@ -152,9 +151,9 @@ def test_what_is_subtracted_is_never_added_and_is_something_where_alpha_is_large
     gaps, penalties, horizon = [[0.0, 0.3], [0.5, 0.4]], [0.1, 0.2], 50_000
     for alpha, least, most in ((1.5, 1.0, 1.0), (30.0, 0.9, 0.9999)):
         plain = bounds.rcucb_regret_bound(gaps, penalties, horizon, alpha=alpha)
-        found = refined.refined_regret_bound(gaps, penalties, horizon, alpha=alpha)
+        found = bounds.refined_regret_bound(gaps, penalties, horizon, alpha=alpha)
         assert least * plain <= found <= most * plain
-    assert refined.anytime_probability(2, 2, horizon, alpha=1.5) == 0.0
+    assert bounds.anytime_probability(2, 2, horizon, alpha=1.5) == 0.0
 
 
 def test_a_limit_below_the_best_is_told_of_by_nearly_every_round():
@@ -193,15 +192,15 @@ def test_a_limit_below_the_best_is_told_of_by_nearly_every_round():
             "horizon must be at least 1, got 0",
         ),
         (
-            lambda: refined.regret_by_pair([[0.1, 0.2]], [[1, 2]]),
+            lambda: bounds.regret_by_pair([[0.1, 0.2]], [[1, 2]]),
             r"the plays of each pair\[0\] must be at least 0, got -1",
         ),
         (
-            lambda: refined.regret_by_pair([[0.1, 0.2]], [[2, 1], [1, 1]]),
+            lambda: bounds.regret_by_pair([[0.1, 0.2]], [[2, 1], [1, 1]]),
             r"informative must have shape \(1, 2\), got \(2, 2\)",
         ),
         (
-            lambda: refined.refined_regret_bound([[0.1]], [0.1], 9, alpha=2, slack=1),
+            lambda: bounds.refined_regret_bound([[0.1]], [0.1], 9, alpha=2, slack=1),
             r"slack must lie in \(0, 1\), got 1",
         ),
         (

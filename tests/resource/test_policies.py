@@ -1,6 +1,7 @@
 """What holds for all policies of the room: engine, learner and reference agree."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -278,3 +279,31 @@ def test_ties_go_to_the_lowest_arm_and_then_to_the_smallest_limit(policy):
         learner.ask()
         learner.tell(exceeded=True)
     assert learner.ask() == (0, 0.5)
+
+
+@pytest.mark.parametrize("policy", [RCUCB(), ReductionUCB()], ids=repr)
+def test_an_arm_whose_first_run_never_came_back_is_run_again(policy):
+    learner = policy.learner(arms=2, limits=[0.5, 1.0], cost=Power(), penalty=Power())
+    for t in range(40):
+        arm, _ = learner.ask()
+        if t == 1:
+            lost = arm
+            learner._pending = False  # forgotten
+            continue
+        learner.tell(exceeded=True)
+    assert learner.state["plays"][lost].sum() > 10
+
+
+def test_a_run_that_is_open_has_outlived_its_age():
+    made = {"arms": 1, "limits": [0.2, 0.4, 0.6], "cost": Power(), "penalty": Power(constant=1)}
+    learner = RCUCB().learner(**made)
+    for consumption in (0.1, 0.3):
+        learner.ask()
+        learner._decision["limit"][...] = 0.6
+        learner.tell(reward=1, consumption=consumption)
+    state = SimpleNamespace(**learner.state)
+    known = SimpleNamespace(limits=np.array(made["limits"]), gain_range=1.0, alpha=0.5)
+    RCUCB.imagine(known, state, 0.25, 0, 0.6)
+    assert state.told[0].tolist() == [3, 3, 3]
+    assert state.over[0].tolist() == [2, 0, 0]  # it was one of two, and now it is two of three
+    assert state.net[0].tolist() == [1, 3, 3]  # as of the run that was as old: it brought 1

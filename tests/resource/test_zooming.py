@@ -7,6 +7,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.resource import RCUCB, AnytimeZoomingRCUCB, Power, StoOO, ZoomingRCUCB
+from tests.reference import resource as reference
 from tests.resource.cases import drive, learner_of, replica, runs_of
 
 POLICY = ZoomingRCUCB(alpha=0.1, refine=3, lipschitz=4)
@@ -135,3 +136,17 @@ def test_what_a_run_tells_of_smaller_limits_is_worth_something():
     curves = simulate(problem, policies, horizon=5000, replications=8, seed=4)
     gap = curves.paired("zooming", "stoo", metric="regret", round=5000)
     assert gap.high < 0
+
+
+def test_several_intervals_cut_at_once_stay_what_they_are():
+    problem = replica("PosCorr", arms=2, continuous=True)
+    policy, rounds = StoOO(alpha=0.02, lipschitz=2), 300
+    known = {
+        "limits": problem.limits.tolist(),
+        "cost": lambda x: float(problem.cost(x)),
+        "penalty": lambda x: float(problem.penalty(x)),
+    }
+    slow = reference.StoOO(arms=2, **known, **policy.parameters(), horizon=10_000)
+    run = runs_of(problem, 0, 0)
+    asked, _ = reference.play(slow, run, rounds)
+    assert drive(learner_of(policy, problem, 10_000), run, rounds) == asked

@@ -29,6 +29,7 @@ def test_paired_samples_without_spread_and_single_ones():
     same = np.ones(5)
     assert compare(same, same).p_value == 1.0
     assert compare(same + 1, same).p_value == 0.0
+    assert str(compare(same + 1, same)) == "1 in every run, p < 1e-300"
     alone = compare(np.array([3.0]), np.array([1.0]))
     assert (alone.difference, alone.low, alone.p_value) == (2.0, -np.inf, 1.0)
 
@@ -53,7 +54,7 @@ def test_one_replication_has_no_interval():
 def test_what_differs_by_rounding_alone_is_equal():
     values = np.array([2775.6, 2775.6 + 5e-13, 2775.6 - 5e-13])
     assert mean_of(values).error == 0.0
-    assert str(mean_of(values)) == "2,775.6 in every run"
+    assert str(mean_of(values)) == mean_of(values).plus_minus() == "2,775.6 in every run"
     assert compare(values, np.full(3, 2775.6)).equal
     assert str(compare(values, np.full(3, 2775.6))) == "0, equal in every run"
 
@@ -78,7 +79,10 @@ def test_the_p_value_of_a_share_agrees_with_its_interval():
         (0.0004, 0.00391, "0.0004"),
         (-0.001, 0.9, "0.00"),
         (0.0, 0.0, "0"),
-        (12.345678, math.inf, "12.345678"),
+        (12.345678, math.inf, "12.3457"),
+        (2.060759551, 0.0, "2.06076"),
+        (1_234_567.5, 0.0, "1,234,568"),
+        (100_000.0, 0.0, "100,000"),
         (1.5e-9, 2e-10, "1.5e-09"),
         (3e20, 1e19, "3e+20"),
         (math.nan, 1.0, "n/a"),

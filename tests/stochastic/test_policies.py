@@ -112,6 +112,18 @@ def test_policies_rank_as_theory_has_it():
         assert gap.p_value < 1e-6
 
 
+@pytest.mark.parametrize("policy", [UCB1(), KLUCB(), MOSS(), HoeffdingUCB()], ids=repr)
+def test_an_arm_whose_first_pull_never_came_back_is_pulled_again(policy):
+    learner = policy.learner(arms=3, horizon=60 if "horizon" in policy.needs else None)
+    for t in range(60):
+        learner.ask()
+        if t == 2:
+            learner._pending = False  # forgotten
+            continue
+        learner.tell(0.1)
+    assert learner.state["pulls"].min() > 10
+
+
 def test_the_horizon_must_be_given_to_those_that_need_it():
     for policy in (MOSS(), HoeffdingUCB(), ImprovedUCB()):
         with pytest.raises(TypeError, match="horizon"):

@@ -114,13 +114,13 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
 ) -> None:
     """Rerun published experiments and judge their claims."""
-    from keyhole import papers
-
     if list_:
-        from keyhole.cli.catalog import show_entries
+        from keyhole.cli.entries import show_entries
 
         show_entries()
         return
+    from keyhole import papers
+
     everything = all_ or paper is not None
     if everything and name is not None:
         raise ValueError(f"NAME must be left out with --all and --paper, got {name!r}")

@@ -1,4 +1,4 @@
-"""What there is: settings, problems, policies, reproductions."""
+"""What there is: settings, problems, policies."""
 
 import inspect
 import re
@@ -26,21 +26,6 @@ def show(setting: str | None) -> None:
             paragraph(f"{metric.name}: {metric.title}{_remarks(metric)}", 4)
         for policy in room.policies.values():
             _policy(policy)
-
-
-def show_entries() -> None:
-    """Print the reproductions that there are."""
-    from keyhole.papers import FILES, Entry
-
-    for name in FILES:
-        entry = Entry.load(name)
-        heading(name, 0)
-        paragraph(entry.title, 2)
-        runs = ", ".join(
-            f"{scale} {size.replications:,} replications" for scale, size in entry.scales.items()
-        )
-        paragraph(f"problems: {', '.join(entry.problems)}; claims: {len(entry.claims)}; {runs}", 2)
-        paragraph(entry.source, 2)
 
 
 def _policy(policy: type[Policy]) -> None:

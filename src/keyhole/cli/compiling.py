@@ -5,8 +5,8 @@ from pathlib import Path
 import typer
 
 from keyhole.experiment import rooms
+from keyhole.experiment.compiling import Job, jobs_of_room, jobs_of_spec
 from keyhole.experiment.spec import Spec
-from keyhole.experiment.warming import Job, jobs_of_room, jobs_of_spec
 from keyhole.kernels.cache import cache_folder, cache_limit, cached_files, clear_cache
 
 _MEGABYTE = 10**6

@@ -1,5 +1,6 @@
 """Stubs for what is added most often: they run, pass the checks, and say what to change."""
 
+import inspect
 import keyword
 import re
 from importlib import resources
@@ -10,12 +11,13 @@ from typing import Final
 
 import typer
 
+from keyhole.experiment import rooms
 from keyhole.validate import choice
 
 _ENDING: Final = ".tmpl"
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DEFAULT_ROOM: Final = "thresholding"
-# A small problem of each room, for the test of a policy.
+# A small problem of each room of ours, for the test of a policy.
 _PROBLEMS: Final = {
     "delayed": ("means=[0.4, 0.8]", "delay=room.Poisson(5)"),
     "resource": (
@@ -42,9 +44,11 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
     folder = templates / choice("KIND", kind, kinds)
     if setting is not None and kind != "policy":
         raise ValueError(f"--setting must be left out for a new {kind}, got {setting!r}")
-    room = choice("--setting", setting or _DEFAULT_ROOM, _PROBLEMS)
+    room = setting or _DEFAULT_ROOM
+    if room not in _PROBLEMS:
+        folder = _brought(rooms.find(room, "--setting"))
     snake, camel = _spellings(name)
-    problem = "".join(f"\n        {value}," for value in _PROBLEMS[room])
+    problem = "".join(f"\n        {value}," for value in _PROBLEMS.get(room, ()))
     words = {"name": snake, "Name": camel, "setting": room, "problem": problem}
     stubs = {
         out / path.replace("name", snake): Template(file.read_text(encoding="utf-8"))
@@ -57,6 +61,18 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(stub.substitute(words), encoding="utf-8")
         typer.echo(path)
+
+
+def _brought(room: rooms.Room) -> Traversable:
+    """Return the stubs of a policy that a package brings: the folder `stubs` beside its room."""
+    for place in getattr(room.module, "__path__", ()):
+        if (Path(place) / "stubs").is_dir():
+            return Path(place) / "stubs"
+    file = inspect.getfile(next(iter(room.policies.values()), room.module))
+    raise ValueError(
+        f"--setting: {room.package} has no stubs of a policy for its room {room.name!r}; begin "
+        f"from what is in {file}, and test yours with keyhole.testing.check_policy"
+    )
 
 
 def _spellings(name: str) -> tuple[str, str]:

@@ -32,7 +32,8 @@ class WithBase(Policy, abstract=True):
 
     Context, decision and feedback are the single values of the base's setting, in its order, and
     ``t`` is the round as the base counts it. What the base needs to know, the policy needs to
-    know, and is told.
+    know, and is told. While decisions are open it waits; a subclass
+    that says more in `pending` can do of it what its base can do too.
 
     Attributes
     ----------
@@ -42,6 +43,7 @@ class WithBase(Policy, abstract=True):
     """
 
     randomness = "that of the base"
+    pending: ClassVar[tuple[str, ...]] = ("wait",)
     base_class: ClassVar[type[Policy]]
     _plain: ClassVar[type["WithBase"]]
 
@@ -102,7 +104,8 @@ class WithBase(Policy, abstract=True):
     @classmethod
     def traits(cls) -> dict[str, str]:
         """Return what catalog and documentation print beside the docstring, by heading."""
-        return super().traits() | {"needs": "what its base needs"}
+        told = [*cls.setting.told(cls.needs), "what its base needs"]
+        return super().traits() | {"told beforehand": ", ".join(told)}
 
     @classmethod
     def check_kernels(cls) -> None:
@@ -112,6 +115,8 @@ class WithBase(Policy, abstract=True):
         """
         if hasattr(cls, "base_class"):
             super().check_kernels()
+            both = (way for way in cls.base_class.pending if way in cls.pending)
+            cls.pending = tuple(both) or ("wait",)
         elif not isinstance(_default_base(cls), Policy):
             return
         else:

@@ -59,6 +59,29 @@ class Channel:
         body = "\n".join(["def write(buffer, start, dims, value):", *lines, "    return", ""])
         return shared(body, "write")
 
+    @property
+    def single(self) -> bool:
+        """Whether all there is to say is one number."""
+        return len(self.layout.fields) == 1 and not self.filled
+
+    def number_writer(self) -> Kernel:
+        """Return the compiled function (buffer, start, dims, number) that stores a single number.
+
+        Where more or less than that is said, it does nothing.
+        """
+        if self.single:
+            return self.writer()
+        return shared("def write(buffer, start, dims, number):\n    return\n", "write")
+
+    def coder(self) -> Kernel:
+        """Return the compiled function (values) -> the values as one number from 0.
+
+        That is the value itself, where it is a single whole number and not negative; else 0.
+        """
+        whole = self.single and all(f.dtype == "int64" for f in self.layout.fields.values())
+        code = "max(int(values), 0)" if whole else "0"
+        return shared(f"def code(values):\n    return {code}\n", "code")
+
     def producer(self, kernel: Kernel, call: str) -> Kernel:
         """Return the compiled function (`call`, buffer, start, dims) -> the values.
 

@@ -6,6 +6,7 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, Final, cast, get_args, overload
 
 from keyhole.contract.memory import Field, FloatArray
+from keyhole.contract.scale import UNIT, Scale
 from keyhole.validate import ANY, Range, choice, hint, integer, number, shown, vector
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Fact:
         What `Policy.learner` takes for it; None where it follows from something else.
     default : Any
         What it is where nothing is given.
+    unit : str
+        How it depends on the units of rewards (see `keyhole.contract.scale`); "" if it does not.
     """
 
     doc: str
@@ -41,6 +44,7 @@ class Fact:
     always: bool = True
     argument: Any = None
     default: Any = None
+    unit: str = ""
 
     @property
     def own(self) -> Any:
@@ -56,6 +60,11 @@ class Fact:
         convert = integer if self.field.dtype == "int64" else number
         return convert(name, value, self.allowed)
 
+    def inward(self, name: str, value: Any, scale: Scale) -> Any:
+        """Return the value as policies have it; what is not allowed is told in the user's units."""
+        theirs = replace(self, allowed=scale.range(self.allowed, self.unit))
+        return scale.inward(theirs.check(name, value), self.unit)
+
 
 @overload
 def fact(
@@ -66,6 +75,7 @@ def fact(
     doc: str,
     always: bool = True,
     argument: Any = OWN,
+    unit: str = "",
     **ends: float,
 ) -> FloatArray: ...
 @overload
@@ -77,11 +87,19 @@ def fact(
     always: bool = True,
     argument: Any = OWN,
     default: Any = None,
+    unit: str = "",
     **ends: float,
 ) -> int: ...
 @overload
 def fact(
-    kind: type[float], /, *, doc: str, always: bool = True, argument: Any = OWN, **ends: float
+    kind: type[float],
+    /,
+    *,
+    doc: str,
+    always: bool = True,
+    argument: Any = OWN,
+    unit: str = "",
+    **ends: float,
 ) -> float: ...
 def fact(
     kind: type,
@@ -92,6 +110,7 @@ def fact(
     always: bool = True,
     argument: Any = OWN,
     default: Any = None,
+    unit: str = "",
     **ends: float,
 ) -> Any:
     """Declare a fact of a setting, in its class `Facts`.
@@ -111,6 +130,9 @@ def fact(
         into facts: see `Policy.facts_of`); None where it takes nothing.
     default : Any, optional
         What it is where nothing is given.
+    unit : str, optional
+        ``"reward"`` for what is itself a reward, ``"difference"`` for differences of rewards,
+        ``"difference**-2"`` for sums of their squares' inverses: see `Setting.rewards`.
     **ends : float
         ``ge``, ``gt``, ``le``, ``lt``: least and largest value, included or not.
 
@@ -121,7 +143,7 @@ def fact(
     ...     gaps = fact(float, "arms", ge=0, always=False, doc="true gaps of the arms")
     """
     declared = Field("int64" if kind is int else "float64", (length,) if length else ())
-    made = Fact(doc, declared, Range(**ends), always, argument, default)
+    made = Fact(doc, declared, Range(**ends), always, argument, default, unit)
     return replace(made, argument=made.own) if argument is OWN else made
 
 
@@ -183,6 +205,9 @@ def signature_of(setting: "Setting", kind: Any) -> Signature:
     """Return the signature of `Policy.learner` in a setting."""
     own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
     taken = [argument.parameter for argument in arguments_of(setting)]
+    if setting.rewards:
+        ends = tuple[float, float]
+        taken.append(Parameter("scale", Parameter.KEYWORD_ONLY, annotation=ends, default=(0, 1)))
     seed = Parameter("seed", Parameter.KEYWORD_ONLY, annotation=int, default=0)
     return Signature([own, *taken, seed], return_annotation=kind)
 
@@ -191,7 +216,7 @@ _PROSE: Final = """Return a learner: the policy at work, one decision at a time.
 
 Parameters
 ----------
-{arguments}
+{arguments}{scale}
 seed : int, default 0
     Of the policy's own randomness.
 
@@ -206,11 +231,16 @@ TypeError, ValueError
     If a fact that the policy needs is missing, or one is not allowed.
 """
 
+_SCALE: Final = """
+scale : (float, float), default (0, 1)
+    The least and the largest reward there can be, in your units: stars from 1 to 5, say. Rewards,
+    and facts that are in units of reward, are told and shown in these."""
+
 
 def prose_of(setting: "Setting") -> str:
     """Return the docstring of `Policy.learner` in a setting."""
     lines = [f"{a.parameter.name} : {a.typed}\n    {a.prose}" for a in arguments_of(setting)]
-    return _PROSE.format(arguments="\n".join(lines))
+    return _PROSE.format(arguments="\n".join(lines), scale=_SCALE if setting.rewards else "")
 
 
 def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Callable[..., Any]:
@@ -220,9 +250,11 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
 
     def learner(self: Any, *unnamed: Any, seed: int = 0, **given: Any) -> Any:
         if unnamed:
-            told = ", ".join(f"{name}=..." for name in names if name != "seed")
+            told = ", ".join(f"{name}=..." for name in names if name not in ("scale", "seed"))
             raise TypeError(f"learner() takes facts by name ({told}); got {shown(unnamed[0])}")
-        return kind(self, facts_given(setting, type(self), given), seed=seed)
+        facts, scale = facts_given(setting, type(self), given)
+        own = {"scale": scale} if setting.rewards else {}
+        return kind(self, facts, seed=seed, **own)
 
     made = cast(Any, learner)
     made.__signature__, made.__doc__ = signature, prose_of(setting)
@@ -234,16 +266,22 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
     return learner
 
 
-def facts_given(setting: "Setting", policy: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts that arguments of `Policy.learner` say, for policies of a class."""
-    names = [argument.parameter.name for argument in arguments_of(setting)]
+def facts_given(
+    setting: "Setting", policy: Any, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], Scale]:
+    """Return the facts that arguments of `Policy.learner` say, and the units that they are in.
+
+    `policy` is the class of the policy.
+    """
+    names = [name for name in signature_of(setting, None).parameters if name != "self"]
     for name in given:
         if name not in names:
-            raise TypeError(
-                f"learner() takes {', '.join((*names, 'seed'))}; got {name!r}{hint(name, names)}"
-            )
-    found: dict[str, Any] = policy.facts_of(_complete(setting, given))
-    return found
+            raise TypeError(f"learner() takes {', '.join(names)}; got {name!r}{hint(name, names)}")
+    if not setting.rewards:
+        return policy.facts_of(_complete(setting, given)), UNIT
+    scale = Scale.of(given.get("scale", UNIT))
+    told = {name: value for name, value in given.items() if name != "scale"}
+    return policy.facts_of(_complete(setting, told) | {"scale": scale}), scale
 
 
 def _complete(setting: "Setting", given: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ class IndexPolicy(Policy, abstract=True):
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("index",)
+    off_policy: ClassVar[bool] = True
     arms: ClassVar[int] = known()
 
     class State:

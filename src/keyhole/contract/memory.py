@@ -258,16 +258,16 @@ class Layout:
 
 
 def allot(
-    layouts: Sequence[Layout], dims: Sequence[str], sizes: Mapping[str, int]
+    layouts: Sequence[Layout], dims: Sequence[str], sizes: Mapping[str, int], *, ahead: int = 0
 ) -> tuple[FloatArray, IntArray, list[dict[str, NDArray[Any]]]]:
     """Lay several layouts out in one buffer; return it, a plan, and the named arrays of each.
 
     The plan has where each layout begins, then the integers, then a zero (so that it is never
-    empty).
+    empty). In the buffer, `ahead` cells are left free in front of the first layout.
     """
     lengths = [layout.size(sizes) for layout in layouts]
-    starts = [sum(lengths[:i]) for i in range(len(lengths))]
-    buffer = np.zeros(sum(lengths) + 1)
+    starts = [ahead + sum(lengths[:i]) for i in range(len(lengths))]
+    buffer = np.zeros(ahead + sum(lengths) + 1)
     plan = np.array([*starts, *(sizes[name] for name in dims), 0], np.int64)
     views = [
         layout.views(buffer[start : start + length], sizes)

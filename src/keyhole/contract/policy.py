@@ -112,6 +112,9 @@ class Policy:
         Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
         The kinds of feedback that the policy works with: by default all of the setting's.
+    off_policy : bool
+        Whether it can learn from decisions that it has not taken itself, such as those of a log:
+        so it is where `update` counts what it is told, and `select` looks at the counts.
     requires : str
         What rounds must be like, in words, for a policy that cannot play just any: in a round
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
@@ -133,6 +136,7 @@ class Policy:
     arms_change: ClassVar[bool] = False
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()
+    off_policy: ClassVar[bool] = False
     requires: ClassVar[str] = ""
     pending: ClassVar[tuple[str, ...]] = ("wait",)
     feedback: ClassVar[str] = ""
@@ -158,8 +162,7 @@ class Policy:
         for name in cls.needs:
             choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         check_functions(cls, (*POLICY, IMAGINE), Policy, abstract=abstract)
-        for way in cls.pending:
-            choice(f"{cls.__name__}.pending", way, PENDING)
+        _check_pending(cls)
         if not abstract:
             cls.check_kernels()
 
@@ -173,11 +176,12 @@ class Policy:
     @classmethod
     def traits(cls) -> dict[str, str]:
         """Return what catalog and documentation print beside the docstring, by heading."""
-        told = ", ".join(cls.needs) or "nothing"
-        unknowable = ", which nobody knows in practice" if cls.oracle else ""
-        anytime = "" if "horizon" in cls.needs else " (anytime)"
+        secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
+        told = ", ".join(cls.setting.told(cls.needs))
+        told += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
+        told += f"; in practice nobody knows {' and '.join(secrets)}" if secrets else ""
         found = {
-            "needs": f"{told}{unknowable}{anytime}",
+            "told beforehand": told,
             "feedback": cls.feedback,
             "randomness": cls.randomness,
             "cost per round": cls.cost_per_round,
@@ -191,9 +195,10 @@ class Policy:
         def remedy(name: str) -> str:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
-        if "pending" not in vars(cls) and not reads_only_what_is_there(cls, "imagine"):
-            cls.pending = ("wait",)
-        rules = (*POLICY, IMAGINE) if "imagine" in cls.pending else POLICY
+        imagines = "imagine" in cls.pending
+        if imagines and "pending" not in vars(cls) and not reads_only_what_is_there(cls, "imagine"):
+            imagines, cls.pending = False, ("wait",)  # the room's own kernel is for another state
+        rules = (*POLICY, IMAGINE) if imagines else POLICY
         check_kernels(cls, rules, cls.input_fields(), cls.lent(), remedy)
 
     @classmethod
@@ -280,7 +285,8 @@ class Policy:
 
         By default each arm's pulls and mean, where the state keeps `pulls` and `totals`; else all
         that it keeps. A policy with more to say overrides this: `learner.state` has its arrays by
-        name, `learner.facts` what it was told.
+        name, `learner.facts` what it was told, both with rewards from 0 to 1, and `learner.scale`
+        the units to show them in.
 
         Parameters
         ----------
@@ -297,7 +303,7 @@ class Policy:
             return [f"{name}: {value}" for name, value in state.items()]
         both = zip(state["pulls"], state["totals"], strict=True)
         return [
-            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total)}"
+            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total, learner.scale)}"
             for arm, (n, total) in enumerate(both)
         ]
 
@@ -316,6 +322,17 @@ class Policy:
             for item in fields(cast(Any, cls))
         }
         return parameters | {n: f.field for n, f in cls.setting.known(cls.needs).items()}
+
+
+def _check_pending(cls: type[Policy]) -> None:
+    """Refuse ways that there are not, none at all, and imagining without its kernel."""
+    name = f"{cls.__name__}.pending"
+    if not isinstance(cls.pending, tuple) or not cls.pending:
+        raise TypeError(f"{name} must be a tuple of at least one way, got {cls.pending!r}")
+    for way in cls.pending:
+        choice(name, way, PENDING)
+    if "imagine" in cls.pending and not (cls.abstract or hasattr(cls, "imagine")):
+        raise TypeError(f"{name} has 'imagine', but {cls.__name__} lacks the kernel imagine")
 
 
 def _check_parameter(cls: type, item: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from keyhole.contract.answers import check_names, check_reads
 from keyhole.contract.facts import Fact, facts_in
 from keyhole.contract.memory import Field
+from keyhole.contract.scale import UNIT, Scale
 from keyhole.kernels.link import Kernel
 
 
@@ -41,6 +42,12 @@ class Setting:
     budgeted : bool
         Whether a checkpoint is a budget of its own: a policy that knows the horizon is then run
         once for each checkpoint with that checkpoint as its horizon.
+    rewards : bool
+        Whether feedback is of rewards in [0, 1], so that a learner may be told them in other units:
+        its ``scale``.
+    by_round : bool
+        Whether feedback belongs to the round in which it arrives, and not to a decision: rounds
+        are then time, and no decision waits for a worker.
     """
 
     name: str
@@ -53,6 +60,8 @@ class Setting:
     modes: tuple[str, ...] = ()
     mode: str = ""
     budgeted: bool = False
+    rewards: bool = False
+    by_round: bool = False
     facts: Mapping[str, Fact] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,6 +74,14 @@ class Setting:
     def known(self, needs: tuple[str, ...]) -> dict[str, Fact]:
         """Return the facts that a policy with these needs is told."""
         return {n: f for n, f in self.facts.items() if f.always or n in needs}
+
+    def inward(self, values: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
+        """Return facts that a user has told in his own units as policies have them."""
+        found = dict(values)
+        for name, fact in self.facts.items():
+            if scale != UNIT and fact.unit and values.get(name) is not None:
+                found[name] = fact.inward(name, values[name], scale)
+        return found
 
     def check(self, needs: tuple[str, ...], values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the facts that a policy with these needs is told, each checked."""
@@ -85,3 +102,8 @@ class Setting:
                 f"got {checked['horizon']}"
             )
         return checked
+
+    def told(self, needs: tuple[str, ...]) -> list[str]:
+        """Return the arguments of `Policy.learner` by which one with these needs is told them."""
+        facts = {n: f for n, f in self.known(needs).items() if f.argument is not None}
+        return ["feedback" if name == self.mode else name for name in facts]

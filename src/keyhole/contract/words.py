@@ -1,5 +1,7 @@
 """How policies say what they have counted."""
 
+from keyhole.contract.scale import UNIT, Scale
+
 
 def counted(number: float, noun: str) -> str:
     """Return a number of things.
@@ -12,12 +14,14 @@ def counted(number: float, noun: str) -> str:
     return f"{int(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def averaged(number: float, total: float) -> str:
+def averaged(number: float, total: float, scale: Scale = UNIT) -> str:
     """Return the mean of a number of things with a sum, to be added to a line; of none, nothing.
+
+    It is shown in the units of a learner's `scale`.
 
     Examples
     --------
     >>> averaged(4, 1.0), averaged(0, 0.0)
     (', mean 0.25', '')
     """
-    return f", mean {total / number:.3g}" if number else ""
+    return f", mean {scale.outward(total / number):.3g}" if number else ""

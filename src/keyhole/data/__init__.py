@@ -11,11 +11,10 @@ from keyhole.data.conversions import (
     load_cdnow,
     read_conversions_csv,
 )
-from keyhole.data.crowd_problem import crowd
 from keyhole.data.deliveries import deliveries, load_deliveries
 from keyhole.data.flights import flights, load_flights
 from keyhole.data.forests import Forests, forests, load_forests, measure_forests
-from keyhole.data.labels import Labels, load_labels, read_labels_csv
+from keyhole.data.labels import Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.measured import Measured, read_measured_csv
 from keyhole.data.patrols import Events, load_patrols, patrols, read_patrols_csv
 from keyhole.data.reporting import reporting_delay

@@ -11,11 +11,10 @@ from typing import Any, Final
 from keyhole import delayed, stochastic, thresholding
 from keyhole.data.aslib import Scenario, load_aslib
 from keyhole.data.conversions import Conversions, cdnow, read_conversions_csv
-from keyhole.data.crowd_problem import crowd
 from keyhole.data.deliveries import deliveries
 from keyhole.data.flights import flights
 from keyhole.data.forests import forests
-from keyhole.data.labels import NAMES, Labels, load_labels, read_labels_csv
+from keyhole.data.labels import NAMES, Labels, crowd, load_labels, read_labels_csv
 from keyhole.data.measured import Measured, read_measured_csv
 from keyhole.data.patrols import Events, patrols, read_patrols_csv
 from keyhole.data.reporting import reporting_delay

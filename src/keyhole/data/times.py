@@ -26,10 +26,8 @@ class Times:
     minutes : sequence of ndarray of float64, shape (arms,)
         The times of each arm, at least one; infinite for what never came. The arrays are copied
         and made read-only.
-    source : str, default ""
-        Where the times come from.
-    licence : str, default ""
-        Under which terms; empty where none are stated.
+    source, licence : str, default ""
+        Where the times come from, and under which terms.
 
     Examples
     --------

@@ -27,15 +27,20 @@ class _Earned(Protocol):
     regret: FloatArray
     earned: FloatArray
     seen: IntArray
+
+
+class _Summed(_Earned, Protocol):
     due: FloatArray
 
 
 class _Listed(_Earned, Protocol):
-    arriving: IntArray
     newest: IntArray
     earlier: IntArray
-    source: IntArray
     reward: FloatArray
+
+
+# Arms are below 2**24, as in `keyhole.draws.streams.seek`.
+_ARM_BITS: Final = 24
 
 
 class Anonymous(Drawn, World, abstract=True):
@@ -85,7 +90,7 @@ class Anonymous(Drawn, World, abstract=True):
         due = per("horizon")
 
     def respond(
-        e, s: _Earned, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
+        e, s: _Summed, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
         draw: Kernel,
     ) -> None:  # fmt: skip
         """Earn the reward of the arm's next pull, and hand out the sum of what arrives."""
@@ -118,15 +123,18 @@ class Anonymous(Drawn, World, abstract=True):
 class Named(Anonymous, abstract=True):
     """Arms whose rewards arrive one by one, each with the arm that earned it."""
 
-    class State(Anonymous.State):
-        """Beside it, for each round the list of what arrives, the last pull first."""
+    class State:
+        """Pulls, regret and rewards so far; for each round the list of what arrives in it."""
 
-        arriving = counts("horizon")
+        pulls = counts("arms")
+        regret = per()
+        earned = per()
+        seen = counts()
         newest = counts("horizon")
-        """The round, from 1, of the last pull whose reward arrives in this round."""
+        """The last pull whose reward arrives in this round: how many had been before, and which arm
+        it was; 0 for none."""
         earlier = counts("horizon")
-        """For each pull the one before it whose reward arrives in the same round, or 0."""
-        source = counts("horizon")
+        """For each pull the same of the one before it whose reward arrives in the same round."""
         reward = per("horizon")
 
     def respond(  # type: ignore[override]
@@ -137,20 +145,23 @@ class Named(Anonymous, abstract=True):
         reward, delay = earn(e, s, rng, arm, draw)
         if delay <= e.horizon - t:
             due = t - 1 + int(delay)
-            s.due[due] += reward
-            s.source[t - 1] = arm
             s.reward[t - 1] = reward
             s.earlier[t - 1] = s.newest[due]
-            s.newest[due] = t
-            s.arriving[due] += 1
-        total[0] = s.due[t - 1]
-        count[0] = s.arriving[t - 1]
-        s.seen[0] += count[0]
+            s.newest[due] = (t << _ARM_BITS) + arm
+        arrived, pull = 0, s.newest[t - 1]
+        while pull > 0:
+            arrived += 1
+            pull = s.earlier[(pull >> _ARM_BITS) - 1]
         pull = s.newest[t - 1]
-        for i in range(count[0] - 1, -1, -1):
-            sources[i] = s.source[pull - 1]
-            rewards[i] = s.reward[pull - 1]
-            pull = s.earlier[pull - 1]
+        for i in range(arrived - 1, -1, -1):
+            place = (pull >> _ARM_BITS) - 1
+            sources[i] = pull & (2**_ARM_BITS - 1)
+            rewards[i] = s.reward[place]
+            pull = s.earlier[place]
+        count[0], total[0] = arrived, 0.0
+        for i in range(arrived):
+            total[0] += rewards[i]
+        s.seen[0] += arrived
 
 
 def earn(e: Anonymous, s: _Earned, rng: Stream, arm: int, draw: Kernel) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from keyhole.contract.scale import DIFFERENCE
 from keyhole.delayed.setting import Policy
 from keyhole.policy import FloatArray, IntArray, Kernel, counts, per
 from keyhole.stochastic.policies.improved_ucb import next_active
@@ -124,10 +125,15 @@ class PhasePolicy(Policy, abstract=True):
         state = learner.state
         phase, length = int(state["phase"][0]), int(state["length"][0])
         bridge = ", in the bridge after it" if state["bridging"][0] else ""
-        head = f"phase {phase}{bridge}: tolerance {0.5**phase:g}, {length} pulls an arm by its end"
+        scale = learner.scale
+        tolerance = scale.outward(0.5**phase, DIFFERENCE)
+        head = f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls an arm by its end"
         left = [f"given up in round {end}" if end else "left" for end in state["eliminated"]]
         both = enumerate(zip(left, state["totals"], strict=True))
-        arms = [f"arm {arm}: {word}, credited with {total:g}" for arm, (word, total) in both]
+        arms = [
+            f"arm {arm}: {word}, credited with {scale.outward(total, DIFFERENCE):g}"
+            for arm, (word, total) in both
+        ]
         return [self.caution(learner.facts, None) or head, *arms]
 
     def phase_lengths(self, horizon: int, phases: int) -> list[int]:

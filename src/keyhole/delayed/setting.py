@@ -7,6 +7,7 @@ from typing import Any, Final
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.scale import Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.words import averaged, counted
 from keyhole.delayed.learner import Learner
@@ -48,6 +49,8 @@ SETTING: Final = Setting(
         "judged": Field("int64", ("arms",)),
     },
     allowed=_arm_exists,
+    rewards=True,
+    by_round=True,
 )
 """Pull an arm; at the end of the round see what arrives, from this pull or from earlier ones.
 
@@ -84,6 +87,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     terms_class = Terms
+    # pending is "wait": feedback is late by itself here, and belongs to a round.
     feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
 
     def recommend(
@@ -116,8 +120,8 @@ class Policy(Facts, CorePolicy, abstract=True):
         return [f"{name}: {value}" for name, value in learner.state.items()]
 
 
-def used(rewards: FloatArray, totals: FloatArray) -> list[str]:
+def used(rewards: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
     """Return a line for each arm: how many rewards have been used, and their mean."""
     both = zip(rewards, totals, strict=True)
-    words = (f"{counted(n, 'reward')} used{averaged(n, total)}" for n, total in both)
+    words = (f"{counted(n, 'reward')} used{averaged(n, total, scale)}" for n, total in both)
     return [f"arm {arm}: {word}" for arm, word in enumerate(words)]

@@ -1,12 +1,11 @@
 """How studies speak of late feedback: by decision where it has a name, else as it arrives."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 from keyhole.contract.memory import Field
 from keyhole.play.terms import Terms as CoreTerms
 from keyhole.play.terms import Values
-from keyhole.validate import unit
 
 _REWARD: Final = {"reward": Field("float64")}
 
@@ -17,8 +16,6 @@ class Terms(CoreTerms):
     What arrives is learnt with the next `ask`, at the end of the round of the last decision.
     """
 
-    by_round: ClassVar[bool] = True
-
     @property
     def told(self) -> Mapping[str, Field]:
         """The reward of a decision."""
@@ -28,4 +25,4 @@ class Terms(CoreTerms):
         """Return what was told as values."""
         if not self.facts["named"]:
             raise TypeError("tell is for named feedback; anonymous feedback is told by arrived")
-        return {"reward": unit("reward", reward)}
+        return super().heard(context, decision, reward)

@@ -23,14 +23,19 @@ POLICY: Final = 0
 """Purpose of the stream from which a policy draws: Thompson samples, random ties."""
 WORLD: Final = 1
 """Purpose of the stream from which a world answers."""
+WORKERS: Final = 2
+"""Purpose of the stream that says for how long workers are busy."""
 
 # SplitMix64's increment (the golden ratio in 64 bits) walks along a stream. A second odd
 # constant, from the table of good multipliers of Steele and Vigna (2021), jumps between the
 # pulls of an arm, so that the draws of one pull never run into those of the next.
-_WALK: Final = np.uint64(0x9E3779B97F4A7C15)
+WALK: Final = np.uint64(0x9E3779B97F4A7C15)
 _JUMP: Final = np.uint64(0xD1342543DE82EF95)
 # Arms and pulls share the 64-bit counter: 24 bits for the arm, 40 for its pulls.
 _PULL_BITS: Final = np.uint64(40)
+# Factors of the hash below.
+FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
+SECOND: Final = np.uint64(0x94D049BB133111EB)
 _TO_UNIT: Final = 2.0**-53
 
 
@@ -40,8 +45,8 @@ def mix64(word: np.uint64) -> np.uint64:
 
     The finaliser of SplitMix64: variant 13 of Stafford's (2011) improved mixers.
     """
-    word = (word ^ (word >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> uint64(27))) * uint64(0x94D049BB133111EB)
+    word = (word ^ (word >> uint64(30))) * uint64(FIRST)
+    word = (word ^ (word >> uint64(27))) * uint64(SECOND)
     return word ^ (word >> uint64(31))
 
 
@@ -52,8 +57,8 @@ def stream_key(seed: int, replication: int, purpose: int) -> np.uint64:
     Each coordinate, from 0 and below 2**64, is hashed before the next is added, so that
     neighbouring coordinates lead to unrelated keys.
     """
-    key = mix64(uint64(seed) + uint64(_WALK))
-    key = mix64(key + uint64(replication) * uint64(_WALK))
+    key = mix64(uint64(seed) + uint64(WALK))
+    key = mix64(key + uint64(replication) * uint64(WALK))
     return mix64(key + uint64(purpose) * uint64(_JUMP))
 
 
@@ -78,7 +83,7 @@ def stream(seed: int, replication: int = 0, purpose: int = POLICY) -> Stream:
 @kernel
 def next_uint64(rng: Stream) -> np.uint64:
     """Draw 64 random bits and move the stream one draw on."""
-    rng[0] += uint64(_WALK)
+    rng[0] += uint64(WALK)
     return mix64(rng[0])
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from numba import types
 
-from keyhole.contract.component import Component, bind, digest_of, guard, tuple_of
+from keyhole.contract.component import Component, base_kernels, bind, digest_of, guard, tuple_of
 from keyhole.contract.grammar import IMAGINE, POLICY
 from keyhole.contract.memory import borrow_word
 from keyhole.contract.setting import Setting
@@ -67,16 +67,14 @@ def imagining(side: Component) -> Kernel:
     """
     source = side.owner.imagine if imagines(side) else _nothing  # type: ignore[attr-defined]
     words = IMAGINE.words(side.channels)
+    lent = {name: link(helper) for name, helper in side.helper_sources.items()}
+    if side.base is not None:
+        lent |= base_kernels(side.base)
     update = next(rule for rule in POLICY if rule.name == "update")
     spelt = update.spelt(side.owner.setting)  # type: ignore[attr-defined]
-    told = bind(
-        side.owner.__qualname__,
-        side.sources["update"],
-        spelt,
-        {name: name for name in spelt.split(", ")},
-        {name: link(helper) for name, helper in side.helper_sources.items()},
-    )
-    return bind(side.owner.__qualname__, source, IMAGINE.call(), words, {"update": told})
+    given = {name: name for name in spelt.split(", ")}
+    lent["update"] = bind(side.owner.__qualname__, side.sources["update"], spelt, given, lent)
+    return bind(side.owner.__qualname__, source, IMAGINE.call(), words, lent)
 
 
 def _nothing() -> int:

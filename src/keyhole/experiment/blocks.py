@@ -1,8 +1,7 @@
-"""Blocks: the replications that a run has played so far, one file each.
+"""Blocks: the replications that a run has played so far, some to a file.
 
-A block is a line of JSON, which says what it holds, of which run, and its checksum; then the
-values, as float64 with the lowest byte first. It is read by one who knows what it must be: a file
-that differs in a single bit, or belongs to another run, policy or range, is as good as none.
+A file is a line of JSON (what it holds, of which run, its checksum), then the values as float64,
+lowest byte first. One that differs in a single bit from what it must be is as good as none.
 """
 
 import hashlib
@@ -29,24 +28,13 @@ _NUMBER: Final = "<f8"
 
 @dataclass(frozen=True)
 class Block:
-    """What one file holds.
-
-    Parameters
-    ----------
-    run : str
-        The digest of the run.
-    label : str
-        The policy.
-    first : int
-        The first replication.
-    shape : tuple of int
-        How many checkpoints, metrics and replications.
-    """
+    """What one file holds: of a run, by its digest, a policy's replications from `first` on."""
 
     run: str
     label: str
     first: int
     shape: tuple[int, int, int]
+    """Checkpoints, metrics, replications."""
 
     def _head(self, values: bytes) -> bytes:
         content = {
@@ -60,13 +48,7 @@ class Block:
         return json.dumps(content).encode() + b"\n"
 
     def read(self, path: Path) -> FloatArray | None:
-        """Return the values that a file holds, or None if it is not this block, whole.
-
-        Raises
-        ------
-        ValueError
-            If a folder is in the file's place.
-        """
+        """Return the values that a file holds, or None if it is not this block, whole."""
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -80,13 +62,7 @@ class Block:
         return np.frombuffer(values, _NUMBER).astype(np.float64).reshape(self.shape)
 
     def write(self, path: Path, values: FloatArray) -> None:
-        """Write the file in one step.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+        """Write the file in one step."""
         data = np.ascontiguousarray(values, _NUMBER).tobytes()
         write_atomically(path, self._head(data) + data)
 
@@ -104,24 +80,8 @@ def play_in_blocks(
 ) -> FloatArray:
     """Return one policy's values, playing the blocks that are not in the folder yet.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the blocks; made if need be.
-    name : str
-        What their files begin with.
-    plan : Plan
-        The experiment.
-    label : str
-        Which policy.
-    replications : int
-        How many.
-    digest : str
-        Of all that decides the results.
-    threads : int, optional
-        As in `Plan.play`.
-    report : callable, optional
-        Told the progress over all blocks.
+    The folder is made if need be; the blocks' files begin with `name`. `digest` is that of all
+    that decides the results, and `report` is told the progress over all blocks.
     """
     folder.mkdir(exist_ok=True)
     rounds = plan.rounds(plan.policies[label])

@@ -14,17 +14,20 @@ from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.kernels.cache import code_digest
 from keyhole.kernels.link import fingerprint
 from keyhole.play.simulation import Plan
+from keyhole.play.workers import Workers
 
 
 def identity(plan: Plan) -> list[Any]:
     """Return all that decides the results of a plan, but for seed and replications.
 
     The problem's values; of every policy the class, all parameters and what it is told; the code
-    of policies, world, setting and core; the versions of the compiler; and how this machine
-    computes logarithms.
+    of policies, world, setting and core; the workers; the versions of the compiler; and how this
+    machine computes logarithms.
     """
     setting, world = plan.problem.setting, world_component(plan.problem.world)
+    work = [[label, *_work_print(work)] for label, work in plan.work.items()]
     return [
+        work,
         plan.checkpoints,
         _printed(plan.problem.truth()),
         [[label, *_policy_print(plan, policy)] for label, policy in plan.policies.items()],
@@ -46,6 +49,12 @@ def _policy_print(plan: Plan, policy: Policy) -> list[Any]:
     told = [_printed(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
     code = policy_component(kind).digest
     return [kind.__name__, _printed(policy.parameters()), told, code]
+
+
+def _work_print(work: Workers) -> list[Any]:
+    law = work.duration
+    numbers = _printed({"numbers": law.numbers})
+    return [work.count, work.pending, fingerprint(law.draw), numbers, getattr(law, "aged", False)]
 
 
 def _printed(values: Mapping[str, Any]) -> list[list[str]]:

@@ -6,34 +6,24 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.experiment import rooms
+from keyhole.laws.durations import duration_of
+from keyhole.play.workers import Workers
 from keyhole.reading import unknown
 from keyhole.validate import choice, hint
 
+OWN_WORK: Final = ("workers", "duration", "pending")
+"""Entries of a spec, and of each of its policies, that say how decisions are carried out."""
+
 
 def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
-    """Make the problem that a spec's table describes.
+    """Make the problem that a spec's table ``[problem]`` describes.
 
-    Parameters
-    ----------
-    table : mapping
-        The table ``[problem]``.
-    folder : Path
-        What paths in it are relative to.
-
-    Returns
-    -------
-    Problem
-        The problem.
-
-    Raises
-    ------
-    ValueError
-        If an entry is missing, unknown or not allowed; the message names it.
+    Paths in it are relative to the folder; errors name the entry.
 
     Examples
     --------
@@ -53,28 +43,29 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
     return sources[named[0]].problem(named[0], given, folder)
 
 
-def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
-    """Make the policy that an entry of a spec describes.
-
-    Parameters
-    ----------
-    table : mapping
-        One table ``[[policy]]``, without its label.
-    setting : str
-        The name of the room.
-    folder : Path
-        Where a policy of the user's own is looked for (``name = "file.py:Class"``).
-
-    Returns
-    -------
-    Policy
-        The policy.
+def make_workers(table: Mapping[str, Any]) -> Workers:
+    """Return how decisions are carried out, as the entries `OWN_WORK` of a spec say.
 
     Raises
     ------
-    TypeError, ValueError, FileNotFoundError
-        If the name or a parameter is missing, unknown or not allowed; the message begins with
-        its name.
+    TypeError, ValueError
+        If one is not allowed; the message begins with its name.
+
+    Examples
+    --------
+    >>> make_workers({"workers": 8, "duration": {"law": "Exponential"}, "pending": None})
+    Workers(count=8, duration=Exponential(mean=1.0), pending=None)
+    """
+    given = table["duration"]
+    law = {} if given is None else {"duration": duration_of(given)}
+    return Workers(table["workers"], pending=table["pending"], **law)
+
+
+def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
+    """Make the policy that one table ``[[policy]]``, without its label, describes.
+
+    One of the user's own (``name = "file.py:Class"``) is looked for in the folder. Errors begin
+    with the name of the entry.
     """
     parameters = dict(table)
     if "name" not in parameters:
@@ -109,25 +100,7 @@ def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
 
 
 def users_policy(name: str, folder: Path) -> type[Policy]:
-    """Return a policy from a file of the user's own.
-
-    Parameters
-    ----------
-    name : str
-        ``file.py:Class``.
-    folder : Path
-        What the file's name is relative to.
-
-    Returns
-    -------
-    Policy class
-        The policy.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such file or class, or the file cannot be imported; one line.
-    """
+    """Return the class that ``file.py:Class`` names; errors are one line."""
     file, _, class_name = name.rpartition(":")
     path = folder / file
     if not path.is_file():

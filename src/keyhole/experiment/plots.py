@@ -1,7 +1,7 @@
 """Figures of a run, as files and for reports."""
 
 import io
-import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,26 +11,27 @@ from matplotlib.figure import Figure
 
 from keyhole.files import write_atomically
 from keyhole.results.curves import Curves
-from keyhole.results.plot import Scale, entitle, per_arm, plot_curves, without_logarithm
+from keyhole.results.plot import Scale, per_arm, plot_curves, without_logarithm
 
-# Nothing of the moment goes into a figure, so that equal results make equal files.
-_SETTINGS: Final[Any] = {"svg.hashsalt": "keyhole", "svg.fonttype": "path"}
-_METADATA: Final[dict[str, dict[str, Any]]] = {
-    "svg": {"Date": None, "Creator": None},
-    "png": {"Software": None},
+# Nothing of the moment goes into a figure, so that equal results make equal files. Text is text,
+# to be searched and edited.
+_SETTINGS: Final[Any] = {"svg.hashsalt": "keyhole", "svg.fonttype": "none", "pdf.fonttype": 42}
+# By kind: where a title and a caption go, and what would be of the moment.
+_METADATA: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
+    "svg": ("Title", "Description", ("Date", "Creator")),
+    "png": ("Title", "Description", ("Software",)),
+    "pdf": ("Title", "Subject", ("CreationDate", "Creator", "Producer")),
 }
-_CAPTION_COLUMNS: Final = 130
 
 
 def figure_of(
     curves: Curves,
     metric: str,
     *,
-    title: str,
     x: Scale = "linear",
     y: Scale | None = None,
 ) -> Figure:
-    """Return the figure of a metric over the rounds, with its caption.
+    """Return the figure of a metric over the rounds; its title and caption are told beside it.
 
     Parameters
     ----------
@@ -38,8 +39,6 @@ def figure_of(
         The results.
     metric : str
         Which metric.
-    title : str
-        Its title.
     x : {"linear", "log"}, default "linear"
         The axis of rounds.
     y : {"linear", "log"}, optional
@@ -48,14 +47,17 @@ def figure_of(
     Returns
     -------
     matplotlib Figure
-        The figure; it belongs to no window.
+        The figure.
     """
-    figure = Figure(figsize=(8.2, 4.8), layout="constrained")
+    figure = blank()
+    plot_curves(curves, metric, figure.subplots(), x=x, y=y)
+    return figure
+
+
+def blank(width: float = 8.2, height: float = 4.6) -> Figure:
+    """Return an empty figure of this size in inches; it belongs to no window."""
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = plot_curves(curves, metric, figure.subplots(), x=x, y=y)
-    entitle(axes, title)
-    text = textwrap.fill(caption(curves, metric, y), _CAPTION_COLUMNS)
-    figure.supxlabel(text, fontsize=7.5, color="#444444", parse_math=False)
     return figure
 
 
@@ -90,15 +92,21 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
     return text
 
 
-def picture(figure: Figure, kind: str) -> bytes:
-    """Return a figure as the bytes of an ``svg`` or ``png`` file."""
+def picture(figure: Figure, kind: str, *, title: str = "", caption: str = "") -> bytes:
+    """Return a figure as the bytes of an ``svg``, ``png`` or ``pdf`` file, which says both."""
     sink = io.BytesIO()
+    named, told, left_out = _METADATA[kind]
+    metadata = {named: title, told: caption} | dict.fromkeys(left_out)
     with mpl.rc_context(_SETTINGS):
-        figure.savefig(sink, format=kind, dpi=150, metadata=_METADATA[kind])
+        figure.savefig(sink, format=kind, dpi=150, metadata=metadata)
     return sink.getvalue()
 
 
-def write_figure(figure: Figure, folder: Path, name: str) -> None:
-    """Write a figure as ``name.svg`` and ``name.png``."""
-    for kind in _METADATA:
-        write_atomically(folder / f"{name}.{kind}", picture(figure, kind))
+def write_figure(figure: Figure, path: Path, *, title: str, caption: str) -> list[Path]:
+    """Write a figure as files of every kind, which begin with `path`; return them, SVG first."""
+    files = {kind: path.with_name(f"{path.name}.{kind}") for kind in _METADATA}
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # laid out once, not for each kind
+    for kind, file in files.items():
+        write_atomically(file, picture(figure, kind, title=title, caption=caption))
+    return list(files.values())

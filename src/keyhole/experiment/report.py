@@ -2,49 +2,56 @@
 
 import math
 from collections.abc import Callable, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from keyhole.experiment.html import heading, inline, page, table, unbroken
-from keyhole.experiment.plots import caption, figure_of, write_figure
+from keyhole.experiment.page import Picture, Section, Text, write_page
+from keyhole.experiment.plots import caption, figure_of
 from keyhole.experiment.store import Run, open_run
-from keyhole.files import write_atomically
+from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, written
+from keyhole.results.html import Table
 from keyhole.results.plot import per_arm
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
-_SHOWN_CHECKPOINTS: Final = 10
+_SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper
 _SHOWN_ENTRIES: Final = 12
 
 
 def shown(curves: Curves) -> list[int]:
-    """Return the positions of at most ten checkpoints, evenly spread, the last among them."""
+    """Return the positions of at most five checkpoints, evenly spread, the last among them."""
     count = len(curves.checkpoints)
     spread = np.linspace(0, count, min(count, _SHOWN_CHECKPOINTS) + 1)[1:] - 1
     return sorted({round(p) for p in spread})
 
 
-def values_section(curves: Curves, metric: str, arms: int | None) -> str:
+def values_table(curves: Curves, metric: str, arms: int | None) -> Table:
     """Return the table of means with their 95 % intervals, and per arm ln(mean / arms)."""
     places = shown(curves)
     rows = []
     for label in curves.labels:
         found = curves.estimates(label, metric)
-        cells = [unbroken(found[c].plus_minus()) for c in places]
+        cells = [found[c].plus_minus() for c in places]
         if arms is not None:
-            logs = [unbroken(_logarithm(found[c], arms)) for c in places]
+            logs = [_logarithm(found[c], arms) for c in places]
             cells = [f"{cell}\n{log}".strip() for cell, log in zip(cells, logs, strict=True)]
         rows.append([label, *cells])
     head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in places)]
-    note = "Mean ± half of the 95 % interval; of a share, the whole interval"
-    note += "; below it ln(mean / number of arms)." if arms is not None else "."
-    note += " Higher is better." if curves.metric(metric).better == "higher" else ""
-    return table(note, head, rows)
+    note = in_cells(curves.metric(metric))
+    note += "; below it ln(mean / number of arms)" if arms is not None else ""
+    note += "; higher is better" if curves.metric(metric).better == "higher" else ""
+    return Table(f"{note}.", head, rows)
+
+
+def in_cells(metric: Metric) -> str:
+    """Return what the cells of a table of a metric say."""
+    if metric.drawn == "share":
+        return f"{metric.title}: share of replications [exact 95 % interval]"
+    return f"{metric.title}: mean ± half of the 95 % interval"
 
 
 def _logarithm(number: Estimate, arms: int) -> str:
@@ -61,56 +68,57 @@ def _logarithm(number: Estimate, arms: int) -> str:
     return f"ln {written(value, reach)} [{written(low, reach)}, {written(high, reach)}]"
 
 
-def paired_section(curves: Curves, metric: str) -> str:
-    """Return the table of paired differences to the first policy, at the last checkpoint."""
-    first, last = curves.labels[0], curves.checkpoints[-1]
-    rows = []
-    for label in curves.labels[1:]:
-        gap = curves.paired(label, first, metric=metric, round=last)
-        rows.append([f"{label} minus {first}", unbroken(str(gap))])
-    if not rows:
-        return ""
-    title = f"Paired over common random numbers, round {last:,}"
+def paired_tables(curves: Curves, metric: str) -> list[Table]:
+    """Return the table of paired differences to the first policy at the last checkpoint, if any."""
+    first, *others = curves.labels
+    last = curves.checkpoints[-1]
+    gaps = [(label, curves.paired(label, first, metric=metric, round=last)) for label in others]
+    title = f"{curves.metric(metric).title}: paired over common random numbers, round {last:,}."
     head = ["difference", "mean [95 % interval], p of the two-sided t-test"]
-    return table(title, head, rows)
+    rows = [[f"{label} minus {first}", str(gap)] for label, gap in gaps]
+    return [Table(title, head, rows)] if rows else []
 
 
 Decorate = Callable[[Figure, str], None]
 """Draws more into the figure of a metric, given its name."""
 
 
-def metric_figure(
-    run: Run, metric: str, *, title: str | None = None, decorate: Decorate | None = None
-) -> Figure:
-    """Return the figure of one metric of a run, by default under a title that names both."""
-    title = title or _metric_title(run, metric)
-    figure = figure_of(run.curves, metric, title=title, **_axes(run))
+def metric_figure(run: Run, metric: str, *, decorate: Decorate | None = None) -> Figure:
+    """Return the figure of one metric of a run."""
+    figure = figure_of(run.curves, metric, **_axes(run))
     if decorate is not None:
         decorate(figure, metric)
     return figure
 
 
-def run_section(
-    run: Run, metrics: Sequence[str] | None = None, *, decorate: Decorate | None = None
-) -> str:
-    """Return figures and tables of one run."""
+def metric_section(
+    run: Run, metric: str, path: Path, *, decorate: Decorate | None = None
+) -> Section:
+    """Return figure and tables of one metric; the figure's files begin with `path`."""
     curves, y = run.curves, _axes(run).get("y")
-    parts = []
-    for metric in metrics or curves.metrics:
-        parts += [
-            heading(3, curves.metric(metric).title),
-            inline(
-                metric_figure(run, metric, decorate=decorate),
-                f"{_metric_title(run, metric)}. {caption(curves, metric, y)}",
-            ),
-            values_section(curves, metric, per_arm(curves, metric, y)),
-            paired_section(curves, metric),
-        ]
-    return "".join(parts)
+    called = curves.metric(metric).title
+    figure = Picture.of(
+        metric_figure(run, metric, decorate=decorate),
+        path,
+        title=f"{run.spec.get('title') or run.spec['name']}: {called}",
+        caption=caption(curves, metric, y),
+        alt=_in_words(curves, metric),
+    )
+    values = values_table(curves, metric, per_arm(curves, metric, y))
+    heading = called[:1].upper() + called[1:]
+    return Section(path.name, heading, [figure, values, *paired_tables(curves, metric)])
 
 
-def _metric_title(run: Run, metric: str) -> str:
-    return f"{run.spec.get('title') or run.spec['name']}: {run.curves.metric(metric).title}"
+def _in_words(curves: Curves, metric: str) -> str:
+    """Return what a figure shows, for who does not see it."""
+    last = {label: curves.estimates(label, metric)[-1] for label in curves.labels}
+    order = sorted(last, key=lambda label: -last[label].value)
+    ends = ", ".join(f"{label} {last[label].plus_minus()}" for label in order)
+    first, end = curves.checkpoints[0], curves.checkpoints[-1]
+    return (
+        f"{curves.metric(metric).title} over the rounds {first:,} to {end:,}. At the end, from the "
+        f"highest: {ends}."
+    )
 
 
 def _axes(run: Run) -> dict[str, Any]:
@@ -119,13 +127,7 @@ def _axes(run: Run) -> dict[str, Any]:
     return axes
 
 
-def notes_section(notes: str) -> str:
-    """Return the notes of a spec, a paragraph for each part between empty lines."""
-    parts = [part.strip() for part in notes.replace("\r\n", "\n").split("\n\n")]
-    return "".join(f'<p class="notes">{escape(part)}</p>' for part in parts if part)
-
-
-def provenance_section(runs: Sequence[Run]) -> str:
+def provenance_section(runs: Sequence[Run]) -> Section:
     """Return what was run, and how to run it again."""
     rows = []
     for run in runs:
@@ -142,7 +144,8 @@ def provenance_section(runs: Sequence[Run]) -> str:
             ]
         )
     head = ["run", "seed", "replications", "versions", "when", "command"]
-    return heading(2, "Provenance") + table("What was run, and how to run it again", head, rows)
+    table = Table("What was run, and how to run it again.", head, rows)
+    return Section("provenance", "Provenance", [table])
 
 
 def write_report(folder: str | Path, *, title: str | None = None) -> Path:
@@ -166,21 +169,39 @@ def write_report(folder: str | Path, *, title: str | None = None) -> Path:
         If the folder holds no finished run.
     """
     run = open_run(folder)
-    metric = run.curves.metrics[0]
-    name = title or run.spec.get("title") or run.spec["name"]
-    write_figure(metric_figure(run, metric, title=name), run.folder, "figure")
-    body = notes_section(run.spec.get("notes", "")) + heading(2, "Results") + run_section(run)
-    body += spec_section(run.spec) + provenance_section([run])
-    path = run.folder / "report.html"
-    write_atomically(path, page(name, body).encode())
-    return path
+    metrics = run.curves.metrics
+    names = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
+    sections = [
+        metric_section(run, metric, run.folder / name)
+        for metric, name in zip(metrics, names, strict=True)
+    ]
+    return write_page(
+        run.folder / "report.html",
+        title or run.spec.get("title") or run.spec["name"],
+        [Text(_summary(run.curves)), Text(run.spec.get("notes", ""))],
+        [*sections, spec_section(run.spec), provenance_section([run])],
+    )
 
 
-def spec_section(spec: dict[str, Any]) -> str:
+def _summary(curves: Curves) -> str:
+    """Return what the first metric comes to."""
+    metric = curves.metric(curves.metrics[0])
+    last = {label: curves.estimates(label, metric.name)[-1] for label in curves.labels}
+    choose = min if metric.better == "lower" else max
+    best = choose(last, key=lambda label: last[label].value)
+    return (
+        f"{metric.best.capitalize()} {metric.title} after {curves.checkpoints[-1]:,} rounds, over "
+        f"{curves.replications:,} replications: {best}, {last[best]}."
+    )
+
+
+def spec_section(spec: dict[str, Any]) -> Section:
     """Return the spec as a table."""
     rows = [[name, _text(value)] for name, value in spec.items() if name not in _NOT_LISTED]
     rows += [[f"policy {i + 1}", _text(entry)] for i, entry in enumerate(spec["policy"])]
-    return heading(2, "Spec") + table("The experiment, as it was given", ["entry", "value"], rows)
+    return Section(
+        "spec", "Spec", [Table("The experiment, as it was given.", ["entry", "value"], rows)]
+    )
 
 
 def _text(value: Any) -> str:

@@ -30,21 +30,12 @@ _HOME: Final = "keyhole"
 
 @dataclass(frozen=True)
 class Room:
-    """A setting with all that belongs to it.
-
-    Attributes
-    ----------
-    name : str
-        That of the setting.
-    module : module
-        What is in it.
-    package : str
-        The installed package that it came with.
-    """
+    """A setting with all that belongs to it."""
 
     name: str
     module: ModuleType
     package: str = _HOME
+    """The installed package that it came with."""
 
     @cached_property
     def sources(self) -> dict[str, Source]:
@@ -95,25 +86,9 @@ def names() -> list[str]:
 
 
 def find(name: Any, field: str = "setting") -> Room:
-    """Return a room.
+    """Return the room of a name, which errors call `field`.
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    field : str, default "setting"
-        How errors call it.
-
-    Returns
-    -------
-    Room
-        The room.
-
-    Raises
-    ------
-    ValueError
-        If there is none of this name (the nearest is suggested), or the package that brings it
-        is broken; the message names package and reason.
+    A package that is broken is refused with its name and the reason.
     """
     return _opened(choice(field, name, names()))
 

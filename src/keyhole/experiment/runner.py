@@ -14,7 +14,6 @@ import pyarrow as pa
 from keyhole.contract.memory import FloatArray
 from keyhole.experiment import rooms
 from keyhole.experiment.blocks import play_in_blocks
-from keyhole.experiment.holding import held
 from keyhole.experiment.identity import digest_of, identity
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
@@ -32,7 +31,7 @@ from keyhole.experiment.store import (
     write_provenance,
     write_table,
 )
-from keyhole.files import is_begun, remove_drafts, write_atomically
+from keyhole.files import held, is_begun, remove_drafts, write_atomically
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.progress import Report, bar
 from keyhole.play.simulation import Plan
@@ -55,9 +54,9 @@ def run(
 ) -> Run:
     """Play a spec into a folder, or finish what an earlier call began there.
 
-    What is guaranteed: however often the run is killed and started again, and whatever `threads`
-    is, the Parquet files end with the same content; every file is complete or absent. Blocks that
-    an earlier call left are taken only as they were written, bit by bit.
+    However often the run is killed and started again, and whatever `threads` is, the Parquet files
+    end with the same content; every file is complete or absent. Blocks that an earlier call left
+    are taken only as they were written, bit by bit.
 
     Parameters
     ----------
@@ -68,16 +67,11 @@ def run(
     threads : int, optional
         At least 1; by default one for each processor.
     progress : bool or callable, default False
-        Whether to show progress on standard error, or who is told it instead.
+        Whether to show progress, on standard error or in a notebook below the cell; or who is told.
     command : str, optional
         What the user typed, for the record.
     shelf : Shelf, optional
         Holds what this run has in common with others.
-
-    Returns
-    -------
-    Run
-        The finished run.
 
     Raises
     ------
@@ -115,12 +109,7 @@ def run(
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of all that decides a run's results.
-
-    It covers the spec, but for what only reports show; the problem's values; of every policy the
-    class, all parameters and what it is told; the code of policies, world, setting and core; the
-    versions of the compiler; and how this machine computes logarithms.
-    """
+    """Return a digest of a spec, but for what only reports show, and of its plan's `identity`."""
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
     return digest_of([table, identity(spec.plan)])
 
@@ -196,7 +185,7 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
 
 def _finish(folder: Path, plan: Plan, values: dict[str, FloatArray]) -> None:
     tables = [
-        values_table(plan.metrics, plan.checkpoints, array, 0, label)
+        values_table(label, plan.metrics, plan.checkpoints, array)
         for label, array in values.items()
     ]
     write_table(folder / "values.parquet", pa.concat_tables(tables))

@@ -19,15 +19,7 @@ _LABEL = "policy"  # labels may differ where policies do not
 
 
 class Shelf:
-    """Blocks that experiments share.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the blocks; made if need be.
-    specs : iterable of Spec
-        The experiments that are going to be run.
-    """
+    """Blocks, in a folder, that the experiments share which are going to be run."""
 
     def __init__(self, folder: Path, specs: Iterable[Spec]) -> None:
         self.folder = folder
@@ -56,15 +48,7 @@ class Shelf:
         threads: int | None,
         report: Report | None,
     ) -> FloatArray:
-        """Return one policy's values, playing what has not been played for another experiment.
-
-        Raises
-        ------
-        KeyError
-            If it is of none of the experiments that were announced.
-        OSError
-            If a block cannot be written.
-        """
+        """Return one policy's values, playing what has not been played for another experiment."""
         key = _key(_alone(plan, label), replications)
         shared = self._plans[key]
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +63,8 @@ class Shelf:
 
 
 def _alone(plan: Plan, label: str) -> Plan:
-    return replace(plan, policies={_LABEL: plan.policies[label]})
+    work = {_LABEL: plan.work[label]} if plan.work else {}
+    return replace(plan, policies={_LABEL: plan.policies[label]}, work=work)
 
 
 def _key(alone: Plan, replications: int) -> str:

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -13,8 +13,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
-from keyhole.experiment.making import make_policy, make_problem
+from keyhole.experiment.making import OWN_WORK, make_policy, make_problem, make_workers
 from keyhole.play.simulation import Plan
+from keyhole.play.workers import Workers
 from keyhole.reading import complaint, plain, unknown
 from keyhole.validate import line
 
@@ -100,6 +101,13 @@ class Spec(BaseModel):
         By default the horizon alone.
     details : bool
         Whether to keep all that the world measures; see `keyhole.simulate`.
+    workers : int, default 1
+        How many decisions may be open at a time; see `keyhole.simulate`, as for the next two. Each
+        policy may have its own of all three, beside its parameters.
+    duration : dict, optional
+        The law of how long they are: a table ``{law = "Exponential", mean = 1}``.
+    pending : {"imagine", "ignore", "wait"}, optional
+        What policies make of open decisions.
     figure : Axes
         The table ``[figure]``.
     problem : dict
@@ -135,6 +143,9 @@ class Spec(BaseModel):
     horizon: Count
     checkpoints: Spacing | list[Annotated[int, Field(strict=True)]] | None = None
     details: Annotated[bool, Field(strict=True)] = False
+    workers: Annotated[int, Field(ge=1, le=2**16, strict=True)] = 1
+    duration: dict[str, Any] | None = None
+    pending: str | None = None
     figure: Axes = Axes()
     problem: dict[str, Any]
     policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
@@ -142,15 +153,7 @@ class Spec(BaseModel):
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
-        """Read a spec.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If it is not TOML, or not a valid spec; the message names file, field and value.
-        """
+        """Read a spec; errors name file, field and value."""
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
@@ -165,7 +168,7 @@ class Spec(BaseModel):
 
     @classmethod
     def from_text(cls, text: str, *, folder: Path = Path()) -> Self:
-        """Read a spec from TOML text; errors as in `from_file`."""
+        """Read a spec from TOML text."""
         try:
             return cls.from_table(tomllib.loads(text), folder=folder)
         except tomllib.TOMLDecodeError as error:
@@ -175,7 +178,7 @@ class Spec(BaseModel):
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any], *, folder: Path = Path()) -> Self:
-        """Make a spec from a dict of the same form; errors as in `from_file`."""
+        """Make a spec from a dict of the same form."""
         known = [name for name in cls.model_fields if name != "folder"]
         for name in table:
             if name not in known:
@@ -197,16 +200,12 @@ class Spec(BaseModel):
         idle = {name for name in ("title", "notes", "details") if not getattr(self, name)}
         if self.figure == Axes():
             idle.add("figure")
+        if self.workers == 1:
+            idle.add("workers")
         return self.model_dump(mode="json", exclude_none=True, exclude=idle)
 
     def to_toml(self) -> str:
-        """Return the spec as TOML text, from which `from_text` makes an equal one.
-
-        Returns
-        -------
-        str
-            The text; paths in it are relative to `folder`, as they were.
-        """
+        """Return the spec as TOML text, from which `from_text` makes an equal one."""
         return tomli_w.dumps(self.table())
 
     @cached_property
@@ -217,20 +216,39 @@ class Spec(BaseModel):
         if isinstance(checkpoints, Spacing):
             first = problem.fact("arms") if problem.setting.budgeted else 1
             checkpoints = checkpoints.rounds(min(first, self.horizon), self.horizon)
+        policies = self._policies(problem)
         return Plan.make(
             problem,
-            self._policies(problem),
+            policies,
             horizon=self.horizon,
             checkpoints=checkpoints,
             seed=self.seed,
             details=self.details,
+            work=self._work(policies),
         )
+
+    def _work(self, labels: Iterable[str]) -> dict[str, Workers] | None:
+        """Return the workers of each policy; None where no decision takes time."""
+        common = {name: getattr(self, name) for name in OWN_WORK}
+        own = [{name: entry.get(name, common[name]) for name in OWN_WORK} for entry in self.policy]
+        if all(work["workers"] == 1 and work["duration"] is None for work in own):
+            return None
+        found = {}
+        for i, (label, work) in enumerate(zip(labels, own, strict=True)):
+            try:
+                found[label] = make_workers(work)
+            except (TypeError, ValueError) as error:
+                where = f"policy[{i}]." if any(name in self.policy[i] for name in OWN_WORK) else ""
+                raise ValueError(f"{where}{error}") from error
+        return found
 
     def _policies(self, problem: Problem) -> dict[str, Policy]:
         policies: dict[str, Policy] = {}
         for i, entry in enumerate(self.policy):
             table = dict(entry)
             label = table.pop("label", None)
+            for name in OWN_WORK:
+                table.pop(name, None)
             try:
                 policy = make_policy(table, problem.setting.name, self.folder)
             except (TypeError, ValueError, FileNotFoundError) as error:

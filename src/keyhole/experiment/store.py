@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
@@ -22,7 +23,7 @@ from keyhole.contract.memory import FloatArray
 from keyhole.experiment import rooms
 from keyhole.experiment.spec import Spec
 from keyhole.files import content_checksum, write_atomically
-from keyhole.metric import Metric
+from keyhole.metric import CLOCK, Metric
 from keyhole.results.curves import Curves
 from keyhole.validate import shown
 
@@ -46,18 +47,9 @@ _ENTRIES: Final[dict[str, type]] = {
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run.
+    """A finished run: its folder, its spec as a table, its results.
 
-    Attributes
-    ----------
-    folder : Path
-        Where it lies.
-    spec : dict
-        The spec, as a table.
-    provenance : dict
-        Versions, seed, command and the like.
-    curves : Curves
-        The results.
+    Its provenance is what ``run.json`` says: versions, seed, command and the like.
     """
 
     folder: Path
@@ -78,17 +70,9 @@ def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
-    """Return what ``run.json`` says.
+    """Return what ``run.json`` says; refuse one that has been altered since, or is too new.
 
     Runs of version 1, whose ``run.json`` has no checksum, can still be read.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such folder.
-    ValueError
-        If the folder is not a run of Keyhole's, or a newer one than this version can read, or if
-        ``run.json`` has been altered since.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
@@ -118,41 +102,21 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 
 def values_table(
-    curves_metrics: tuple[str, ...],
-    checkpoints: tuple[int, ...],
-    values: FloatArray,
-    first: int,
-    label: str,
+    label: str, metrics: tuple[str, ...], checkpoints: tuple[int, ...], values: FloatArray
 ) -> pa.Table:
-    """Return the metrics of some replications as a table.
+    """Return the metrics of a policy as a table.
 
-    Parameters
-    ----------
-    curves_metrics : tuple of str
-        Names of the metrics.
-    checkpoints : tuple of int
-        The rounds.
-    values : ndarray, shape (checkpoints, metrics, replications)
-        The metrics.
-    first : int
-        The first replication.
-    label : str
-        The policy.
-
-    Returns
-    -------
-    pyarrow.Table
-        Columns policy, round, replication, then one for each metric; a row for each checkpoint
-        and replication.
+    Values of shape (checkpoints, metrics, replications) become the columns policy, round,
+    replication, then one for each metric; a row for each checkpoint and replication.
     """
     count = values.shape[2]
     rows = len(checkpoints) * count
     columns: dict[str, Any] = {
-        "policy": pa.array([label] * rows, pa.string()),
+        "policy": pa.repeat(label, rows),
         "round": np.repeat(np.array(checkpoints, np.int64), count),
-        "replication": np.tile(np.arange(first, first + count, dtype=np.int64), len(checkpoints)),
+        "replication": np.tile(np.arange(count, dtype=np.int64), len(checkpoints)),
     }
-    for m, metric in enumerate(curves_metrics):
+    for m, metric in enumerate(metrics):
         columns[metric] = np.ascontiguousarray(values[:, m, :]).ravel()
     return pa.table(columns)
 
@@ -164,17 +128,7 @@ def array_of(table: pa.Table, metrics: tuple[str, ...], checkpoints: int) -> Flo
 
 
 def open_run(path: str | Path) -> Run:
-    """Read a finished run.
-
-    Parameters
-    ----------
-    path : str or Path
-        The run folder.
-
-    Returns
-    -------
-    Run
-        Spec, provenance and results.
+    """Read a finished run from its folder.
 
     Raises
     ------
@@ -194,7 +148,7 @@ def open_run(path: str | Path) -> Run:
     try:
         spec = json.loads((folder / SPEC).read_bytes())
         Spec.model_validate(spec)
-        known = rooms.find(spec["problem"]["setting"]).metrics
+        known = {CLOCK.name: CLOCK} | rooms.find(spec["problem"]["setting"]).metrics
         table = pq.read_table(pa.BufferReader(values_file))
         curves = _curves(table, known, int(provenance.get("arms") or 0) or None)
     except (ValidationError, RecursionError) as error:
@@ -211,12 +165,11 @@ def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> C
     more goes by its name.
     """
     metrics = tuple(table.column_names[3:])
-    labels = list(dict.fromkeys(table.column("policy").to_pylist()))
-    names = np.asarray(table.column("policy").to_numpy(zero_copy_only=False))
+    names = table.column("policy")
     checkpoints = np.unique(table.column("round").to_numpy())
     values = {
-        label: array_of(table.filter(pa.array(names == label)), metrics, len(checkpoints))
-        for label in labels
+        label: array_of(table.filter(pc.equal(names, label)), metrics, len(checkpoints))
+        for label in names.unique().to_pylist()
     }
     if not all(np.isfinite(array).all() for array in values.values()):
         raise ValueError("a metric is not a finite number")
@@ -252,21 +205,5 @@ def _unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> bytes:
 
 
 def load_run(path: str | Path) -> Curves:
-    """Return the curves of a finished run.
-
-    Parameters
-    ----------
-    path : str or Path
-        The run folder, as ``keyhole run`` left it.
-
-    Returns
-    -------
-    Curves
-        What was measured.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such folder, or it holds no finished run.
-    """
+    """Return the curves of a finished run, from its folder; errors as in `open_run`."""
     return open_run(path).curves

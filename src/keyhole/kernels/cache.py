@@ -264,8 +264,10 @@ def _said(owner: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _compile(owner: str, path: Path | None, build: Callable[[], Any], signature: Any) -> Kernel:
-    chosen = options() | {"nogil": True}
+def _compile(
+    owner: str, path: Path | None, build: Callable[[], Any], signature: Any, alone: bool
+) -> Kernel:
+    chosen = options() | {"nogil": not alone}
     try:
         with _said(owner):
             if not USES_PARTS:
@@ -284,32 +286,35 @@ def _compile(owner: str, path: Path | None, build: Callable[[], Any], signature:
 
 
 def _loaded_or_compiled(
-    owner: str, path: Path | None, build: Callable[[], Any], signature: Any
+    owner: str, path: Path | None, build: Callable[[], Any], signature: Any, alone: bool
 ) -> Kernel:
     if path is None:
-        return _compile(owner, None, build, signature)
+        return _compile(owner, None, build, signature, alone)
     if (found := _load(path)) is not None:
         return found
     cache_limit()  # refused before the work, not after it
     with _alone(path):
-        return _load(path) or _compile(owner, path, build, signature)
+        return _load(path) or _compile(owner, path, build, signature, alone)
 
 
-def compile_cached(owner: str, digest: str, build: Callable[[], Any], signature: Any) -> Kernel:
+def compile_cached(
+    owner: str, digest: str, build: Callable[[], Any], signature: Any, *, alone: bool = False
+) -> Kernel:
     """Return the machine code filed under a digest, compiling it if nobody has yet.
 
     `digest` stands for everything that goes into the function: equal digest, equal code. `build`
     makes the function, not yet compiled; it is called only when the code is not on file. What is
-    returned runs without the interpreter's lock, and does not check the types of its arguments. The
-    code is let go when nobody holds it any more (the ones used last are held here).
+    returned does not check the types of its arguments, and lets other threads run meanwhile, unless
+    it is to run `alone`: nothing else of Python happens during a call then. The code is let go when
+    nobody holds it any more (the ones used last are held here).
     """
-    name = f"{digest} {options()} {signature}"
+    name = f"{digest} {options()} {signature} {alone}"
     with _lock:
         function = _alive.get(name)
         if function is None:
             folder = cache_folder()
             path = _path(name) if USES_PARTS and _usable(folder) else None
-            function = _loaded_or_compiled(owner, path, build, signature)
+            function = _loaded_or_compiled(owner, path, build, signature, alone)
             _alive[name] = function
         _recent.pop(name, None)
         _recent[name] = function

@@ -1,14 +1,20 @@
 """Published experiments as data, each with its claims and a verdict on every one."""
 
-from keyhole.papers.entry import FILES, SCALES, Entry
-from keyhole.papers.everything import Everything, reproduce_all
-from keyhole.papers.reproduction import (
-    Reproduction,
-    demo,
-    is_reproduction,
-    report_again,
-    reproduce,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from keyhole.papers.files import FILES
+
+if TYPE_CHECKING:
+    from keyhole.papers.entry import SCALES, Entry
+    from keyhole.papers.everything import Everything, reproduce_all
+    from keyhole.papers.reproduction import (
+        Reproduction,
+        demo,
+        is_reproduction,
+        report_again,
+        reproduce,
+    )
 
 __all__ = [
     "FILES",
@@ -22,3 +28,21 @@ __all__ = [
     "reproduce",
     "reproduce_all",
 ]
+
+# All but the list of entries takes seconds to import: rooms, data, figures, compiled code.
+_HOMES: Final = {
+    "entry": ("SCALES", "Entry"),
+    "everything": ("Everything", "reproduce_all"),
+    "reproduction": ("Reproduction", "demo", "is_reproduction", "report_again", "reproduce"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"keyhole.papers.{module}"), name)
+    raise AttributeError(f"module 'keyhole.papers' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

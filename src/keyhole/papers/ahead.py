@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from keyhole.experiment.warming import jobs_of_spec
+from keyhole.experiment.compiling import jobs_of_spec
 from keyhole.papers.entry import Entry
 
 

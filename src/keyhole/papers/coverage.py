@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from keyhole.papers.entry import FILES, PAPERS
+from keyhole.papers.files import FILES, PAPERS
 from keyhole.reading import complaint
 from keyhole.validate import choice
 
@@ -16,28 +16,15 @@ def _known(name: str) -> str:
 
 
 class Item(BaseModel):
-    """A figure, table, numbered statement, comparison or number of a paper.
-
-    Attributes
-    ----------
-    name : str
-        Where it stands, as claims cite it: "Figure 1, Set-up 1" or "Section 5, Comparisons".
-    says : str
-        What it says.
-    entries : list of str
-        The entries that play it.
-    function : str
-        What computes it, as it is imported; tests hold that to the paper.
-    why : str
-        Why no entry plays it, or not all of it.
-    """
+    """A figure, table, numbered statement, comparison or number of a paper."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str
+    name: str  # where it stands, as claims cite it: "Section 5, Comparisons"
     says: str
+    # those that play it
     entries: list[Annotated[str, AfterValidator(_known)]] = Field(default_factory=list)
-    function: str = ""
-    why: str = ""
+    function: str = ""  # what computes it, as it is imported; tests hold that to the paper
+    why: str = ""  # there is no entry, or none that plays all of it
 
     @model_validator(mode="after")
     def _reasons(self) -> Self:
@@ -54,14 +41,7 @@ class Item(BaseModel):
 
 
 class Coverage(BaseModel):
-    """A paper, and all that it shows and states, in its order.
-
-    Attributes
-    ----------
-    title, authors, year, venue, arxiv
-        As the bibliography has them; arxiv is the number there, if any.
-    items : list of Item
-        Its figures, tables and statements.
+    """A paper as in the bibliography, and all that it shows and states, in its order.
 
     Examples
     --------
@@ -88,13 +68,7 @@ class Coverage(BaseModel):
 
     @classmethod
     def load(cls, paper: str) -> Self:
-        """Read what is known of a paper.
-
-        Raises
-        ------
-        ValueError
-            If there is none of this name (the nearest is suggested), or its file is not valid.
-        """
+        """Read what is known of a paper, by the folder of its entries."""
         file = f"{choice('paper', paper, PAPERS)}/paper.toml"
         text = resources.files("keyhole.papers").joinpath(file).read_text(encoding="utf-8")
         try:

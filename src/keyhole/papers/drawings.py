@@ -5,15 +5,14 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from keyhole.experiment.plots import blank
 from keyhole.resource.drawing import draw_gains, draw_refinement, draw_runs
 from keyhole.results.plot import entitle
 from keyhole.validate import choice
 
-_WIDTH: Final = 8.2
 _HEIGHT: Final = 4.2
 _PANEL: Final = 1.4  # the height of one of several panels that share the figure's width
 
@@ -80,7 +79,6 @@ class Drawing(BaseModel):
 
     def figure(self, problems: Mapping[str, Any]) -> Figure:
         """Return the figure."""
-        figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
-        FigureCanvasAgg(figure)
+        figure = blank(height=_HEIGHT)
         DRAWINGS[self.draw](figure, problems, self.names)
         return figure

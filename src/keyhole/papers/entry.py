@@ -1,9 +1,6 @@
 """An entry: what to run, at which scale, and what is claimed of it. A file of data."""
 
-import tomllib
-from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
@@ -14,36 +11,12 @@ from keyhole.experiment import Spec, rooms
 from keyhole.papers.checks import PlansOf, check_names, metrics_in
 from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
 from keyhole.papers.drawings import Drawing
+from keyhole.papers.files import FILES, by_label, picked, place, tables
 from keyhole.papers.overview import Overview
+from keyhole.papers.printed import Printed
 from keyhole.play.simulation import Plan
 from keyhole.reading import complaint
 from keyhole.validate import choice
-
-# By folder, in the order in which they are listed.
-_LISTED: Final = {
-    "tao2019": (
-        "setup1 setup2 setup3 simple_regret paired_tests alpha more_setups setup1_long "
-        "theorem_1 oracle uniform lemma_19"
-    ),
-    "": "crowd_labels",
-    "pikeburke2018": (
-        "figure3a figure3b naive theorems worst_case lemmas bases appendix_f misinformed "
-        "real_delays"
-    ),
-    "verma2019": "figure1 figure2 figure3 asymptotic search yardsticks order",
-    "bengs2022": "examples figure4 grids more_arms low_censoring alpha theory ames zooming "
-    "zooming_rivals",
-    "abernethy2016": "uncensored censored levels bounds theorem3 coverage kmucb real_data",
-}
-FILES: Final = {
-    path.replace("/", "-").replace("_", "-"): f"{path}.toml"
-    for folder, stems in _LISTED.items()
-    for path in (f"{folder}/{stem}".strip("/") for stem in stems.split())
-}
-"""Every entry and its file, in the order in which they are listed."""
-
-PAPERS: Final = tuple(folder for folder in _LISTED if folder)
-"""Every paper, by the folder of its entries."""
 
 SCALES: Final = ("quick", "paper")
 
@@ -57,6 +30,7 @@ class Instance(BaseModel):
     horizon: int
     checkpoints: list[int] | None = None  # by default as many as the scale says, evenly spread
     problem: dict[str, Any]  # as in a spec's table ``[problem]``
+    duration: dict[str, Any] | None = None  # as in a spec
     # the labels of those that play it, in their order there; by default all
     policies: Annotated[list[str], Field(min_length=1)] | None = None
     # by label, parameters that a policy has on this problem
@@ -100,6 +74,7 @@ class Entry(BaseModel):
     policies: list[dict[str, Any]]  # as in a spec's tables ``[[policy]]``, with labels
     overviews: Annotated[list[Overview], Field(default_factory=list)]
     drawings: Annotated[list[Drawing], Field(default_factory=list)]
+    printed: Annotated[list[Printed], Field(default_factory=list)]
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
     # all metrics that the file names; where some are kept on request alone, they are
     named: Annotated[list[str], Field(default_factory=list)]
@@ -134,9 +109,7 @@ class Entry(BaseModel):
     @classmethod
     def load(cls, name: str) -> Self:
         """Read an entry by name."""
-        *folders, file = FILES[choice("entry", name, FILES)].split("/")
-        folder = resources.files("keyhole.papers").joinpath(*folders)
-        return cls._read(folder, file, name)[0]
+        return cls._read(*place(name), name)[0]
 
     @classmethod
     def from_file(cls, folder: Traversable, file: str, name: str) -> Self:
@@ -158,23 +131,17 @@ class Entry(BaseModel):
 
         To check is to make all problems, which takes seconds: those that come with Keyhole were.
         """
-        table = _toml(folder, file)
-        problems, policies = dict[str, Any](), list[dict[str, Any]]()
-        for include in table.pop("include", []):
-            shared = _toml(folder, include)
-            problems |= shared.get("problems", {})
-            policies += shared.get("policies", [])
-        problems |= table.pop("problems", {})
-        policies += table.pop("policies", [])
-        use, claims = table.pop("use", {}), table.pop("claims", [])
+        table = tables(folder, file)
+        claims = table.pop("claims", [])
         try:
-            table["problems"] = _picked("use.problems", problems, use.get("problems"))
-            labelled = _picked("use.policies", _by_label(policies), use.get("policies"))
-            table["policies"] = list(labelled.values())
             entry = cls.model_validate({"name": name} | table)
             placed = read_claims(claims, entry.metrics[0], name)
             read = [claim for _, claim in placed]
-            named = [one for model in (*entry.overviews, *read) for one in metrics_in(model)]
+            named = [
+                one
+                for model in (*entry.overviews, *entry.printed, *read)
+                for one in metrics_in(model)
+            ]
             update = {"claims": read, "named": list(dict.fromkeys(entry.metrics + named))}
             return entry.model_copy(update=update), placed
         except ValidationError as error:
@@ -188,10 +155,14 @@ class Entry(BaseModel):
         for problem in self.problems:
             plans_of(problem)
         if self.ratio_to is not None:
-            choice("ratio_to", self.ratio_to, _by_label(self.policies))
+            choice("ratio_to", self.ratio_to, by_label(self.policies))
         for i, overview in enumerate(self.overviews):
             shown = overview.model_copy(update={"metric": overview.metric or self.metrics[0]})
             check_names(f"overviews[{i}]", shown, list(shown.x), self.problems, plans_of)
+        for i, printed in enumerate(self.printed):
+            for problem, means in printed.values.items():
+                one = printed.model_copy(update={"values": {problem: means}})
+                check_names(f"printed[{i}]", one, [problem], self.problems, plans_of)
         for i, drawing in enumerate(self.drawings):
             for j, key in enumerate(drawing.problems):
                 choice(f"drawings[{i}].problems[{j}]", key, self.problems)
@@ -218,7 +189,8 @@ class Entry(BaseModel):
         claims = [claim for claim in self.claims if picked.keys() >= set(claim.concerns)]
         overviews = [overview for overview in self.overviews if picked.keys() >= set(overview.x)]
         drawings = [one for one in self.drawings if picked.keys() >= set(one.problems)]
-        shown = {"overviews": overviews, "drawings": drawings}
+        printed = [one for one in self.printed if picked.keys() >= one.values.keys()]
+        shown = {"overviews": overviews, "drawings": drawings, "printed": printed}
         return self.model_copy(update={"problems": picked, "claims": claims} | shown)
 
     def spec(self, problem: str, scale: str) -> Spec:
@@ -233,6 +205,7 @@ class Entry(BaseModel):
             "horizon": instance.horizon,
             "checkpoints": instance.checkpoints or {"count": size.checkpoints},
             "details": self._details(instance),
+            "duration": instance.duration,
             "problem": instance.problem,
             "policy": self._policies_of(problem),
         }
@@ -248,30 +221,9 @@ class Entry(BaseModel):
 
     def _policies_of(self, problem: str) -> list[dict[str, Any]]:
         """Return the policies that play a problem."""
-        labelled, instance = _by_label(self.policies), self.problems[problem]
-        picked = _picked(f"problems.{problem}.policies", labelled, instance.policies)
+        labelled, instance = by_label(self.policies), self.problems[problem]
+        playing = picked(f"problems.{problem}.policies", labelled, instance.policies)
         for label, own in instance.parameters.items():
-            choice(f"problems.{problem}.parameters", label, picked)
-            picked[label] = picked[label] | own
-        return list(picked.values())
-
-
-def _toml(folder: Traversable, file: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads((folder / file).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # neither UTF-8, nor TOML, or nested too deeply
-        raise ValueError(f"{file}: {error}") from error
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _picked(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:
-    wanted = table if keys is None else keys
-    return {choice(f"{name}[{i}]", key, table): table[key] for i, key in enumerate(wanted)}
-
-
-def _by_label(policies: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    for i, policy in enumerate(policies):
-        if "label" not in policy:
-            raise ValueError(f"policies[{i}].label must be given")
-    return {policy["label"]: policy for policy in policies}
+            choice(f"problems.{problem}.parameters", label, playing)
+            playing[label] = playing[label] | own
+        return list(playing.values())

@@ -11,7 +11,8 @@ from keyhole.experiment import Spec
 from keyhole.experiment.shelf import Shelf
 from keyhole.files import is_begun, remove_drafts, write_atomically
 from keyhole.papers.ahead import compiling_ahead
-from keyhole.papers.entry import FILES, PAPERS, SCALES, Entry
+from keyhole.papers.entry import SCALES, Entry
+from keyhole.papers.files import FILES, PAPERS
 from keyhole.papers.front import write_front
 from keyhole.papers.overall import Overall, Work, overall
 from keyhole.papers.pages import Part
@@ -73,14 +74,7 @@ def reproduce_all(
     threads : int, optional
         At least 1; by default one for each processor.
     progress : bool, default False
-        Whether to show progress on standard error.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not allowed, or the folder holds something else.
-    OSError
-        If a file cannot be written.
+        Whether to show progress: on standard error, in a notebook below the cell.
     """
     choice("scale", scale, SCALES)
     if paper is not None:

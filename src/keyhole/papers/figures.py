@@ -6,14 +6,14 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import Container
 from matplotlib.figure import Figure
 
+from keyhole.experiment.plots import blank
 from keyhole.papers.claims import ratio_of
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import entitle, finish, look
+from keyhole.results.plot import finish, look
 
 _MARKS_A_CURVE: Final = 10
 _FAR: Final = 4.0  # times the height of a figure: drawn, a bound would leave nothing of the curves
@@ -22,15 +22,14 @@ Points = Mapping[str, Sequence[tuple[float, Estimate]]]
 """By policy: x, and what was measured there."""
 
 
-def overview_figure(
-    points: Points, labels: Sequence[str], *, title: str, x_label: str, name: str
-) -> Figure:
+def overview_figure(points: Points, labels: Sequence[str], *, x_label: str, name: str) -> Figure:
     """Return the figure of a mean against a number that differs between problems.
 
     `labels` are all policies of the entry: each has the same look in every figure. The bars are 95
     % intervals.
     """
-    figure, axes = _blank(title)
+    figure = blank()
+    axes = figure.subplots()
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     for label, line in points.items():
         style = look(list(labels).index(label))
@@ -49,8 +48,6 @@ def overview_figure(
         drawn[label] = curve, line[-1][1].value
     axes.set_xlabel(x_label, parse_math=False)
     axes.set_ylabel(name)
-    runs = next(iter(points.values()))[0][1].replications
-    _caption(figure, f"Mean over {runs:,} replications, with its 95 % interval.")
     finish(axes, drawn)
     return figure
 
@@ -71,9 +68,10 @@ def ratios(curves: Curves, metric: str, to: str) -> dict[str, list[tuple[float, 
     return found
 
 
-def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
+def ratio_figure(curves: Curves, metric: str, to: str) -> Figure:
     """Return the figure of `ratios` over the rounds, with 95 % intervals and a thin line at 1."""
-    figure, axes = _blank(title)
+    figure = blank()
+    axes = figure.subplots()
     rounds = curves.checkpoints
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     every = max(1, len(rounds) // _MARKS_A_CURVE)
@@ -88,15 +86,10 @@ def ratio_figure(curves: Curves, metric: str, to: str, *, title: str) -> Figure:
         (curve,) = axes.plot(rounds, value, markevery=every, **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
         drawn[label] = curve, line[-1][1].value if line else -np.inf
-    axes.axhline(1.0, color="0.4", linewidth=0.8)
+    axes.axhline(1.0, color="black", linewidth=0.8)
     axes.set_xlabel("round")
     axes.set_ylabel(f"{curves.metric(metric).title} / that of {to}", parse_math=False)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    _caption(
-        figure,
-        f"Ratio of the means over {curves.replications:,} replications, with its 95 % interval "
-        "(delta method, paired);\nleft out where the mean in the denominator may be 0.",
-    )
     finish(axes, drawn)
     return figure
 
@@ -109,24 +102,12 @@ def draw_bound(axes: Axes, rounds: Sequence[int], values: Sequence[float], name:
     if axes.get_yscale() != "linear" or axes.get_ylabel().startswith("ln("):
         return
     top = axes.get_ylim()[1]
-    style: dict[str, Any] = {"fontsize": 7.5, "color": "0.3", "parse_math": False}
+    style: dict[str, Any] = {"fontsize": 7.5, "color": "black", "parse_math": False}
     if max(values) > _FAR * top:
         text = f"{name}: {values[-1]:,.4g}, above the figure"
         axes.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", **style)
         return
-    axes.plot(rounds, values, color="0.3", linewidth=1.0, linestyle=(0, (6, 3)), marker="_")
+    axes.plot(rounds, values, color="black", linewidth=1.0, linestyle=(0, (6, 3)), marker="_")
     start = (rounds[0], values[0])
     axes.annotate(name, start, xytext=(2, 3), textcoords="offset points", **style)
     axes.set_ylim(top=max(top, 1.08 * max(values)))
-
-
-def _blank(title: str) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(8.2, 4.8), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes: Axes = figure.subplots()
-    entitle(axes, title)
-    return figure, axes
-
-
-def _caption(figure: Figure, text: str) -> None:
-    figure.supxlabel(text, fontsize=7.5, color="#444444", parse_math=False)

@@ -1,24 +1,47 @@
 """The page in front of many reproductions: paper by paper, what is covered, and every verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import ClassVar, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from keyhole.experiment.html import STYLE, together
-from keyhole.files import write_atomically
+from keyhole.experiment.page import Block, Section, Text, write_page
 from keyhole.papers.coverage import Coverage, Item
-from keyhole.papers.entry import PAPERS, Entry
-from keyhole.papers.pages import RULES, Part
+from keyhole.papers.entry import Entry
+from keyhole.papers.files import PAPERS
+from keyhole.papers.pages import Part
 from keyhole.papers.records import write_claims
-from keyhole.papers.verdicts import counts_line
+from keyhole.papers.sections import RULES, Claims, Summary
+from keyhole.papers.verdicts import Verdict, counts_line
 
 _OURS: Final = "Beyond the papers"
-_PAGES: Final = Environment(
-    loader=PackageLoader("keyhole.papers"), autoescape=True, undefined=StrictUndefined,
-    trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What a paper shows and states, and what covers each."""
+
+    items: Sequence[Item]
+    template: ClassVar[str] = "papers/templates/covered.html.j2"
+
+    @property
+    def caption(self) -> str:
+        """How many are covered by what."""
+        kinds = [item.covered for item in self.items]
+        return (
+            f"{len(kinds)} items: {kinds.count('by entries')} covered by entries, "
+            f"{kinds.count('by tests')} by tests, {kinds.count('not')} not."
+        )
+
+
+@dataclass(frozen=True)
+class Card:
+    """An entry in short, with the way to its report."""
+
+    entry: Entry
+    scale: str
+    part: Part | None  # None where it has not been run
+    template: ClassVar[str] = "papers/templates/card.html.j2"
 
 
 def write_front(
@@ -39,74 +62,44 @@ def write_front(
     """
     done = {part.entry.name: part for part in parts}
     verdicts = [verdict for part in parts for verdict in part.verdicts]
-    page = _PAGES.get_template("index.html.j2").render(
-        title=f"What the papers claim, and what was found ({scale} scale)",
-        style=STYLE,
-        summary=f"{len(done)} of {len(entries)} entries, {_counts(verdicts)}",
-        rules=RULES,
-        chapters=[
+    index = write_page(
+        folder / "index.html",
+        f"What the papers claim, and what was found ({scale} scale)",
+        [
+            Summary(verdicts, f"{len(done)} of {len(entries)} entries, ", "claims.json"),
+            Text("", RULES),
+        ],
+        [
             _chapter(paper, [e for e in entries if e.paper == paper], done, scale)
             for paper in (*PAPERS, "")
         ],
     )
-    index, claims = folder / "index.html", folder / "claims.json"
-    write_atomically(index, page.encode())
+    claims = folder / "claims.json"
     write_claims(claims, parts)
     return index, claims
 
 
-def _chapter(
-    paper: str, entries: Sequence[Entry], done: dict[str, Part], scale: str
-) -> dict[str, Any]:
-    verdicts = [v for e in entries if e.name in done for v in done[e.name].verdicts]
-    known = Coverage.load(paper) if paper else None
-    return {
-        "key": paper or "ours",
-        "title": known.title if known else _OURS,
-        "citation": known.citation if known else "Experiments that are about no paper.",
-        "stated": known.items if known else [],
-        "covered": _covered(known.items if known else []),
-        "counts": _counts(verdicts),
-        "entries": [_entry(entry, done.get(entry.name), scale) for entry in entries],
-    }
+def _chapter(paper: str, entries: Sequence[Entry], done: Mapping[str, Part], scale: str) -> Section:
+    parts = [done[entry.name] for entry in entries if entry.name in done]
+    verdicts = [verdict for part in parts for verdict in part.verdicts]
+    inner = [_entry(entry, scale, done.get(entry.name)) for entry in entries]
+    if not paper:
+        text = Text("Experiments that are about no paper.")
+        return Section("ours", _OURS, [text], inner, _counts(verdicts))
+    known = Coverage.load(paper)
+    stated = [Covered(known.items)]
+    inner.insert(0, Section(f"{paper}-stated", "What the paper shows and states", stated))
+    return Section(paper, known.title, [Text(known.citation)], inner, _counts(verdicts))
 
 
-def _covered(items: Sequence[Item]) -> str:
-    kinds = [item.covered for item in items]
-    return (
-        f"{len(kinds)} items: {kinds.count('by entries')} covered by entries, "
-        f"{kinds.count('by tests')} by tests, {kinds.count('not')} not."
-    )
-
-
-def _entry(entry: Entry, part: Part | None, scale: str) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "name": entry.name,
-        "title": entry.title,
-        "about": entry.about,
-        "command": f"keyhole reproduce {_option(entry)} --scale {scale} --out DIR",
-        "report": None,
-    }
+def _entry(entry: Entry, scale: str, part: Part | None) -> Section:
+    blocks: list[Block] = [Card(entry, scale, part)]
     if part is None:
-        return shown
-    folder = f"entries/{entry.name}"
-    size = entry.scales[scale]
-    return shown | {
-        "report": f"{folder}/report.html",
-        "picture": f"{folder}/{part.picture}" if part.picture else None,
-        "size": f"{size.replications:,} replications",
-        "counts": _counts(part.verdicts),
-        "claims": [
-            {"status": v.status, "claim": v.claim, "source": v.cited,
-             "found": together(v.detail)}
-            for v in part.verdicts
-        ],
-    }  # fmt: skip
+        return Section(entry.name, entry.title, blocks, note="not run")
+    if part.verdicts:
+        blocks.append(Claims(part.verdicts))
+    return Section(entry.name, entry.title, blocks, note=_counts(part.verdicts))
 
 
-def _option(entry: Entry) -> str:
-    return f"--paper {entry.paper}" if entry.paper else "--all"
-
-
-def _counts(verdicts: Sequence[Any]) -> str:
+def _counts(verdicts: Sequence[Verdict]) -> str:
     return f"{len(verdicts)} claims: {counts_line(verdicts)}" if verdicts else "no claims"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from keyhole.play.progress import Report
+from keyhole.play.progress import Line, Report
 
 _SECONDS_BETWEEN_LINES: Final = 10.0
 _MINUTE: Final = 60.0
@@ -28,20 +28,11 @@ class Work:
 
 
 class Overall:
-    """Keeps count of what is done, and says what is left.
+    """Keeps count of what is done of all work, to be played in its order, and shows what is left.
 
     How long a kind of policy takes for a round is measured when it plays; until then it is taken to
     be as fast as those of its setting, and these as all. Compiling and reading are counted apart:
     the time until the first rounds of a policy are played, for kinds that have not played yet.
-
-    Parameters
-    ----------
-    work : sequence of Work
-        All that is going to be played, in this order.
-    show : callable
-        Told what there is to say.
-    clock : callable, default `time.monotonic`
-        The time, in seconds.
     """
 
     def __init__(
@@ -154,18 +145,15 @@ def _bar() -> Iterator[Show]:
 
 
 class _Lines:
-    """Prints a line every ten seconds."""
+    """Says a line every ten seconds."""
 
     def __init__(self) -> None:
-        self.printed = time.monotonic()
+        self.line = Line(_SECONDS_BETWEEN_LINES)
 
     def __call__(self, what: str, share: float, playing: float, preparing: float) -> None:
-        now = time.monotonic()
-        if now - self.printed < _SECONDS_BETWEEN_LINES:
-            return
-        self.printed = now
-        text = f"{100 * share:.0f} % of all rounds; {what}; {_left(playing, preparing)}"
-        print(text, file=sys.stderr, flush=True)  # noqa: T201
+        if self.line.due:
+            text = f"{100 * share:.0f} % of all rounds; {what}; {_left(playing, preparing)}"
+            self.line.say(text, stays=False)
 
 
 def _left(playing: float, preparing: float) -> str:

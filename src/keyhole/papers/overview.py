@@ -18,9 +18,8 @@ class Overview(BaseModel):
     x_label: str  # what the number is, with its unit
     # the number of each problem, by key; at least two
     x: Annotated[dict[ProblemName, float], Field(min_length=2)]
-    policies: Annotated[list[PolicyName], Field(min_length=1)] | None = (
-        None  # labels; by default all
-    )
+    # labels; by default all
+    policies: Annotated[list[PolicyName], Field(min_length=1)] | None = None
     metric: MetricName | None = None  # by default the entry's first
     round: Checkpoint | None = None  # at which checkpoint; by default the last of each problem
 

@@ -3,32 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from keyhole.experiment import Run
-from keyhole.experiment.html import heading, inline, page, paragraph, table, unbroken
-from keyhole.experiment.plots import write_figure
-from keyhole.experiment.report import Decorate, metric_figure, provenance_section, run_section
-from keyhole.files import write_atomically
+from keyhole.experiment.page import Block, Picture, Section, Text, write_page
+from keyhole.experiment.report import in_cells, metric_section, provenance_section
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
 from keyhole.papers.drawings import Drawing
 from keyhole.papers.entry import Entry
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.overview import Overview
-from keyhole.papers.sections import claims_section, summary_section
+from keyhole.papers.sections import RULES, Claims, Summary
 from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
-
-RULES = (
-    "A claim holds, does not hold, or is undecided: too few replications to tell, or a witness, a "
-    "bad policy that should break it, keeps it too. Differences are "
-    "paired over common random numbers; intervals are 95 %: Student's t for means, the delta "
-    "method for ratios, exact ones for shares of replications. The comparisons of one claim are "
-    "adjusted together (Holm, 5 %), those of different claims are not."
-)
+from keyhole.results.html import Table
 
 
 @dataclass(frozen=True)
@@ -56,37 +46,25 @@ class Part:
 def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     """Write ``report.html`` and the figures of a reproduction."""
     verdicts = [verdict for part in parts for verdict in part.verdicts]
-    body = "".join(_about(part, alone=len(parts) == 1) for part in parts)
-    body += claims_section(verdicts) + (paragraph(RULES) if verdicts else "")
+    opening: list[Block] = [Summary(verdicts)] if verdicts else []
+    opening += [Text(part.entry.about, part.entry.source) for part in parts]
+    judged = Section("claims", "Claims", [Claims(verdicts), Text("", RULES)])
+    sections = [judged] if verdicts else []
+    sections += [_printed(part) for part in parts if part.entry.printed]
     drawings = [(part, drawing) for part in parts for drawing in part.entry.drawings]
-    for i, (part, drawing) in enumerate(drawings):
-        body += _drawing(part, drawing, folder, f"drawing-{i + 1}")
+    for i, (part, drawing) in enumerate(drawings, 1):
+        sections.append(_drawing(part, drawing, folder / f"drawing-{i}"))
     overviews = [(part, overview) for part in parts for overview in part.entry.overviews]
-    for i, (part, overview) in enumerate(overviews):
-        body += _overview(part, overview, folder, f"overview-{i + 1}")
-    for part in parts:
-        for key, run in part.runs.items():
-            bounds = partial(_draw_bounds, part, key)
-            body += _problem(part.entry, key, run, bounds)
-            for metric in _shown(part.entry, run):
-                figure = metric_figure(run, metric, decorate=bounds)
-                write_figure(figure, folder, f"{key}-{metric}")
-            body += _relative(part.entry, key, run, folder)
-    body += provenance_section([run for part in parts for run in part.runs.values()])
-    path = folder / "report.html"
-    write_atomically(path, page(title, body, summary=summary_section(verdicts)).encode())
-    return path
+    for i, (part, overview) in enumerate(overviews, 1):
+        sections.append(_overview(part, overview, folder / f"overview-{i}"))
+    sections += [_problem(part, key, folder) for part in parts for key in part.runs]
+    sections.append(provenance_section([run for part in parts for run in part.runs.values()]))
+    return write_page(folder / "report.html", title, opening, sections)
 
 
 def _shown(entry: Entry, run: Run) -> list[str]:
     """Return the metrics to show: the entry's, as far as the problem has them."""
     return [metric for metric in entry.metrics if metric in run.curves.metrics]
-
-
-def _about(part: Part, *, alone: bool) -> str:
-    entry = part.entry
-    head = "" if alone else heading(2, entry.title)
-    return f"{head}<p>{escape(entry.about)}<br><small>{escape(entry.source)}</small></p>"
 
 
 def _draw_bounds(part: Part, key: str, figure: Figure, metric: str) -> None:
@@ -103,75 +81,83 @@ def _draw_bounds(part: Part, key: str, figure: Figure, metric: str) -> None:
         draw_bound(figure.axes[0], rounds, values, name)
 
 
-def _problem(entry: Entry, key: str, run: Run, bounds: Decorate) -> str:
-    instance = entry.problems[key]
-    head = heading(2, instance.title) + (paragraph(instance.note) if instance.note else "")
-    tests = _tests(run.curves, entry.metrics[0]) if entry.tests else ""
-    return head + tests + run_section(run, _shown(entry, run), decorate=bounds)
+def _problem(part: Part, key: str, folder: Path) -> Section:
+    """Return what became of a problem; write its figures as files too."""
+    entry, run = part.entry, part.runs[key]
+    instance, bounds = entry.problems[key], partial(_draw_bounds, part, key)
+    inner = [Section(f"{key}-tests", "Paired t-tests", [_tests(run.curves, entry.metrics[0])])]
+    inner = inner if entry.tests else []
+    for metric in _shown(entry, run):
+        inner.append(metric_section(run, metric, folder / f"{key}-{metric}", decorate=bounds))
+    if entry.ratio_to is not None:
+        for metric in _shown(entry, run):
+            path = folder / f"{key}-{metric}-ratio"
+            inner.append(_relative(run.curves, metric, entry.ratio_to, path))
+    return Section(key, instance.title, [Text(instance.note)], inner)
 
 
-def _drawing(part: Part, drawing: Drawing, folder: Path, name: str) -> str:
-    """Return a figure of problems alone; write it as files too."""
+def _printed(part: Part) -> Section:
+    """Return what the paper prints beside what was found."""
+    titles = {key: problem.title for key, problem in part.entry.problems.items()}
+    curves = {key: run.curves for key, run in part.runs.items()}
+    tables = [
+        printed.table(titles, curves, printed.metric or part.entry.metrics[0])
+        for printed in part.entry.printed
+    ]
+    return Section(f"printed-{part.entry.name}", "Beside the numbers of the paper", tables)
+
+
+def _drawing(part: Part, drawing: Drawing, path: Path) -> Section:
+    """Return a figure of problems alone."""
     shown = {
         part.entry.problems[key].title: part.entry.spec(key, part.scale).plan.problem
         for key in drawing.problems
     }
-    figure = drawing.figure(shown)
-    write_figure(figure, folder, name)
-    note = paragraph(drawing.note) if drawing.note else ""
-    return heading(2, drawing.title) + inline(figure, drawing.title) + note
+    title = f"{drawing.title}: {', '.join(shown)}"
+    figure = Picture.of(drawing.figure(shown), path, title=title, caption=drawing.note)
+    return Section(path.name, drawing.title, [figure])
 
 
-def _overview(part: Part, overview: Overview, folder: Path, name: str) -> str:
-    """Return the figure over several problems with its table; write the figure as files too."""
+def _overview(part: Part, overview: Overview, path: Path) -> Section:
+    """Return the figure over several problems with its table."""
     metric = overview.metric or part.entry.metrics[0]
     curves = {key: run.curves for key, run in part.runs.items()}
-    called = next(iter(curves.values())).metric(metric).title
+    known = next(iter(curves.values())).metric(metric)
     points = overview.estimates(curves, metric)
-    figure = overview_figure(
-        points,
-        [policy["label"] for policy in part.entry.policies],
-        title=overview.title,
-        x_label=overview.x_label,
-        name=called,
-    )
-    write_figure(figure, folder, name)
+    labels = [policy["label"] for policy in part.entry.policies]
+    figure = overview_figure(points, labels, x_label=overview.x_label, name=known.title)
     first = next(iter(points.values()))
+    caption = f"Mean over {first[0][1].replications:,} replications, with its 95 % interval."
+    ends = ", ".join(f"{label} {line[-1][1].plus_minus()}" for label, line in points.items())
+    alt = f"{known.title} against {overview.x_label}; at {first[-1][0]:g}: {ends}."
+    picture = Picture.of(figure, path, title=overview.title, caption=caption, alt=alt)
     rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
     head = ["policy", *(f"{overview.x_label} = {x:g}" for x, _ in first)]
-    note = f"Mean {called} ± half of the 95 % interval."
-    return heading(2, overview.title) + inline(figure, overview.title) + table(note, head, rows)
+    table = Table(f"{in_cells(known)}.", head, rows)
+    return Section(path.name, overview.title, [picture, table])
 
 
-def _relative(entry: Entry, key: str, run: Run, folder: Path) -> str:
-    """Return the figures relative to one policy, where asked for; write them as files too."""
-    if entry.ratio_to is None:
-        return ""
-    body = ""
-    for metric in _shown(entry, run):
-        called = run.curves.metric(metric).title
-        title = f"{entry.problems[key].title}: {called} relative to {entry.ratio_to}"
-        figure = ratio_figure(run.curves, metric, entry.ratio_to, title=title)
-        write_figure(figure, folder, f"{key}-{metric}-ratio")
-        body += heading(3, title) + inline(figure, title)
-    return body
+def _relative(curves: Curves, metric: str, to: str, path: Path) -> Section:
+    """Return the figure of a metric relative to that of one policy."""
+    title = f"{curves.metric(metric).title} relative to {to}"
+    caption = (
+        f"Ratio of the means over {curves.replications:,} replications, with its 95 % interval "
+        "(delta method, paired); left out where the mean in the denominator may be 0."
+    )
+    picture = Picture.of(ratio_figure(curves, metric, to), path, title=title, caption=caption)
+    return Section(path.name, title[:1].upper() + title[1:], [picture])
 
 
-def _tests(curves: Curves, metric: str) -> str:
+def _tests(curves: Curves, metric: str) -> Table:
     """Return the paired tests of the first policy against each other, at every checkpoint."""
     first, *others = curves.labels
-    pairs = [(first, other, t) for other in others for t in curves.checkpoints]
-    cells = iter(comparisons(curves, metric, pairs))
-    rows = []
-    for other in others:
-        row = [other]
-        for _ in curves.checkpoints:
-            cell = next(cells)
-            row.append(unbroken(f"{cell.gap}{' *' if cell.p_value < LEVEL else ''}"))
-        rows.append(row)
-    head = [f"{first} minus", *(f"T = {t:,}" for t in curves.checkpoints)]
+    rounds = curves.checkpoints
+    cells = comparisons(curves, metric, [(first, other, t) for other in others for t in rounds])
+    texts = [f"{cell.gap} *" if cell.p_value < LEVEL else str(cell.gap) for cell in cells]
+    rows = [[other, *texts[i * len(rounds) :][: len(rounds)]] for i, other in enumerate(others)]
+    head = [f"{first} minus", *(f"T = {t:,}" for t in rounds)]
     note = (
         "Mean difference, its 95 % interval and the p-value of the two-tailed paired t-test; "
         "* marks those that stay significant at 5 % after adjusting for all in the table (Holm)."
     )
-    return heading(3, "Paired t-tests") + table(note, head, rows)
+    return Table(note, head, rows)

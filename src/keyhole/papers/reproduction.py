@@ -32,10 +32,7 @@ Tell = Callable[[Entry, str], Report]
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a reproduction left.
-
-    It has a `title`, the path of the `report`, and `parts`: runs and verdicts, entry by entry.
-    """
+    """What a reproduction left: its report, and runs and verdicts, entry by entry."""
 
     title: str
     report: Path
@@ -70,7 +67,7 @@ def reproduce(
     threads : int, optional
         At least 1; by default one for each processor.
     progress : bool, default False
-        Whether to show progress on standard error.
+        Whether to show progress: on standard error, in a notebook below the cell.
     """
     entry = Entry.find(name)
     choice("scale", scale, SCALES)
@@ -134,22 +131,9 @@ def play(
 ) -> Reproduction:
     """Run entries at their scales into one folder, judge their claims, and write one report.
 
-    Parameters
-    ----------
-    choices : sequence of (Entry, str)
-        Entries, each with its scale.
-    folder : Path
-        A folder of its own.
-    title, command : str, optional
-        Of the report, and what the user typed; by default those of the first entry alone.
-    threads, progress
-        As for `reproduce`; or who tells, for each problem, to whom progress is told.
-    renew : bool, default False
-        Whether what other code left in the folder is replaced.
-    shelf : Shelf, optional
-        Holds what the runs have in common with others.
-    ahead : bool, default True
-        Whether another process compiles ahead, unless there is but one thread.
+    By default its title, and the command that the user typed, are those of the first entry alone.
+    `renew` replaces what other code left in the folder; a `shelf` holds what the runs have in
+    common with others; `ahead` has another process compile ahead, unless there is but one thread.
     """
     if threads is not None:
         integer("threads", threads, Range(ge=1))

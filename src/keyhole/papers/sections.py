@@ -1,38 +1,57 @@
-"""The sections of a page that tell what became of claims."""
+"""What a page says of claims: how many hold, and each with its verdict."""
 
 from collections.abc import Sequence
-from html import escape
-from itertools import groupby
+from dataclasses import dataclass
+from typing import ClassVar
 
-from keyhole.experiment.html import heading, together
-from keyhole.papers.verdicts import Verdict, counts_line
+from keyhole.papers.verdicts import WORDS, Status, Verdict
+
+RULES = (
+    "A claim holds, does not hold, or is undecided: too few replications to tell, or a witness, a "
+    "bad policy that should break it, keeps it too. Differences are "
+    "paired over common random numbers; intervals are 95 %: Student's t for means, the delta "
+    "method for ratios, exact ones for shares of replications. The comparisons of one claim are "
+    "adjusted together (Holm, 5 %), those of different claims are not."
+)
 
 
-def summary_section(verdicts: Sequence[Verdict]) -> str:
-    """Return the line on top of a report: what became of the claims, if there are any."""
-    if not verdicts:
-        return ""
-    return f'<p class="summary"><a href="#claims">Claims</a>: {counts_line(verdicts)}.</p>'
+@dataclass(frozen=True)
+class _Verdicts:
+    verdicts: Sequence[Verdict]
+
+    def name(self, verdict: Verdict) -> str:
+        """Return what a claim is called: by its number, where all are of one entry."""
+        entries = {one.id.partition("/")[0] for one in self.verdicts}
+        return verdict.id if len(entries) > 1 else verdict.id.partition("/")[2]
 
 
-def claims_section(verdicts: Sequence[Verdict]) -> str:
-    """Return the claims, each with its verdict; one made of several problems stands once."""
-    if not verdicts:
-        return ""
-    body = ""
-    for (text, cited), group in groupby(verdicts, key=lambda v: (v.text, v.cited)):
-        rows = "".join(
-            f'<tr><td class="verdict {v.status.replace(" ", "-")}">{v.status}</td>'
-            f"<td>{escape(v.about)}</td><td>{escape(together(v.detail))}</td></tr>"
-            for v in group
-        )
-        body += (
-            f'<tbody><tr><th colspan="3" scope="rowgroup">{escape(text)}<br>'
-            f"<small>{escape(cited)}</small></th></tr>{rows}</tbody>"
-        )
-    head = "".join(f'<th scope="col">{cell}</th>' for cell in ("verdict", "of", "what was found"))
-    return (
-        f'{heading(2, "Claims")}<div class="wide"><table id="claims" class="claims">'
-        f"<caption>{counts_line(verdicts)}</caption>"
-        f"<thead><tr>{head}</tr></thead>{body}</table></div>"
-    )
+@dataclass(frozen=True)
+class Claims(_Verdicts):
+    """Claims with their verdicts; one that is made of several problems stands once."""
+
+    template: ClassVar[str] = "papers/templates/claims.html.j2"
+
+    @property
+    def groups(self) -> list[list[Verdict]]:
+        """The verdicts by claim, in the order of the first of each."""
+        groups: dict[tuple[str, str], list[Verdict]] = {}
+        for verdict in self.verdicts:
+            groups.setdefault((verdict.text, verdict.cited), []).append(verdict)
+        return list(groups.values())
+
+
+@dataclass(frozen=True)
+class Summary(_Verdicts):
+    """The line on top of a page: what became of all claims."""
+
+    before: str = ""
+    file: str = ""  # with all their numbers
+    template: ClassVar[str] = "papers/templates/summary.html.j2"
+
+    @property
+    def counts(self) -> list[tuple[Status, str, list[Verdict]]]:
+        """By status, what is said of the claims that have it, and which they are."""
+        return [
+            (status, words, [v for v in self.verdicts if v.status == status])
+            for status, words in WORDS.items()
+        ]

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Final, Literal
+
+from keyhole.results.estimate import written
 
 Status = Literal["holds", "does not hold", "undecided"]
 
@@ -30,9 +32,15 @@ class Number:
     at_least: float = -math.inf  # the range that is claimed of it
     at_most: float = math.inf
 
-    def in_three_digits(self) -> str:
-        """Return the number and its interval."""
-        return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+    def __str__(self) -> str:
+        """Return the number with its interval, in as many digits as that is good for."""
+        reach = (self.high - self.low) / 2
+        if reach == 0.0:
+            return written(self.value)
+        if math.isinf(reach):  # the end that is known says how good it is
+            reach = min(self.high - self.value, self.value - self.low)
+        one, low, high = (written(x, reach) for x in (self.value, self.low, self.high))
+        return f"{one} [{low}, {high}]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +71,15 @@ class Verdict:
         return f"{cited} Read as: {self.reading}" if self.reading else cited
 
 
+WORDS: Final[dict[Status, str]] = {
+    "holds": "hold",
+    "undecided": "undecided",
+    "does not hold": "do not hold",
+}
+"""What is said of several claims."""
+
+
 def counts_line(verdicts: Sequence[Verdict]) -> str:
     """Return how many claims hold, are undecided, and do not hold."""
-    words = {"holds": "hold", "undecided": "undecided", "does not hold": "do not hold"}
-    counts = {status: sum(v.status == status for v in verdicts) for status in get_args(Status)}
-    return ", ".join(f"{counts[status]} {word}" for status, word in words.items())
+    found = [verdict.status for verdict in verdicts]
+    return ", ".join(f"{found.count(status)} {words}" for status, words in WORDS.items())

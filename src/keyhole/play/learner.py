@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
-from typing import Any, Final, Self
+from typing import Any, Final, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.component import Component, policy_component
-from keyhole.contract.memory import Layout, allot
+from keyhole.contract.component import policy_component
 from keyhole.contract.policy import Policy
+from keyhole.contract.scale import UNIT, Scale
 from keyhole.contract.words import counted
-from keyhole.drivers.step import ASK, CHECK, INIT, RECOMMEND, TELL, compiled_step
+from keyhole.drivers.step import (
+    ANOTHER_THREADS,
+    ASK,
+    ASK_WITH,
+    CHECK,
+    CLAIM,
+    HOLDER,
+    INIT,
+    NOT_ASKED,
+    PENDING,
+    PLAN,
+    RECOMMEND,
+    ROUNDS,
+    STREAM,
+    TELL,
+    TELL_WITH,
+    compiled_step,
+    memory_of,
+    state_in,
+)
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
+from keyhole.play.logs import reals
+from keyhole.play.replaying import go_through
 from keyhole.play.saving import DAMAGE, SavedState, find_policy, read_state, write_state
-from keyhole.validate import Range, integer, room_in_memory, shown
+from keyhole.validate import Range, integer, room_in_memory, shown, unit
 
 _SHOWN_LINES: Final = 10
 _ADDRESS: Final = Range(ge=0, lt=2**63)
+_UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner:
@@ -34,9 +57,11 @@ class Learner:
     What is guaranteed: every `ask` is followed by one `tell`; a call that refuses what it is given
     has changed nothing; `save` either leaves a complete file or the one that was there before. A
     copy (`copy.copy`, `copy.deepcopy`, `pickle`) is a learner of its own that goes on as this one
-    would. Each call is one step to all others: several threads may share a learner and no count
-    is lost, but it still takes one decision at a time, so that whoever asks while another has yet
-    to tell gets the same decision, and the second to tell it is refused.
+    would.
+
+    A learner is not shared between threads: it takes one decision at a time, and whoever asks for
+    it tells. Until then, while that thread lives, `ask`, `tell` and `save` are refused to all
+    others. In between, and for what only reads (`recommend`, printing), any thread will do.
 
     Parameters
     ----------
@@ -48,8 +73,12 @@ class Learner:
         Of the policy's own randomness; from 0, below 2**63.
     replication : int, default 0
         Which replication's randomness; from 0, below 2**63.
+    scale : (float, float), default (0, 1)
+        The least and the largest reward, in the units in which facts and rewards are told.
     """
 
+    scale: Scale = UNIT
+    """The least and the largest reward there can be, in the units in which they are told."""
     _loaded = False
     """Whether it comes from a file."""
 
@@ -60,8 +89,10 @@ class Learner:
         *,
         seed: int = 0,
         replication: int = 0,
+        scale: tuple[float, float] = UNIT,
     ) -> None:
-        told = policy.informed(facts)
+        self.scale = Scale.of(scale)
+        told = policy.informed(policy.setting.inward(facts, self.scale))
         address = [
             integer(name, value, _ADDRESS)
             for name, value in (("seed", seed), ("replication", replication))
@@ -71,20 +102,18 @@ class Learner:
         self._prepare(policy, told)
         # The first call of the compiled step turns this address into the stream it stands for.
         self._rng[:] = address
-        self._run(INIT)
+        self._do(INIT)
 
     def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
         """Make room for what the policy is told, remembers and says; all but the first is zero."""
         self.policy, self.facts = policy, told
-        self.rounds, self._pending = 0, False
-        self._lock = RLock()
-        # For ask and tell: `with self._lock` takes 150 ns more of their 2 us (measured).
-        self._enter, self._leave = self._lock.acquire, self._lock.release
-        self._rng = np.zeros(2, np.uint64)
+        self._scaled = self.scale != UNIT
         side = policy_component(type(policy))
         known = policy.numbers() | told
         with room_in_memory(f"{policy} with {', '.join(self._known())}"):
-            self._cells, self._plan, parts = allot(_layouts(side), side.dims, side.sizes(known))
+            self._words, parts = memory_of(side, side.sizes(known))
+        self._rng = self._words[STREAM : STREAM + 2]
+        self._head = self._words[:PLAN].view(np.int64).data  # read sooner than an array
         inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
         for name, view in inputs.items():
             view[...] = known[name]
@@ -92,55 +121,98 @@ class Learner:
         with bounds_checked(self._loaded or is_bounds_checked()):
             self._step = compiled_step(side, policy.setting)
 
-    def _run(self, what: int) -> int:
-        try:
-            return int(self._step(self._cells, self._plan, self._rng, self.rounds, what))
-        except IndexError as error:
-            if "out of bounds" not in str(error):  # a kernel's own
-                raise
-            raise self._astray() from error
+    @property
+    def rounds(self) -> int:
+        """How many rounds have begun: in each it has been asked for a decision."""
+        return self._head[ROUNDS]
 
-    def _astray(self) -> Exception:
+    @property
+    def _pending(self) -> bool:
+        """Whether a decision is waiting for its feedback."""
+        return self._head[PENDING] == 1
+
+    def _do(self, what: int, number: float = 0.0) -> int:
+        """Run the compiled step, and return what it returns: a number from 0."""
+        try:
+            code: int = self._step(self._words, what, number)
+        except IndexError as error:
+            self._complain(error)
+        return code if code >= 0 else self._otherwise(code, what, number)
+
+    def _otherwise(self, code: int, what: int, number: float) -> int:
+        """Go on where the thread that keeps others out has ended; else say why not."""
+        if code == ANOTHER_THREADS and self._head[HOLDER] not in sys._current_frames():
+            self._head[HOLDER] = 0
+            return self._do(what, number)
+        self._refuse(code)
+
+    def _complain(self, error: IndexError) -> NoReturn:
+        """Say of an index out of bounds whose it is."""
+        if "out of bounds" not in str(error):  # a kernel's own
+            raise error
         text = f"a kernel of {self.policy} reads or writes beyond an array"
         if self._loaded:
-            return ValueError(f"{text}: the file that it was loaded from is damaged")
-        return IndexError(text)
+            text = f"{text}: the file that it was loaded from is damaged"
+            raise ValueError(text) from error
+        raise IndexError(text) from error
 
-    def _ask(self) -> None:
-        """Have the policy decide, unless a decision is waiting for its feedback."""
-        if self._pending:
-            return
-        round_ = self.rounds + 1
-        try:
-            allowed = self._step(self._cells, self._plan, self._rng, round_, ASK)
-        except IndexError as error:
-            if "out of bounds" not in str(error):  # a kernel's own
-                raise
-            raise self._astray() from error
-        if not allowed:
-            taken = ", ".join(f"{n} {shown(v.tolist())}" for n, v in self._decision.items())
-            raise ValueError(self.policy.refusal(f"round {round_}", taken))
-        self.rounds = round_
-        self._pending = True
+    def _refuse(self, code: int) -> NoReturn:
+        """Say why the compiled step has refused to do something."""
+        if code == NOT_ASKED:
+            raise RuntimeError("tell must follow an ask: no decision is waiting for feedback")
+        if code == ANOTHER_THREADS:
+            raise RuntimeError(
+                "a learner is not shared between threads: the thread that asks must tell, before "
+                "another may ask, tell or save (a copy is for any thread)"
+            )
+        taken = ", ".join(f"{n} {shown(v.tolist())}" for n, v in self._decision.items())
+        raise ValueError(self.policy.refusal(f"round {self.rounds + 1}", taken))
+
+    def _ask(self, context: float | None = None) -> int:
+        """Have the policy decide, unless a decision is waiting for its feedback.
+
+        A context that is one number is given here; another is written by whoever has called
+        `_claim`. What is returned is the decision if it is one number from 0, and else 0.
+        """
+        return self._do(ASK) if context is None else self._do(ASK_WITH, context)
+
+    def _claim(self) -> None:
+        """Keep other threads out until the next decision has been told, or is refused."""
+        self._do(CLAIM)
 
     def _expect_feedback(self) -> None:
+        """Refuse feedback that no decision of this thread is waiting for."""
         if not self._pending:
-            raise RuntimeError("tell must follow an ask: no decision is waiting for feedback")
+            self._refuse(NOT_ASKED)
+        self._claim()
 
-    def _tell(self) -> None:
-        """Have the policy learn from the feedback that has been written."""
-        try:
-            self._step(self._cells, self._plan, self._rng, self.rounds, TELL)
-        except IndexError as error:
-            if "out of bounds" not in str(error):  # a kernel's own
+    def _expect_no_decision(self) -> None:
+        """Refuse to go through a log while a decision waits."""
+        if self._pending:
+            raise RuntimeError("tell must come first: a decision is waiting for its feedback")
+
+    def _tell(self, feedback: float | None = None) -> None:
+        """Have the policy learn from feedback: one number, or what has been written."""
+        self._do(TELL) if feedback is None else self._do(TELL_WITH, feedback)
+
+    def _replay(self, **columns: NDArray[Any]) -> int:
+        """Go through a log, in columns of its context, decision and feedback; see `ArmLearner`.
+
+        Their values have been checked. Of the feedback, what kernels do not look at may be left out
+        at the end.
+        """
+        self._expect_no_decision()
+        with self._alone():
+            before = self._words.copy()
+            try:
+                return go_through(self, columns)
+            except BaseException:
+                self._words[:] = before
                 raise
-            raise self._astray() from error
-        self._pending = False
 
     def _recommend(self) -> dict[str, NDArray[Any]]:
-        with self._lock:
-            self._run(RECOMMEND)
-            return {name: view.copy() for name, view in self._report.items()}
+        self._do(RECOMMEND)
+        return {name: view.copy() for name, view in self._report.items()}
 
     def _known(self) -> list[str]:
         """Return the facts, each in a word or two."""
@@ -150,8 +222,25 @@ class Learner:
             if name == setting.mode:
                 words.append(f"{setting.modes[value]} feedback")
             elif setting.facts[name].argument is not None:
-                words.append(_show(name, value))
-        return words
+                unit = setting.facts[name].unit
+                words.append(_show(name, self.scale.outward(value, unit) if unit else value))
+        return words + self._units()
+
+    def _units(self) -> list[str]:
+        """Return the units of rewards, where they are not the policy's."""
+        low, high = self.scale
+        return [f"rewards from {low:g} to {high:g}"] if self._scaled else []
+
+    def _inward(self, name: str, reward: Any) -> float:
+        """Return a reward as the policy has it, in [0, 1]; refuse what is none."""
+        if not self._scaled:
+            return unit(name, reward)
+        return self.scale.told(name, reward)
+
+    def _inwards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
+        """Return a column of rewards as the policy has them; refuse what is none."""
+        found = reals(name, rewards, self.scale.range(_UNIT), like)
+        return self.scale.inward(found) if self._scaled else found
 
     @property
     def told(self) -> int:
@@ -160,10 +249,6 @@ class Learner:
 
     def __repr__(self) -> str:
         """Return the policy, what it knows, and what it has learnt."""
-        with self._lock:
-            return self._described()
-
-    def _described(self) -> str:
         known = ", ".join(self._known())
         waiting = ", waiting for feedback" if self._pending else ""
         lines = self.policy.describe(self)
@@ -180,7 +265,7 @@ class Learner:
         write_state(Path(path), self._saved())
 
     def _saved(self) -> SavedState:
-        with self._lock:
+        with self._alone():
             return SavedState(
                 policy=type(self.policy).__name__,
                 module=type(self.policy).__module__,
@@ -188,12 +273,23 @@ class Learner:
                 facts=self.facts,
                 rounds=self.rounds,
                 pending=self._pending,
+                scale=self.scale,
                 stream=self._rng.copy(),
                 arrays={
                     group: {name: view.copy() for name, view in views.items()}
                     for group, views in self._kept().items()
                 },
             )
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other threads out for a while."""
+        before = self._head[HOLDER]
+        self._claim()
+        try:
+            yield
+        finally:
+            self._head[HOLDER] = before
 
     def _kept(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return all that a saved learner holds of the memory."""
@@ -207,6 +303,7 @@ class Learner:
 
     def _restore(self, policy: Policy, saved: SavedState, *, loaded: bool) -> Self:
         """Become a learner that was saved; refuse what no learner can have been."""
+        self.scale = saved.scale
         told = policy.informed(saved.facts)
         side = policy_component(type(policy))
         sizes = side.sizes(policy.numbers() | told)
@@ -216,10 +313,10 @@ class Learner:
         self._loaded = loaded
         self._prepare(policy, told)
         saved.fill(self._kept())
-        side.state.mend(self._cells[self._plan[1] :], sizes)
+        side.state.mend(state_in(self._words), sizes)
         self._rng[:] = saved.stream
-        self.rounds, self._pending = saved.rounds, saved.pending
-        if self._pending and not (self.rounds and self._run(CHECK)):
+        self._head[ROUNDS], self._head[PENDING] = saved.rounds, saved.pending
+        if saved.pending and not (saved.rounds and self._do(CHECK)):
             raise ValueError(f"the decision that waits for feedback is none that {policy} can take")
         self._check_restored()
         return self
@@ -287,7 +384,3 @@ def _show(name: str, value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{len(value)} {name}"
     return f"{name} {value:g}"
-
-
-def _layouts(side: Component) -> tuple[Layout, ...]:
-    return (side.inputs, side.state, *side.channels.layouts)

@@ -69,20 +69,24 @@ class Player:
         self.checkpoints = np.array(checkpoints, np.int64)
         with bounds_checked(plan.checked):
             self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
-        self.input = (
+        self.input: tuple[Any, ...] = (
             p_side.inputs.pack(known, p_sizes),
-            _vector(p_side, p_sizes),
+            vector_of(p_side, p_sizes),
             w_side.inputs.pack(truth, w_sizes),
-            _vector(w_side, w_sizes),
+            vector_of(w_side, w_sizes),
             memory_plan(p_side, w_side, p_sizes, w_sizes),
             np.uint64(plan.seed),
         )
+
+    def memory(self) -> tuple[Any, ...]:
+        """Return what the compiled loop works in."""
+        return scratch(self.input[4], self.measured)
 
     def play(self, piece: range, out: FloatArray, control: IntArray) -> None:
         """Play some replications into `out`."""
         with room_in_memory(f"the state of {self.policy}"):
             part = np.empty(out.shape)
-            memory = scratch(self.input[4], self.measured)
+            memory = self.memory()
         first, last = piece.start, piece.stop
         try:
             self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
@@ -98,7 +102,8 @@ class Player:
         out[...] = part
 
 
-def _vector(component: Component, sizes: Mapping[str, int]) -> IntArray:
+def vector_of(component: Component, sizes: Mapping[str, int]) -> IntArray:
+    """Return the integers that shapes refer to, in their order."""
     return np.array([sizes[name] for name in component.dims] or [0], np.int64)
 
 

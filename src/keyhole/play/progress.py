@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, plain lines elsewhere."""
+"""Progress: a bar on a terminal, one line that changes in a notebook, plain lines elsewhere."""
 
 import sys
 import time
@@ -10,6 +10,7 @@ Report = Callable[[str, int, int], None]
 """Told, every now and then: a policy's label, rounds played so far, rounds in all."""
 
 _SECONDS_BETWEEN_LINES: Final = 5.0
+_SECONDS_IN_PLACE: Final = 0.5
 
 
 @contextmanager
@@ -51,26 +52,62 @@ def _bar() -> Iterator[Report]:
         yield report
 
 
+class Line:
+    """Says how far something is, now and then.
+
+    On standard error a line every few seconds; in a notebook, which shows that in red, on standard
+    output, each line in the place of the last until one is to stay.
+
+    Parameters
+    ----------
+    seconds : float
+        How long a line stays the last one, outside of notebooks.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.in_place = _in_notebook()
+        self.seconds = _SECONDS_IN_PLACE if self.in_place else seconds
+        self.said = time.monotonic()
+        self.width = 0
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for another line."""
+        return time.monotonic() - self.said >= self.seconds
+
+    def say(self, text: str, *, stays: bool = True) -> None:
+        """Print a line."""
+        self.said = time.monotonic()
+        if not self.in_place:
+            print(text, file=sys.stderr, flush=True)  # noqa: T201
+            return
+        covering, self.width = text.ljust(self.width), 0 if stays else len(text)
+        print(f"\r{covering}", end="\n" if stays else "", flush=True)  # noqa: T201
+
+
+def _in_notebook() -> bool:
+    """Return whether a notebook's kernel runs this: IPython is there, and its shell has one."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
 class _Lines:
-    """Prints a line when a policy is done, and every few seconds in between."""
+    """Says a line when a policy is done, and every now and then in between."""
 
     def __init__(self) -> None:
         self.started: dict[str, float] = {}
         self.done: set[str] = set()
-        self.printed = time.monotonic()
+        self.line = Line(_SECONDS_BETWEEN_LINES)
 
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
         began = self.started.setdefault(label, now)
-        early = played < total and now - self.printed < _SECONDS_BETWEEN_LINES
+        early = played < total and not self.line.due
         if early or played == 0 or label in self.done:
             return
         if played == total:
             self.done.add(label)
-        self.printed = now
         speed = played / max(now - began, 1e-9)
         left = f", {(total - played) / speed:.0f} s left" if 0 < played < total else ""
         pace = f", {speed:,.0f} rounds/s" if now > began else ""
-        print(  # noqa: T201
-            f"{label}: {100 * played // total} %{pace}{left}", file=sys.stderr, flush=True
-        )
+        self.line.say(f"{label}: {100 * played // total} %{pace}{left}", stays=played == total)

@@ -4,7 +4,9 @@ The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the
 ``keyhole`` (the version that wrote it), ``checksum`` (SHA-256 of the content, as JSON with sorted
 keys and no spaces), and ``content``: the policy's class, module and parameters, the facts it
 knows, rounds begun, whether feedback is awaited, its stream (two unsigned words), and all arrays
-with dtype, shape and values. Floats are written so that they read back exactly.
+with dtype, shape and values. Floats are written so that they read back exactly. Version 2 is one
+that also has ``scale``, the least and the largest reward; who knows version 1 alone would take
+rewards in other units for what they are not.
 """
 
 import importlib
@@ -25,11 +27,13 @@ from numpy.typing import NDArray
 
 from keyhole.contract.memory import Layout
 from keyhole.contract.policy import Policy
+from keyhole.contract.scale import UNIT, Scale
 from keyhole.files import content_checksum, write_atomically
 from keyhole.validate import Range, choice, integer, line, number, shown
 
 _FORMAT: Final = "keyhole-learner"
 _VERSION: Final = 1
+_WITH_SCALE: Final = 2
 _ROUNDS: Final = Range(ge=0, le=2**53)  # until then a float counts exactly
 _ONCE_A_TREE_FROM: Final = 24
 _NO_NUMBERS: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
@@ -56,6 +60,7 @@ class SavedState:
     pending: bool
     stream: NDArray[np.uint64]
     arrays: Arrays
+    scale: Scale = UNIT
 
     def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
         """Refuse arrays that are not of the form that a layout says."""
@@ -129,9 +134,11 @@ def write_state(path: Path, saved: SavedState) -> None:
             for group, arrays in saved.arrays.items()
         },
     }
+    if saved.scale != UNIT:
+        content["scale"] = list(saved.scale)
     document = {
         "format": _FORMAT,
-        "version": _VERSION,
+        "version": _VERSION if saved.scale == UNIT else _WITH_SCALE,
         "keyhole": version("keyhole"),
         "checksum": content_checksum(content),
         "content": content,
@@ -147,11 +154,11 @@ def read_state(path: Path) -> SavedState:
         raise ValueError(f"{path} is not a saved learner, or was cut short") from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise ValueError(f"{path} is not a saved learner")
-    if document.get("version") != _VERSION:
+    if document.get("version") not in (_VERSION, _WITH_SCALE):
         raise ValueError(
             f"{path} has version {shown(document.get('version'))} of the format (written by "
             f"keyhole {document.get('keyhole')}); this is keyhole {version('keyhole')}, which "
-            f"reads version {_VERSION}"
+            f"reads versions {_VERSION} and {_WITH_SCALE}"
         )
     try:
         content = document["content"]
@@ -182,6 +189,7 @@ def _from_content(content: Mapping[str, Any]) -> SavedState:
             group: {name: _from_json(array) for name, array in arrays.items()}
             for group, arrays in content["arrays"].items()
         },
+        scale=Scale.of(content.get("scale", UNIT)),
     )
 
 

@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
@@ -12,8 +12,10 @@ import numpy as np
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import PER_ROUND, Problem, metrics_of
+from keyhole.metric import CLOCK, Metric
 from keyhole.play.player import Player, in_threads, pieces
 from keyhole.play.progress import Report, bar
+from keyhole.play.workers import Duration, Workers, WorkersPlayer
 from keyhole.results.curves import Curves
 from keyhole.validate import Range, integer, line, room_in_memory, shown
 
@@ -34,6 +36,9 @@ def simulate(
     progress: bool = False,
     details: bool = False,
     checked: bool = False,
+    workers: int = 1,
+    duration: Duration | None = None,
+    pending: str | None = None,
 ) -> Curves:
     """Play policies against a problem, many times, and measure how they do.
 
@@ -62,11 +67,22 @@ def simulate(
     threads : int, optional
         At least 1; by default one for each processor.
     progress : bool, default False
-        Whether to show progress on standard error.
+        Whether to show progress: on standard error, in a notebook below the cell.
     details : bool, default False
         Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
         Whether to check every index of a kernel. Without, one beyond its array goes unnoticed.
+    workers : int, default 1
+        How many decisions may be open at a time, up to 65,536: each worker asks, is busy, tells,
+        and asks again. A checkpoint is a number of decisions; what is still open then is told
+        before anything is measured. Not in the room `delayed`, where rounds are time.
+    duration : law, optional
+        For how long a worker is busy with a decision: see `keyhole.laws.durations`; by default 1.
+        If it is given, or there are several workers, a metric more is taken: ``clock``, the time
+        until all feedback is back.
+    pending : {"imagine", "ignore", "wait"}, optional
+        What policies make of open decisions, see `keyhole.policy.Policy`; by default what is best
+        for each. With "wait", and with one worker, decisions are those of one at a time.
 
     Examples
     --------
@@ -87,6 +103,7 @@ def simulate(
         seed=seed,
         details=details,
         checked=checked,
+        work=_work(workers, duration, pending),
     )
     replications = integer("replications", replications, _COUNT)
     with bar(progress) as report:
@@ -95,6 +112,13 @@ def simulate(
             for label in plan.policies
         }
     return plan.curves(values)
+
+
+def _work(count: int, duration: Duration | None, pending: str | None) -> Workers | None:
+    """Return the workers of all policies, checked; None where none is needed."""
+    given = {} if duration is None else {"duration": duration}
+    work = Workers(count, pending=pending, **given)
+    return None if count == 1 and duration is None else work
 
 
 def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
@@ -145,6 +169,8 @@ class Plan:
     seed: int
     details: bool = False
     checked: bool = False
+    work: Mapping[str, Workers] = field(default_factory=dict)
+    """Of each policy, by label; none where decisions take no time."""
 
     @classmethod
     def make(
@@ -157,20 +183,23 @@ class Plan:
         seed: int,
         details: bool = False,
         checked: bool = False,
+        work: Workers | Mapping[str, Workers] | None = None,
     ) -> "Plan":
         """Check the arguments of `simulate`, before anything is compiled or run."""
         if not isinstance(problem, Problem):
             raise TypeError(
                 f"problem must derive from keyhole.policy.Problem, got {shown(problem)}"
             )
+        policies = labelled(policies)
         plan = cls(
             problem,
-            labelled(policies),
+            policies,
             integer("horizon", horizon, _COUNT),
             check_checkpoints(checkpoints, horizon),
             integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
             details,
             checked,
+            dict.fromkeys(policies, work) if isinstance(work, Workers) else work or {},
         )
         plan._check_length()
         plan._check_budgets()
@@ -180,6 +209,8 @@ class Plan:
                     f"{label} must be a policy of the setting {problem.setting.name!r}, "
                     f"got one of {policy.setting.name!r}"
                 )
+            if plan.work:
+                plan.work[label].check(policy, problem)
             for budget, _ in plan.runs(policy):
                 told = plan.facts(policy, budget) | {"horizon": budget}
                 if text := policy.caution(told, problem):
@@ -205,14 +236,19 @@ class Plan:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The names of the metrics."""
-        return tuple(m.name for m in metrics_of(self.problem, details=self.details))
+        """Their names."""
+        return tuple(m.name for m in self.measured)
+
+    @property
+    def measured(self) -> tuple[Metric, ...]:
+        """The metrics."""
+        measured = metrics_of(self.problem, details=self.details)
+        return (*measured, CLOCK) if self.work else measured
 
     def curves(self, values: Mapping[str, FloatArray]) -> Curves:
         """Return what `play` found for each policy, with what is to be known of the metrics."""
-        known = metrics_of(self.problem, details=self.details)
         arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
-        return Curves(self.checkpoints, known, values, arms=arms)
+        return Curves(self.checkpoints, self.measured, values, arms=arms)
 
     def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
         """Return (horizon, checkpoints) of each run that a policy needs."""
@@ -243,7 +279,10 @@ class Plan:
         threads = integer("threads", threads, Range(ge=1))
         policy = self.policies[label]
         players = [
-            Player(self, policy, horizon, checkpoints) for horizon, checkpoints in self.runs(policy)
+            WorkersPlayer(self, policy, *run, self.work[label])
+            if self.work
+            else Player(self, policy, *run)
+            for run in self.runs(policy)
         ]
         with room_in_memory(f"replications = {len(replications)}"):
             out = [

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from keyhole.contract.memory import Field
+from keyhole.contract.scale import UNIT, Scale
 from keyhole.contract.setting import Setting
 
 Read = Callable[[str, Any, Path], Any]
@@ -27,20 +28,21 @@ class Terms:
         What the policy was told beforehand.
     arms : sequence of str
         The names of the arms, those that were retired too; values speak of them by position.
+    scale : Scale
+        The units of rewards.
 
     Attributes
     ----------
-    by_round : bool
-        Whether what arrives is learnt when a round ends, with the next `ask`, and not by itself.
     reads : mapping of str to callable
         How files say those facts that are no plain values.
     """
 
-    by_round: ClassVar[bool] = False
     reads: ClassVar[Mapping[str, Read]] = MappingProxyType({})
 
-    def __init__(self, setting: Setting, facts: Mapping[str, Any], arms: Sequence[str]) -> None:
-        self.setting, self.facts, self.arms = setting, facts, arms
+    def __init__(
+        self, setting: Setting, facts: Mapping[str, Any], arms: Sequence[str], scale: Scale = UNIT
+    ) -> None:
+        self.setting, self.facts, self.arms, self.scale = setting, facts, arms, scale
 
     @property
     def told(self) -> Mapping[str, Field]:
@@ -60,16 +62,19 @@ class Terms:
         return {}, {"arm": self.arms.index(words["arm"])}
 
     def heard(self, context: Values, decision: Values, reward: float) -> Values:
-        """Return what was told of a decision as values; refuse what cannot be."""
-        raise NotImplementedError
+        """Return what was told of a decision as values; refuse what cannot be.
+
+        By default that is a reward.
+        """
+        return {"reward": self.scale.told("reward", reward)}
 
     def said(self, context: Values, decision: Values, feedback: Values) -> Words:
-        """Return in words what was told: by default the values."""
-        return dict(feedback)
+        """Return in words what was told: by default the reward."""
+        return {"reward": self.scale.outward(feedback["reward"])}
 
-    def nothing(self) -> Words | None:
-        """Return what is told of a decision when nothing came; None where that says nothing."""
-        return {"reward": 0}
+    def nothing(self) -> Words:
+        """Return what is told of a decision when nothing came: by default the least reward."""
+        return {"reward": self.scale.low}
 
     def reported(self, report: Mapping[str, Any], live: Sequence[int]) -> Any:
         """Return what the policy recommends, of the arms that are in use (`live`)."""

@@ -17,19 +17,7 @@ _WORDS: Final = {"a valid dictionary": "a table", "a valid string": "a text"}
 
 
 def unknown(path: str, known: Iterable[str]) -> ValueError:
-    """Return the complaint about an entry that there is not.
-
-    Parameters
-    ----------
-    path : str
-        The entry as a reader finds it, such as ``problem.treshold``.
-    known : iterable of str
-        The names that could stand there.
-
-    Returns
-    -------
-    ValueError
-        To be raised.
+    """Return the complaint about an entry that there is not, to be raised.
 
     Examples
     --------
@@ -47,21 +35,10 @@ def complaint(
     tables: Mapping[str, type[BaseModel]] | None = None,
     words: Mapping[str, str] | None = None,
 ) -> str:
-    """Return pydantic's first complaint as field, what is allowed, and value.
+    """Return pydantic's first complaint on one line: field, what is allowed, and value.
 
-    Parameters
-    ----------
-    error : ValidationError
-        What pydantic raised.
-    tables : mapping of str to model, optional
-        By path, the tables whose entries are to be listed where one is not known.
-    words : mapping of str to str, optional
-        By path, what such a table must be, for one that is none.
-
-    Returns
-    -------
-    str
-        One line.
+    `tables` has by path those whose entries are to be listed where one is not known, `words` what
+    such a table must be.
     """
     tables, first = tables or {}, error.errors()[0]
     branches = {model.__name__ for model in tables.values()}

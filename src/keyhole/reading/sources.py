@@ -17,14 +17,7 @@ from keyhole.validate import room_in_memory
 class Argument:
     """An entry that a source takes beside the one that names it.
 
-    Attributes
-    ----------
-    required : bool
-        Whether it must be given.
-    kind : str
-        Its type, as the documentation of the function has it.
-    doc : str
-        What it is, in the same words.
+    Type and description are those in the documentation of the function.
     """
 
     required: bool
@@ -34,18 +27,17 @@ class Argument:
 
 @dataclass(frozen=True)
 class Source:
-    """A way to describe a problem in a spec.
+    """A way to describe a problem in a spec: by the arguments of a function that makes it.
 
-    The function says everything: its first argument is the entry that names the source, the
-    others are further entries, required where they have no default; their documentation is that
-    of the function.
+    The first is the entry that names the source, the others are further entries, required where
+    they have no default, and documented as they are.
 
     Parameters
     ----------
     doc : str
         What the entry that names the source is, in one line.
     make : callable
-        Makes the problem; errors begin with the name of an argument.
+        The function; its errors begin with the name of an argument.
     read : callable, optional
         Turns the value of that entry into the first argument: see `Read`.
     reads : mapping of str to callable
@@ -72,27 +64,10 @@ class Source:
         }
 
     def problem(self, name: str, given: Mapping[str, Any], folder: Path) -> Problem:
-        """Make the problem.
+        """Make the problem from the entry `name`, which names this source, and the further ones.
 
-        Parameters
-        ----------
-        name : str
-            The entry that names this source.
-        given : mapping of str to value
-            That entry and the further ones.
-        folder : Path
-            What paths among the values are relative to.
-
-        Returns
-        -------
-        Problem
-            The problem.
-
-        Raises
-        ------
-        ValueError
-            If an entry is missing, unknown or not allowed; the message begins with
-            ``problem.`` and the name of the entry.
+        Paths among the values are relative to the folder; errors begin with ``problem.`` and the
+        name of an entry.
         """
         entries = self.entries
         for other in given:

@@ -18,22 +18,7 @@ Errors begin with the path, or say what is wrong without a field."""
 def plain(field: str, value: Any) -> Any:
     """Return a value as texts, numbers, lists and tables: what a file can hold.
 
-    Parameters
-    ----------
-    field : str
-        Where it stands, for the error message.
-    value : Any
-        The value; arrays and tuples become lists.
-
-    Returns
-    -------
-    str, bool, int, float, list or dict
-        The same, in these types alone.
-
-    Raises
-    ------
-    TypeError
-        If it holds anything else.
+    Arrays and tuples become lists; anything else is refused with a TypeError that names the field.
 
     Examples
     --------
@@ -58,13 +43,7 @@ def _name(field: str, key: Any) -> str:
 
 
 def a_file(field: str, value: Any, folder: Path) -> Path:
-    """Return the path that a field holds, relative to the folder of the file.
-
-    Raises
-    ------
-    TypeError
-        If it is not the name of a file; whether there is one, is for others to see.
-    """
+    """Return the path that a field holds, relative to the folder; whether it is there, or not."""
     if not isinstance(value, str) or not value:
         raise TypeError(f"{field} must be the name of a file, got {shown(value)}")
     return folder / value
@@ -73,15 +52,7 @@ def a_file(field: str, value: Any, folder: Path) -> Path:
 def one_of(*kinds: Callable[..., Any]) -> Read:
     """Return what reads a table such as ``{ law = "Power", slope = 0.1 }``.
 
-    Parameters
-    ----------
-    *kinds : type or function
-        What the table may name, by their own names; the other entries are their parameters.
-
-    Returns
-    -------
-    callable
-        A `Read`.
+    It names one of the types or functions, by its own name; the other entries are its parameters.
 
     Examples
     --------
@@ -119,15 +90,7 @@ def one_of(*kinds: Callable[..., Any]) -> Read:
 def call_of(*kinds: Callable[..., Any]) -> Read:
     """Return what reads a name, or one name with its value, such as ``{ given = [3, 1] }``.
 
-    Parameters
-    ----------
-    *kinds : type or function
-        What may be named, by their own names; those without parameters take no value.
-
-    Returns
-    -------
-    callable
-        A `Read`.
+    It names one of the types or functions, by its own name; those without parameters take no value.
 
     Examples
     --------
@@ -160,18 +123,7 @@ def call_of(*kinds: Callable[..., Any]) -> Read:
 
 
 def list_of(read: Read) -> Read:
-    """Return what reads a list of such tables.
-
-    Parameters
-    ----------
-    read : callable
-        Reads one of them.
-
-    Returns
-    -------
-    callable
-        A `Read`, of a list of objects.
-    """
+    """Return what reads a list, each of whose tables `read` reads."""
 
     def read_all(field: str, value: Any, folder: Path) -> Any:
         if not isinstance(value, list) or not value:

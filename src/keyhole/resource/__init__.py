@@ -11,9 +11,8 @@ consumption alone, and a policy works out what they were worth.
 
 from keyhole.resource.functions import Power, Steps, Table
 from keyhole.resource.instances import replica, three_models
-from keyhole.resource.laws import BetaExponential, TruncatedNormal
+from keyhole.resource.laws import BetaExponential, Independent, Replay, Sampler, TruncatedNormal
 from keyhole.resource.learner import Learner
-from keyhole.resource.own_laws import Independent, Replay, Sampler
 from keyhole.resource.policies import (
     RCUCB,
     AnytimeZoomingRCUCB,

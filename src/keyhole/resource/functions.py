@@ -192,8 +192,27 @@ def as_function(name: str, given: KnownFunction, limits: FloatArray) -> Function
     return Table(points, values)
 
 
-def check_scale(cost: Function, penalty: Function, largest: float) -> None:
-    """Refuse a cost that leaves [0, 1] before the largest limit, and an infinite penalty.
+def rescaled(function: Function, span: float, low: float = 0.0) -> Function:
+    """Return ``(function + low) / span``, which must be at least 0.
+
+    Examples
+    --------
+    >>> float(rescaled(Power(slope=2), span=4, low=1)(1.0))
+    0.75
+    """
+    if float(function.after(0.0)) + low < 0.0:
+        raise ValueError(
+            f"penalty must be at least {-low:g}, so that to exceed is not better than the least "
+            f"reward, got {float(function.after(0.0)):g}"
+        )
+    pieces = function.pieces.reshape(-1, PIECE).copy()
+    pieces[:, _CONSTANT] += low
+    pieces[:, [_CONSTANT, _SLOPE, _FACTOR]] /= span
+    return Function(pieces)
+
+
+def check_scale(cost: Function, penalty: Function, largest: float, span: float = 1.0) -> None:
+    """Refuse a cost that leaves [0, span] before the largest limit, and an infinite penalty.
 
     Examples
     --------
@@ -201,9 +220,9 @@ def check_scale(cost: Function, penalty: Function, largest: float) -> None:
     Traceback (most recent call last):
     ValueError: cost must lie in [0, 1] up to the largest limit, got 2 at 1
     """
-    if cost(largest) > 1.0:
+    if cost(largest) > span:
         raise ValueError(
-            f"cost must lie in [0, 1] up to the largest limit, got {float(cost(largest)):g} "
+            f"cost must lie in [0, {span:g}] up to the largest limit, got {float(cost(largest)):g} "
             f"at {largest:g}"
         )
     number(f"penalty({largest:g})", float(penalty(largest)))

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.memory import FloatArray
 from keyhole.resource.functions import Function
-from keyhole.resource.laws import Law, SmoothLaw
-from keyhole.resource.own_laws import Replay
+from keyhole.resource.laws import Law, Replay, SmoothLaw
 
 # Cells are halved until both rules below agree to this much in every cell.
 _PRECISION: Final = 1e-11

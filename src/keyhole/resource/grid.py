@@ -1,7 +1,8 @@
 """Grids of limits that become finer, and what rounds have told about each point (kernels).
 
-`s` is the state of a `keyhole.resource.zooming.GridPolicy`, `p` what it reads, `length` its
-confidence length. An arm's points are kept in rising order.
+`s` is the state of a `keyhole.resource.zooming.GridPolicy`, `p` what it reads, `width` its kernel
+of that name, and `spread` what is common to all confidence lengths of a round: `common_spread`. An
+arm's points are kept in rising order.
 """
 
 import math
@@ -22,11 +23,22 @@ def log_ratio(horizon: int, delta: float) -> float:
     return 2.0 * math.log(horizon) - math.log(delta)
 
 
+def common_spread(p: Any, rounds: int) -> float:
+    """Return alpha ln(T^2 / delta) / 2, where T rounds are planned."""
+    return float(0.5 * p.alpha * log_ratio(rounds, p.delta))
+
+
+def length(p: Any, s: Any, arm: int, k: int, width: Kernel, spread: float) -> float:
+    """Return the confidence length of a point of which something is known."""
+    return float(width(p, s, arm, k) * math.sqrt(spread / s.told[arm, k]))
+
+
 def start_grids(p: Any, s: Any) -> None:
     """Start every grid with the largest limit alone, of which nothing is known."""
     largest = p.limits[p.limit_count - 1]
     for arm in range(p.arms):
         s.sizes[arm] = 1
+        s.settled[arm] = 0.0
         add_point(p, s, arm, 0, largest, 0)
         s.best_index[arm] = math.inf
         s.best_point[arm] = largest
@@ -67,27 +79,64 @@ def bias(p: Any, s: Any, arm: int, k: int) -> float:
     return float(p.lipschitz * (p.limits[p.limit_count - 1] / parts))
 
 
-def renew_best(p: Any, s: Any, arm: int, length: Kernel) -> None:
-    """Find the point of an arm with the largest index, the smallest of equals: equation (13).
+def look(p: Any, s: Any, arm: int, first: int, stop: int, width: Kernel, spread: float) -> int:
+    """Renew the indices of an arm after a round, and refine its grid; return how many are new.
 
-    A point of which nothing is known comes before all others.
+    The round told of the points from `first` on, before `stop`. Of the others neither index nor
+    what would have them cut has changed since the arm's last round, unless that has cut some.
     """
-    s.best_index[arm] = -math.inf
+    if s.settled[arm] == 0.0:
+        first, stop = 0, s.sizes[arm]
+        measure(p, s, arm)
+    s.settled[arm] = 1.0
+    if not renew(p, s, arm, first, stop, width, spread):
+        return 0
+    s.settled[arm] = 0.0
+    fresh = refine_grid(p, s, arm, width, spread)
+    measure(p, s, arm)
+    return fresh
+
+
+def measure(p: Any, s: Any, arm: int) -> None:
+    """Write down the bias of every point of an arm."""
     for k in range(s.sizes[arm]):
-        index = math.inf
-        if s.told[arm, k] > 0.0:
-            index = estimate(s, arm, k) + length(p, s, arm, k) + bias(p, s, arm, k)
-        if index > s.best_index[arm]:
-            s.best_index[arm] = index
-            s.best_point[arm] = s.points[arm, k]
+        s.reach[arm, k] = bias(p, s, arm, k)
 
 
-def is_wide(p: Any, s: Any, arm: int, k: int, length: Kernel) -> bool:
+def choose_best(s: Any, arm: int) -> None:
+    """Take note of the point of an arm with the largest index, the smallest of equals: (13)."""
+    best = 0
+    for k in range(1, s.sizes[arm]):
+        if s.index[arm, k] > s.index[arm, best]:
+            best = k
+    s.best_index[arm] = s.index[arm, best]
+    s.best_point[arm] = s.points[arm, best]
+
+
+def renew(p: Any, s: Any, arm: int, first: int, stop: int, width: Kernel, spread: float) -> bool:
+    """Compute the indices of some points, (13); return whether one is wide, (14).
+
+    An interval is wide if it is so for what is known about its point. A point of which nothing is
+    known comes before all others.
+    """
+    wide = False
+    for k in range(first, stop):
+        known = s.told[arm, k] > 0.0
+        radius = length(p, s, arm, k, width, spread)
+        index = estimate(s, arm, k) + radius + s.reach[arm, k]
+        s.index[arm, k] = index if known else math.inf
+        wide |= known & (s.reach[arm, k] >= radius)
+    return wide
+
+
+def is_wide(p: Any, s: Any, arm: int, k: int, width: Kernel, spread: float) -> bool:
     """Return whether an interval is wide for what is known about its point: equation (14)."""
-    return bool(s.told[arm, k] > 0.0 and bias(p, s, arm, k) >= length(p, s, arm, k))
+    if s.told[arm, k] == 0.0:
+        return False
+    return bool(bias(p, s, arm, k) >= length(p, s, arm, k, width, spread))
 
 
-def refine_grid(p: Any, s: Any, arm: int, length: Kernel) -> int:
+def refine_grid(p: Any, s: Any, arm: int, width: Kernel, spread: float) -> int:
     """Cut the intervals that are wide; return how many new points there are.
 
     Their places are left in `s.fresh`, falling.
@@ -95,19 +144,18 @@ def refine_grid(p: Any, s: Any, arm: int, length: Kernel) -> int:
     size = s.sizes[arm]
     grown = size
     for k in range(size):
-        if is_wide(p, s, arm, k, length):
-            grown += p.refine - 1
+        s.cut[k] = is_wide(p, s, arm, k, width, spread)
+        grown += s.cut[k] * (p.refine - 1)
     if grown == size:
         return 0
     fresh, place = 0, grown
     # From the back, so that no point is overwritten before it has moved.
     for k in range(size - 1, -1, -1):
-        cut = is_wide(p, s, arm, k, length)
         high = s.points[arm, k]
         low = s.points[arm, k - 1] if k > 0 else 0.0
         place -= 1
         move_point(s, arm, k, place)
-        if not cut:
+        if s.cut[k] == 0:
             continue
         s.levels[arm, place] += 1
         level = s.levels[arm, place]

@@ -1,9 +1,16 @@
 """A policy at work: ask for an arm and a limit, tell what came back."""
 
-import numpy as np
+from typing import Any, Final
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from keyhole.contract.scale import Scale
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.validate import Range, number, unit
+from keyhole.play.logs import reals, truths, wholes
+from keyhole.validate import Range, number
+
+_FROM_0: Final = Range(ge=0)
 
 
 class Learner(CoreLearner):
@@ -28,12 +35,8 @@ class Learner(CoreLearner):
 
     def ask(self) -> tuple[int, float]:
         """Return the arm to run next, from 0, and its limit: the same until `tell`."""
-        self._enter()
-        try:
-            self._ask()
-            return self._decision["arm"].item(), self._decision["limit"].item()
-        finally:
-            self._leave()
+        self._ask()
+        return self._decision["arm"].item(), self._decision["limit"].item()
 
     def tell(
         self,
@@ -47,22 +50,62 @@ class Learner(CoreLearner):
         Parameters
         ----------
         reward : float or bool, optional
-            In [0, 1]; True is 1, False is 0.
+            In [0, 1]; True is 1, False is 0. With a `scale`, a number in its units, as are cost
+            and penalty.
         consumption : float, optional
             What the run consumed: at least 0, at most the limit.
         exceeded : bool, default False
             Whether the run exceeded the limit; reward and consumption are then left out.
         """
-        self._enter()
-        try:
-            self._expect_feedback()
-            limit = self._decision["limit"].item()
-            values = ended(limit, reward, consumption, exceeded)
-            for name, value in zip(self._feedback, values, strict=True):
-                self._feedback[name][()] = value
-            self._tell()
-        finally:
-            self._leave()
+        self._expect_feedback()
+        limit = self._decision["limit"].item()
+        values = ended(self.scale, limit, reward, consumption, exceeded)
+        for name, value in zip(self._feedback, values, strict=True):
+            self._feedback[name][()] = value
+        self._tell()
+
+    def replay(
+        self,
+        arms: ArrayLike,
+        limits: ArrayLike,
+        rewards: ArrayLike,
+        consumptions: ArrayLike,
+        exceeded: ArrayLike,
+    ) -> int:
+        """Go through a log: as asking and telling round by round, and much faster.
+
+        Policies of this room learn of their own decisions alone: another arm or limit is refused. A
+        log with a row that is refused changes nothing.
+
+        Parameters
+        ----------
+        arms : sequence of int
+            Which arm was run in each round.
+        limits : sequence of float
+            With which limit.
+        rewards, consumptions : sequence of float
+            What came back; not looked at where the limit was exceeded.
+        exceeded : sequence of bool
+            Whether it was.
+
+        Returns
+        -------
+        int
+            How many rounds there were.
+        """
+        run = wholes("arms", arms, Range(ge=0, lt=self.facts["arms"]))
+        limit = reals("limits", limits, _FROM_0, run)
+        over = truths("exceeded", exceeded, run)
+        earned = self._inwards("rewards", _unless(over, rewards, self.scale.low), run)
+        used = reals("consumptions", _unless(over, consumptions, 0.0), _FROM_0, run)
+        if (above := used > limit).any():
+            at = int(above.argmax())
+            raise ValueError(
+                f"consumptions[{at}] must be at most the limit, {limit[at]:g}, got {used[at]:g}"
+            )
+        return self._replay(
+            arm=run, limit=limit, reward=earned, consumption=used, exceeded=over.astype(np.int64)
+        )
 
     def recommend(self) -> tuple[int, float]:
         """Return the pair taken to be the best so far."""
@@ -72,14 +115,24 @@ class Learner(CoreLearner):
     def _known(self) -> list[str]:
         arms, limits = self.facts["arms"], self.facts["limits"]
         some = "any limit" if self.facts["continuous"] else f"{len(limits)} limits"
-        return [f"{arms} arm{'' if arms == 1 else 's'}", f"{some} up to {limits[-1]:g}"]
+        return [
+            f"{arms} arm{'' if arms == 1 else 's'}",
+            f"{some} up to {limits[-1]:g}",
+            *self._units(),
+        ]
+
+
+def _unless(exceeded: NDArray[np.bool_], values: ArrayLike, other: float) -> Any:
+    """Return a column with another value where the limit was exceeded."""
+    found = np.asarray(values)
+    return np.where(exceeded, other, found) if found.shape == exceeded.shape else values
 
 
 def ended(
-    limit: float, reward: float | None, consumption: float | None, exceeded: bool
+    scale: Scale, limit: float, reward: float | None, consumption: float | None, exceeded: bool
 ) -> tuple[float, float, int]:
     """Return how a run ended: its reward, its consumption, and whether it exceeded the limit."""
-    if not isinstance(exceeded, bool | np.bool_):
+    if not isinstance(exceeded, (bool, np.bool_)):
         raise TypeError(f"exceeded must be True or False, got {exceeded!r}")
     if exceeded:
         if not (reward is None and consumption is None):
@@ -89,8 +142,8 @@ def ended(
         raise TypeError(
             "tell needs reward and consumption, or exceeded=True for a run above its limit"
         )
-    earned = unit("reward", reward)
-    used = number("consumption", consumption, Range(ge=0))
+    earned = scale.told("reward", reward)
+    used = number("consumption", consumption, _FROM_0)
     if used > limit:
         raise ValueError(
             f"consumption must be at most the limit, {limit:g}, got {used:g}; "

@@ -1,6 +1,7 @@
 """The pair with the largest upper confidence bound, and what a run was worth (kernels)."""
 
 import math
+from typing import Any
 
 from keyhole.policy import FloatArray
 from keyhole.resource.functions import value_at
@@ -28,6 +29,24 @@ def most_optimistic(estimate: FloatArray, spread: FloatArray, root: float) -> tu
         if bound > top:
             top, best_place = bound, place
     return best_arm, best_place
+
+
+def first_untold(told: Any, begin: FloatArray, least: int) -> tuple[int, int]:
+    """Return the first pair of which nothing was told, from place `least` on; none is arm -1.
+
+    Rounds are no measure of it: a first run may be told late, or never, and arms may be added. All
+    pairs before the place in `begin` are known: a `scratch`, moved on here.
+    """
+    arms, places = told.shape
+    pair = int(begin[0])
+    while pair < arms * places:
+        arm, place = pair // places, pair % places
+        if place >= least and told[arm, place] == 0:
+            begin[0] = pair
+            return arm, place
+        pair += 1
+    begin[0] = pair
+    return -1, 0
 
 
 def net_reward(cost: FloatArray, reward: float, consumption: float, exceeded: int) -> float:

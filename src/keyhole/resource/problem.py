@@ -13,8 +13,7 @@ from keyhole.laws.gathered import gathered, world_of
 from keyhole.resource.environment import Runs, RunsWithAnyLimit
 from keyhole.resource.functions import Function, KnownFunction, as_function
 from keyhole.resource.gains import GainTable, gain_at, gain_table, profile_of
-from keyhole.resource.laws import KERNELS, Law
-from keyhole.resource.own_laws import check_laws
+from keyhole.resource.laws import KERNELS, Law, check_laws
 from keyhole.resource.setting import SETTING, facts_of
 from keyhole.validate import Range, integer, number
 

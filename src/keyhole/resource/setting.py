@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.scale import UNIT, Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.words import counted
 from keyhole.resource.functions import (
@@ -17,6 +18,7 @@ from keyhole.resource.functions import (
     KnownFunction,
     as_function,
     check_scale,
+    rescaled,
     rising,
 )
 from keyhole.resource.learner import Learner
@@ -63,6 +65,7 @@ SETTING: Final = Setting(
     },
     report={"best_arm": Field("int64"), "best_limit": Field("float64")},
     allowed=_pair_exists,
+    rewards=True,
 )
 """Choose an arm and a limit; see reward and consumption, or that the limit was exceeded."""
 
@@ -73,8 +76,12 @@ def facts_of(
     cost: KnownFunction,
     penalty: KnownFunction,
     continuous: bool,
+    scale: Scale = UNIT,
 ) -> dict[str, Any]:
-    """Return what policies are told beforehand, checked."""
+    """Return what policies are told beforehand, checked; cost and penalty are in units of `scale`.
+
+    A gain, reward less cost or minus the penalty, is the same for policies but for its units.
+    """
     checked = rising("limits", vector("limits", limits, Range(gt=0)))
     if not isinstance(continuous, bool | np.bool_):
         raise TypeError(f"continuous must be True or False, got {continuous!r}")
@@ -82,7 +89,10 @@ def facts_of(
         "cost": as_function("cost", cost, checked),
         "penalty": as_function("penalty", penalty, checked),
     }
-    check_scale(functions["cost"], functions["penalty"], float(checked[-1]))
+    check_scale(functions["cost"], functions["penalty"], float(checked[-1]), scale.span)
+    if scale != UNIT:
+        functions["cost"] = rescaled(functions["cost"], scale.span)
+        functions["penalty"] = rescaled(functions["penalty"], scale.span, scale.low)
     facts: dict[str, Any] = {
         "arms": arms,
         "limit_count": len(checked),
@@ -143,7 +153,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     @classmethod
     def facts_of(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the facts, with limits, cost and penalty as kernels read them."""
-        names = ("arms", "limits", "cost", "penalty", "continuous")
+        names = ("arms", "limits", "cost", "penalty", "continuous", "scale")
         return facts_of(*(arguments[name] for name in names)) | {"horizon": arguments["horizon"]}
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:

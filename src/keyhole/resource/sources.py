@@ -5,8 +5,7 @@ from typing import Final
 from keyhole.reading import Source, list_of, one_of
 from keyhole.resource.functions import FUNCTIONS
 from keyhole.resource.instances import replica, three_models
-from keyhole.resource.laws import BetaExponential, TruncatedNormal
-from keyhole.resource.own_laws import Replay
+from keyhole.resource.laws import BetaExponential, Replay, TruncatedNormal
 from keyhole.resource.problem import Problem
 
 SOURCES: Final = {

@@ -41,15 +41,16 @@ class Terms(CoreTerms):
         if failed:
             if exceeded or reward:
                 raise ValueError("failed must be told with the consumption alone")
-            reward = 0.0
-        earned, used, over = ended(decision["limit"], reward, consumption, exceeded)
+            reward = self.scale.low
+        earned, used, over = ended(self.scale, decision["limit"], reward, consumption, exceeded)
         return {"reward": earned, "consumption": used, "exceeded": over}
 
     def said(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return how the run ended."""
         if feedback["exceeded"]:
             return {"exceeded": True}
-        return {name: feedback[name] for name in ("reward", "consumption")}
+        earned = self.scale.outward(feedback["reward"])
+        return {"reward": earned, "consumption": feedback["consumption"]}
 
     def nothing(self) -> Words:
         """Return that the run exceeded its limit."""

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from keyhole.contract.memory import Field, FloatArray, IntArray, counts, per
+from keyhole.contract.memory import Field, FloatArray, IntArray, counts, per, scratch
 from keyhole.contract.policy import known, parameter
 from keyhole.resource.grid import finest, log_ratio, start_grids
 from keyhole.resource.setting import Policy
@@ -22,12 +22,16 @@ class GridPolicy(Policy, abstract=True):
     estimated gain, a confidence length, and the bias L h. An interval whose bias reaches its
     length is cut into equal parts.
 
-    A subclass writes the kernel ``length(p, s, arm, k)``, the confidence length of point k, and
-    `least_width`, below which the length's first factor never falls.
+    The confidence length of a point that n rounds tell of is
+    :math:`w \sqrt{\alpha \ln(T^2 / \delta) / (2 n)}`. A subclass writes the kernels
+    ``width(p, s, arm, k)``, which is w of point k, and ``planned(p, s)``, which is T; and
+    `least_width`, below which w never falls.
     """
 
     needs = ("horizon",)
-    helpers: ClassVar[tuple[str, ...]] = ("length",)
+    # Intervals are cut as runs are told; a level that was played must not have been cut since.
+    pending = ("wait",)
+    helpers: ClassVar[tuple[str, ...]] = ("width", "planned")
 
     alpha: float = parameter(1.0, gt=0, doc="exploration")
     delta: float = parameter(0.05, gt=0, lt=1, doc="confidence level")
@@ -46,7 +50,12 @@ class GridPolicy(Policy, abstract=True):
         told = per("arms", "grid_size")  # rounds that tell of the point
         net = per("arms", "grid_size")  # sum over these of (R - c(C)) 1{C <= point}
         over = per("arms", "grid_size")  # sum over these of 1{C > point}
+        cut = counts("grid_size")  # whether a point's interval is to be cut
         fresh = counts("grid_size")  # places of new points
+        # Of points whose arm is settled: nothing of it awaits a look but what a round tells.
+        reach = scratch("arms", "grid_size")
+        index = scratch("arms", "grid_size")
+        settled = scratch("arms")
         best_index = per("arms")
         best_point = per("arms")
         plays = counts("arms")

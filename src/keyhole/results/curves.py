@@ -77,6 +77,21 @@ class Curves:
             f"{self.replications} replications, metrics: {', '.join(self.metrics)})"
         )
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the means at the last checkpoint."""
+        from keyhole.results.html import Table
+
+        shown = [m for m in self.metrics if not self.metric(m).detail] or self.metrics
+        rows = [
+            [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown)]
+            for label in self.labels
+        ]
+        caption = (
+            f"After {self.checkpoints[-1]:,} rounds: mean over {self.replications:,} replications "
+            "± half of its 95 % interval; of a share, the whole interval."
+        )
+        return Table(caption, ["policy", *(self.metric(m).title for m in shown)], rows).html()
+
     def metric(self, name: str) -> Metric:
         """Return what is to be known of a metric: its words, and which of two means is better."""
         return self._known[choice("metric", name, self.metrics)]

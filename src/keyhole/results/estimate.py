@@ -13,6 +13,9 @@ from keyhole.contract.memory import FloatArray
 _TAIL: Final = 0.025
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
 _LEAST_P: Final = 1e-300
+_PAIRED: Final = ("mean difference [95 % interval], p of the two-sided t-test", "replications")
+_DIGITS: Final = 6
+_FINEST: Final = 9  # decimals
 _PLAIN: Final = 1e15  # beyond this, and finer than its inverse, numbers are written with exponents
 
 
@@ -85,6 +88,8 @@ class Estimate:
         """Return it as a table shows it: with half of the interval, or a share's whole one."""
         if self.count is not None:
             return str(self)
+        if self.reach == 0.0:
+            return str(self)
         if not math.isfinite(self.reach):
             return f"{written(self.value)} ± n/a"
         return f"{written(self.value, self.reach)} ± {written(self.reach, self.reach)}"
@@ -118,6 +123,13 @@ class Paired:
         """Whether both were the same in every replication."""
         return self.low == self.high == 0.0
 
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        from keyhole.results.html import Table
+
+        row = [str(self), f"{self.replications:,}"]
+        return Table("Paired over common random numbers.", _PAIRED, [row]).html()
+
     def __str__(self) -> str:
         """Return the difference, its interval and its p-value."""
         if self.equal:
@@ -125,6 +137,8 @@ class Paired:
         reach = (self.high - self.low) / 2
         if not math.isfinite(reach):
             return f"{written(self.difference)} (one replication: no interval)"
+        if reach == 0.0:
+            return f"{written(self.difference)} in every run, {p_text(self.p_value)}"
         one, low, high = (written(x, reach) for x in (self.difference, self.low, self.high))
         return f"{one} [{low}, {high}], {p_text(self.p_value)}"
 
@@ -185,21 +199,16 @@ def written(value: float, reach: float = 0.0) -> str:
     if math.isnan(value):
         return "n/a"
     size = abs(value)
+    if _ROUNDING * size < reach < _PLAIN and size < _PLAIN:
+        places = 1 - math.floor(math.log10(reach))
+        number = round(value, places) + 0.0  # no minus before 0
+        return f"{number:,.{max(0, places)}f}" if places <= _FINEST else f"{value:.3g}"
     if not 1.0 / _PLAIN < size < _PLAIN:
-        return f"{value:.4g}" if size else _rounded(0.0, reach)
-    if not math.isfinite(reach) or reach <= _ROUNDING * size:
-        return f"{value:,.10g}" if size >= 1e-4 else f"{value:.4g}"
-    return _rounded(value, reach)
-
-
-def _rounded(value: float, reach: float) -> str:
-    if not 0.0 < reach < math.inf:
         return f"{value:.4g}"
-    places = 1 - math.floor(math.log10(reach))
-    if places > 9:
-        return f"{value:.3g}"
-    number = round(value, places) + 0.0  # no minus before 0
-    return f"{number:,.{max(0, places)}f}"
+    # Of what is known exactly, or not at all, as many digits as anybody reads.
+    places = max(0, _DIGITS - 1 - math.floor(math.log10(size)))
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
 
 
 def p_text(p_value: float) -> str:

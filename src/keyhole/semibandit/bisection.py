@@ -40,8 +40,8 @@ class BisectionPolicy(Policy, abstract=True):
     again, between what was too little and 1, and the first phase goes on until that is settled.
 
     In the second phase arms are funded by the exact knapsack
-    :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass writes the kernel ``value(p, s, t, rng, arm)``
-    that returns :math:`\tilde\mu_i`.
+    :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass writes the kernel ``fill(p, s, t, rng)``
+    that writes all :math:`\tilde\mu_i` into ``s.values``.
     """
 
     delta: float = parameter(0.1, gt=0, lt=1, doc="chance that some estimate is wrong")
@@ -53,7 +53,7 @@ class BisectionPolicy(Policy, abstract=True):
     as_printed: int = parameter(0, ge=0, le=1, doc="whether to search as the paper prints it")
     any_loss: int = parameter(0, ge=0, le=1, doc="whether losses at less than is tried count too")
 
-    helpers: ClassVar[tuple[str, ...]] = ("value",)
+    helpers: ClassVar[tuple[str, ...]] = ("fill",)
 
     class State(KnapsackFunding):
         """Beside what is known of losses: of each arm the bounds, and how its trial goes."""
@@ -97,18 +97,18 @@ class BisectionPolicy(Policy, abstract=True):
         if p.loss_free_rounds == 0:
             s.needed[0] = rounds_needed(p.arms, p.delta, p.epsilon, p.gamma)
 
-    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, value: Kernel) -> None:
+    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, fill: Kernel) -> None:
         """Try what arms are on trial for, or fund the best knapsack."""
         if s.unsettled[0] > 0:
             fund_trials(p, s, rng)
         else:
-            fund_best(p, s, t, rng, value)
+            fund_best(p, s, t, rng, fill)
         hand_out(p, s, allocation)
 
     def update(p, s: State, losses: FloatArray) -> None:
         """Move the bounds, or count the losses; either way take note of estimates proven wrong."""
         if s.unsettled[0] == 0:
-            count_losses(p, s, losses)
+            count_losses(p, s, s.funded, losses)
         else:
             s.searched[0] += 1
         for arm in range(p.arms):

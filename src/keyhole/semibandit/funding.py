@@ -2,15 +2,18 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
-from keyhole.draws.samplers import beta
+from keyhole.contract.memory import FloatArray, IntArray, counts, per, scratch
+from keyhole.draws.betas import betas
 from keyhole.draws.streams import Stream, uniform
 from keyhole.kernels.link import Kernel
 from keyhole.semibandit.knapsack import knapsack, sort_down
 from keyhole.semibandit.knapsack_search import SLACK, Scratch
 from keyhole.semibandit.setting import Policy, keep_within, sum_up
+
+# Of (0, 1), for a number between draws: all but equal ones, or ones near 0, are apart by then.
+_HALVINGS: Final = 20
 
 
 class Funding:
@@ -27,6 +30,9 @@ class Funding:
     order = counts("arms")
     refuted = counts("arms")
     """Losses seen although the arm was given what it is taken to need."""
+    up = scratch("arms")
+    down = scratch("arms")
+    """Shapes of the arms' posteriors."""
 
 
 class KnapsackFunding(Scratch, Funding):
@@ -36,35 +42,50 @@ class KnapsackFunding(Scratch, Funding):
     """Rounds for which the funded arms have been kept."""
 
 
-def posterior_sample(rng: Stream, s: Funding, arm: int) -> float:
-    """Draw a mean loss from the arm's posterior, from a uniform prior."""
-    return beta(rng, 1.0 + s.losses[arm], 1.0 + s.clears[arm])
+def draw_posteriors(p: Any, s: Funding, rng: Stream) -> None:
+    """Value every arm by a mean loss drawn from its posterior, from a uniform prior."""
+    for arm in range(p.arms):
+        s.up[arm] = 1.0 + s.losses[arm]
+        s.down[arm] = 1.0 + s.clears[arm]
+    betas(rng, s.up, s.down, p.arms, s.values)
 
 
-def confidence_bound(s: Funding, t: int, arm: int) -> float:
-    """Return the lower confidence bound of the mean loss, at least 0."""
-    seen = 1.0 + s.losses[arm] + s.clears[arm]
-    return float(max(s.losses[arm] / seen - math.sqrt(1.5 * math.log(t) / seen), 0.0))
+def lower_bound(losses: float, seen: float, log: float) -> float:
+    """Return the lower confidence bound of a mean loss, at least 0; `log` is that of the round."""
+    return float(max(losses / seen - math.sqrt(1.5 * log / seen), 0.0))
 
 
 def fund_top(p: Policy, s: Funding, rng: Stream, number: int) -> None:
-    """Fund the arms with the largest samples, so many of them."""
+    """Fund the arms with the largest samples, so many of them; the lower of equal ones."""
+    draw_posteriors(p, s, rng)
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        cut = 0.5 * (low + high)
+        above = 0
+        for arm in range(p.arms):
+            above += s.values[arm] > cut
+        if above == number:
+            for arm in range(p.arms):
+                s.funded[arm] = 1 if s.values[arm] > cut else 0
+            return
+        if above > number:
+            low = cut
+        else:
+            high = cut
     for arm in range(p.arms):
-        s.values[arm] = posterior_sample(rng, s, arm)
         s.order[arm] = arm
     sort_down(s.order, s.values, p.arms)
     for rank in range(p.arms):
         s.funded[s.order[rank]] = 1 if rank < number else 0
 
 
-def fund_best(p: Any, s: KnapsackFunding, t: int, rng: Stream, value: Kernel) -> None:
+def fund_best(p: Any, s: KnapsackFunding, t: int, rng: Stream, fill: Kernel) -> None:
     """Fund the best knapsack by the arms' values, every so many rounds anew; all, if all fit."""
     if sum_up(s.amounts, p.arms) <= p.resource + SLACK:
         for arm in range(p.arms):
             s.funded[arm] = 1
     elif s.since_solved[0] == 0:
-        for arm in range(p.arms):
-            s.values[arm] = value(p, s, t, rng, arm)
+        fill(p, s, t, rng)
         knapsack(s, s.values, s.amounts, p.arms, p.resource, s.funded)
     s.since_solved[0] = (s.since_solved[0] + 1) % p.solve_every
 
@@ -76,10 +97,10 @@ def hand_out(p: Policy, s: Funding, allocation: FloatArray) -> None:
     keep_within(allocation, p.arms, p.resource)
 
 
-def count_losses(p: Policy, s: Funding, losses: FloatArray) -> None:
-    """Learn from the arms that were given nothing."""
+def count_losses(p: Policy, s: Funding, given: FloatArray | IntArray, losses: FloatArray) -> None:
+    """Learn from the arms that were given nothing: `given` says that by a 0."""
     for arm in range(p.arms):
-        if s.funded[arm] == 0:
+        if given[arm] == 0:
             s.losses[arm] += losses[arm]
             s.clears[arm] += 1.0 - losses[arm]
 
@@ -106,10 +127,10 @@ def against(state: Mapping[str, Any], arm: int) -> str:
     return f"; {seen} loss{'es' if seen > 1 else ''} in spite of an estimate" if seen else ""
 
 
-def count_refuted(p: Policy, s: Funding, losses: FloatArray) -> None:
+def count_refuted(p: Policy, s: Funding, given: FloatArray | IntArray, losses: FloatArray) -> None:
     """Take note of losses at arms that were given what they are taken to need."""
     for arm in range(p.arms):
-        if s.funded[arm] == 1 and losses[arm] > 0.0:
+        if given[arm] > 0 and losses[arm] > 0.0:
             s.refuted[arm] += 1
 
 

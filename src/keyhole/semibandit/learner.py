@@ -1,14 +1,18 @@
 """A policy at work: ask for an allocation, tell the losses that were seen."""
 
 import warnings
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
+from keyhole.drivers.step import RECOMMEND
 from keyhole.play.learner import Learner as CoreLearner
+from keyhole.play.logs import reals
 from keyhole.validate import Range, integer, vector
+
+_UNIT: Final = Range(ge=0, le=1)
 
 
 class Learner(CoreLearner):
@@ -35,12 +39,9 @@ class Learner(CoreLearner):
 
         The same if asked again before `tell`.
         """
-        self._enter()
-        try:
-            self._ask()
-            return self._decision["allocation"].copy()
-        finally:
-            self._leave()
+        self._ask()
+        given: FloatArray = self._decision["allocation"].copy()
+        return given
 
     def tell(self, losses: ArrayLike, *, round: int | None = None) -> None:
         """Report what was seen after the last allocation.
@@ -54,31 +55,61 @@ class Learner(CoreLearner):
             Of which round, from 1, the losses are, to be checked: that of the last `ask`.
         """
         seen = zeros_and_ones("losses", losses, self.facts["arms"])
-        self._enter()
-        try:
-            self._expect_feedback()
-            if round is not None and integer("round", round) != self.rounds:
-                raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
-            self._feedback["losses"][:] = seen
-            before = self._refuted()
-            self._tell()
-            proven = before == 0 < self._refuted()
-        finally:
-            self._leave()
-        if proven:
-            warnings.warn(
-                f"{self.policy} was told of a loss, in round {self.rounds}, at an arm that had been"
-                " given what was taken to be enough: an estimate of a threshold was too low",
-                stacklevel=2,
-            )
+        self._expect_feedback()
+        if round is not None and integer("round", round) != self.rounds:
+            raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
+        self._feedback["losses"][:] = seen
+        before = self._refuted()
+        self._tell()
+        self._caution(before, f", in round {self.rounds},")
+
+    def replay(self, allocations: ArrayLike, losses: ArrayLike) -> int:
+        """Go through a log: as asking and telling round by round, and much faster.
+
+        Policies of this room learn of their own decisions alone: another allocation, by however
+        little, is refused. A log with a row that is refused changes nothing.
+
+        Parameters
+        ----------
+        allocations : sequence of sequences of float, shape (rounds, arms)
+            What was given in each round.
+        losses : sequence of sequences of 0 or 1, shape (rounds, arms)
+            Which losses were seen.
+
+        Returns
+        -------
+        int
+            How many rounds there were.
+        """
+        arms = self.facts["arms"]
+        given = reals("allocations", allocations, _UNIT, wide=arms)
+        seen = reals("losses", losses, _UNIT, given, arms)
+        if (between := (seen > 0) & (seen < 1)).any():
+            row, arm = np.argwhere(between)[0].tolist()
+            raise ValueError(f"losses[{row}, {arm}] must be 0 or 1, got {seen[row, arm]:g}")
+        before = self._refuted()
+        rounds = self._replay(allocation=given, losses=seen)
+        self._caution(before)
+        return rounds
 
     def recommend(self) -> FloatArray:
         """Return the least allocation known, as surely as asked for, to be enough for each arm."""
         return self._recommend()["estimates"]
 
+    def _caution(self, before: int, when: str = "") -> None:
+        """Warn of the first loss in spite of an estimate; `before` is how many there were."""
+        if before == 0 < self._refuted():
+            warnings.warn(
+                f"{self.policy} was told of a loss{when} at an arm that had been given what was "
+                "taken to be enough: an estimate of a threshold was too low",
+                stacklevel=3,
+            )
+
     def _refuted(self) -> int:
         """Return how many losses were seen where enough was taken to be given."""
-        return int(self._recommend()["refuted"].item())
+        self._do(RECOMMEND)
+        refuted: int = self._report["refuted"].item()
+        return refuted
 
     def _known(self) -> list[str]:
         known = dict(zip(self.facts, super()._known(), strict=True))
@@ -89,11 +120,13 @@ class Learner(CoreLearner):
 
 def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
     """Return zeros and ones as a vector; refuse anything else."""
+    if type(values) is list and len(values) == entries and all(map(_is_bit, values)):
+        return np.array(values, np.float64)  # the common case first: every round has one
     if isinstance(values, np.ndarray) and values.dtype == np.bool_:
         values = values.astype(np.float64)
     elif isinstance(values, list | tuple):
         values = [float(v) if isinstance(v, bool | np.bool_) else v for v in values]
-    found = vector(name, values, Range(ge=0, le=1))
+    found = vector(name, values, _UNIT)
     if len(found) != entries:
         raise ValueError(f"{name} must have {entries} entries, one for each arm; got {len(found)}")
     between = np.flatnonzero((found > 0) & (found < 1))
@@ -101,3 +134,7 @@ def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
         at = int(between[0])
         raise ValueError(f"{name}[{at}] must be 0 or 1, got {found[at]:g}")
     return found
+
+
+def _is_bit(value: Any) -> bool:
+    return type(value) in (int, float, bool) and value in (0, 1)

@@ -48,10 +48,10 @@ class MultiplePlayPolicy(Policy, abstract=True):
         for arm in range(p.arms):
             s.amounts[arm] = shared(p, p.arms, p.resource)
 
-    def update(p, s: State, losses: FloatArray) -> None:
+    def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
         """Count the losses."""
-        count_losses(p, s, losses)
-        count_refuted(p, s, losses)
+        count_losses(p, s, allocation, losses)
+        count_refuted(p, s, allocation, losses)
 
     def recommend(  # type: ignore[override]
         p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray

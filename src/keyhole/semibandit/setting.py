@@ -85,6 +85,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     learner_class = Learner
     terms_class = Terms
     feedback = "losses of 0 or 1"
+    # pending is "wait": a search relies on what `select` has just tried; others say otherwise.
 
     def recommend(
         p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray

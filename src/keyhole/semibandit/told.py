@@ -12,15 +12,18 @@ class ToldPolicy(Policy, abstract=True):
 
     .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
 
-    A subclass writes the kernel ``value(p, s, t, rng, arm)`` that returns :math:`\tilde\mu_i`.
+    A subclass writes the kernel ``fill(p, s, t, rng)`` that writes all :math:`\tilde\mu_i` into
+    ``s.values``.
     """
 
     needs = ("thresholds",)
     oracle = True
+    # Nothing is imagined: `select` itself keeps count of the rounds for which a set is kept.
+    pending = ("ignore",)
 
     solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
 
-    helpers: ClassVar[tuple[str, ...]] = ("value",)
+    helpers: ClassVar[tuple[str, ...]] = ("fill",)
 
     class State(KnapsackFunding):
         """Of each arm what it takes, whether it is funded, and its losses."""
@@ -30,14 +33,14 @@ class ToldPolicy(Policy, abstract=True):
         for arm in range(p.arms):
             s.amounts[arm] = p.thresholds[arm]
 
-    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, value: Kernel) -> None:
+    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, fill: Kernel) -> None:
         """Fund the best knapsack."""
-        fund_best(p, s, t, rng, value)
+        fund_best(p, s, t, rng, fill)
         hand_out(p, s, allocation)
 
-    def update(p, s: State, losses: FloatArray) -> None:
+    def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
         """Count the losses."""
-        count_losses(p, s, losses)
+        count_losses(p, s, allocation, losses)
 
     def describe(self, learner: Any) -> list[str]:
         """Return of each arm what it takes, and its losses."""

@@ -31,6 +31,7 @@ SETTING: Final = Setting(
     feedback={"reward": Field("float64")},
     report={"best": Field("int64")},
     allowed=_arm_exists,
+    rewards=True,
 )
 """Pull an arm, see its reward; earn as much as possible."""
 

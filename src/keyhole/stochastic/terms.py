@@ -4,16 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keyhole.play.terms import Terms as CoreTerms
-from keyhole.play.terms import Values
-from keyhole.validate import unit
 
 
 class Terms(CoreTerms):
-    """``ask()`` gives an ``arm``; ``tell(id, reward)`` takes a number in [0, 1]."""
-
-    def heard(self, context: Values, decision: Values, reward: float) -> Values:
-        """Return what was told as values."""
-        return {"reward": unit("reward", reward)}
+    """``ask()`` gives an ``arm``; ``tell(id, reward)`` takes a number in the study's units."""
 
     def reported(self, report: Mapping[str, Any], live: Sequence[int]) -> str:
         """Return the arm that looks best."""

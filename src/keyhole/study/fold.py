@@ -1,6 +1,5 @@
 """The state of a study: what all events so far add up to."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -25,6 +24,7 @@ from keyhole.study.events import (
 )
 from keyhole.study.head import Head
 from keyhole.study.mind import Form, Mind
+from keyhole.study.round import Round
 from keyhole.study.storage import Row
 
 _AT_ONCE: Final = 4096  # tellings that are learnt together
@@ -90,7 +90,7 @@ class Fold:
         self._steps = head.pending != "imagine" or draws
         # What is imagined now is not what will be, later on or by whoever opens the study.
         self._changing = bool(head.second) or draws
-        self._round = Round(self) if self.terms.by_round else None
+        self._round = Round(self) if setting.by_round else None
         # Of a decision whose feedback has no name, nothing will be told.
         self._waits = self._round is None or bool(head.facts["named"])
 
@@ -338,51 +338,6 @@ class Fold:
         """Return what the policy recommends, in words."""
         self._catch_up()
         return self.terms.reported(self.mind.report(), self.live)
-
-
-class Round:
-    """The round of the last decision, for policies that learn when it ends.
-
-    What arrives until the next decision belongs to it.
-    """
-
-    def __init__(self, fold: Fold) -> None:
-        self._fold = fold
-        self._arm = -1
-        self._pairs: list[tuple[int, float]] = []
-        self._total = self.all = 0.0
-
-    def kept(self) -> list[Any]:
-        """Return all that it knows, as JSON does."""
-        return [self._arm, self._pairs, self._total, self.all]
-
-    def resume(self, kept: list[Any]) -> None:
-        """Become what `kept` returned."""
-        self._arm, pairs, self._total, self.all = kept
-        self._pairs = [(int(arm), float(reward)) for arm, reward in pairs]
-
-    def begin(self, arm: int) -> None:
-        """Begin the round of a decision."""
-        self._arm = arm
-
-    def arrive(self, arm: int, reward: float) -> None:
-        """Take a reward whose arm is known."""
-        self._pairs.append((arm, reward))
-        self.sum_up(reward)
-
-    def sum_up(self, total: float) -> None:
-        """Take rewards of which only the sum is known."""
-        self._total = math.fsum((self._total, total))
-        self.all = math.fsum((self.all, total))
-
-    def end(self) -> None:
-        """Have the policy learn what arrived in the round, if there was one."""
-        if self._arm >= 0:
-            fold, before = self._fold, self._fold.told - len(self._pairs)
-            fold.mind = fold.mind.end_round(
-                fold.rounds, self._arm, self._total, self._pairs, before
-            )
-            self._arm, self._pairs, self._total = -1, [], 0.0
 
 
 def _decision(event: Row) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from keyhole.contract.facts import facts_given
 from keyhole.contract.policy import PENDING, Policy
+from keyhole.contract.scale import UNIT, Scale
 from keyhole.play.saving import find_policy
 from keyhole.play.terms import Terms
 from keyhole.study.rules import Rule
@@ -39,6 +40,8 @@ class Head:
         Of the policy's own randomness.
     second : float
         How much a run consumes in a second, where what it consumes is time; 0 where it is not.
+    scale : Scale
+        The units of rewards.
     """
 
     policy: Policy
@@ -48,6 +51,7 @@ class Head:
     rule: Rule = field(default_factory=Rule)
     seed: int = 0
     second: float = 0.0
+    scale: Scale = UNIT
 
     @classmethod
     def made(
@@ -58,8 +62,9 @@ class Head:
         if policy.terms_class is None:
             raise TypeError(f"studies have no words for the setting {policy.setting.name!r}")
         names = _names(arms)
-        told = _told(policy, facts, len(names))
-        return cls(policy, told, names, treatment(policy, given.pop("pending", None)), **given)
+        told, scale = _told(policy, facts, len(names))
+        pending = treatment(policy, given.pop("pending", None))
+        return cls(policy, told, names, pending, scale=scale, **given)
 
     def __post_init__(self) -> None:
         """Check the fields, and that they fit together."""
@@ -74,7 +79,7 @@ class Head:
         for name in facts:
             choice("a fact", name, [name for name in self.policy.setting.facts if name != "arms"])
         self.check_change(policy, facts)
-        told = policy.informed({**self.facts, **facts})
+        told = policy.informed({**self.facts, **policy.setting.inward(facts, self.scale)})
         return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
@@ -96,7 +101,8 @@ class Head:
 
     def terms(self, arms: list[str]) -> Terms:
         """Return how the study speaks."""
-        made: Terms = self.policy.terms_class(self.policy.setting, self.facts, arms)  # type: ignore[misc]
+        kind: Any = self.policy.terms_class
+        made: Terms = kind(self.policy.setting, self.facts, arms, self.scale)
         return made
 
     def written(self) -> bytes:
@@ -115,6 +121,7 @@ class Head:
             "rule": asdict(self.rule),
             "seed": self.seed,
             "second": self.second,
+            "scale": list(self.scale),
         }
         return json.dumps(content, allow_nan=False).encode()
 
@@ -137,13 +144,14 @@ class Head:
             Rule(**content["rule"]),
             content["seed"],
             content["second"],
+            Scale.of(content["scale"]),
         )
 
 
 def treatment(policy: Policy, pending: str | None) -> str:
     """Return what a policy does while decisions are open: its best, unless another is wanted."""
-    by_round = policy.terms_class is not None and policy.terms_class.by_round
-    bears = ("ignore",) if by_round else policy.pending  # by round, the policy itself waits
+    # By round, the policy itself waits.
+    bears = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
         return bears[0]
     choice("pending", pending, PENDING)
@@ -158,13 +166,13 @@ def _check_policy(policy: object) -> None:
         raise TypeError(f"policy must be a policy such as LSA(), got {shown(policy)}")
 
 
-def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> dict[str, Any]:
-    """Return what a policy is told, checked."""
-    given = facts_given(policy.setting, type(policy), {**facts, "arms": arms})
-    told = policy.informed(given)
+def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:
+    """Return what a policy is told, checked, and the units of rewards."""
+    given, scale = facts_given(policy.setting, type(policy), {**facts, "arms": arms})
+    told = policy.informed(policy.setting.inward(given, scale))
     if text := policy.caution(told, None):
         warnings.warn(text, stacklevel=5)
-    return told
+    return told, scale
 
 
 def _names(arms: Iterable[str]) -> tuple[str, ...]:

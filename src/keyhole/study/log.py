@@ -4,13 +4,14 @@ import json
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
 from keyhole.contract.policy import Policy
+from keyhole.contract.scale import UNIT
 from keyhole.files import write_atomically
 from keyhole.play.saving import DAMAGE
 from keyhole.study.events import (
@@ -150,8 +151,11 @@ def _kind_of(values: list[Any]) -> pa.DataType | None:
 
 
 def write_export(path: Path, name: str, head: Head, rows: Iterable[Row]) -> None:
-    """Write a log as lines of JSON: what the study is, then an event a line."""
-    scribe = Scribe(head)
+    """Write a log as lines of JSON: what the study is, then an event a line.
+
+    Rewards are as the policy has them: in other units they might not read back to the bit.
+    """
+    scribe = Scribe(replace(head, scale=UNIT))
     first = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -170,7 +174,7 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Head
         if first.get("format") != _FORMAT or first.get("version") != _VERSION:
             raise ValueError(f"it is no study of version {_VERSION}")
         head = Head.read(json.dumps(first["head"]).encode(), policies)
-        scribe = Scribe(head)
+        scribe = Scribe(replace(head, scale=UNIT))
         rows = [scribe.row(words) for words in lines]
         _check_all(head, rows, policies)
         return line("name", first["name"]), head, rows

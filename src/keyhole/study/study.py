@@ -1,94 +1,25 @@
 """Studies: many decisions in flight, told in any order, kept in a database."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable
+from datetime import timedelta
 from functools import partial
-from inspect import signature
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from keyhole.contract.policy import Policy
-from keyhole.study.events import (
-    ADDED,
-    AGAIN,
-    ARRIVED,
-    ASKED,
-    HEAD,
-    KEPT,
-    LAPSED,
-    LATE,
-    RETIRED,
-    SUM,
-    TOLD,
-)
-from keyhole.study.fold import Fold
+from keyhole.study import verbs
+from keyhole.study.decision import Decision
 from keyhole.study.head import Head
-from keyhole.study.ids import is_id, new_id
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, open_store
-from keyhole.study.turns import Clock, Turn, Turns, checked
-from keyhole.validate import Range, choice, distinct, integer, line, number, shown
+from keyhole.study.turns import Clock, Turns, checked
+from keyhole.validate import line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from keyhole.study.log import Replay
-
-
-class ConflictError(ValueError):
-    """What is told differs from what was told before."""
-
-
-class WaitingError(RuntimeError):
-    """The policy waits for the feedback of a decision, and takes no other."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What to do, and by which name to tell what came of it.
-
-    Attributes
-    ----------
-    id : str
-        Its name: 26 letters and digits, not to be guessed, in the order of time.
-    words : mapping
-        What to do, in the words of the room: ``arm``, ``limit``, ``allocation``, and the context it
-        was asked for. Each is an attribute as well: ``decision.arm``.
-    round : int
-        How many decisions there have been, this one included.
-    at, until : datetime
-        When it was handed out, and until when feedback is waited for; None for ever. In UTC.
-    """
-
-    id: str
-    words: Mapping[str, Any]
-    round: int
-    at: datetime
-    until: datetime | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        """Return one of the words."""
-        words = object.__getattribute__(self, "words")
-        if name in words:
-            return words[name]
-        raise AttributeError(f"a decision has {', '.join(words)}, id, round, at, until; not {name}")
-
-    def __hash__(self) -> int:
-        """Return the hash of the id: a decision can be the key to what becomes of it."""
-        return hash(self.id)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how another process makes it again."""
-        return type(self), (self.id, dict(self.words), self.round, self.at, self.until)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON does."""
-        until = None if self.until is None else self.until.isoformat()
-        said = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
-        return said | {"until": until}
 
 
 class Study:
@@ -271,7 +202,7 @@ class Study:
         """
         if key is not None:
             line("key", key)
-        decision: Decision = self._turns.take(lambda turn: _ask(turn, key, context))
+        decision: Decision = self._turns.take(lambda turn: verbs.ask(turn, key, context))
         return decision
 
     def tell(self, id: str, *unnamed: Any, **feedback: Any) -> None:
@@ -287,7 +218,7 @@ class Study:
         *unnamed, **feedback
             What the room calls it: a ``reward``, say; see the room's page.
         """
-        self._turns.take(lambda turn: _tell(turn, id, unnamed, feedback))
+        self._turns.take(lambda turn: verbs.tell(turn, id, unnamed, feedback))
 
     def arrived(self, total: float, *, rounds: int = 1) -> None:
         """Tell the sum of the rewards that have arrived, where nobody can say whose they are.
@@ -300,14 +231,14 @@ class Study:
         rounds : int, default 1
             For the record: of how many rounds it is the sum.
         """
-        self._turns.take(lambda turn: _arrived(turn, total, rounds))
+        self._turns.take(lambda turn: verbs.arrived(turn, total, rounds))
 
     def lapse(self, id: str) -> None:
         """Give a decision up, as if its feedback had been waited for long enough.
 
         It is dealt with as the study's rule says.
         """
-        self._turns.take(lambda turn: _lapse(turn, _known_open(turn, id)))
+        self._turns.take(lambda turn: verbs.lapse(turn, verbs.known_open(turn, id)))
 
     def recommend(self) -> Any:
         """Return what the policy takes to be true so far, by name.
@@ -320,11 +251,11 @@ class Study:
 
     def add_arm(self, name: str) -> None:
         """Add an arm that was never pulled."""
-        self._turns.take(lambda turn: _add_arm(turn, line("name", name)))
+        self._turns.take(lambda turn: verbs.add_arm(turn, line("name", name)))
 
     def retire(self, name: str) -> None:
         """Never choose an arm again; its open decisions may still be told."""
-        self._turns.take(lambda turn: _retire(turn, name))
+        self._turns.take(lambda turn: verbs.retire(turn, name))
 
     def change_policy(self, policy: Policy, **facts: Any) -> None:
         """Have another policy of the same setting decide from now on; it learns the whole log.
@@ -336,7 +267,7 @@ class Study:
         **facts
             What it needs to know beyond what the study's own was told.
         """
-        self._turns.take(lambda turn: _change(turn, policy, facts))
+        self._turns.take(lambda turn: verbs.change(turn, policy, facts))
 
     # Looking.
 
@@ -349,14 +280,16 @@ class Study:
     @property
     def arms(self) -> tuple[str, ...]:
         """The arms in use."""
-        found: tuple[str, ...] = self._turns.take(_arms)
+        found: tuple[str, ...] = self._turns.take(verbs.arms)
         return found
 
     @property
     def open_decisions(self) -> list[Decision]:
         """The decisions whose feedback is waited for, the oldest first."""
         found: list[Decision] = self._turns.take(
-            lambda turn: [_decision(turn.fold, id, row) for id, row in turn.fold.open.items()]
+            lambda turn: [
+                verbs.decision_of(turn.fold, id, row) for id, row in turn.fold.open.items()
+            ]
         )
         return found
 
@@ -436,165 +369,3 @@ class Study:
     def __repr__(self) -> str:
         """Return what it is and how far it has come."""
         return f"Study({self._storage!r}, {self.name!r})"
-
-
-# What happens in a turn.
-
-
-def _ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
-    fold = turn.fold
-    context = _called("ask", fold.terms.context, (), given)
-    if key is not None and (row := turn.keyed(key)) is not None and row.decision is not None:
-        return _handed_out(turn, row.decision, key, context)
-    _lapse_all(turn)
-    if again := _returned(fold, context):
-        turn.write(AGAIN, again, b"", key)
-        return _decision(fold, again, fold.open[again])
-    if fold.head.pending == "wait" and fold.open:
-        raise WaitingError(f"{fold.head.policy} waits for the feedback of {next(iter(fold.open))}")
-    id = new_id(turn.now)
-    turn.write(ASKED, id, fold.decide(context, turn.now), key)
-    return _decision(fold, id, fold.row(turn.rows[-1]))
-
-
-def _handed_out(turn: Turn, id: str, key: str, context: Mapping[str, Any]) -> Decision:
-    """Return a decision that was handed out before, as it was; to the same question."""
-    asked = next(row for row in turn.of(id) if row.kind == ASKED)
-    fold = turn.fold
-    row = fold.open.get(id) or fold.row(asked)
-    if (before := fold.values(row)[0]) != context:
-        raise ValueError(f"key must be new for another question, got {key!r} for {before} before")
-    return _decision(fold, id, row)
-
-
-def _decision(fold: Fold, id: str, row: bytes) -> Decision:
-    t, at = HEAD.unpack_from(row)
-    words = fold.terms.decided(*fold.values(row))
-    wait = fold.head.rule.seconds
-    until = None if wait is None else _time(at + wait)
-    return Decision(id, MappingProxyType(words), int(t), _time(at), until)
-
-
-def _time(at: float) -> datetime:
-    return datetime.fromtimestamp(at, UTC)
-
-
-def _lapse_all(turn: Turn) -> None:
-    """Deal with all decisions that have been waited for long enough, the oldest first."""
-    fold, rule = turn.fold, turn.fold.head.rule
-    if rule.seconds is None and rule.decisions is None:
-        return
-    over = []
-    for id in fold.open:
-        if id not in fold.returned:
-            if fold.is_over(id, turn.now):
-                over.append(id)
-            elif not fold.is_of_the_future(id, turn.now):
-                break
-    for id in over:
-        _lapse(turn, id)
-
-
-def _returned(fold: Fold, context: Mapping[str, Any]) -> str | None:
-    """Return a decision that is to be handed out once more, and answers the same question."""
-    return next((id for id in fold.returned if fold.values(fold.open[id])[0] == context), None)
-
-
-def _lapse(turn: Turn, id: str) -> None:
-    fold, body = turn.fold, b""
-    if fold.head.rule.after == "nothing came":
-        row = fold.open[id]
-        body = _heard(fold, row, (), fold.terms.nothing() or {})
-    turn.write(LAPSED, id, body)
-
-
-def _known_open(turn: Turn, id: str) -> str:
-    if not isinstance(id, str) or id not in turn.fold.open:
-        _events_of(turn, id)
-        raise ValueError(f"id must be of an open decision; {id} is settled")
-    return id
-
-
-def _events_of(turn: Turn, id: str) -> list[Row]:
-    rows = turn.of(id) if is_id(id) else []
-    if not rows:
-        raise ValueError(f"id must be that of a decision of this study, got {shown(id)}")
-    return rows
-
-
-def _tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> None:
-    fold = turn.fold
-    row = fold.open.get(id) if isinstance(id, str) else None
-    if row is not None:
-        turn.write(TOLD, id, _heard(fold, row, unnamed, feedback))
-        return
-    events = _events_of(turn, id)
-    asked = next(event for event in events if event.kind == ASKED)
-    row = fold.row(asked)
-    body = _heard(fold, row, unnamed, feedback)
-    for event in events:
-        if event.kind in (TOLD, LATE, KEPT):
-            before = event.body if event.kind == TOLD else event.body[len(row) :]
-            if before == body:
-                return
-            context, decision = fold.values(row)
-            said = fold.terms.said(context, decision, fold.feedback.unpack(before))
-            raise ConflictError(f"{id} was told {said} before, and cannot be told otherwise")
-    kind = KEPT if fold.head.rule.after == "nothing came" else LATE
-    turn.write(kind, id, row + body)
-
-
-def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> bytes:
-    values = fold.values(row)
-    return fold.feedback.pack(_called("tell", fold.terms.heard, (*values, *unnamed), feedback))
-
-
-def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: Any) -> Any:
-    """Return what a room makes of words; where it has no such words, say what it has."""
-    try:
-        return words(*first, **given)
-    except TypeError as error:
-        takes = signature(words)
-        try:
-            takes.bind(*first, **given)
-        except TypeError as reason:
-            known = [p for p in takes.parameters if p not in ("context", "decision")]
-            listed = ", ".join(known) or "nothing"
-            raise TypeError(f"{verb} takes {listed} in this study: {reason}") from None
-        raise error
-
-
-def _arrived(turn: Turn, total: float, rounds: int) -> None:
-    fold = turn.fold
-    if not fold.terms.by_round or fold.head.facts["named"]:
-        raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
-    most = fold.rounds * (1 + 1e-9) - fold.arrived
-    total = number("total", total, Range(ge=0, le=max(0.0, most)))
-    turn.write(ARRIVED, None, SUM.pack(total, integer("rounds", rounds, Range(ge=1))))
-
-
-def _add_arm(turn: Turn, name: str) -> None:
-    turn.fold.head.check_arms_change()
-    distinct("arms", [*turn.fold.arms, name])
-    turn.write(ADDED, None, name.encode())
-
-
-def _retire(turn: Turn, name: str) -> None:
-    fold = turn.fold
-    fold.head.check_arms_change()
-    choice("name", name, _arms(turn))
-    if len(fold.live) == 1:
-        raise ValueError(f"{name!r} is the last arm, and cannot be retired")
-    turn.write(RETIRED, None, name.encode())
-
-
-def _arms(turn: Turn) -> tuple[str, ...]:
-    return tuple(turn.fold.arms[arm] for arm in turn.fold.live)
-
-
-def _change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:
-    fold = turn.fold
-    head = fold.head.changed(policy, facts)
-    if len(fold.arms) > len(fold.head.arms) or len(fold.live) < len(fold.arms):
-        head.check_arms_change()
-    turn.change(head.written())

@@ -1,6 +1,6 @@
 """The conformance test: what every policy must do, ours and yours; problems and settings too."""
 
-from keyhole.testing.checks import CHECKS, Trial, check_policy
+from keyhole.testing.checks import CHECKS, check_policy
 from keyhole.testing.parametrized import parametrize_with_checks
 from keyhole.testing.problems import (
     PROBLEM_CHECKS,
@@ -9,6 +9,7 @@ from keyhole.testing.problems import (
     check_problem,
     check_setting,
 )
+from keyhole.testing.trial import Trial
 
 __all__ = [
     "CHECKS",

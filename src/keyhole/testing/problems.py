@@ -14,10 +14,10 @@ from keyhole.contract.world import PER_ROUND, Problem
 from keyhole.kernels.link import source_of
 from keyhole.testing.checks import (
     Check,
-    Trial,
     engine_is_deterministic,
     run_checks,
 )
+from keyhole.testing.trial import Trial
 
 
 def world_and_problem_are_of_one_setting(trial: Trial) -> None:

@@ -31,6 +31,7 @@ class IndexPolicy(Policy, abstract=True):
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("index",)
+    off_policy: ClassVar[bool] = True
 
     class State:
         """Per level and arm: pulls that tell whether it was reached, and how many did."""

@@ -1,12 +1,14 @@
 """A threshold policy at work: ask for an arm, given a threshold; tell what was seen."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray, IntArray
+from keyhole.contract.policy import Policy
 from keyhole.play.learner import Learner as CoreLearner
+from keyhole.play.logs import wholes
 from keyhole.validate import Range, integer
 
 
@@ -31,6 +33,12 @@ class Learner(CoreLearner):
       arm 1: level 1 0 of 0, level 2 0 of 0, level 3 0 of 0
     """
 
+    def _prepare(self, policy: Policy, told: dict[str, Any]) -> None:
+        super()._prepare(policy, told)
+        # Made once: that takes longer than a round.
+        self._thresholds = Range(ge=1, le=told["levels"])
+        self._samples = Range(ge=0, le=told["levels"])
+
     def ask(self, *, threshold: int) -> int:
         """Return the arm to pull, from 0, now that the threshold is known.
 
@@ -42,21 +50,14 @@ class Learner(CoreLearner):
         threshold : int
             From 1 to the number of levels.
         """
-        level = integer("threshold", threshold, Range(ge=1, le=self.facts["levels"]))
-        self._enter()
-        try:
-            shown = self._context["threshold"]
-            if self._pending and level != shown.item():
-                raise RuntimeError(
-                    f"tell must come first: the decision at threshold {shown.item()} is waiting "
-                    f"for its feedback"
-                )
-            shown[()] = level
-            self._ask()
-            arm: int = self._decision["arm"].item()
-            return arm
-        finally:
-            self._leave()
+        level = integer("threshold", threshold, self._thresholds)
+        arm = self._ask(level)
+        if level != (shown := self._context["threshold"].item()):  # a decision was waiting
+            raise RuntimeError(
+                f"tell must come first: the decision at threshold {shown} is waiting for its "
+                f"feedback"
+            )
+        return arm
 
     def tell(self, value: int | None = None, *, censored: bool = False) -> None:
         """Report what was seen of the sample of the arm last asked for.
@@ -69,14 +70,38 @@ class Learner(CoreLearner):
         censored : bool, default False
             True, in place of a value, if the sample reached the threshold and is hidden.
         """
-        self._enter()
-        try:
-            self._expect_feedback()
-            threshold: int = self._context["threshold"].item()
-            self._feedback["value"][()] = seen(self.facts, threshold, value, censored)
-            self._tell()
-        finally:
-            self._leave()
+        self._expect_feedback()
+        threshold: int = self._context["threshold"].item()
+        self._tell(seen(self._samples, self.facts["censored"], threshold, value, censored))
+
+    def replay(self, thresholds: ArrayLike, arms: ArrayLike, values: ArrayLike) -> int:
+        """Go through a log: as asking and telling round by round, and much faster.
+
+        Where an arm of the log is not the one that the policy asks for, the policy learns of the
+        arm in the log. One that cannot refuses the log (see `Policy.off_policy`): of its
+        own decisions alone, any policy learns. A log with a row that is refused changes nothing.
+
+        Parameters
+        ----------
+        thresholds, arms, values : sequence of int, of the same length
+            Threshold, arm and sample of each round. With censored feedback a sample that reached
+            the threshold is given as the threshold.
+
+        Returns
+        -------
+        int
+            In how many rounds the policy asked for the arm in the log.
+        """
+        shown = wholes("thresholds", thresholds, self._thresholds)
+        pulled = wholes("arms", arms, Range(ge=0, lt=self.facts["arms"]), shown)
+        seen = wholes("values", values, self._samples, shown)
+        if self.facts["censored"] and (above := seen > shown).any():
+            at = int(above.argmax())
+            raise ValueError(
+                f"values[{at}] must be at most the threshold {shown[at]}, which stands for all "
+                f"samples that reach it, got {seen[at]}"
+            )
+        return self._replay(threshold=shown, arm=pulled, value=seen)
 
     def _check_restored(self) -> None:
         least = 1 if self.rounds else 0  # 0 before the first round
@@ -100,22 +125,25 @@ class Learner(CoreLearner):
         return report["survival"], report["support"]
 
 
-def seen(facts: Mapping[str, Any], threshold: int, value: int | None, censored: bool) -> int:
-    """Return the level that was seen of a sample: the threshold for one that is hidden."""
-    if not isinstance(censored, bool | np.bool_):
+def seen(samples: Range, hides: bool, threshold: int, value: int | None, censored: bool) -> int:
+    """Return the level that was seen of a sample: the threshold for one that is hidden.
+
+    `samples` are those there can be, and `hides` is whether feedback is censored.
+    """
+    if not isinstance(censored, (bool, np.bool_)):
         raise TypeError(f"censored must be True or False, got {censored!r}")
     if (value is None) != bool(censored):
         raise TypeError(
             f"exactly one of value and censored=True must be told, got value {value!r} and "
             f"censored {censored}"
         )
-    if not facts["censored"]:
+    if not hides:
         if censored:
             raise ValueError("censored must be False where feedback is uncensored, got True")
-        return integer("value", value, Range(ge=0, le=facts["levels"]))
+        return integer("value", value, samples)
     if censored:
         return threshold
-    level = integer("value", value, Range(ge=0, le=facts["levels"]))
+    level = integer("value", value, samples)
     if level >= threshold:
         raise ValueError(
             f"value must be below the threshold {threshold}, since a sample that reaches it "

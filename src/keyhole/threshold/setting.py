@@ -1,6 +1,6 @@
 """The threshold bandit's vocabulary, and what its policies have in common."""
 
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
@@ -71,6 +71,14 @@ def count(s: Tally, arm: int, threshold: int, value: int) -> None:
         s.reached[arm, j] += 1.0 if j < most else 0.0
 
 
+def expect(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> None:
+    """Count a pull that is open: estimates stay what they are, 1/2 where there is none."""
+    for j in range(threshold):
+        share = reached[arm, j] / tried[arm, j] if tried[arm, j] > 0.0 else 0.5
+        reached[arm, j] += share
+        tried[arm, j] += 1.0
+
+
 def estimate(s: Tally, level: int, arm: int) -> float:
     """Return the share of pulls that reached the level, 0 where there are none."""
     return float(s.reached[arm, level - 1] / max(s.tried[arm, level - 1], 1.0))
@@ -114,10 +122,15 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     terms_class = Terms
+    pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = (
         "the sample of the arm pulled, if it is below the threshold; uncensored, it learns no "
         "more, since what a sample tells beyond the threshold would bias the estimate"
     )
+
+    def imagine(p, s: Tally, threshold: int, arm: int) -> None:
+        """Count the pull as one of which the estimates are true."""
+        expect(s.reached, s.tried, arm, threshold)
 
     def recommend(
         p, s: Tally, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray

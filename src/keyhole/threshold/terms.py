@@ -32,7 +32,8 @@ class Terms(CoreTerms):
         self, context: Values, decision: Values, value: int | None = None, *, censored: bool = False
     ) -> Values:
         """Return the sample; the threshold for one that is hidden."""
-        return {"value": seen(self.facts, context["threshold"], value, censored)}
+        samples, hides = Range(ge=0, le=self.facts["levels"]), bool(self.facts["censored"])
+        return {"value": seen(samples, hides, context["threshold"], value, censored)}
 
     def said(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the sample, or that it was hidden."""

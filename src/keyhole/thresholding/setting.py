@@ -6,6 +6,7 @@ from keyhole.contract.facts import fact
 from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
 from keyhole.contract.memory import Field, FloatArray
 from keyhole.contract.policy import Policy as CorePolicy
+from keyhole.contract.scale import Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.words import averaged, counted
 from keyhole.draws.streams import Stream
@@ -21,10 +22,15 @@ class Facts:
     """What policies may be told beforehand."""
 
     arms = fact(int, ge=1, lt=2**24, doc="number of arms")
-    threshold = fact(float, gt=0, lt=1, doc="the threshold")
+    threshold = fact(float, gt=0, lt=1, unit="reward", doc="the threshold")
     horizon = fact(int, ge=1, always=False, doc="the budget: rounds in all")
-    gaps = fact(float, "arms", ge=0, le=1, always=False, doc="true gaps of the arms")
-    hardness = fact(float, gt=0, always=False, doc="sum of the true gaps to the power -2")
+    gaps = fact(
+        float, "arms", ge=0, le=1, always=False, unit="difference", doc="true gaps of the arms"
+    )
+    hardness = fact(
+        float, gt=0, always=False, unit="difference**-2",
+        doc="sum of the true gaps to the power -2",
+    )  # fmt: skip
 
 
 def _arm_exists(p: "Policy", arm: int) -> bool:
@@ -39,6 +45,7 @@ SETTING: Final = Setting(
     report={"labels": Field("float64", ("arms",))},
     allowed=_arm_exists,
     budgeted=True,
+    rewards=True,
 )
 """Pull an arm, see its reward; at the end say which means are at least the threshold."""
 
@@ -99,13 +106,13 @@ class Policy(Facts, CorePolicy, abstract=True):
         if not {"pulls", "totals"} <= state.keys():
             return [f"arm {arm}: {side}" for arm, side in enumerate(sides)]
         tallies = enumerate(zip(sides, state["pulls"], state["totals"], strict=True))
-        return [f"arm {arm}: {_tally(*tally)}" for arm, tally in tallies]
+        return [f"arm {arm}: {_tally(*tally, learner.scale)}" for arm, tally in tallies]
 
 
-def _tally(side: str, pulls: float, total: float) -> str:
+def _tally(side: str, pulls: float, total: float, scale: Scale) -> str:
     if pulls == 0:
         return f"never pulled, taken to be {side}"
-    return f"{side}, {counted(pulls, 'pull')}{averaged(pulls, total)}"
+    return f"{side}, {counted(pulls, 'pull')}{averaged(pulls, total, scale)}"
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):

@@ -15,16 +15,13 @@ class Learner(AnyLearner):
         found = [integer(f"awake[{i}]", arm, arms) for i, arm in enumerate(awake)]
         if not found:
             raise ValueError("awake must have at least one arm, got none")
-        with self._lock:
-            if not self._pending:
-                self._context["awake"][:] = 0
-                self._context["awake"][found] = 1
-            self._ask()
-            return int(self._decision["arm"].item())
+        self._claim()
+        if not self._pending:
+            self._context["awake"][:] = 0
+            self._context["awake"][found] = 1
+        return self._ask()
 
     def tell(self, reward: float) -> None:
         """Report the reward of the arm last asked for, in [0, 1]."""
-        with self._lock:
-            self._expect_feedback()
-            self._feedback["reward"][()] = unit("reward", reward)
-            self._tell()
+        self._expect_feedback()
+        self._tell(unit("reward", reward))

@@ -77,4 +77,4 @@ class DelayedUCB1(Policy):
 
     def describe(self, learner: Any) -> list[str]:
         """Return of each arm what has arrived: not the pulls that are still waited for."""
-        return used(learner.state["arrived"], learner.state["totals"])
+        return used(learner.state["arrived"], learner.state["totals"], learner.scale)

@@ -102,7 +102,7 @@ class QPMD(WithBase, Policy):
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
             return super().describe(learner)
-        return used(state["pulls"], state["totals"])
+        return used(state["pulls"], state["totals"], learner.scale)
 
     def held(self, state: Mapping[str, Any], told: int) -> int:
         """Return how many rewards are in the queues."""

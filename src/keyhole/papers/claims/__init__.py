@@ -14,7 +14,7 @@ from keyhole.papers.claims.increments import Increment, Slope
 from keyhole.papers.claims.kinds import KINDS, AnyClaim
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
 from keyhole.papers.claims.power import Power
-from keyhole.papers.claims.ranges import Between, Counts, Growth, Ratio
+from keyhole.papers.claims.ranges import Between, Counts, Excess, Growth, Ratio
 from keyhole.papers.claims.reading import check_claim, read_claims
 from keyhole.papers.claims.registry import BOUNDS, Bound
 from keyhole.papers.claims.shape import Linear
@@ -48,6 +48,7 @@ __all__ = [
     "Deviations",
     "Equivalent",
     "Exactly",
+    "Excess",
     "Finding",
     "Flat",
     "GainRatio",

@@ -55,14 +55,17 @@ class Advantage(Claim):
                     return Finding("undecided", f"a mean on {results[key].title} may be 0")
                 logs.append(log_quotient(*values))
             ratio = " / ".join(pair)
-            found = [(title, math.exp(one.mean())) for title, one in zip(titles, logs, strict=True)]
-            words.append(f"{ratio} {', '.join(f'{one:.3g} on {title}' for title, one in found)}")
-            numbers += [Number(f"{ratio} on {title}", one) for title, one in found]
+            found = [
+                (title, factor_of(f"{ratio} on {title}", mean_of(one)))
+                for title, one in zip(titles, logs, strict=True)
+            ]
+            words.append(f"{ratio} {', '.join(f'{one} on {title}' for title, one in found)}")
+            numbers += [one for _, one in found]
             for (early, late), (a, b) in zip(pairwise(titles), pairwise(logs), strict=True):
                 steps.append(mean_of(b - a))
                 name = f"{ratio} from {early} to {late}, times"
                 factors.append(factor_of(name, steps[-1], at_least=1.0))
-        times = ", ".join(factor.in_three_digits() for factor in factors)
+        times = ", ".join(map(str, factors))
         return Finding(
             inside([(step, 0.0, math.inf) for step in steps]),
             f"{when(self.round)}: {'; '.join(words)}; from one to the next times {times}",

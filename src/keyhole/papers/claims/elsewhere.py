@@ -139,7 +139,7 @@ class Contrast(OfTwo):
             for other, both in zip(self.others, found, strict=True)
         ]
         named = "; ".join(
-            f"{other} {here.in_three_digits()} and {there.in_three_digits()}"
+            f"{other} {here} and {there}"
             for other, (here, there) in zip(self.others, factors, strict=True)
         )
         higher = results[self.here.problem].curves.metric(self.metric).better == "higher"

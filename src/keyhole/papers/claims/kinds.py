@@ -16,7 +16,7 @@ from keyhole.papers.claims.increments import Increment, Slope
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
 from keyhole.papers.claims.potential import Potential
 from keyhole.papers.claims.power import Power
-from keyhole.papers.claims.ranges import Between, Counts, Growth, Ratio
+from keyhole.papers.claims.ranges import Between, Counts, Excess, Growth, Ratio
 from keyhole.papers.claims.shape import Linear
 from keyhole.papers.claims.size import AxisEnd, Exactly, Level, Spread
 from keyhole.papers.claims.unbeaten import Unbeaten
@@ -35,6 +35,7 @@ _Kinds = (
     | Advantage
     | Between
     | Ratio
+    | Excess
     | Growth
     | Increment
     | Slope

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.checks import Checkpoint, PolicyName
 from keyhole.papers.claims.base import Finding, Result, Rounds, decide, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
@@ -13,7 +14,7 @@ from keyhole.papers.claims.estimate import inside, log_quotient, ratio_of
 from keyhole.papers.claims.numbers import factor_of, number_of
 from keyhole.papers.claims.witness import OfOne
 from keyhole.papers.verdicts import Number
-from keyhole.results.estimate import Estimate, mean_of, share_of
+from keyhole.results.estimate import Estimate, mean_of, share_of, written
 
 End = float | list[float] | None
 _Factor = Annotated[float, Field(gt=0)]
@@ -49,16 +50,9 @@ class Between(OfOne):
         return _judged("mean", found, rounds, self.low, self.high)
 
 
-class Ratio(OverCells):
-    """The mean of one cell over the mean of another lies between two numbers.
+class OfTwo(OverCells):
+    """Base of the claims that what is made of two cells lies between two numbers."""
 
-    The interval comes from the delta method on paired replications; status as of `Between`. Where
-    the denominator may be 0, the claim is undecided.
-    """
-
-    kind: Literal["ratio"]
-    numerator: Cell
-    denominator: Cell
     rounds: Rounds | None = None  # at which checkpoints; by default the last of each problem
     low: End = None  # of all rounds, or of each; at least one is given
     high: End = None
@@ -68,25 +62,71 @@ class Ratio(OverCells):
         check_ends(self.low, self.high, self.rounds)
         return self
 
+    def _judge(self, results: Mapping[str, Result], sign: str, one: Cell, other: Cell) -> Finding:
+        """Compare the interval of what the two make with the range, round by round."""
+        first, second = names([one, other], results)
+        rounds: Sequence[int | None] = self.rounds or [None]
+        found = []
+        for t in rounds:
+            made = self.made(*(cell.values(results, self.metric, t) for cell in (one, other)))
+            if made is None:
+                return Finding("undecided", f"the mean of {second} may be 0 {when(t)}")
+            found.append(made)
+        words = f"{first} {sign} {second}"
+        status, detail, numbers = _judged(words, found, rounds, self.low, self.high)
+        return Finding(status, f"{words} {detail}", numbers)
+
+    @staticmethod
+    def made(above: FloatArray, below: FloatArray) -> Estimate | None:
+        """Return the number; None where it could be anything."""
+        raise NotImplementedError
+
+
+class Ratio(OfTwo):
+    """The mean of one cell over the mean of another lies between two numbers.
+
+    The interval comes from the delta method on paired replications; status as of `Between`. Where
+    the denominator may be 0, the claim is undecided.
+    """
+
+    kind: Literal["ratio"]
+    numerator: Cell
+    denominator: Cell
+    made = staticmethod(ratio_of)
+
     @property
     def concerns(self) -> tuple[str, ...]:
         """The problems of both."""
         return problems_of([self.numerator, self.denominator])
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Compare the interval of the ratio with the range, round by round."""
-        cells = [self.numerator, self.denominator]
-        above, below = names(cells, results)
-        rounds: Sequence[int | None] = self.rounds or [None]
-        found = []
-        for t in rounds:
-            one = ratio_of(*(cell.values(results, self.metric, t) for cell in cells))
-            if one is None:
-                return Finding("undecided", f"the mean of {below} may be 0 {when(t)}")
-            found.append(one)
-        ratio = f"{above} / {below}"
-        status, detail, numbers = _judged(ratio, found, rounds, self.low, self.high)
-        return Finding(status, f"{ratio} {detail}", numbers)
+        """Compare the interval of the ratio with the range."""
+        return self._judge(results, "/", self.numerator, self.denominator)
+
+
+class Excess(OfTwo):
+    """The mean of one cell less that of another lies between two numbers.
+
+    Replications are paired; status as of `Between`.
+    """
+
+    kind: Literal["excess"]
+    cell: Cell
+    over: Cell
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The problems of both."""
+        return problems_of([self.cell, self.over])
+
+    @staticmethod
+    def made(above: FloatArray, below: FloatArray) -> Estimate:
+        """Return the mean difference."""
+        return mean_of(above - below)
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compare the interval of the difference with the range."""
+        return self._judge(results, "less", self.cell, self.over)
 
 
 class Growth(OfOne):
@@ -134,23 +174,23 @@ class Growth(OfOne):
 
     def _quotient(self, result: Result, policy: str, over: str) -> Finding:
         """Compare the two quotients, each of two means, on the scale of logarithms."""
-        logs, quotients = [], []
+        logs, quotients = [], list[Number]()
         for t in (self.late, self.early):
             both = [result.values(one, self.metric, t) for one in (policy, over)]
             if any(mean_of(one).low <= 0.0 for one in both):
                 return Finding("undecided", f"a mean may be 0 {when(t)}")
             logs.append(log_quotient(*both))
-            quotients.append((math.exp(logs[-1].mean()), when(t)))
+            quotients.append(factor_of(f"{policy} / {over} {when(t)}", mean_of(logs[-1])))
         step = mean_of(logs[0] - logs[1])
         low, high = or_infinite(self.at_least, self.at_most)
         ends = math.log(low) if low > 0 else -math.inf, math.log(high)
         factor = factor_of("from the early to the late, times", step, low, high)
-        words = ", ".join(f"{policy} / {over} {one:.4g} {at}" for one, at in quotients)
+        late, early = quotients
         return Finding(
             inside([(step, *ends)]),
-            f"{words}; from the early to the late times {factor.in_three_digits()}"
-            f"{claimed(low, high)}",
-            (*(Number(f"{policy} / {over} {at}", one) for one, at in quotients), factor),
+            f"{policy} / {over} {late} {when(self.late)}, {early} {when(self.early)}; from the "
+            f"early to the late times {factor}{claimed(low, high)}",
+            (late, early, factor),
         )
 
 
@@ -244,7 +284,7 @@ def or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
 def claimed(low: float, high: float) -> str:
     """Return a range as what is claimed."""
     if math.isinf(high):
-        return f" (claimed: at least {low:g})"
+        return f" (claimed: at least {written(low)})"
     if math.isinf(low):
-        return f" (claimed: at most {high:g})"
-    return f" (claimed: {low:g} to {high:g})"
+        return f" (claimed: at most {written(high)})"
+    return f" (claimed: {written(low)} to {written(high)})"

@@ -14,10 +14,12 @@ from keyhole.papers.claims.numbers import number_of, told
 from keyhole.papers.claims.ranges import or_infinite
 from keyhole.papers.claims.significance import LEVEL, holm
 from keyhole.papers.claims.witness import Witnessed
-from keyhole.results.estimate import Estimate, Paired, compare, mean_of, p_text
+from keyhole.papers.verdicts import Number
+from keyhole.results.estimate import Estimate, Paired, compare, mean_of, p_text, written
 
 _FEWEST: Final = 3  # any two means lie on a line
 _ROUNDING: Final = 1e-12
+_FINEST: Final = 1e-5
 
 
 class Linear(Witnessed):
@@ -80,11 +82,18 @@ class Linear(Witnessed):
         ]
         return Finding(
             decide(supported=rises and straight, contradicted=turned or bent),
-            f"{detail}; R squared {share.value:.5f} [{share.low:.5f}, {share.high:.5f}] "
+            f"{detail}; R squared {_share(share)} "
             f"{said}; most clearly off the line: "
             f"{titles[furthest]} ({p_text(min(line.off_line))})",
             (*numbers, share, *told(off, [off[furthest]])),
         )
+
+
+def _share(share: Number) -> str:
+    """Return R squared with its interval; finer than in six digits it says no more."""
+    reach = max((share.high - share.low) / 2, _FINEST)
+    value, low, high = (written(end, reach) for end in (share.value, share.low, share.high))
+    return f"{value} [{low}, {high}]"
 
 
 @dataclass(frozen=True)

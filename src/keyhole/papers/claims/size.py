@@ -4,9 +4,9 @@ import math
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
+from keyhole.contract.memory import FloatArray
 from keyhole.papers.checks import Checkpoint, PolicyName
 from keyhole.papers.claims.base import Finding, Result, Single, decide
 from keyhole.papers.claims.numbers import factor_of, known, number_of, told
@@ -93,11 +93,8 @@ class AxisEnd(Single):
         )
         who = self.policy or f"the lowest, {lowest},"
         name = f"end of {self.policy or lowest}"
-        return Finding(
-            status,
-            f"{who} ends at {value:.2f} [{low:.2f}, {high:.2f}]",
-            (Number(name, value, low, high, None, self.low, self.high),),
-        )
+        end = Number(name, value, low, high, None, self.low, self.high)
+        return Finding(status, f"{who} ends at {end}", (end,))
 
 
 class Spread(Single):
@@ -114,28 +111,30 @@ class Spread(Single):
 
     def judge_one(self, result: Result) -> Finding:
         """Return the ratio of the factors, with its interval."""
-        influence = np.zeros(result.curves.replications)
-        spreads = []
-        for group, sign in ((self.wide, 1.0), (self.narrow, -1.0)):
+        spreads = list[tuple[float, FloatArray]]()  # each with what replications add to it
+        for group in (self.wide, self.narrow):
             values = {p: result.curves.values(p, self.metric)[-1] for p in group}
             means = {p: float(v.mean()) for p, v in values.items()}
             top, bottom = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
             if means[bottom] == 0.0:
                 return Finding("undecided", f"{bottom} was never wrong at the horizon")
-            spreads.append(math.log(means[top] / means[bottom]))
-            influence += sign * (values[top] / means[top] - values[bottom] / means[bottom])
-        wide, narrow = spreads
-        gap = replace(mean_of(influence), value=wide - narrow)
+            influence = values[top] / means[top] - values[bottom] / means[bottom]
+            spreads.append((math.log(means[top] / means[bottom]), influence))
+        (wide, widening), (narrow, narrowing) = spreads
+        gap = replace(mean_of(widening - narrowing), value=wide - narrow)
         ratio = factor_of("ratio of the two", gap, at_least=1.0)
-        narrowest, widest = (
-            Number(f"largest mean / smallest mean among {', '.join(group)}", math.exp(spread))
-            for group, spread in ((self.narrow, narrow), (self.wide, wide))
+        widest, narrowest = (
+            factor_of(
+                f"largest mean / smallest mean among {', '.join(group)}",
+                replace(mean_of(influence), value=spread),
+            )
+            for group, (spread, influence) in zip((self.wide, self.narrow), spreads, strict=True)
         )
         return Finding(
             decide(supported=gap.low > 0, contradicted=gap.high < 0),
-            f"largest mean / smallest mean at the horizon: {narrowest.value:.2f} among "
-            f"{', '.join(self.narrow)}; {widest.value:.2f} among {', '.join(self.wide)}; "
-            f"ratio of the two {ratio.value:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]",
+            f"largest mean / smallest mean at the horizon: {narrowest} among "
+            f"{', '.join(self.narrow)}; {widest} among {', '.join(self.wide)}; "
+            f"ratio of the two {ratio}",
             (narrowest, widest, ratio),
         )
 

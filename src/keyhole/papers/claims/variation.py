@@ -64,9 +64,7 @@ class Deviations(OverCells):
             found.append((one, *logs))
             ratio = factor_of(f"deviation of {above} / {below} {when(t)}", one, low, high)
             ours, theirs = (float(values.std(ddof=1)) for values in (a, b))
-            words.append(
-                f"{when(t)}: {_deviation(ours)} / {_deviation(theirs)} = {ratio.in_three_digits()}"
-            )
+            words.append(f"{when(t)}: {_deviation(ours)} / {_deviation(theirs)} = {ratio}")
             numbers += [
                 Number(f"deviation of {above} {when(t)}", ours),
                 Number(f"deviation of {below} {when(t)}", theirs),

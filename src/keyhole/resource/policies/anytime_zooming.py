@@ -4,7 +4,7 @@ import math
 
 from keyhole.policy import FloatArray, IntArray, Kernel, counts, per
 from keyhole.resource.grid import finest, log_ratio, start_grids
-from keyhole.resource.policies.zooming import ZoomingRCUCB, learn, width_of
+from keyhole.resource.policies.zooming import ZoomingRCUCB, learn
 
 
 class AnytimeZoomingRCUCB(ZoomingRCUCB):
@@ -79,9 +79,9 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         s.period[0] = 1
         start_grids(p, s)
 
-    def length(p, s: State, arm: int, k: int) -> float:  # type: ignore[override]
-        """Return the confidence length of a point."""
-        return width_of(p, s, arm, k, s.period[0])
+    def planned(p, s: State) -> int:  # type: ignore[override]
+        """Return how long the period is."""
+        return int(s.period[0])
 
     def update(  # type: ignore[override]
         p,
@@ -92,10 +92,11 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         reward: float,
         consumption: float,
         exceeded: int,
-        length: Kernel,
+        width: Kernel,
+        planned: Kernel,
     ) -> None:
         """Learn as `ZoomingRCUCB` does; at the end of the period forget all but its best pair."""
-        learn(p, s, t - s.begun[0], arm, limit, reward, consumption, exceeded, length)
+        learn(p, s, t - s.begun[0], arm, limit, reward, consumption, exceeded, width, planned(p, s))
         if t - s.begun[0] < s.period[0]:
             return
         s.found_arm[0], s.found_limit[0] = finest(p, s)

@@ -1,7 +1,7 @@
 """One limit for all arms, and any policy of the classical bandit."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from keyhole.policy import FloatArray, IntArray, Kernel, Stream, WithBase, counts, parameter, per
 from keyhole.resource.functions import value_at
@@ -13,6 +13,11 @@ from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 
 _NEAR: Final = 1.0 - 1e-12  # limits that differ by less are the same
+
+
+class _Base(Protocol):
+    pulls: FloatArray
+    totals: FloatArray
 
 
 class FixedLimit(WithBase, Policy):
@@ -59,6 +64,7 @@ class FixedLimit(WithBase, Policy):
     [(0, 0.5), (1, 0.5), (0, 0.5)]
     """
 
+    pending = ("imagine", "ignore")
     cost_per_round = "that of the base"
 
     limit: float = parameter(gt=0, doc="the limit of every run")
@@ -121,6 +127,11 @@ class FixedLimit(WithBase, Policy):
         if exceeded == 0:
             worth = net_reward(p.cost, reward, consumption, exceeded)
         base_update(p, s, t, rng, arm, scaled_gain(worth, s.fixed_penalty[0]))
+
+    def imagine(p, s: _Base, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
+        """Tell the base the arm's mean once more, or 1/2 where nothing is known."""
+        pulls = s.pulls[arm]
+        base_update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
 
     def recommend(  # type: ignore[override]
         p, s: State, best_arm: IntArray, best_limit: FloatArray

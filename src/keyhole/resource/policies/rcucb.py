@@ -2,10 +2,10 @@
 
 import math
 
-from keyhole.policy import counts, parameter, per
+from keyhole.policy import counts, parameter, per, scratch
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import most_optimistic, net_reward
+from keyhole.resource.optimism import first_untold, most_optimistic, net_reward
 from keyhole.resource.setting import Policy
 
 
@@ -68,6 +68,7 @@ class RCUCB(Policy):
     """
 
     arms_change = True
+    pending = ("imagine", "ignore")
     cost_per_round = "a product for each pair; a square root for each limit up to the one played"
 
     alpha: float = parameter(0.5, gt=0, doc="exploration")
@@ -83,6 +84,7 @@ class RCUCB(Policy):
         estimate = per("arms", "limit_count")
         spread = per("arms", "limit_count")
         plays = counts("arms", "limit_count")
+        untold = scratch()
 
     def init(p, s: State) -> None:
         """Look up the penalty for exceeding each limit."""
@@ -91,9 +93,9 @@ class RCUCB(Policy):
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        if t <= p.arms:
-            return t - 1, p.limits[p.limit_count - 1]
-        arm, place = most_optimistic(s.estimate, s.spread, math.sqrt(math.log(t)))
+        arm, place = first_untold(s.told, s.untold, p.limit_count - 1)
+        if arm < 0:
+            arm, place = most_optimistic(s.estimate, s.spread, math.sqrt(math.log(t)))
         return arm, p.limits[place]
 
     def update(
@@ -113,3 +115,33 @@ class RCUCB(Policy):
             s.told[arm, place] = told
             s.estimate[arm, place] = (s.net[arm, place] - penalty * s.over[arm, place]) / told
             s.spread[arm, place] = (p.gain_range + penalty) * math.sqrt(0.5 * p.alpha / told)
+
+    def imagine(p, s: State, age: float, arm: int, limit: float) -> None:
+        """Expect what runs did that outlived its age: limits up to there it has exceeded.
+
+        Measured with 64 runs at a time, each as long as it consumes, after 5,000, against one at a
+        time: within 1 % of its regret on the shipped forests and two made-up instances, 13 and 38 %
+        more on two scenarios of ASlib. With the mean whatever the age it is 1 to 157 % more, and 3
+        to 93 % if every open run counts as one that brought nothing.
+        """
+        outlived, before = 1.0, 0.0  # the share of runs that did, and what the others brought
+        for place in range(place_of(p.limits, limit) + 1):
+            told, gain, exceeds = s.told[arm, place], 0.0, 0.0
+            if p.limits[place] <= age:
+                exceeds = 1.0
+                if told > 0.0:
+                    outlived, before = s.over[arm, place] / told, s.net[arm, place] / told
+            elif outlived == 0.0:
+                exceeds = 1.0
+            elif told > 0.0:
+                exceeds = min(s.over[arm, place] / told / outlived, 1.0)
+                gain = min(max((s.net[arm, place] / told - before) / outlived, -1.0), 1.0)
+            s.over[arm, place] += exceeds
+            s.net[arm, place] += gain
+            penalty = s.penalties[place]
+            s.told[arm, place] = told + 1.0
+            s.estimate[arm, place] = s.net[arm, place] - penalty * s.over[arm, place]
+            s.estimate[arm, place] /= told + 1.0
+            s.spread[arm, place] = (p.gain_range + penalty) * math.sqrt(
+                0.5 * p.alpha / (told + 1.0)
+            )

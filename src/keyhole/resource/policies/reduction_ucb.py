@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.policy import counts, parameter, per
+from keyhole.policy import counts, parameter, per, scratch
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import most_optimistic, net_reward
+from keyhole.resource.optimism import first_untold, most_optimistic, net_reward
 from keyhole.resource.scaling import check_covered, scaled_gain
 from keyhole.resource.setting import Policy
 
@@ -58,6 +58,7 @@ class ReductionUCB(Policy):
     [(0, 0.5), (0, 1.0)]
     """
 
+    pending = ("imagine", "ignore")
     cost_per_round = "a product for each pair, one square root"
 
     alpha: float = parameter(0.5, gt=0, doc="exploration")
@@ -70,6 +71,7 @@ class ReductionUCB(Policy):
         totals = per("arms", "limit_count")
         estimate = per("arms", "limit_count")
         spread = per("arms", "limit_count")
+        untold = scratch()
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked; see the note on the setting."""
@@ -82,9 +84,9 @@ class ReductionUCB(Policy):
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        if t <= p.arms * p.limit_count:
-            return (t - 1) // p.limit_count, p.limits[(t - 1) % p.limit_count]
-        arm, place = most_optimistic(s.estimate, s.spread, math.sqrt(math.log(t)))
+        arm, place = first_untold(s.plays, s.untold, 0)
+        if arm < 0:
+            arm, place = most_optimistic(s.estimate, s.spread, math.sqrt(math.log(t)))
         return arm, p.limits[place]
 
     def update(
@@ -99,3 +101,11 @@ class ReductionUCB(Policy):
         s.totals[arm, place] += scaled_gain(worth, s.penalties[p.limit_count - 1])
         s.estimate[arm, place] = s.totals[arm, place] / s.plays[arm, place]
         s.spread[arm, place] = math.sqrt(0.5 * p.alpha / s.plays[arm, place])
+
+    def imagine(p, s: State, arm: int, limit: float) -> None:
+        """Expect the pair's mean once more."""
+        place = place_of(p.limits, limit)
+        told = s.plays[arm, place] + 1
+        s.totals[arm, place] += s.estimate[arm, place]
+        s.plays[arm, place] = told
+        s.spread[arm, place] = math.sqrt(0.5 * p.alpha / told)

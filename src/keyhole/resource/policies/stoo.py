@@ -6,7 +6,7 @@ from typing import Any
 
 from keyhole.policy import Kernel
 from keyhole.resource.functions import value_at
-from keyhole.resource.grid import count_round, log_ratio, refine_grid, renew_best
+from keyhole.resource.grid import choose_best, common_spread, count_round, look, renew
 from keyhole.resource.optimism import net_reward
 from keyhole.resource.scaling import check_covered
 from keyhole.resource.zooming import GridPolicy
@@ -73,12 +73,13 @@ class StoOO(GridPolicy):
         """Return what the policy is told, checked; see the note on the setting."""
         return check_covered(type(self).__name__, super().informed(values))
 
-    def length(p, s: GridPolicy.State, arm: int, k: int) -> float:
-        """Return the confidence length of a point."""
-        width = 1.0 + s.penalties[arm, s.sizes[arm] - 1]
-        return float(
-            width * math.sqrt(0.5 * p.alpha * log_ratio(p.horizon, p.delta) / s.told[arm, k])
-        )
+    def width(p, s: GridPolicy.State, arm: int, k: int) -> float:
+        """Return the range of a run's worth."""
+        return float(1.0 + s.penalties[arm, s.sizes[arm] - 1])
+
+    def planned(p, s: GridPolicy.State) -> int:
+        """Return T."""
+        return int(p.horizon)
 
     def update(
         p,
@@ -88,7 +89,8 @@ class StoOO(GridPolicy):
         reward: float,
         consumption: float,
         exceeded: int,
-        length: Kernel,
+        width: Kernel,
+        planned: Kernel,
     ) -> None:
         """Learn about the point played; refine the arm's grid there."""
         gain = net_reward(p.cost, reward, consumption, exceeded)
@@ -98,5 +100,8 @@ class StoOO(GridPolicy):
             if s.points[arm, k] == limit:
                 count_round(s, arm, k, used, gain)
                 s.played[arm, k] = 1 + s.levels[arm, k]
-        refine_grid(p, s, arm, length)
-        renew_best(p, s, arm, length)
+                spread = common_spread(p, planned(p, s))
+                if look(p, s, arm, k, k + 1, width, spread) > 0:
+                    renew(p, s, arm, 0, s.sizes[arm], width, spread)
+                choose_best(s, arm)
+                return

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import Kernel, counts, parameter, per
-from keyhole.resource.grid import count_round, keep, log_ratio, recall, refine_grid, renew_best
+from keyhole.resource.grid import choose_best, common_spread, count_round, keep, look, recall, renew
 from keyhole.resource.optimism import net_reward
 from keyhole.resource.zooming import GridPolicy
 
@@ -99,9 +99,13 @@ class ZoomingRCUCB(GridPolicy):
         """Return w."""
         return self.gain_range
 
-    def length(p, s: State, arm: int, k: int) -> float:
-        """Return the confidence length of a point."""
-        return width_of(p, s, arm, k, p.horizon)
+    def width(p, s: State, arm: int, k: int) -> float:
+        """Return w and the penalty at a point."""
+        return float(p.gain_range + s.penalties[arm, k])
+
+    def planned(p, s: State) -> int:
+        """Return T."""
+        return int(p.horizon)
 
     def update(
         p,
@@ -112,16 +116,11 @@ class ZoomingRCUCB(GridPolicy):
         reward: float,
         consumption: float,
         exceeded: int,
-        length: Kernel,
+        width: Kernel,
+        planned: Kernel,
     ) -> None:
         """Learn about every point up to the limit played; refine the arm's grid."""
-        learn(p, s, t, arm, limit, reward, consumption, exceeded, length)
-
-
-def width_of(p: Any, s: Any, arm: int, k: int, rounds: int) -> float:
-    """Return the confidence length of a point, where so many rounds are planned."""
-    width = p.gain_range + s.penalties[arm, k]
-    return float(width * math.sqrt(0.5 * p.alpha * log_ratio(rounds, p.delta) / s.told[arm, k]))
+        learn(p, s, t, arm, limit, reward, consumption, exceeded, width, planned(p, s))
 
 
 def learn(
@@ -133,18 +132,23 @@ def learn(
     reward: float,
     consumption: float,
     exceeded: int,
-    length: Kernel,
+    width: Kernel,
+    rounds: int,
 ) -> None:
     """Learn about every point up to the limit played in round t; refine the arm's grid."""
     gain = net_reward(p.cost, reward, consumption, exceeded)
     used = math.inf if exceeded == 1 else consumption
     s.plays[arm] += 1
     keep(s, t, arm, limit, used, gain)
-    for k in range(s.sizes[arm]):
-        if s.points[arm, k] > limit:
-            break
-        count_round(s, arm, k, used, gain)
-        if s.points[arm, k] == limit:
-            s.played[arm, k] = 1 + s.levels[arm, k]
-    recall(s, arm, refine_grid(p, s, arm, length))
-    renew_best(p, s, arm, length)
+    stop = 0
+    while stop < s.sizes[arm] and s.points[arm, stop] <= limit:
+        count_round(s, arm, stop, used, gain)
+        stop += 1
+    if stop > 0 and s.points[arm, stop - 1] == limit:
+        s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
+    spread = common_spread(p, rounds)
+    fresh = look(p, s, arm, 0, stop, width, spread)
+    if fresh > 0:
+        recall(s, arm, fresh)
+        renew(p, s, arm, 0, s.sizes[arm], width, spread)
+    choose_best(s, arm)

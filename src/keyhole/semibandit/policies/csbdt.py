@@ -2,7 +2,7 @@
 
 from keyhole.policy import Stream
 from keyhole.semibandit.bisection import BisectionPolicy
-from keyhole.semibandit.funding import Funding, posterior_sample
+from keyhole.semibandit.funding import Funding, draw_posteriors
 
 
 class CSBDT(BisectionPolicy):
@@ -93,6 +93,6 @@ class CSBDT(BisectionPolicy):
     )
     cost_per_round = "O(K) in the first phase, K beta variates and an exact knapsack in the second"
 
-    def value(p, s: Funding, t: int, rng: Stream, arm: int) -> float:
-        """Draw from the posterior."""
-        return posterior_sample(rng, s, arm)
+    def fill(p, s: Funding, t: int, rng: Stream) -> None:
+        """Draw from the posteriors."""
+        draw_posteriors(p, s, rng)

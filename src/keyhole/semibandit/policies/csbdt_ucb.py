@@ -1,8 +1,10 @@
 """CSB-DT-UCB: a threshold for each arm, unknown; confidence bounds."""
 
+import math
+
 from keyhole.policy import Stream
 from keyhole.semibandit.bisection import BisectionPolicy
-from keyhole.semibandit.funding import Funding, confidence_bound
+from keyhole.semibandit.funding import Funding, lower_bound
 
 
 class CSBDTUCB(BisectionPolicy):
@@ -45,6 +47,9 @@ class CSBDTUCB(BisectionPolicy):
     randomness = "in the first phase the order of the arms whose thresholds are known"
     cost_per_round = "O(K) in the first phase, an exact knapsack in the second"
 
-    def value(p, s: Funding, t: int, rng: Stream, arm: int) -> float:
-        """Return the bound."""
-        return confidence_bound(s, t, arm)
+    def fill(p, s: Funding, t: int, rng: Stream) -> None:
+        """Compute the bounds."""
+        log = math.log(t)
+        for arm in range(p.arms):
+            seen = 1.0 + s.losses[arm] + s.clears[arm]
+            s.values[arm] = lower_bound(s.losses[arm], seen, log)

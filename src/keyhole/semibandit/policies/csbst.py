@@ -141,8 +141,8 @@ class CSBST(Policy):
     def update(p, s: State, rng: Stream, losses: FloatArray) -> None:
         """Move the search on, or count the losses."""
         if s.index[0] == s.high[0]:
-            count_losses(p, s, losses)
-            count_refuted(p, s, losses)
+            count_losses(p, s, s.funded, losses)
+            count_refuted(p, s, s.funded, losses)
             return
         s.searched[0] += 1
         if shows_loss(p, s, losses):

@@ -1,7 +1,7 @@
 """CTS: thresholds known, of any kind; Thompson sampling."""
 
 from keyhole.policy import Stream
-from keyhole.semibandit.funding import Funding, posterior_sample
+from keyhole.semibandit.funding import Funding, draw_posteriors
 from keyhole.semibandit.told import ToldPolicy
 
 
@@ -42,6 +42,6 @@ class CTS(ToldPolicy):
     randomness = "a beta variate for each arm whenever the knapsack is solved"
     cost_per_round = "K beta variates and an exact knapsack"
 
-    def value(p, s: Funding, t: int, rng: Stream, arm: int) -> float:
-        """Draw from the posterior."""
-        return posterior_sample(rng, s, arm)
+    def fill(p, s: Funding, t: int, rng: Stream) -> None:
+        """Draw from the posteriors."""
+        draw_posteriors(p, s, rng)

@@ -50,6 +50,7 @@ class ESCB(MultiplePlayPolicy):
     array([0. , 0.6, 0.6])
     """
 
+    pending = ("imagine", "ignore")
     cost_per_round = (
         "a few sorts, and an exact search among the sets that could still be the best; these can "
         "be exponentially many, but are few where means differ"
@@ -77,6 +78,15 @@ class ESCB(MultiplePlayPolicy):
         for arm in range(p.arms):
             s.funded[arm] = 1 - s.best[arm]
         hand_out(p, s, allocation)
+
+    def imagine(p, s: State, allocation: FloatArray) -> None:
+        """Expect the mean losses of the arms left alone, 1/2 where nothing is known."""
+        for arm in range(p.arms):
+            seen = s.losses[arm] + s.clears[arm]
+            mean = s.losses[arm] / seen if seen > 0.0 else 0.5
+            if allocation[arm] == 0.0:
+                s.losses[arm] += mean
+                s.clears[arm] += 1.0 - mean
 
 
 def exploration(t: int, weight: float) -> float:

@@ -43,6 +43,7 @@ class MPTS(MultiplePlayPolicy):
     array([0. , 0.6, 0.6])
     """
 
+    pending = ("ignore",)
     randomness = "a beta variate for each arm in every round"
     cost_per_round = "K beta variates and a sort"
 

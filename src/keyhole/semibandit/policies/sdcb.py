@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Stream
-from keyhole.semibandit.funding import Funding
+from keyhole.semibandit.funding import Funding, lower_bound
 from keyhole.semibandit.told import ToldPolicy
 
 
@@ -48,9 +48,9 @@ class SDCB(ToldPolicy):
 
     cost_per_round = "an exact knapsack"
 
-    def value(p, s: Funding, t: int, rng: Stream, arm: int) -> float:
-        """Return the bound."""
-        seen = s.losses[arm] + s.clears[arm]
-        if seen == 0.0:
-            return 0.0
-        return float(max(s.losses[arm] / seen - math.sqrt(1.5 * math.log(t) / seen), 0.0))
+    def fill(p, s: Funding, t: int, rng: Stream) -> None:
+        """Compute the bounds."""
+        log = math.log(t)
+        for arm in range(p.arms):
+            seen = s.losses[arm] + s.clears[arm]
+            s.values[arm] = lower_bound(s.losses[arm], seen, log) if seen > 0.0 else 0.0

@@ -47,7 +47,7 @@ class ImprovedUCB(Policy):
       arm 1: 30 pulls, mean 1
     """
 
-    pending = ("wait",)
+    pending = ("wait",)  # a phase is over when its pulls have been told
     cost_per_round = "O(1); O(K) at the end of a phase"
     needs = ("horizon",)
 

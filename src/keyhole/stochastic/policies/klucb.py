@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from keyhole.policy import counts, parameter, per, scratch
+from keyhole.policy import counts, first_unpulled, parameter, per, scratch
 from keyhole.stochastic.setting import Policy
 
 # Newton's method doubles the digits in every step: after one this small, nothing is left to gain.
@@ -64,6 +64,7 @@ class KLUCB(Policy):
     """
 
     arms_change = True
+    off_policy = True
     cost_per_round = "O(K), with four or five logarithms; Newton's method near ties"
 
     c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
@@ -71,7 +72,8 @@ class KLUCB(Policy):
     class State:
         """Of each arm: pulls, summed rewards, their mean and its entropy; the arm pulled last.
 
-        And ln(1 - q) for a q that lay between the largest bound and the others.
+        And ln(1 - q) for a q that lay between the largest bound and the others; and how many arms,
+        from the first on, are known to have pulls.
         """
 
         pulls = per("arms")
@@ -80,11 +82,13 @@ class KLUCB(Policy):
         entropy = per("arms")
         last = counts()
         between = scratch()
+        unpulled = scratch()
 
     def select(p, s: State, t: int) -> int:
         """Return the arm with the largest bound, or the first that was never pulled."""
-        if t <= p.arms:
-            return t - 1
+        arm = first_unpulled(s.pulls, s.unpulled)
+        if arm >= 0:
+            return arm
         level = math.log(t)
         level += p.c * math.log(max(level, 1.0))
         x = s.between[0]

@@ -1,6 +1,6 @@
 """Thompson sampling with beta priors."""
 
-from keyhole.policy import Stream, beta, parameter, per, uniform
+from keyhole.policy import Stream, betas, parameter, per, scratch, uniform
 from keyhole.stochastic.setting import Policy
 
 
@@ -50,6 +50,7 @@ class ThompsonSampling(Policy):
         "a beta variate for each arm in every round, and a uniform one for a reward strictly "
         "between 0 and 1"
     )
+    off_policy = True
     cost_per_round = "K beta variates"
 
     a: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior successes")
@@ -61,15 +62,20 @@ class ThompsonSampling(Policy):
         pulls = per("arms")
         totals = per("arms")
         successes = per("arms")
+        up = scratch("arms")
+        down = scratch("arms")
+        drawn = scratch("arms")
 
     def select(p, s: State, rng: Stream) -> int:
         """Return the arm with the largest draw."""
-        best, highest = 0, -1.0
         for arm in range(p.arms):
-            failures = s.pulls[arm] - s.successes[arm]
-            value = beta(rng, p.a + s.successes[arm], p.b + failures)
-            if value > highest:
-                best, highest = arm, value
+            s.up[arm] = p.a + s.successes[arm]
+            s.down[arm] = p.b + (s.pulls[arm] - s.successes[arm])
+        betas(rng, s.up, s.down, p.arms, s.drawn)
+        best = 0
+        for arm in range(1, p.arms):
+            if s.drawn[arm] > s.drawn[best]:
+                best = arm
         return best
 
     def update(p, s: State, rng: Stream, arm: int, reward: float) -> None:

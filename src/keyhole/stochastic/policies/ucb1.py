@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.policy import per
+from keyhole.policy import first_unpulled, per, scratch
 from keyhole.stochastic.setting import Policy
 
 
@@ -41,20 +41,26 @@ class UCB1(Policy):
     """
 
     arms_change = True
+    off_policy = True
     cost_per_round = "a logarithm, and O(K) multiplications"
 
     class State:
-        """Of each arm: pulls, summed rewards, their mean, and one over the root of the pulls."""
+        """Of each arm: pulls, summed rewards, their mean, and one over the root of the pulls.
+
+        And how many arms, from the first on, are known to have pulls.
+        """
 
         pulls = per("arms")
         totals = per("arms")
         mean = per("arms")
         root = per("arms")
+        unpulled = scratch()
 
     def select(p, s: State, t: int) -> int:
         """Return the arm with the largest bound, or the first that was never pulled."""
-        if t <= p.arms:
-            return t - 1
+        arm = first_unpulled(s.pulls, s.unpulled)
+        if arm >= 0:
+            return arm
         # A root and a quotient for each arm would cost more than all the rest.
         width = math.sqrt(2.0 * math.log(t - 1.0))
         best, highest = 0, -1.0

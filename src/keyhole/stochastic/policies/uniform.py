@@ -33,7 +33,7 @@ class Uniform(Policy):
     1
     """
 
-    pending = ("ignore",)
+    off_policy = True
     cost_per_round = "O(1)"
 
     class State:

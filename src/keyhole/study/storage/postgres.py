@@ -1,14 +1,19 @@
 """A server: PostgreSQL, through psycopg.
 
-The lock is that of the study's line in the table of studies. One trip to the server takes it and
-reads what is new, a second one inserts and commits. The tables have a schema of their own.
+One trip to the server takes the lock and reads what is new, a second one inserts and commits. The
+lock is an advisory one, of the number of the study, for which the server keeps a queue; it keeps
+none for the lock of a line: whoever has just had it gets it before those that are still waking up.
+The tables have a schema of their own.
+
+A trip is one text of several statements. Psycopg's pipelines cost a third more, and end with a
+message that makes the server forget since when it has waited for a client that has the lock.
 """
 
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from keyhole.study.storage.schema import STEPS, check_version, walk
+from keyhole.study.storage import schema
 from keyhole.study.storage.store import Row, Store
 
 if TYPE_CHECKING:
@@ -25,11 +30,16 @@ _WORDS: Final = {
 }
 # Whoever waited must see what was committed meanwhile, whatever the database's own default is.
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_ROW_LOCK: Final = "SELECT 1 FROM keyhole.study WHERE id = %s FOR UPDATE"
-_INSERT: Final = (
-    "INSERT INTO keyhole.event (study, seq, kind, decision, key, at, body)"
-    " SELECT %s, * FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[],"
-    " %s::double precision[], %s::bytea[])"
+_PREPARE_SINCE: Final = "PREPARE keyhole_since (bigint, bigint) AS "
+_PREPARE_ADD: Final = (
+    "PREPARE keyhole_add"
+    " (bigint, bigint[], bigint[], text[], text[], double precision[], bytea[]) AS"
+    " INSERT INTO keyhole.event (study, seq, kind, decision, key, at, body)"
+    " SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7)"
+)
+_ADD: Final = (
+    "EXECUTE keyhole_add(%s, %s::bigint[], %s::bigint[], %s::text[], %s::text[],"
+    " %s::double precision[], %s::bytea[]); COMMIT"
 )
 _ADVICE: Final = {
     "23505": "somebody else has used this number or key: read the log again",  # unique violation
@@ -37,7 +47,8 @@ _ADVICE: Final = {
     "42501": "the user must be allowed to write to schema keyhole, or to make it",  # privilege
     None: "when the server answers again, read the log to see what is there",
 }
-_MAKING: Final = 0x4B65_7968_6F6C_6500  # a lock of our own: "Keyhole"
+_LOCKS: Final = int.from_bytes(b"Keyh")  # so that our locks are not another application's
+_MAKING: Final = int.from_bytes(b"Keyhole")
 _IS_THERE: Final = "SELECT to_regnamespace('keyhole') IS NOT NULL, to_regclass('keyhole.version')"
 # The address may say otherwise. A server that is gone is noticed within a minute.
 _DEFAULTS: Final = {
@@ -86,23 +97,21 @@ class Postgres(Store):
     def _change(self, sql: str, values: tuple[object, ...]) -> int:
         return self._connected().execute(sql, values).rowcount
 
-    def _lock(self, sql: str, study: int, after: int) -> list[Any]:
-        db = self._connected()
-        cursor = db.cursor(binary=True)
-        with db.pipeline():
-            db.execute(_BEGIN)
-            db.execute(_ROW_LOCK, (study,))
-            cursor.execute(sql, (study, after))
+    def _lock(self, study: int, after: int) -> list[Any]:
+        lock = f"SELECT pg_advisory_xact_lock({_LOCKS}, {study:d})"
+        since = f"EXECUTE keyhole_since({study:d}, {after:d})"
+        cursor = self._connected().execute(f"{_BEGIN}; {lock}; {since}", prepare=False)
+        while cursor.nextset():
+            pass
         return cursor.fetchall()
 
     def _add(self, study: int, rows: Sequence[Row]) -> None:
-        db = self._connected()
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(Row._fields)
-        with db.pipeline():
-            db.execute(_INSERT, (study, *columns))
-            done = db.execute("COMMIT")
-        if done.statusmessage != "COMMIT":
-            raise self._driver.OperationalError("the transaction was rolled back by the server")
+        cursor = self._driver.ClientCursor(self._connected()).execute(_ADD, (study, *columns))
+        while cursor.nextset():
+            pass
+        if cursor.statusmessage != "COMMIT":
+            raise self._driver.OperationalError("the server has rolled the transaction back")
 
     def _undo(self) -> None:
         if self._db is None:
@@ -124,24 +133,40 @@ class Postgres(Store):
     def _connected(self) -> "psycopg.Connection":
         """Return the connection; after a failure, a new one."""
         if self._db is None:
-            self._db = self._driver.connect(autocommit=True, prepare_threshold=0, **self._address)
-            self._db.execute(_SESSION)
-            self._prepare(self._db)
+            # Left to itself, psycopg forgets all that was prepared whenever something is undone.
+            self._db = self._driver.connect(
+                autocommit=True, prepare_threshold=None, **self._address
+            )
+            try:
+                self._prepare(self._db)
+            except BaseException:
+                self._drop()
+                raise
         return self._db
 
     def _prepare(self, db: "psycopg.Connection") -> None:
+        """Bring the tables up to date, and say what belongs to a connection."""
+        self._migrate(db)
+        db.execute(_SESSION)
+        db.execute(_PREPARE_ADD)
+        db.execute(_PREPARE_SINCE + self._sql[schema.SINCE] % ("$1", "$2"))
+
+    def _migrate(self, db: "psycopg.Connection") -> None:
         """Make the tables, or bring them up to date; only where it must be."""
-        if self._version(db) == len(STEPS):
+        if self._version(db) == len(schema.STEPS):
             return
+        # Not in the transaction: one that has waited for the lock may still believe in the catalog
+        # that it has seen before. A failure ends the session, and with it the lock.
+        db.execute("SELECT pg_advisory_lock(%s)", (_MAKING,))
         with db.transaction():
-            db.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
             version = self._version(db)
             if version == 0:
                 db.execute("CREATE SCHEMA keyhole")
                 db.execute("CREATE TABLE keyhole.version (version INTEGER NOT NULL)")
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
-            walk(lambda statement: db.execute(statement), version, _WORDS)
-            db.execute("UPDATE keyhole.version SET version = %s", (len(STEPS),))
+            schema.walk(lambda statement: db.execute(statement), version, _WORDS)
+            db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
+        db.execute("SELECT pg_advisory_unlock(%s)", (_MAKING,))
 
     def _version(self, db: "psycopg.Connection") -> int:
         """Return the version of the schema, 0 where there is none."""
@@ -154,5 +179,5 @@ class Postgres(Store):
         if not is_there:
             return 0
         version = db.execute("SELECT version FROM keyhole.version").fetchone()
-        check_version(self.where, version[0] if version else 0)
+        schema.check_version(self.where, version[0] if version else 0)
         return version[0] if version else 0

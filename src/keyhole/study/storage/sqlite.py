@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.study.storage.schema import STEPS, check_version, walk
+from keyhole.study.storage import schema
 from keyhole.study.storage.store import Row, Store
 
 try:
@@ -84,8 +84,8 @@ class Sqlite(Store):
         self._let_in()
         return changed
 
-    def _lock(self, sql: str, study: int, after: int) -> list[Any]:
-        return self._enter().execute(sql, (study, after)).fetchall()
+    def _lock(self, study: int, after: int) -> list[Any]:
+        return self._enter().execute(self._sql[schema.SINCE], (study, after)).fetchall()
 
     def _add(self, study: int, rows: Sequence[Row]) -> None:
         db = self._connected()
@@ -164,10 +164,10 @@ class Sqlite(Store):
         version = 0
         if db.execute("SELECT 1 FROM sqlite_master").fetchone():
             version = self._check_owner(db)
-        if version < len(STEPS):
+        if version < len(schema.STEPS):
             db.execute(f"PRAGMA application_id = {_APPLICATION}")
-            walk(db.execute, version, self.words)
-            db.execute(f"PRAGMA user_version = {len(STEPS)}")
+            schema.walk(db.execute, version, self.words)
+            db.execute(f"PRAGMA user_version = {len(schema.STEPS)}")
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError("a log cannot be kept beside it on this file system; use a local disk")
@@ -209,7 +209,7 @@ class Sqlite(Store):
                 f"storage must be a database of Keyhole, got {self.path}, "
                 "which is another application's"
             )
-        check_version(self.where, version)
+        schema.check_version(self.where, version)
         return version
 
 

@@ -83,7 +83,7 @@ class Store(ABC):
 
     def begin(self, study: int, after: int) -> list[Row]:
         """Wait for the lock of a study in turn, and return its rows after number `after`."""
-        found = self._try(self._lock, self._sql[schema.SINCE], study, after)
+        found = self._try(self._lock, study, after)
         if after > 0 and (not found or found[0][0] != after):
             # Numbers would be given twice.
             self.rollback()
@@ -184,7 +184,7 @@ class Store(ABC):
         """Change something in a transaction of its own; return how many lines were changed."""
 
     @abstractmethod
-    def _lock(self, sql: str, study: int, after: int) -> list[Any]:
+    def _lock(self, study: int, after: int) -> list[Any]:
         """Begin a transaction with the lock of a study; return its rows from `after` on."""
 
     @abstractmethod

@@ -4,7 +4,7 @@ import math
 
 from keyhole.policy import parameter
 from keyhole.threshold.index import IndexPolicy
-from keyhole.threshold.setting import count
+from keyhole.threshold.setting import count, expect
 
 
 class AnytimeDKWUCB(IndexPolicy):
@@ -59,6 +59,10 @@ class AnytimeDKWUCB(IndexPolicy):
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
         """Count the sample, which tells about all levels."""
         count(s, arm, p.levels, value)
+
+    def imagine(p, s: IndexPolicy.State, arm: int) -> None:  # type: ignore[override]
+        """Count the pull as one of which all estimates are true."""
+        expect(s.reached, s.tried, arm, p.levels)
 
 
 def growing_log(t: int, c: float) -> float:

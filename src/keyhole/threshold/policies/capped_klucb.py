@@ -6,7 +6,7 @@ from typing import Final
 from keyhole.policy import counts, parameter, per
 from keyhole.stochastic.policies.klucb import log_rest
 from keyhole.threshold.policies.anytime_dkwucb import growing_log
-from keyhole.threshold.setting import Policy, count
+from keyhole.threshold.setting import Policy, count, expect
 
 # An arm whose bound is so close to the best that rounding might decide is compared exactly.
 _CLEARLY: Final = 1.0 + 1e-9
@@ -87,12 +87,22 @@ class CappedKLUCB(Policy):
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count what the pull tells."""
         count(s, arm, threshold, value)
-        for j in range(threshold):
-            mean = s.reached[arm, j] / s.tried[arm, j]
-            s.entropy[arm, j] = 0.0
-            if 0.0 < mean < 1.0:
-                s.entropy[arm, j] = -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
+        renew_entropies(s, arm, threshold)
         s.last[0] = arm
+
+    def imagine(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
+        """Count the pull as one of which the estimates are true."""
+        expect(s.reached, s.tried, arm, threshold)
+        renew_entropies(s, arm, threshold)
+
+
+def renew_entropies(s: CappedKLUCB.State, arm: int, threshold: int) -> None:
+    """Compute the entropies of an arm's shares up to the threshold."""
+    for j in range(threshold):
+        mean = s.reached[arm, j] / s.tried[arm, j]
+        s.entropy[arm, j] = 0.0
+        if 0.0 < mean < 1.0:
+            s.entropy[arm, j] = -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
 
 
 def least_bound(s: CappedKLUCB.State, arm: int, threshold: int, level: float) -> float:

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.threshold.index import IndexPolicy
-from keyhole.threshold.setting import count
+from keyhole.threshold.setting import count, expect
 
 
 class DKWUCB(IndexPolicy):
@@ -57,6 +57,10 @@ class DKWUCB(IndexPolicy):
     def update(p, s: IndexPolicy.State, arm: int, value: int) -> None:  # type: ignore[override]
         """Count the sample, which tells about all levels."""
         count(s, arm, p.levels, value)
+
+    def imagine(p, s: IndexPolicy.State, arm: int) -> None:  # type: ignore[override]
+        """Count the pull as one of which all estimates are true."""
+        expect(s.reached, s.tried, arm, p.levels)
 
 
 def log_term(horizon: int) -> float:

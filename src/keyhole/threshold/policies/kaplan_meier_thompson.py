@@ -1,6 +1,6 @@
 """Thompson sampling on the counts of the modified Kaplan-Meier estimator."""
 
-from keyhole.policy import Stream, beta, parameter, per
+from keyhole.policy import Stream, betas, parameter, per, scratch
 from keyhole.threshold.setting import Policy, count
 
 
@@ -47,7 +47,9 @@ class KaplanMeierThompson(Policy):
     np.int64(1)
     """
 
+    pending = ("ignore", "imagine")
     randomness = "a beta variate for each arm in every round"
+    off_policy = True
     cost_per_round = "K beta variates, and O(c) to count what is seen"
 
     a: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples that reached a level")
@@ -58,15 +60,21 @@ class KaplanMeierThompson(Policy):
 
         reached = per("arms", "levels")
         tried = per("arms", "levels")
+        up = scratch("arms")
+        down = scratch("arms")
+        drawn = scratch("arms")
 
     def select(p, s: State, rng: Stream, threshold: int) -> int:
         """Return the arm with the largest draw."""
-        best, highest = 0, -1.0
         for arm in range(p.arms):
             reached = s.reached[arm, threshold - 1]
-            value = beta(rng, p.a + reached, p.b + s.tried[arm, threshold - 1] - reached)
-            if value > highest:
-                best, highest = arm, value
+            s.up[arm] = p.a + reached
+            s.down[arm] = p.b + s.tried[arm, threshold - 1] - reached
+        betas(rng, s.up, s.down, p.arms, s.drawn)
+        best = 0
+        for arm in range(1, p.arms):
+            if s.drawn[arm] > s.drawn[best]:
+                best = arm
         return best
 
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:

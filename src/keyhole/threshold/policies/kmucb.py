@@ -50,6 +50,7 @@ class KMUCB(Policy):
 
     cost_per_round = "O(1), and O(c) to count what is seen"
     needs = ("horizon",)
+    pending = ("wait",)  # whose turn it is follows from what has been told
     requires = "each threshold once in every block of as many rounds as there are levels"
 
     class State:

@@ -67,3 +67,11 @@ class PerThresholdUCB(IndexPolicy):
         s.rounds[threshold - 1] += 1
         s.tried[arm, threshold - 1] += 1.0
         s.reached[arm, threshold - 1] += value >= threshold
+
+    def imagine(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
+        """Count the pull as one that keeps the mean."""
+        s.rounds[threshold - 1] += 1
+        tried = s.tried[arm, threshold - 1]
+        mean = s.reached[arm, threshold - 1] / tried if tried > 0.0 else 0.5
+        s.tried[arm, threshold - 1] += 1.0
+        s.reached[arm, threshold - 1] += mean

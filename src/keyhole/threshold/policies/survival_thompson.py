@@ -1,6 +1,6 @@
 """Thompson sampling on whole survival functions."""
 
-from keyhole.policy import FloatArray, IntArray, Stream, beta, parameter, per
+from keyhole.policy import FloatArray, IntArray, Stream, betas, parameter, per, scratch
 from keyhole.threshold.setting import Policy
 
 
@@ -55,7 +55,9 @@ class SurvivalThompson(Policy):
         "the sample of the arm pulled, whole or if it is below the threshold; uncensored, "
         "everything is used, as if each pull were at the highest threshold"
     )
+    pending = ("ignore",)
     randomness = "c beta variates for each arm in every round"
+    off_policy = True
     cost_per_round = "K c beta variates, and O(m) to count what is seen"
 
     weight: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
@@ -65,16 +67,25 @@ class SurvivalThompson(Policy):
 
         at_risk = per("arms", "levels")
         survived = per("arms", "levels")
+        up = scratch("arms", "levels")
+        down = scratch("arms", "levels")
+        drawn = scratch("arms", "levels")
 
     def select(p, s: State, rng: Stream, threshold: int) -> int:
         """Return the arm with the largest draw."""
+        cells = p.arms * p.levels
+        up, down, drawn = s.up.reshape(cells), s.down.reshape(cells), s.drawn.reshape(cells)
+        for arm in range(p.arms):
+            for j in range(threshold):
+                survived = s.survived[arm, j]
+                up[arm * threshold + j] = p.weight * (p.levels - j) + survived
+                down[arm * threshold + j] = p.weight + (s.at_risk[arm, j] - survived)
+        betas(rng, up, down, p.arms * threshold, drawn)
         best, highest = 0, -1.0
         for arm in range(p.arms):
             value = 1.0
             for j in range(threshold):
-                survived = s.survived[arm, j]
-                failed = s.at_risk[arm, j] - survived
-                value *= beta(rng, p.weight * (p.levels - j) + survived, p.weight + failed)
+                value *= drawn[arm * threshold + j]
             if value > highest:
                 best, highest = arm, value
         return best

@@ -33,6 +33,7 @@ class Uniform(Policy):
     1
     """
 
+    off_policy = True
     cost_per_round = "O(1), and O(c) to count what is seen"
 
     class State:
@@ -49,4 +50,8 @@ class Uniform(Policy):
     def update(p, s: State, threshold: int, arm: int, value: int) -> None:
         """Count what the pull tells."""
         count(s, arm, threshold, value)
+        s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
+
+    def imagine(p, s: State, arm: int) -> None:  # type: ignore[override]
+        """Go on with the next arm."""
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0

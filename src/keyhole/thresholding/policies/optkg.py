@@ -67,6 +67,7 @@ class OptKG(Policy):
     [0, 1, 0]
     """
 
+    off_policy = True
     cost_per_round = (
         "two logarithms, an exponential, and O(log K) for the arg-max; an incomplete beta "
         "function (1 to 4 us) every 1000 pulls of an arm, and for each reward other than 0 and 1"

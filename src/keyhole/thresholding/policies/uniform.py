@@ -34,6 +34,7 @@ class Uniform(Policy):
     """
 
     pending = ("ignore",)
+    off_policy = True
     cost_per_round = "O(1)"
 
     class State:

@@ -1,4 +1,4 @@
-"""Compiling ahead: images and servers start with all machine code on file."""
+"""What is to be compiled ahead, so that images and servers start with all machine code on file."""
 
 from collections.abc import Callable
 
@@ -7,49 +7,33 @@ from keyhole.contract.component import policy_component, world_component
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import World
 from keyhole.drivers.engine import compiled_engine
+from keyhole.drivers.parallel import compiled_parallel
 from keyhole.drivers.step import compiled_step
 from keyhole.experiment.rooms import Room
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.jit import bounds_checked
+from keyhole.play.workers import Workers
 
 Job = tuple[str, Callable[[], object]]
+"""What it is, and what compiles it, unless it is on file."""
 
 
 def jobs_of_room(room: Room) -> list[Job]:
-    """Return what is to be compiled for a room: every policy as a learner and in every world.
-
-    Parameters
-    ----------
-    room : Room
-        The room.
-
-    Returns
-    -------
-    list of (str, callable)
-        What it is, and what compiles it, unless it is on file.
-    """
+    """Return what is to be compiled for a room: every policy as a learner and in every world."""
     worlds = [world for world in room.worlds if _complete(world)]
     kinds = [_playing(kind) for kind in room.policies.values()]
     return [job for kind in kinds for job in _jobs(kind, worlds)]
 
 
 def jobs_of_spec(spec: Spec, *, learners: bool = True) -> list[Job]:
-    """Return what is to be compiled for a spec: its policies as learners and in its world.
-
-    Parameters
-    ----------
-    spec : Spec
-        The experiment.
-    learners : bool, default True
-        Whether the policies are wanted as learners, too.
-
-    Returns
-    -------
-    list of (str, callable)
-        As for `jobs_of_room`.
-    """
+    """Return what is to be compiled for a spec: its policies in its world, and as learners."""
     kinds = dict.fromkeys(type(policy) for policy in spec.plan.policies.values())
-    worlds = [spec.plan.problem.world]
+    plan, worlds = spec.plan, [spec.plan.problem.world]
+    if plan.work:
+        return [
+            _with_workers(type(policy), worlds[0], plan.work[label])
+            for label, policy in plan.policies.items()
+        ]
     return [job for kind in kinds for job in _jobs(kind, worlds, learners=learners)]
 
 
@@ -75,6 +59,14 @@ def _jobs(kind: type[Policy], worlds: list[type[World]], *, learners: bool = Tru
             )
         )
     return jobs
+
+
+def _with_workers(kind: type[Policy], world: type[World], work: Workers) -> Job:
+    side, other = policy_component(kind), world_component(world)
+    return (
+        f"{kind.__name__} with workers in {world.__name__}",
+        lambda: compiled_parallel(kind.setting, side, other, work.duration.draw),
+    )
 
 
 def _playing(kind: type[Policy]) -> type[Policy]:

@@ -1,0 +1,76 @@
+"""The units in which a user has rewards, where policies have numbers from 0 to 1."""
+
+from typing import Any, Final, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from keyhole.validate import Range, number, shown, unit
+
+REWARD: Final = "reward"
+"""Of what is itself a reward, such as a threshold of means."""
+DIFFERENCE: Final = "difference"
+"""Of differences of rewards, such as gaps."""
+HARDNESS: Final = "difference**-2"
+"""Of sums of 1 / difference**2."""
+
+_POWERS: Final = {REWARD: 1, DIFFERENCE: 1, HARDNESS: -2}
+
+_UNIT_RANGE: Final = Range(ge=0, le=1)
+
+V = TypeVar("V", bound=Any)
+
+
+class Scale(NamedTuple):
+    """The least and the largest reward there can be: for policies 0 and 1.
+
+    Examples
+    --------
+    >>> stars = Scale.of((1, 5))
+    >>> stars.inward(4), stars.outward(0.75)
+    (0.75, 4.0)
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    @classmethod
+    def of(cls, ends: Any) -> Self:
+        """Return what a user gave, checked."""
+        if not isinstance(ends, tuple | list) or len(ends) != 2:
+            raise TypeError(f"scale must be a pair (low, high), got {shown(ends)}")
+        low, high = (number(f"scale[{i}]", end) for i, end in enumerate(ends))
+        if not 0.0 < high - low < np.inf:
+            raise ValueError(f"scale must have its low below its high, got {shown(ends)}")
+        return cls(low, high)
+
+    @property
+    def span(self) -> float:
+        """The distance of the ends."""
+        return self.high - self.low
+
+    def inward(self, value: V, unit: str = REWARD) -> V:
+        """Return, as policies have it, what a user has."""
+        low = self.low if unit == REWARD else 0.0
+        found: V = (value - low) / self.span ** _POWERS[unit]
+        return found
+
+    def outward(self, value: V, unit: str = REWARD) -> V:
+        """Return, as a user has it, what policies have."""
+        low = self.low if unit == REWARD else 0.0
+        found: V = low + value * self.span ** _POWERS[unit]
+        return found
+
+    def told(self, name: str, reward: Any) -> float:
+        """Return a reward that a user told as policies have it; refuse what is none."""
+        if self == UNIT:
+            return unit(name, reward)
+        return self.inward(number(name, reward, self.range(_UNIT_RANGE)))
+
+    def range(self, allowed: Range, unit: str = REWARD) -> Range:
+        """Return, as a user has it, what policies allow."""
+        ends = {"ge": allowed.ge, "gt": allowed.gt, "le": allowed.le, "lt": allowed.lt}
+        return Range(**{n: None if e is None else self.outward(e, unit) for n, e in ends.items()})
+
+
+UNIT: Final = Scale()
+"""Rewards from 0 to 1, as policies have them."""

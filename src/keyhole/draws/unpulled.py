@@ -1,0 +1,37 @@
+"""Arms without pulls, whose bounds are infinite (a kernel)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.kernels.jit import kernel
+
+
+@kernel
+def first_unpulled(pulls: NDArray[np.float64], begin: NDArray[np.float64]) -> int:
+    """Return the first arm without pulls; none is -1.
+
+    Rounds are no measure of it: a first pull may be told late, or never, and arms may be added.
+
+    Parameters
+    ----------
+    pulls : ndarray of float64
+        Of each arm.
+    begin : ndarray of float64, shape (1,)
+        All arms before this one have pulls: a `scratch` of the policy's, moved on here, so that
+        in most rounds there is nothing to look at.
+
+    Examples
+    --------
+    >>> begin = np.zeros(1)
+    >>> first_unpulled(np.array([1.0, 0.0, 2.0]), begin), begin
+    (1, array([1.]))
+    >>> first_unpulled(np.array([1.0, 3.0, 2.0]), begin), begin
+    (-1, array([3.]))
+    """
+    arm = int(begin[0])
+    if arm == len(pulls):
+        return -1
+    while arm < len(pulls) and pulls[arm] > 0.0:
+        arm += 1
+    begin[0] = arm
+    return arm if arm < len(pulls) else -1

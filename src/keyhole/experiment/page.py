@@ -1,0 +1,92 @@
+"""What a page is made of: sections of blocks, each with the template that shows it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final, Protocol
+
+from matplotlib.figure import Figure
+
+from keyhole.experiment.plots import write_figure
+from keyhole.files import write_atomically
+from keyhole.results.html import render
+
+_PAGE: Final = "experiment/templates/page.html.j2"
+_METADATA: Final = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+
+
+class Block(Protocol):
+    """What stands under a heading; its template is shown it as `block`."""
+
+    template: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs, parted by empty lines; `note` is smaller, and stands below them."""
+
+    text: str
+    note: str = ""
+    template: ClassVar[str] = "experiment/templates/text.html.j2"
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """The paragraphs."""
+        parts = self.text.replace("\r\n", "\n").split("\n\n")
+        return [part.strip() for part in parts if part.strip()]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure that stands on the page, and beside it as files."""
+
+    svg: str
+    alt: str
+    caption: str
+    files: Sequence[str]
+    template: ClassVar[str] = "experiment/templates/figure.html.j2"
+
+    @classmethod
+    def of(
+        cls, figure: Figure, path: Path, *, title: str, caption: str, alt: str = ""
+    ) -> "Picture":
+        """Write a figure as files, which begin with `path`, and return it for the page."""
+        files = write_figure(figure, path, title=title, caption=caption)
+        svg = files[0].read_text(encoding="utf-8")
+        return cls(_inline(svg, path.name), alt or title, caption, [file.name for file in files])
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands under it; `note` stands beside it in the contents."""
+
+    id: str  # what a link ends with
+    title: str
+    blocks: Sequence[Block] = ()
+    sections: "Sequence[Section]" = ()
+    note: str = ""
+
+
+def write_page(
+    path: Path, title: str, opening: Sequence[Block], sections: Sequence[Section]
+) -> Path:
+    """Write a page that needs nothing else: title, opening, contents, sections."""
+    page = render(_PAGE, title=title, opening=opening, sections=sections)
+    write_atomically(path, page.encode())
+    return path
+
+
+def _inline(svg: str, name: str) -> str:
+    """Return an SVG for a page with others: in the page's own ink, and with ids of its own."""
+    svg = _METADATA.sub("", svg[svg.index("<svg") :])
+    key = re.sub(r"[^\w-]", "_", name)
+    for old, new in {
+        "#000000": "currentColor",
+        "fill: #ffffff": "fill: none",
+        ' id="': f' id="{key}.',
+        'href="#': f'href="#{key}.',
+        "url(#": f"url(#{key}.",
+    }.items():
+        svg = svg.replace(old, new)
+    return svg

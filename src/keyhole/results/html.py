@@ -1,0 +1,60 @@
+"""From plain data to HTML, by templates: tables for notebooks, and whole pages for reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_SPACE: Final = "\N{NO-BREAK SPACE}"
+# A number or its logarithm with its interval, or with half of it; a p-value; a round.
+_UNBROKEN: Final = re.compile(
+    r"(?:\bln )?[-\d.,e+]+ (?:\[[^\]]*\]|± \S+)|\b[pT] [=<] \S+|\bln \S+|95 %"
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names the rows."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    template: ClassVar[str] = "results/templates/table.html.j2"
+
+    def html(self) -> str:
+        """Return it as a part of a page."""
+        return render(self.template, block=self)
+
+
+def together(text: str) -> str:
+    r"""Return a text in which no line parts a number from its interval.
+
+    Examples
+    --------
+    >>> together("a minus b: 1.0 [0.5, 1.5], p = 0.01").split(" ")
+    ['a', 'minus', 'b:', '1.0\xa0[0.5,\xa01.5],', 'p\xa0=\xa00.01']
+    """
+    return _UNBROKEN.sub(lambda found: found[0].replace(" ", _SPACE), text)
+
+
+def render(template: str, **shown: Any) -> str:
+    """Return what a template, by its path in the package, makes of what it is shown."""
+    return _templates().get_template(template).render(shown)
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # which simulating needs not
+
+    found = Environment(
+        loader=PackageLoader("keyhole", ""), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    found.filters["together"] = together
+    return found

@@ -1,0 +1,197 @@
+"""What a study does in a turn: each verb sees the state, and writes what follows from it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from inspect import signature
+from types import MappingProxyType
+from typing import Any
+
+from keyhole.contract.policy import Policy
+from keyhole.study.decision import ConflictError, Decision, WaitingError
+from keyhole.study.events import (
+    ADDED,
+    AGAIN,
+    ARRIVED,
+    ASKED,
+    HEAD,
+    KEPT,
+    LAPSED,
+    LATE,
+    RETIRED,
+    SUM,
+    TOLD,
+)
+from keyhole.study.fold import Fold
+from keyhole.study.ids import is_id, new_id
+from keyhole.study.storage import Row
+from keyhole.study.turns import Turn
+from keyhole.validate import Range, choice, distinct, integer, number, shown
+
+
+def ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
+    """Return a new decision, or one that is to be handed out again."""
+    fold = turn.fold
+    context = _called("ask", fold.terms.context, (), given)
+    if key is not None and (row := turn.keyed(key)) is not None and row.decision is not None:
+        return _handed_out(turn, row.decision, key, context)
+    _lapse_all(turn)
+    if again := _returned(fold, context):
+        turn.write(AGAIN, again, b"", key)
+        return decision_of(fold, again, fold.open[again])
+    if fold.head.pending == "wait" and fold.open:
+        raise WaitingError(f"{fold.head.policy} waits for the feedback of {next(iter(fold.open))}")
+    id = new_id(turn.now)
+    turn.write(ASKED, id, fold.decide(context, turn.now), key)
+    return decision_of(fold, id, fold.row(turn.rows[-1]))
+
+
+def _handed_out(turn: Turn, id: str, key: str, context: Mapping[str, Any]) -> Decision:
+    """Return a decision that was handed out before, as it was; to the same question."""
+    asked = next(row for row in turn.of(id) if row.kind == ASKED)
+    fold = turn.fold
+    row = fold.open.get(id) or fold.row(asked)
+    if (before := fold.values(row)[0]) != context:
+        raise ValueError(f"key must be new for another question, got {key!r} for {before} before")
+    return decision_of(fold, id, row)
+
+
+def decision_of(fold: Fold, id: str, row: bytes) -> Decision:
+    """Return what a row says."""
+    t, at = HEAD.unpack_from(row)
+    words = fold.terms.decided(*fold.values(row))
+    wait = fold.head.rule.seconds
+    until = None if wait is None else _time(at + wait)
+    return Decision(id, MappingProxyType(words), int(t), _time(at), until)
+
+
+def _time(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
+
+
+def _lapse_all(turn: Turn) -> None:
+    """Deal with all decisions that have been waited for long enough, the oldest first."""
+    fold, rule = turn.fold, turn.fold.head.rule
+    if rule.seconds is None and rule.decisions is None:
+        return
+    over = []
+    for id in fold.open:
+        if id not in fold.returned:
+            if fold.is_over(id, turn.now):
+                over.append(id)
+            elif not fold.is_of_the_future(id, turn.now):
+                break
+    for id in over:
+        lapse(turn, id)
+
+
+def _returned(fold: Fold, context: Mapping[str, Any]) -> str | None:
+    """Return a decision that is to be handed out once more, and answers the same question."""
+    return next((id for id in fold.returned if fold.values(fold.open[id])[0] == context), None)
+
+
+def lapse(turn: Turn, id: str) -> None:
+    """Deal with a decision that has been waited for long enough, as the rule says."""
+    fold, body = turn.fold, b""
+    if fold.head.rule.after == "nothing came":
+        row = fold.open[id]
+        body = _heard(fold, row, (), fold.terms.nothing())
+    turn.write(LAPSED, id, body)
+
+
+def known_open(turn: Turn, id: str) -> str:
+    """Return an id, if it is of an open decision."""
+    if not isinstance(id, str) or id not in turn.fold.open:
+        _events_of(turn, id)
+        raise ValueError(f"id must be of an open decision; {id} is settled")
+    return id
+
+
+def _events_of(turn: Turn, id: str) -> list[Row]:
+    rows = turn.of(id) if is_id(id) else []
+    if not rows:
+        raise ValueError(f"id must be that of a decision of this study, got {shown(id)}")
+    return rows
+
+
+def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> None:
+    """Take what came of a decision."""
+    fold = turn.fold
+    row = fold.open.get(id) if isinstance(id, str) else None
+    if row is not None:
+        turn.write(TOLD, id, _heard(fold, row, unnamed, feedback))
+        return
+    events = _events_of(turn, id)
+    asked = next(event for event in events if event.kind == ASKED)
+    row = fold.row(asked)
+    body = _heard(fold, row, unnamed, feedback)
+    for event in events:
+        if event.kind in (TOLD, LATE, KEPT):
+            before = event.body if event.kind == TOLD else event.body[len(row) :]
+            if before == body:
+                return
+            context, decision = fold.values(row)
+            said = fold.terms.said(context, decision, fold.feedback.unpack(before))
+            raise ConflictError(f"{id} was told {said} before, and cannot be told otherwise")
+    kind = KEPT if fold.head.rule.after == "nothing came" else LATE
+    turn.write(kind, id, row + body)
+
+
+def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> bytes:
+    values = fold.values(row)
+    return fold.feedback.pack(_called("tell", fold.terms.heard, (*values, *unnamed), feedback))
+
+
+def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: Any) -> Any:
+    """Return what a room makes of words; where it has no such words, say what it has."""
+    try:
+        return words(*first, **given)
+    except TypeError as error:
+        takes = signature(words)
+        try:
+            takes.bind(*first, **given)
+        except TypeError as reason:
+            known = [p for p in takes.parameters if p not in ("context", "decision")]
+            listed = ", ".join(known) or "nothing"
+            raise TypeError(f"{verb} takes {listed} in this study: {reason}") from None
+        raise error
+
+
+def arrived(turn: Turn, total: float, rounds: int) -> None:
+    """Take a sum of rewards without names."""
+    fold = turn.fold
+    if not fold.head.policy.setting.by_round or fold.head.facts["named"]:
+        raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
+    most = fold.rounds * (1 + 1e-9) - fold.arrived
+    total = number("total", total, Range(ge=0, le=max(0.0, most)))
+    turn.write(ARRIVED, None, SUM.pack(total, integer("rounds", rounds, Range(ge=1))))
+
+
+def add_arm(turn: Turn, name: str) -> None:
+    """Add an arm."""
+    turn.fold.head.check_arms_change()
+    distinct("arms", [*turn.fold.arms, name])
+    turn.write(ADDED, None, name.encode())
+
+
+def retire(turn: Turn, name: str) -> None:
+    """Retire an arm."""
+    fold = turn.fold
+    fold.head.check_arms_change()
+    choice("name", name, arms(turn))
+    if len(fold.live) == 1:
+        raise ValueError(f"{name!r} is the last arm, and cannot be retired")
+    turn.write(RETIRED, None, name.encode())
+
+
+def arms(turn: Turn) -> tuple[str, ...]:
+    """Return the arms in use."""
+    return tuple(turn.fold.arms[arm] for arm in turn.fold.live)
+
+
+def change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:
+    """Have another policy decide."""
+    fold = turn.fold
+    head = fold.head.changed(policy, facts)
+    if len(fold.arms) > len(fold.head.arms) or len(fold.live) < len(fold.arms):
+        head.check_arms_change()
+    turn.change(head.written())

@@ -1,0 +1,151 @@
+"""Checks of what a policy says of decisions that are open, as studies play it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.component import policy_component
+from keyhole.contract.memory import FloatArray
+from keyhole.drivers.open_step import DECIDE, HEAD, TELL, compiled_open_step
+from keyhole.kernels.jit import bounds_checked
+from keyhole.play.referee import Referee
+from keyhole.testing.trial import Trial, decision_of
+
+# Decisions that are open at a time, where several are.
+_OPEN: Final = 4
+
+
+class _Opened:
+    """A policy whose decisions may be open; a learner of it lends memory and names."""
+
+    def __init__(self, trial: Trial, way: str) -> None:
+        self.learner: Any = trial.learner()
+        policy = self.learner.policy
+        with bounds_checked():
+            self._step = compiled_open_step(policy_component(type(policy)), policy.setting)
+        self.cells: FloatArray = self.learner._cells
+        self._imagines = way == "imagine"
+        self.copy = self.cells.copy() if self._imagines else self.cells
+        self._words = np.concatenate([self.learner._rng] * 2)
+        starts = self.learner._plan[1:6].tolist()
+        self.state = slice(starts[0], starts[1])
+        self._context, self._decision = slice(starts[1], starts[2]), slice(starts[2], starts[3])
+        self._asked, self._told = slice(starts[1], starts[3]), slice(starts[1], starts[4])
+
+    def ask(self, referee: Referee, opened: Sequence[FloatArray]) -> FloatArray:
+        """Decide while others are open; return the row of the decision, with what came of it."""
+        for name, value in referee.observe().items():
+            self.learner._context[name][...] = value
+        self.copy[self._context] = self.cells[self._context]
+        opened = opened if self._imagines else ()
+        width = HEAD + self._asked.stop - self._asked.start
+        rows = np.concatenate([np.zeros(1), *(row[:width] for row in opened)])[1:]
+        if not self._run(self.copy, rows, referee.rounds, len(opened), DECIDE):
+            raise AssertionError(self.learner.policy.refusal(f"round {referee.rounds}"))
+        self.cells[self._decision] = self.copy[self._decision]
+        for name, value in referee.respond(self.learner._decision).items():
+            self.learner._feedback[name][...] = value
+        return np.concatenate([[referee.rounds, 0.0], self.cells[self._told]])
+
+    def tell(self, row: FloatArray) -> None:
+        """Learn from one decision."""
+        self._run(self.copy, row, int(row[0]), 1, TELL)
+
+    def state_if_told(self, row: FloatArray, stream: Any) -> Any:
+        """Return the state that telling would lead to, from this place of the stream, as bits."""
+        cells, words = self.cells.copy(), self._words.copy()
+        self._words[:2] = stream
+        self.tell(row)
+        found = self.bits()
+        self.cells[:], self._words[:] = cells, words
+        return found
+
+    def bits(self) -> Any:
+        """Return the state, as Python sees it, as bits."""
+        views = [view.ravel().view(np.uint64) for view in self.learner.state.values()]
+        return np.concatenate([np.zeros(0, np.uint64), *views])
+
+    @property
+    def stream(self) -> Any:
+        """Where the policy draws next."""
+        return self._words[:2].copy()
+
+    def _run(self, copy: FloatArray, rows: FloatArray, t: int, count: int, what: int) -> int:
+        rows = rows if len(rows) else np.zeros(1)
+        return int(
+            self._step(self.cells, copy, self.learner._plan, rows, self._words, t, count, what)
+        )
+
+
+def _ways(policy: Any) -> Iterator[str]:
+    """Yield what the policy can do but wait: then nothing is ever open."""
+    yield from (way for way in policy.pending if way != "wait")
+
+
+def one_at_a_time_nothing_is_open(trial: Trial) -> None:
+    """Check that, where each decision is told before the next, `pending` changes none."""
+    straight = list(trial.rounds(trial.learner(), trial.referee()))
+    for way in _ways(trial.policy):
+        opened, referee = _Opened(trial, way), trial.referee()
+        for t, decision in enumerate(straight, start=1):
+            opened.tell(opened.ask(referee, ()))
+            assert decision_of(opened.learner) == decision, (
+                f"{trial.policy}: with nothing open, {way!r} changed the decision of round {t}: "
+                "what `select` leaves in the state is lost on the copy"
+            )
+
+
+def feedback_belongs_to_its_decision(trial: Trial) -> None:
+    """Check that what is learnt from feedback does not depend on what was asked since.
+
+    A policy whose `update` relies on what its last `select` left behind must wait.
+    """
+    if "ignore" not in trial.policy.pending:
+        return
+    opened, referee = _Opened(trial, "ignore"), trial.referee()
+    while referee.rounds + 1 < trial.horizon:
+        row = opened.ask(referee, ())
+        asked, stream = opened.bits(), opened.stream
+        at_once = opened.state_if_told(row, stream)
+        later = opened.ask(referee, (row,))
+        same = opened.bits() == asked
+        late = opened.state_if_told(row, stream)
+        assert (at_once[same] == late[same]).all(), (
+            f"{trial.policy}: what it learnt from the decision of round {int(row[0])} depends on "
+            "one that was asked since"
+        )
+        opened.tell(later)
+        opened.tell(row)
+
+
+def open_decisions_are_safe(trial: Trial) -> None:
+    """Check four decisions at a time, told in any order.
+
+    All must be allowed, what is remembered stays a number within its arrays, and imagining leaves
+    what was learnt from feedback as it is.
+    """
+    for way in _ways(trial.policy):
+        opened, referee = _Opened(trial, way), trial.referee()
+        rows: list[FloatArray] = []
+        draw = np.random.default_rng(trial.seed)
+        while referee.rounds < trial.horizon:
+            before = opened.cells[opened.state].tobytes()
+            try:
+                rows.append(opened.ask(referee, rows))
+                unchanged = opened.cells[opened.state].tobytes() == before
+                if len(rows) == _OPEN:
+                    opened.tell(rows.pop(draw.integers(_OPEN)))
+            except IndexError as error:
+                raise AssertionError(
+                    f"{trial.policy}: with decisions open, a kernel reads or writes beyond an "
+                    f"array in round {referee.rounds}"
+                ) from error
+            assert way == "ignore" or unchanged, (
+                f"{trial.policy}: imagining changed what was learnt, in round {referee.rounds}"
+            )
+            for name, values in opened.learner.state.items():
+                assert not np.isnan(values).any(), (
+                    f"{trial.policy}: with decisions open, {name} became NaN in round "
+                    f"{referee.rounds}"
+                )

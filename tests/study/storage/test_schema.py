@@ -1,0 +1,97 @@
+"""Stores of older versions, on both databases."""
+
+from contextlib import closing
+
+import pytest
+
+from keyhole.study.storage import Row, open_store, schema
+
+ROWS = [
+    Row(1, 0, None, None, 1.5, b"created"),
+    Row(2, 1, "0" * 26, "key", 2.5, bytes(range(256))),
+    Row(3, 2, "0" * 26, None, 3.5, b""),
+]
+# What the next version may do: add a column, and fill it from what is there.
+NEXT = (
+    "ALTER TABLE {schema}event ADD COLUMN size {integer}",
+    "UPDATE {schema}event SET size = length(body)",
+)
+
+
+@pytest.fixture
+def old(address):
+    """Fill a store of today's version; return its address."""
+    with closing(open_store(address)) as store:
+        study = store.create("labels", b"head", 0.5)
+        store.begin(study, 0)
+        store.commit(study, ROWS)
+        store.keep(study, 2, b"snapshot")
+    return address
+
+
+def upgrade(monkeypatch, *steps):
+    """Let the package know of further versions."""
+    monkeypatch.setattr("keyhole.study.storage.schema.STEPS", [*schema.STEPS, *steps])
+
+
+def check(store):
+    """Check that all is there that was written to the old store."""
+    study, head = store.find("labels")
+    assert head == b"head"
+    assert list(store.read(study)) == ROWS
+    assert store.of(study, "0" * 26) == ROWS[1:]
+    assert store.keyed(study, "key") == ROWS[1]
+    assert store.snapshot(study) == (2, b"snapshot")
+
+
+def sizes(store):
+    """Return what the next version has added."""
+    sql = "SELECT size FROM {schema}event ORDER BY seq".format_map(store.words)
+    return [size for (size,) in store._query(sql, ())]
+
+
+def test_a_store_is_walked_up_with_all_that_is_in_it(old, monkeypatch):
+    upgrade(monkeypatch, NEXT)
+    with closing(open_store(old)) as store:
+        check(store)
+        assert sizes(store) == [7, 256, 0]
+
+
+def test_a_store_is_walked_up_once(old, monkeypatch):
+    upgrade(monkeypatch, NEXT)
+    open_store(old).close()
+    with closing(open_store(old)) as store:
+        check(store)
+
+
+def test_a_store_is_walked_over_several_versions(old, monkeypatch):
+    upgrade(monkeypatch, NEXT, ("UPDATE {schema}event SET size = 2 * size",))
+    with closing(open_store(old)) as store:
+        assert sizes(store) == [14, 512, 0]
+
+
+def test_a_walk_that_fails_leaves_the_store_as_it_was(old, monkeypatch):
+    with monkeypatch.context() as patch:
+        upgrade(patch, NEXT, ("UPDATE {schema}nothing SET size = 1",))
+        with pytest.raises(RuntimeError, match="nothing"):
+            open_store(old)
+    with closing(open_store(old)) as store:
+        check(store)
+    upgrade(monkeypatch, NEXT)
+    with closing(open_store(old)) as store:
+        assert sizes(store) == [7, 256, 0]
+
+
+def test_a_new_store_takes_the_same_walk(address, monkeypatch):
+    upgrade(monkeypatch, NEXT)
+    with closing(open_store(address)) as store:
+        store.create("labels", b"", 0.0)
+        assert sizes(store) == []
+
+
+def test_whoever_knows_the_older_version_alone_is_refused(old, monkeypatch):
+    with monkeypatch.context() as patch:
+        upgrade(patch, NEXT)
+        open_store(old).close()
+    with pytest.raises(ValueError, match="a schema of version at most 1, got 2"):
+        open_store(old)

@@ -1,0 +1,289 @@
+"""What is SQLite's own."""
+
+import os
+import sqlite3
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from keyhole.study.storage import Row, StoreError, open_store
+
+ROW = Row(1, 1, None, None, 0.0, b"")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "studies.db"
+
+
+def made(path, *statements):
+    """Write a database by hand."""
+    with closing(sqlite3.connect(path)) as db:
+        for statement in statements:
+            db.execute(statement)
+        db.commit()
+
+
+def contents(folder):
+    """Return all there is in a folder."""
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def refusal(path):
+    """Return with what words a path is refused, and that nothing was touched."""
+    before = contents(path.parent)
+    with pytest.raises(ValueError, match="storage must") as refused:
+        open_store(path)
+    assert contents(path.parent) == before
+    return str(refused.value)
+
+
+def test_a_file_that_is_no_database_is_refused(path):
+    path.write_bytes(b"name,reward\n" * 100)
+    assert "which is none" in refusal(path)
+
+
+def test_a_database_of_another_application_is_refused(path):
+    made(path, "CREATE TABLE event (study)")
+    assert "another application's" in refusal(path)
+
+
+def test_a_newer_store_is_refused(path):
+    open_store(path).close()
+    made(path, "PRAGMA user_version = 7")
+    (path.parent / "studies.db-queue").unlink()
+    assert "a schema of version at most 1, got 7" in refusal(path)
+
+
+def test_a_newer_store_is_refused_when_only_its_log_says_so(path):
+    open_store(path).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA user_version = 7")
+        before = path.read_bytes()
+        assert b"\x07" not in before[60:64]
+        with pytest.raises(ValueError, match="a schema of version at most 1, got 7"):
+            open_store(path)
+        assert path.read_bytes() == before
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="storage must be a file, got"):
+        open_store(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_not_made(tmp_path):
+    with pytest.raises(ValueError, match="storage must lie in a folder that is there"):
+        open_store(tmp_path / "nowhere" / "studies.db")
+
+
+def test_a_damaged_store_is_refused_with_what_to_do(path):
+    with closing(open_store(path)) as store:
+        store.create("labels", b"\0" * 10_000, 0.0)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + b"\xff" * 4000 + whole[4100:])
+    with pytest.raises(StoreError, match="put a whole copy of the file in its place"):
+        open_store(path).find("labels")
+
+
+@contextmanager
+def as_a_stranger():
+    """Be a user of the system who owns nothing."""
+    myself = os.geteuid()
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(myself)
+
+
+def test_a_path_that_cannot_be_written_is_refused(tmp_path):
+    folder = tmp_path / "theirs"
+    folder.mkdir(mode=0o555)
+    stranger = as_a_stranger() if os.geteuid() == 0 else nullcontext()  # root may write anywhere
+    with stranger, pytest.raises(StoreError, match="Permission denied"):
+        open_store(folder / "studies.db")
+
+
+def test_an_empty_file_becomes_a_store(path):
+    path.touch()
+    open_store(path).close()
+    assert path.stat().st_size > 0
+
+
+def test_a_name_of_any_kind_is_a_path(tmp_path):
+    path = tmp_path / "50% of #1? ü.db"
+    open_store(path).close()
+    assert path.is_file()
+
+
+def test_a_link_leads_to_the_same_queue(path):
+    link = path.with_name("link.db")
+    link.symlink_to(path)
+    open_store(link).close()
+    assert sorted(file.name for file in path.parent.iterdir()) == [
+        "link.db",
+        "studies.db",
+        "studies.db-queue",
+    ]
+
+
+def test_a_store_is_found_from_another_folder(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    with closing(open_store(path.name)) as store:
+        monkeypatch.chdir("/")
+        store._drop()
+        assert store.create("labels", b"", 0.0) == 1
+    assert path.is_file()
+
+
+@pytest.mark.parametrize(("survives", "level"), [("power cut", 2), ("crash", 1)])
+def test_a_commit_is_flushed_unless_it_need_not_outlive_a_power_cut(path, survives, level):
+    with closing(open_store(path, survives=survives)) as store:
+        assert store._query("PRAGMA synchronous", ()) == [(level,)]
+        assert store._query("PRAGMA journal_mode", ()) == [("wal",)]
+
+
+def test_a_file_that_was_replaced_is_noticed(path):
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+        os.rename(path, path.with_name("elsewhere.db"))
+        open_store(path).close()
+        with pytest.raises(StoreError, match="the file was replaced while it was open"):
+            store.begin(study, 0)
+
+
+def test_a_file_that_was_removed_is_noticed_and_not_made_anew(path):
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+        path.unlink()
+        for _ in range(2):
+            with pytest.raises(StoreError):
+                store.begin(study, 0)
+        assert not path.exists()
+
+
+def fill(store, study):
+    """Write until it fails; return how many rows were acknowledged, and the failure."""
+    written = 0
+    while True:
+        store.begin(study, written)
+        try:
+            store.commit(
+                study, [ROW._replace(seq=written + i, body=bytes(1000)) for i in (1, 2, 3)]
+            )
+        except StoreError as error:
+            return written, str(error)
+        written += 3
+
+
+def test_a_full_disk_leaves_nothing_half_written(path):
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+        store._query("PRAGMA max_page_count = 50", ())
+        written, failure = fill(store, study)
+        assert failure.endswith("full; make room on the disk")
+        assert written > 30
+        # The new connection has no such limit: there is room again.
+        assert len(list(store.read(study))) == written
+        assert store.begin(study, written) == []
+        store.commit(study, [ROW._replace(seq=written + 1)])
+
+
+def test_whoever_does_not_queue_is_named_after_a_while(path, monkeypatch):
+    monkeypatch.setattr("keyhole.study.storage.sqlite._PATIENCE", 0.01)
+    with closing(open_store(path)) as store, closing(sqlite3.connect(path)) as other:
+        study = store.create("labels", b"", 0.0)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="database is locked; another program held the file"):
+            store.begin(study, 0)
+        other.rollback()
+        assert store.begin(study, 0) == []
+        store.rollback()
+
+
+def test_a_system_without_queues_will_do(path, monkeypatch):
+    monkeypatch.setattr("keyhole.study.storage.sqlite.fcntl", None)
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+        store.begin(study, 0)
+        store.commit(study, [ROW])
+        assert list(store.read(study)) == [ROW]
+    assert not path.with_name("studies.db-queue").exists()
+
+
+def in_a_fork(work):
+    """Return what a forked process says of some work."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(into, (work() or "").encode())
+        finally:
+            os._exit(0)
+    os.close(into)
+    with os.fdopen(out) as pipe:
+        said = pipe.read()
+    os.waitpid(pid, 0)
+    return said
+
+
+def use(store, study):
+    """Use a store that is another process's; return the refusal."""
+    try:
+        store.begin(study, 0)
+    except StoreError as error:
+        return str(error)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system knows no forks")
+def test_a_fork_must_open_the_store_again(path):
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+        store.begin(study, 0)
+        assert "a fork: open it again here" in in_a_fork(lambda: use(store, study))
+        store.commit(study, [ROW])
+        assert list(store.read(study)) == [ROW]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system knows no forks")
+def test_a_fork_can_open_the_store_again(path):
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+
+        def work():
+            with closing(open_store(path)) as own:
+                own.begin(study, 0)
+                own.commit(study, [ROW])
+
+        in_a_fork(work)
+        assert store.begin(study, 0) == [ROW]
+        store.commit(study, [ROW._replace(seq=2)])
+
+
+def test_a_stopped_reader_lets_the_log_be_cleared(path):
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+        store.begin(study, 0)
+        store.commit(study, [ROW._replace(seq=seq) for seq in range(1, 10)])
+        reader = store.read(study)
+        next(reader)
+        assert store._query("PRAGMA wal_checkpoint(TRUNCATE)", ())[0][0] == 0
+        assert Path(f"{path}-wal").stat().st_size == 0
+        reader.close()
+
+
+def test_an_interrupt_gives_the_turn_back(path, monkeypatch):
+    with closing(open_store(path)) as store, closing(open_store(path)) as other:
+        study = store.create("labels", b"", 0.0)
+
+        def interrupted(file):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("keyhole.study.storage.sqlite._identity", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                store.begin(study, 0)
+        other.begin(study, 0)
+        other.commit(study, [ROW])
+        assert list(store.read(study)) == [ROW]
