@@ -17,14 +17,14 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: numbers mean little")
     parser.add_argument("--only", choices=PARTS, help="the policies of one room, or studies")
-    parser.add_argument("--all", action="store_true", help="beside it all rooms, and studies")
+    parser.add_argument("--all", action="store_true", help="beside it the policies of all rooms")
     options = parser.parse_args()
     size = measure.QUICK if options.quick else measure.Size()
     table = Table("what", "value", "unit", "target", "")
     for column in table.columns[1:2]:
         column.justify = "right"
     chosen = PARTS if options.all else [options.only] if options.only else []
-    parts = [importlib.import_module(f"benchmarks.{name}").rows for name in chosen]
+    parts = [importlib.import_module(f"benchmarks.{room}").rows for room in chosen]
     for part in parts if options.only else [*targets.PARTS, *measure.PARTS, *parts]:
         for row in part(size):
             met = {None: "", True: "ok", False: "missed"}[row.met]

@@ -1,4 +1,4 @@
-"""Decisions, as they are handed out."""
+"""Decisions, and why a study may refuse to take one or to be told of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

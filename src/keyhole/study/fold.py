@@ -90,7 +90,7 @@ class Fold:
         self._steps = head.pending != "imagine" or draws
         # What is imagined now is not what will be, later on or by whoever opens the study.
         self._changing = bool(head.second) or draws
-        self._round = Round() if setting.by_round else None
+        self._round = Round(self) if setting.by_round else None
         # Of a decision whose feedback has no name, nothing will be told.
         self._waits = self._round is None or bool(head.facts["named"])
 
@@ -138,7 +138,7 @@ class Fold:
         self.ahead = True
         self._catch_up()
         if self._round is not None:
-            self.mind = self._round.end(self.mind, self.rounds, self.told)
+            self._round.end()
         seen = self.context.pack(context)
         anew = self._anew or self._changing
         taken = self.mind.decide(self.rounds + 1, seen, self._imagined(now, anew), anew=anew)

@@ -1,9 +1,10 @@
-"""The round of the last decision, where feedback belongs to rounds."""
+"""Rounds, where what arrives is learnt when one ends."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from keyhole.study.mind import Mind
+if TYPE_CHECKING:
+    from keyhole.study.fold import Fold
 
 
 class Round:
@@ -12,7 +13,8 @@ class Round:
     What arrives until the next decision belongs to it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, fold: "Fold") -> None:
+        self._fold = fold
         self._arm = -1
         self._pairs: list[tuple[int, float]] = []
         self._total = self.all = 0.0
@@ -40,13 +42,11 @@ class Round:
         self._total = math.fsum((self._total, total))
         self.all = math.fsum((self.all, total))
 
-    def end(self, mind: Mind, t: int, told: int) -> Mind:
-        """Have the policy learn what arrived in round t, if it has begun; return its mind.
-
-        So many rewards have been told by now.
-        """
-        if self._arm < 0:
-            return mind
-        mind = mind.end_round(t, self._arm, self._total, self._pairs, told - len(self._pairs))
-        self._arm, self._pairs, self._total = -1, [], 0.0
-        return mind
+    def end(self) -> None:
+        """Have the policy learn what arrived in the round, if there was one."""
+        if self._arm >= 0:
+            fold, before = self._fold, self._fold.told - len(self._pairs)
+            fold.mind = fold.mind.end_round(
+                fold.rounds, self._arm, self._total, self._pairs, before
+            )
+            self._arm, self._pairs, self._total = -1, [], 0.0

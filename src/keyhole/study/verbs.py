@@ -1,4 +1,4 @@
-"""What is done in a turn: asking, telling, giving up, changing arms and policies."""
+"""What a study does in a turn: each verb sees the state, and writes what follows from it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ from keyhole.validate import Range, choice, distinct, integer, number, shown
 
 
 def ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
-    """Hand a decision out: a new one, one that is handed out again, or that of the key."""
+    """Return a new decision, or one that is to be handed out again."""
     fold = turn.fold
     context = _called("ask", fold.terms.context, (), given)
     if key is not None and (row := turn.keyed(key)) is not None and row.decision is not None:
@@ -56,7 +56,7 @@ def _handed_out(turn: Turn, id: str, key: str, context: Mapping[str, Any]) -> De
 
 
 def decision_of(fold: Fold, id: str, row: bytes) -> Decision:
-    """Return a decision in words, from its row."""
+    """Return what a row says."""
     t, at = HEAD.unpack_from(row)
     words = fold.terms.decided(*fold.values(row))
     wait = fold.head.rule.seconds
@@ -90,7 +90,7 @@ def _returned(fold: Fold, context: Mapping[str, Any]) -> str | None:
 
 
 def lapse(turn: Turn, id: str) -> None:
-    """Give a decision up, as the rule of the study says."""
+    """Deal with a decision that has been waited for long enough, as the rule says."""
     fold, body = turn.fold, b""
     if fold.head.rule.after == "nothing came":
         row = fold.open[id]
@@ -99,7 +99,7 @@ def lapse(turn: Turn, id: str) -> None:
 
 
 def known_open(turn: Turn, id: str) -> str:
-    """Return the id of an open decision; refuse any other."""
+    """Return an id, if it is of an open decision."""
     if not isinstance(id, str) or id not in turn.fold.open:
         _events_of(turn, id)
         raise ValueError(f"id must be of an open decision; {id} is settled")
@@ -114,7 +114,7 @@ def _events_of(turn: Turn, id: str) -> list[Row]:
 
 
 def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> None:
-    """Take what came of a decision, in time or late."""
+    """Take what came of a decision."""
     fold = turn.fold
     row = fold.open.get(id) if isinstance(id, str) else None
     if row is not None:
@@ -157,7 +157,7 @@ def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: A
 
 
 def arrived(turn: Turn, total: float, rounds: int) -> None:
-    """Take a sum of rewards."""
+    """Take a sum of rewards without names."""
     fold = turn.fold
     if not fold.head.policy.setting.by_round or fold.head.facts["named"]:
         raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
@@ -184,7 +184,7 @@ def retire(turn: Turn, name: str) -> None:
 
 
 def arms(turn: Turn) -> tuple[str, ...]:
-    """Return the names of the arms in use."""
+    """Return the arms in use."""
     return tuple(turn.fold.arms[arm] for arm in turn.fold.live)
 
 
