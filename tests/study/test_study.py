@@ -556,3 +556,29 @@ def test_a_study_goes_on_beyond_the_horizon_of_a_policy_that_needs_none(path):
 def test_a_decision_is_made_by_hand_for_comparison():
     at = datetime.now(UTC)
     assert Decision("x", {"arm": "a"}, 1, at) == Decision("x", {"arm": "a"}, 1, at)
+
+
+def test_no_decision_is_taken_beyond_the_horizon(tmp_path):
+    study = Study.create(
+        tmp_path / "studies.db",
+        "short",
+        ODAAF(expected_delay=2),
+        ["a", "b"],
+        feedback="anonymous",
+        horizon=2,
+        survives="crash",
+    )
+    study.ask(), study.ask()
+    with pytest.raises(RuntimeError, match="the horizon of 2 rounds has been reached"):
+        study.ask()
+    study.close()
+
+
+def test_what_was_chosen_for_open_decisions_outlives_a_change_of_policy(tmp_path):
+    given = {"threshold": 0.5, "survives": "crash"}
+    study = Study.create(tmp_path / "one.db", "x", LSA(), ["a", "b"], pending="wait", **given)
+    study.change_policy(APT())
+    study.ask()
+    with pytest.raises(WaitingError):
+        study.ask()
+    study.close()

@@ -75,12 +75,16 @@ class Head:
         number("second", self.second, Range(ge=0))
 
     def changed(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
-        """Return the head with another policy, told the same, and more facts where it needs any."""
+        """Return the head with another policy, told the same, and more facts where it needs any.
+
+        What it does while decisions are open is what was chosen, or its own best if nothing was.
+        """
         for name in facts:
             choice("a fact", name, [name for name in self.policy.setting.facts if name != "arms"])
         self.check_change(policy, facts)
         told = policy.informed({**self.facts, **policy.setting.inward(facts, self.scale)})
-        return replace(self, policy=policy, facts=told, pending=treatment(policy, None))
+        chosen = self.pending if self.pending != treatment(self.policy, None) else None
+        return replace(self, policy=policy, facts=told, pending=treatment(policy, chosen))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
         """Refuse a policy of another setting, and facts that are not as they were."""

@@ -40,6 +40,8 @@ def ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
         return decision_of(fold, again, fold.open[again])
     if fold.head.pending == "wait" and fold.open:
         raise WaitingError(f"{fold.head.policy} waits for the feedback of {next(iter(fold.open))}")
+    if fold.head.policy.setting.by_round and fold.rounds == fold.head.facts.get("horizon"):
+        raise RuntimeError(f"the horizon of {fold.rounds} rounds has been reached")
     id = new_id(turn.now)
     turn.write(ASKED, id, fold.decide(context, turn.now), key)
     return decision_of(fold, id, fold.row(turn.rows[-1]))
