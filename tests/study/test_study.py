@@ -559,15 +559,9 @@ def test_a_decision_is_made_by_hand_for_comparison():
 
 
 def test_no_decision_is_taken_beyond_the_horizon(tmp_path):
-    study = Study.create(
-        tmp_path / "studies.db",
-        "short",
-        ODAAF(expected_delay=2),
-        ["a", "b"],
-        feedback="anonymous",
-        horizon=2,
-        survives="crash",
-    )
+    given = {"feedback": "anonymous", "horizon": 2, "survives": "crash"}
+    with pytest.warns(UserWarning, match="phase"):
+        study = Study.create(tmp_path / "one.db", "x", ODAAF(expected_delay=2), ["a", "b"], **given)
     study.ask(), study.ask()
     with pytest.raises(RuntimeError, match="the horizon of 2 rounds has been reached"):
         study.ask()
