@@ -20,6 +20,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it is complete or absent, whatever happens on the way."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} must be a file, got a folder")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path} must be in a folder that there is; {path.parent} is none")
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with draft.open("xb") as file:

@@ -28,7 +28,7 @@ LINES, ORDER = list_of(one_of(Line)), call_of(around, given)
     ("read", "value", "message"),
     [
         (one_of(Line), 3, "x must be a table with the entry 'law', got 3"),
-        (one_of(Line), {"slope": 1}, "x.law must be one of Line; got None"),
+        (one_of(Line), {"slope": 1}, "x.law must be given: one of Line"),
         (one_of(Line), {"law": "Line"}, "x.slope must be given for Line"),
         (one_of(Line), {"law": "Line", "slope": -1}, "x.slope must be at least 0, got -1"),
         (one_of(Line), {"law": "Line", "slop": 1}, "x: each parameter of Line must be one of slop"),

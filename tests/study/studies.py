@@ -1,7 +1,9 @@
 """Studies to test on, and what all of them must keep."""
 
 from keyhole.study import Study
-from keyhole.study.log import fold_all
+from keyhole.study.events import CHANGED
+from keyhole.study.fold import Fold
+from keyhole.study.head import Head
 from keyhole.study.snapshot import read_snapshot, snapshot_of
 from keyhole.thresholding import LSA
 
@@ -100,3 +102,14 @@ def report(fold):
         return fold.report()
     except TypeError:
         return None
+
+
+def fold_all(head, rows, policies):
+    """Return the state after all events of a log."""
+    rows = list(rows)
+    change = next((row for row in reversed(rows) if row.kind == CHANGED), None)
+    if change is not None:
+        head = Head.read(change.body, policies)
+    fold = Fold(head, 0 if change is None else change.seq)
+    fold.take(rows)
+    return fold

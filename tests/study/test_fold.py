@@ -9,10 +9,9 @@ from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT, CSBST
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from keyhole.study import Study
-from keyhole.study.log import fold_all
 from keyhole.threshold import KaplanMeierThompson, KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
-from tests.study.studies import ARMS, Clock, check_state_is_fold, fingerprint, fold_of
+from tests.study.studies import ARMS, Clock, check_state_is_fold, fingerprint, fold_all, fold_of
 
 COSTS = {"cost": Power(slope=0.1), "penalty": Power(slope=0.2)}
 DELAYED = {"horizon": 1000, "feedback": "anonymous"}

@@ -222,3 +222,24 @@ def test_an_eventful_log_is_played_again(path):
 def test_an_empty_log_is_played_again(path):
     with labels(path) as study:
         assert study.replay(LSA()).asked == 0
+
+
+def test_an_export_that_was_cut_off_is_refused(tmp_path):
+    with labels(tmp_path / "studies.db") as study:
+        for _ in range(4):
+            study.tell(study.ask().id, 1)
+        study.export(tmp_path / "whole.jsonl")
+    lines = (tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "cut.jsonl").write_text("".join(lines[:6]))
+    with pytest.raises(ValueError, match="it had 8 events, and has 5"):
+        Study.restore(tmp_path / "other.db", tmp_path / "cut.jsonl")
+
+
+def test_a_damaged_export_says_at_which_line(tmp_path):
+    with labels(tmp_path / "studies.db") as study:
+        study.tell(study.ask().id, 1)
+        study.export(tmp_path / "whole.jsonl")
+    first, second, _ = (tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "bad.jsonl").write_text(first + second + "{}\n")
+    with pytest.raises(ValueError, match="line 3"):
+        Study.restore(tmp_path / "other.db", tmp_path / "bad.jsonl")

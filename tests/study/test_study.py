@@ -575,3 +575,37 @@ def test_what_was_chosen_for_open_decisions_outlives_a_change_of_policy(tmp_path
     with pytest.raises(WaitingError):
         study.ask()
     study.close()
+
+
+def test_a_retired_arm_is_not_handed_out_again(path):
+    clock = Clock()
+    given = {"patience": 10, "after": "again", "clock": clock, "survives": "crash"}
+    with Study.create(path, "x", UCB1(), ["bad", "good"], **given) as study:
+        early, late = study.ask(), study.ask()
+        assert (early.arm, late.arm) == ("bad", "good")
+        study.lapse(early.id)
+        study.retire("bad")
+        clock.now += 11
+        assert [study.ask().arm for _ in range(3)] == ["good"] * 3
+        study.tell(early.id, 1)  # late, but not lost
+        check_state_is_fold(study)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        ({"clock": 3}, TypeError, "clock must return the time, as time.time does; got 3"),
+        ({"tresholds": 1}, TypeError, "a study of UCB1.. takes .*; got 'tresholds'"),
+    ],
+)
+def test_what_a_study_is_made_of_is_checked(path, given, error, match):
+    with pytest.raises(error, match=match):
+        Study.create(path, "x", UCB1(), ["a"], **given)
+
+
+@pytest.mark.parametrize("storage", ["", ":memory:", "file:x.db"])
+def test_what_is_no_path_makes_no_file(storage, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="storage must be the path of a file"):
+        Study.create(storage, "x", UCB1(), ["a"])
+    assert not list(tmp_path.iterdir())

@@ -1,7 +1,8 @@
 """The command line: what is typed, what is printed, and how it ends.
 
-Exit codes: 0 done, 1 a claim does not hold, 2 bad input (one line on standard error), 130
-interrupted. Results go to standard output, progress to standard error.
+Exit codes: 0 done, 1 a claim does not hold, 2 bad input, 3 not now (a study waits for feedback, or
+its database failed), both with one line on standard error, 130 interrupted. Results go to standard
+output, progress to standard error.
 """
 
 import os
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 CLAIM_FAILED: Final = 1
 BAD_INPUT: Final = 2
+TRY_LATER: Final = 3
 INTERRUPTED: Final = 130
 
 app = typer.Typer(
@@ -240,7 +242,7 @@ def _code() -> int | None:
     except MemoryError as error:
         code = _refused(str(error) or "there is not enough memory")
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError) as error:
-        code = _refused(str(error))
+        code = _refused(str(error), TRY_LATER if getattr(error, "later", False) else BAD_INPUT)
     except Exception as error:
         # What was mistyped: Typer's errors have no public base, but they can all be shown.
         if not hasattr(error, "format_message"):
@@ -261,6 +263,6 @@ def _unheard() -> int:
     return 0
 
 
-def _refused(message: str) -> int:
+def _refused(message: str, code: int = BAD_INPUT) -> int:
     print(f"keyhole: {on_a_line(message)}", file=sys.stderr)  # noqa: T201
-    return BAD_INPUT
+    return code

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -16,10 +17,12 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The study.")]
 Words = Annotated[
     list[str] | None, typer.Argument(metavar="[WORD=VALUE]...", help="As reward=1, threshold=3.")
 ]
+Other = Annotated[str, typer.Argument(metavar="POLICY", help="Of the same setting.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "patience",
-                   "patience_decisions", "after", "seed", "second")  # fmt: skip
+                   "patience_decisions", "after", "seed", "second", "scale",
+                   "survives")  # fmt: skip
 _NOT_WORDS: Final = ("id", "key", "self", "policy")  # they have places of their own
 
 
@@ -41,7 +44,9 @@ def create(
     room = rooms.find(said.pop("setting"))
     table = said.pop("policy")
     table = {"name": table} if isinstance(table, str) else _table("policy", table)
-    kind = room.policies[choice("policy.name", table.pop("name", None), room.policies)]
+    if "name" not in table:
+        raise ValueError(f"policy.name must be given: one of {', '.join(room.policies)}")
+    kind = room.policies[choice("policy.name", table.pop("name"), room.policies)]
     reads = kind.terms_class.reads if kind.terms_class else {}
     facts = {
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
@@ -95,6 +100,35 @@ def arrived(
 
 
 @app.command()
+def lapse(
+    storage: Storage,
+    name: Name,
+    id: Annotated[str, typer.Argument(metavar="ID", help="The decision's.")],
+) -> None:
+    """Give a decision up."""
+    with _opened(storage, name) as study:
+        study.lapse(id)
+
+
+@app.command()
+def add_arm(
+    storage: Storage, name: Name, arm: Annotated[str, typer.Argument(help="Its name.")]
+) -> None:
+    """Add an arm."""
+    with _opened(storage, name) as study:
+        study.add_arm(arm)
+
+
+@app.command()
+def retire(
+    storage: Storage, name: Name, arm: Annotated[str, typer.Argument(help="Its name.")]
+) -> None:
+    """Retire an arm, for good."""
+    with _opened(storage, name) as study:
+        study.retire(arm)
+
+
+@app.command()
 def show(storage: Storage, name: Name, as_json: AsJson = False) -> None:
     """Print what the policy recommends, and what is open."""
     with _opened(storage, name) as study:
@@ -115,7 +149,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False) -> None:
         return
     typer.echo(f"{name}: {said['policy']}, {len(said['arms'])} arms, {len(open_)} open")
     if found is not None:
-        typer.echo(f"recommended: {_in_words(found) if isinstance(found, dict) else found}")
+        typer.echo(f"recommended: {_recommended(found)}")
     for decision in open_:
         typer.echo(f"{decision.id} {_in_words(decision.words)} since {decision.at:%F %T} UTC")
 
@@ -132,9 +166,10 @@ def history(storage: Storage, name: Name, as_json: AsJson = False) -> None:
             if as_json:
                 typer.echo(json.dumps(event))
             else:
-                first = f"{event.pop('seq')} {event.pop('event')} {event.pop('decision', '')}"
-                rest = {n: v for n, v in event.items() if n not in ("at", "stream", "head")}
-                typer.echo(f"{first.rstrip()} {_in_words(rest)}".rstrip())
+                when = datetime.fromtimestamp(event.pop("at"), UTC)
+                first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
+                rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
+                typer.echo(f"{first} {event.get('decision', '')} {_in_words(rest)}".rstrip())
 
 
 @app.command()
@@ -162,22 +197,27 @@ def restore(
 def replay(
     storage: Storage,
     name: Name,
-    policy: Annotated[str, typer.Argument(metavar="POLICY", help="Of the same setting.")],
+    policy: Other,
     words: Words = None,
 ) -> None:
     """Print how often another policy would have taken the same decisions.
 
     Each WORD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    from keyhole.experiment import rooms
-
     with _opened(storage, name) as study:
-        room = rooms.find(study.policy.setting.name)
-        kind = room.policies[choice("policy", policy, room.policies)]
-        given = _read(words)
-        parameters = {n: v for n, v in given.items() if n in kind.__dataclass_fields__}  # type: ignore[attr-defined]
-        facts = {n: v for n, v in given.items() if n not in parameters}
-        typer.echo(repr(study.replay(kind.from_parameters(parameters), **facts)))
+        other, facts = _policy(study, policy, words)
+        typer.echo(repr(study.replay(other, **facts)))
+
+
+@app.command()
+def change(storage: Storage, name: Name, policy: Other, words: Words = None) -> None:
+    """Have another policy decide from now on; it learns the whole log.
+
+    Each WORD=VALUE is a parameter of the policy, or a fact that it needs.
+    """
+    with _opened(storage, name) as study:
+        other, facts = _policy(study, policy, words)
+        study.change_policy(other, **facts)
 
 
 @app.command(name="list")
@@ -206,6 +246,18 @@ def _table(name: str, value: object) -> dict[str, Any]:
     return dict(value)
 
 
+def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
+    """Return a policy of a study's room, and the facts among the words that follow its name."""
+    from keyhole.experiment import rooms
+
+    room = rooms.find(study.policy.setting.name)
+    kind = room.policies[choice("policy", name, room.policies)]
+    given = _read(words)
+    parameters = {n: v for n, v in given.items() if n in vars(kind)["__dataclass_fields__"]}
+    facts = {n: v for n, v in given.items() if n not in parameters}
+    return kind.from_parameters(parameters), facts
+
+
 def _opened(storage: str, name: str) -> Any:
     from keyhole.study import Study
 
@@ -227,6 +279,12 @@ def _read(words: list[str] | None) -> dict[str, Any]:
             said = {}
         found[name] = said["value"] if said.keys() == {"value"} else text
     return found
+
+
+def _recommended(found: Any) -> str:
+    if isinstance(found, dict):
+        return _in_words(found)
+    return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
 
 
 def _in_words(words: Any) -> str:

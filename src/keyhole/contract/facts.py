@@ -267,21 +267,21 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
 
 
 def facts_given(
-    setting: "Setting", policy: Any, given: Mapping[str, Any]
+    setting: "Setting", policy: Any, given: Mapping[str, Any], *, told: str = "learner()"
 ) -> tuple[dict[str, Any], Scale]:
     """Return the facts that arguments of `Policy.learner` say, and the units that they are in.
 
-    `policy` is the class of the policy.
+    `policy` is the class of the policy, and `told` what errors say that takes them.
     """
     names = [name for name in signature_of(setting, None).parameters if name != "self"]
     for name in given:
         if name not in names:
-            raise TypeError(f"learner() takes {', '.join(names)}; got {name!r}{hint(name, names)}")
+            raise TypeError(f"{told} takes {', '.join(names)}; got {name!r}{hint(name, names)}")
     if not setting.rewards:
         return policy.facts_of(_complete(setting, given)), UNIT
     scale = Scale.of(given.get("scale", UNIT))
-    told = {name: value for name, value in given.items() if name != "scale"}
-    return policy.facts_of(_complete(setting, told) | {"scale": scale}), scale
+    rest = {name: value for name, value in given.items() if name != "scale"}
+    return policy.facts_of(_complete(setting, rest) | {"scale": scale}), scale
 
 
 def _complete(setting: "Setting", given: Mapping[str, Any]) -> dict[str, Any]:

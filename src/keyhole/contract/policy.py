@@ -214,6 +214,9 @@ class Policy:
             if name not in names:
                 listed = f"takes {', '.join(names)}" if names else "has no parameters"
                 raise TypeError(f"{cls.__name__} {listed}; got {name!r}{hint(name, names)}")
+        for item in fields(cast(Any, cls))[len(args) :]:
+            if item.default is MISSING and item.name not in values:
+                raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:

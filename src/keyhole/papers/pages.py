@@ -1,6 +1,6 @@
 """The report of a reproduction: claims first, then figures and tables, problem by problem."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -67,6 +67,12 @@ def _shown(entry: Entry, run: Run) -> list[str]:
     return [metric for metric in entry.metrics if metric in run.curves.metrics]
 
 
+def _first(entry: Entry, curves: Mapping[str, Curves]) -> str:
+    """Return the first of the entry's metrics that all problems have."""
+    common = [m for m in entry.metrics if all(m in one.metrics for one in curves.values())]
+    return common[0] if common else entry.metrics[0]
+
+
 def _draw_bounds(part: Part, key: str, figure: Figure, metric: str) -> None:
     """Draw the bounds that claims of a problem name into the figure of their metric."""
     bounded = [claim for claim in part.entry.claims if isinstance(claim, Bounded)]
@@ -85,8 +91,10 @@ def _problem(part: Part, key: str, folder: Path) -> Section:
     """Return what became of a problem; write its figures as files too."""
     entry, run = part.entry, part.runs[key]
     instance, bounds = entry.problems[key], partial(_draw_bounds, part, key)
-    inner = [Section(f"{key}-tests", "Paired t-tests", [_tests(run.curves, entry.metrics[0])])]
-    inner = inner if entry.tests else []
+    inner = []
+    if entry.tests:
+        tests = _tests(run.curves, _shown(entry, run)[0])
+        inner.append(Section(f"{key}-tests", "Paired t-tests", [tests]))
     for metric in _shown(entry, run):
         inner.append(metric_section(run, metric, folder / f"{key}-{metric}", decorate=bounds))
     if entry.ratio_to is not None:
@@ -101,7 +109,7 @@ def _printed(part: Part) -> Section:
     titles = {key: problem.title for key, problem in part.entry.problems.items()}
     curves = {key: run.curves for key, run in part.runs.items()}
     tables = [
-        printed.table(titles, curves, printed.metric or part.entry.metrics[0])
+        printed.table(titles, curves, printed.metric or _first(part.entry, curves))
         for printed in part.entry.printed
     ]
     return Section(f"printed-{part.entry.name}", "Beside the numbers of the paper", tables)
@@ -120,8 +128,8 @@ def _drawing(part: Part, drawing: Drawing, path: Path) -> Section:
 
 def _overview(part: Part, overview: Overview, path: Path) -> Section:
     """Return the figure over several problems with its table."""
-    metric = overview.metric or part.entry.metrics[0]
     curves = {key: run.curves for key, run in part.runs.items()}
+    metric = overview.metric or _first(part.entry, curves)
     known = next(iter(curves.values())).metric(metric)
     points = overview.estimates(curves, metric)
     labels = [policy["label"] for policy in part.entry.policies]

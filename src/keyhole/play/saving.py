@@ -104,6 +104,8 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
     imported, of others only those are looked at that the caller has imported already.
     """
     for candidate in candidates:
+        if not (isinstance(candidate, type) and issubclass(candidate, Policy)):
+            raise TypeError(f"policies must be classes of policies, got {shown(candidate)}")
         if candidate.__name__ == name:
             return candidate
     if _OF_A_ROOM.fullmatch(module):

@@ -71,6 +71,8 @@ def one_of(*kinds: Callable[..., Any]) -> Read:
     def read(field: str, value: Any, folder: Path) -> Any:
         if not isinstance(value, Mapping):
             raise TypeError(f"{field} must be a table with the entry 'law', got {shown(value)}")
+        if "law" not in value:
+            raise ValueError(f"{field}.law must be given: one of {', '.join(known)}")
         kind = known[choice(f"{field}.law", value.get("law"), known)]
         given = {name: part for name, part in value.items() if name != "law"}
         wanted = inspect.signature(kind).parameters

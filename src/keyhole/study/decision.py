@@ -13,6 +13,9 @@ class ConflictError(ValueError):
 class WaitingError(RuntimeError):
     """The policy waits for the feedback of a decision, and takes no other."""
 
+    later = True
+    """Whether the same may be tried later on."""
+
 
 @dataclass(frozen=True)
 class Decision:

@@ -224,18 +224,24 @@ class Fold:
 
     def _settle(self, event: Row) -> bytes:
         """Return the row of a decision that is no longer open."""
-        id = _decision(event)
+        return self._close(_decision(event))
+
+    def _close(self, id: str) -> bytes:
         if self.renewed or self.returned:  # mostly there are none
             self.returned.pop(id, None)
             self.renewed.pop(id, None)
         self._anew = True
         return self.open.pop(id)
 
+    def _is_live(self, id: str) -> bool:
+        """Return whether the arm of an open decision is in use."""
+        return not self._moved or self.values(self.open[id])[1]["arm"] in self.live
+
     def _told(self, event: Row) -> None:
         self._learn(self._settle(event), event.body)
 
     def _lapsed(self, event: Row) -> None:
-        if self.head.rule.after == "again":
+        if self.head.rule.after == "again" and self._is_live(_decision(event)):
             self.returned[_decision(event)] = None
             return
         row = self._settle(event)
@@ -281,6 +287,8 @@ class Fold:
     def _retired(self, event: Row) -> None:
         number = self.arms.index(event.body.decode())
         self._use([arm for arm in self.live if arm != number])
+        for id in [id for id in self.returned if not self._is_live(id)]:
+            self._close(id)
 
     def _use(self, live: Sequence[int]) -> None:
         """Have the policy know these arms, and no others."""

@@ -172,7 +172,8 @@ def _check_policy(policy: object) -> None:
 
 def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:
     """Return what a policy is told, checked, and the units of rewards."""
-    given, scale = facts_given(policy.setting, type(policy), {**facts, "arms": arms})
+    said = f"a study of {policy}"
+    given, scale = facts_given(policy.setting, type(policy), {**facts, "arms": arms}, told=said)
     told = policy.informed(policy.setting.inward(given, scale))
     if text := policy.caution(told, None):
         warnings.warn(text, stacklevel=5)

@@ -4,6 +4,7 @@ import json
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -150,8 +151,8 @@ def _kind_of(values: list[Any]) -> pa.DataType | None:
     return None
 
 
-def write_export(path: Path, name: str, head: Head, rows: Iterable[Row]) -> None:
-    """Write a log as lines of JSON: what the study is, then an event a line.
+def write_export(path: Path, name: str, head: Head, rows: Sequence[Row]) -> None:
+    """Write a log as lines of JSON: what the study is and how long, then an event each.
 
     Rewards are as the policy has them: in other units they might not read back to the bit.
     """
@@ -160,6 +161,7 @@ def write_export(path: Path, name: str, head: Head, rows: Iterable[Row]) -> None
         "format": _FORMAT,
         "version": _VERSION,
         "name": name,
+        "events": len(rows),
         "head": json.loads(head.written()),
     }
     lines = [first, *map(scribe.words, rows)]
@@ -169,18 +171,32 @@ def write_export(path: Path, name: str, head: Head, rows: Iterable[Row]) -> None
 def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Head, list[Row]]:
     """Return name, head and rows of a log that `write_export` wrote; they fit together."""
     try:
-        lines = _lines(path)
-        first = next(lines)
-        if first.get("format") != _FORMAT or first.get("version") != _VERSION:
-            raise ValueError(f"it is no study of version {_VERSION}")
-        head = Head.read(json.dumps(first["head"]).encode(), policies)
-        scribe = Scribe(replace(head, scale=UNIT))
-        rows = [scribe.row(words) for words in lines]
+        first, *rest = path.read_text().splitlines() or [""]
+        with _at_line(1):
+            said = json.loads(first)
+            if said.get("format") != _FORMAT or said.get("version") != _VERSION:
+                raise ValueError(f"it is no study of version {_VERSION}")
+            head = Head.read(json.dumps(said["head"]).encode(), policies)
+            name, events = line("name", said["name"]), said["events"]
+        scribe, rows = Scribe(replace(head, scale=UNIT)), []
+        for number, text in enumerate(rest, 2):
+            with _at_line(number):
+                rows.append(scribe.row(json.loads(text)))
+        if len(rows) != events:
+            raise ValueError(f"it had {events} events, and has {len(rows)}")
         _check_all(head, rows, policies)
-        return line("name", first["name"]), head, rows
-    except (*DAMAGE, StopIteration, struct.error) as e:
-        reason = e if isinstance(e, ValueError) else f"{type(e).__name__}: {e}"
-        raise ValueError(f"{path} is not an exported study, or damaged: {reason}") from e
+    except DAMAGE as error:
+        raise ValueError(f"{path} is not an exported study, or damaged: {error}") from error
+    return name, head, rows
+
+
+@contextmanager
+def _at_line(number: int) -> Iterator[None]:
+    """Say of what goes wrong at which line it does."""
+    try:
+        yield
+    except (*DAMAGE, struct.error) as error:
+        raise ValueError(f"line {number}: {error!r}") from error
 
 
 def _check_all(head: Head, rows: Sequence[Row], policies: Iterable[type[Policy]]) -> None:
@@ -223,23 +239,6 @@ def _check(fold: Fold, row: Row) -> None:
         choice("arm", row.body.decode(), left if len(left) > 1 else [])
     if row.kind in (ADDED, RETIRED):
         fold.head.check_arms_change()
-
-
-def _lines(path: Path) -> Iterator[Words]:
-    with path.open() as file:
-        for line in file:
-            yield json.loads(line)
-
-
-def fold_all(head: Head, rows: Iterable[Row], policies: Iterable[type[Policy]]) -> Fold:
-    """Return the state after all events of a log."""
-    rows = list(rows)
-    change = next((row for row in reversed(rows) if row.kind == CHANGED), None)
-    if change is not None:
-        head = Head.read(change.body, policies)
-    fold = Fold(head, 0 if change is None else change.seq)
-    fold.take(rows)
-    return fold
 
 
 @dataclass(frozen=True)

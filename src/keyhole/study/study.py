@@ -61,6 +61,8 @@ class Study:
         clock: Clock = time.time,
     ) -> None:
         self.name, self._storage, self._survives = line("name", name), str(storage), survives
+        if not callable(clock):
+            raise TypeError(f"clock must return the time, as time.time does; got {clock!r}")
         store = open_store(storage, survives=survives, make=False)
         try:
             number_of, head = store.find(name)
@@ -208,8 +210,8 @@ class Study:
     def tell(self, id: str, *unnamed: Any, **feedback: Any) -> None:
         """Tell what came of a decision; return once it is durable.
 
-        The same may be told twice. What differs from what was told before is refused with a
-        `ConflictError`, and so is an id that was never handed out.
+        The same may be told twice. What differs from what was told before is a `ConflictError`, an
+        id that was never handed out a `ValueError`.
 
         Parameters
         ----------
@@ -254,7 +256,7 @@ class Study:
         self._turns.take(lambda turn: verbs.add_arm(turn, line("name", name)))
 
     def retire(self, name: str) -> None:
-        """Never choose an arm again; its open decisions may still be told."""
+        """Never choose an arm again, for good; its open decisions may still be told."""
         self._turns.take(lambda turn: verbs.retire(turn, name))
 
     def change_policy(self, policy: Policy, **facts: Any) -> None:

@@ -61,7 +61,7 @@ class Turn:
 
 def checked(now: float) -> float:
     """Return what a clock said, if it can be a time."""
-    if not 0.0 <= now < _END_OF_TIME:
+    if not isinstance(now, int | float) or not 0.0 <= now < _END_OF_TIME:
         raise ValueError(f"clock must return the seconds since 1970, got {now!r}")
     return now
 

@@ -25,7 +25,7 @@ from keyhole.study.fold import Fold
 from keyhole.study.ids import is_id, new_id
 from keyhole.study.storage import Row
 from keyhole.study.turns import Turn
-from keyhole.validate import Range, choice, distinct, integer, number, shown
+from keyhole.validate import Range, choice, hint, integer, number, shown
 
 
 def ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
@@ -149,12 +149,15 @@ def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: A
         return words(*first, **given)
     except TypeError as error:
         takes = signature(words)
+        known = [name for name in takes.parameters if name not in ("context", "decision")]
+        says = f"{verb} takes {', '.join(known) or 'nothing'} in this study"
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{says}; got {name!r}{hint(name, known)}") from None
         try:
             takes.bind(*first, **given)
         except TypeError as reason:
-            known = [p for p in takes.parameters if p not in ("context", "decision")]
-            listed = ", ".join(known) or "nothing"
-            raise TypeError(f"{verb} takes {listed} in this study: {reason}") from None
+            raise TypeError(f"{says}: {reason}") from None
         raise error
 
 
@@ -163,15 +166,18 @@ def arrived(turn: Turn, total: float, rounds: int) -> None:
     fold = turn.fold
     if not fold.head.policy.setting.by_round or fold.head.facts["named"]:
         raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
-    most = fold.rounds * (1 + 1e-9) - fold.arrived
-    total = number("total", total, Range(ge=0, le=max(0.0, most)))
+    most = fold.rounds - fold.arrived
+    slack = 1e-9 * fold.rounds if most > 0.0 else 0.0  # sums of sums round
+    total = number("total", total, Range(ge=0, le=max(0.0, most) + slack))
     turn.write(ARRIVED, None, SUM.pack(total, integer("rounds", rounds, Range(ge=1))))
 
 
 def add_arm(turn: Turn, name: str) -> None:
     """Add an arm."""
     turn.fold.head.check_arms_change()
-    distinct("arms", [*turn.fold.arms, name])
+    if name in turn.fold.arms:
+        said = "is an arm" if name in arms(turn) else "was retired, for good"
+        raise ValueError(f"name must be new, but {name!r} {said}")
     turn.write(ADDED, None, name.encode())
 
 

@@ -41,6 +41,8 @@ def open_store(
         raise TypeError(f"storage must be a path or an address, got {shown(address)}")
     scheme = _SCHEME.match(address) if isinstance(address, str) else None
     if scheme is None:
+        if str(address) in ("", ".", ":memory:") or str(address).startswith("file:"):
+            raise ValueError(f"storage must be the path of a file, got {shown(str(address))}")
         if not make and not Path(address).exists():
             raise ValueError(f"storage must be a file that is there, got {shown(str(address))}")
         return Sqlite(Path(address), flush=survives == "power cut")

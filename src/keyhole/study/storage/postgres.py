@@ -42,10 +42,10 @@ _ADD: Final = (
     " %s::double precision[], %s::bytea[]); COMMIT"
 )
 _ADVICE: Final = {
-    "23505": "somebody else has used this number or key: read the log again",  # unique violation
+    "23505": "somebody else has used this number or key: try again",  # unique violation
     "53100": "make room on the server's disk",  # disk full
     "42501": "the user must be allowed to write to schema keyhole, or to make it",  # privilege
-    None: "when the server answers again, read the log to see what is there",
+    None: "if something was being written, open the study again to see whether it is there",
 }
 _LOCKS: Final = int.from_bytes(b"Keyh")  # so that our locks are not another application's
 _MAKING: Final = int.from_bytes(b"Keyhole")

@@ -41,12 +41,12 @@ _REPLACE: Final = "put a whole copy of the file in its place"
 _ADVICE: Final = {
     "FULL": "make room on the disk",
     "BUSY": f"another program held the file for {_PATIENCE:.0f} seconds",
-    "CONSTRAINT": "somebody else has used this number or key: read the log again",
+    "CONSTRAINT": "somebody else has used this number or key: try again",
     "READONLY": _LET_WRITE,
     "CANTOPEN": _LET_WRITE,
     "CORRUPT": _REPLACE,
     "NOTADB": _REPLACE,
-    "IOERR": "look at the disk, then read the log again to see what is there",
+    "IOERR": "look at the disk, then open the study again to see what is there",
 }
 
 _open: "weakref.WeakSet[Sqlite]" = weakref.WeakSet()

@@ -49,6 +49,9 @@ class Row(NamedTuple):
 class StoreError(RuntimeError):
     """A database that failed, with what to do; the store connects anew when it is next used."""
 
+    later = True
+    """Whether the same may be tried later on."""
+
 
 class Store(ABC):
     """One connection to one database, for one thread at a time, in the process that made it."""
