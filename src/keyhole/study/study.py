@@ -13,7 +13,7 @@ from keyhole.study.decision import Decision
 from keyhole.study.head import Head
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, open_store
-from keyhole.study.turns import Clock, Turns, checked
+from keyhole.study.turns import Clock, Turns, check_clock, checked
 from keyhole.validate import line
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class Study:
         clock: Clock = time.time,
     ) -> None:
         self.name, self._storage, self._survives = line("name", name), str(storage), survives
-        if not callable(clock):
-            raise TypeError(f"clock must return the time, as time.time does; got {clock!r}")
+        check_clock(clock)
         store = open_store(storage, survives=survives, make=False)
         try:
             number_of, head = store.find(name)
@@ -133,6 +132,7 @@ class Study:
         Study
             The study, open.
         """
+        check_clock(clock)
         if isinstance(patience, timedelta):
             patience = patience.total_seconds()
         rule = Rule(patience, patience_decisions, after)

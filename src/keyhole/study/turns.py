@@ -18,6 +18,7 @@ from keyhole.study.fold import Fold, PolicyChangedError
 from keyhole.study.head import Head
 from keyhole.study.snapshot import read_snapshot, snapshot_of
 from keyhole.study.storage import Row, Store, StoreError
+from keyhole.validate import shown
 
 _GROUP: Final = 256
 _SNAPSHOT_EVERY: Final = 10_000
@@ -57,6 +58,12 @@ class Turn:
         """Return the event that was asked for with a key."""
         mine = [row for row in self.rows if row.key == key]
         return mine[0] if mine else self._store.keyed(self._study, key)
+
+
+def check_clock(clock: object) -> None:
+    """Refuse what is no clock."""
+    if not callable(clock):
+        raise TypeError(f"clock must return the time, as time.time does; got {shown(clock)}")
 
 
 def checked(now: float) -> float:
