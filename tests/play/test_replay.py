@@ -9,7 +9,7 @@ from keyhole.delayed import ODAAF, QPMD
 from keyhole.play import replaying
 from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
-from keyhole.stochastic import UCB1, ThompsonSampling
+from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.threshold import KaplanMeierUCB, SurvivalThompson
 from keyhole.thresholding import LSA, OptKG, Uniform
 
@@ -202,10 +202,10 @@ def test_an_off_policy_one_stays_a_number_whatever_it_is_told(policy, facts, pla
 
 
 def test_one_that_does_not_says_where_it_would_have_decided_otherwise():
-    learner = bandit(UCB1())
+    learner = bandit(ImprovedUCB(), horizon=100)
     again = copy.copy(learner)
-    with pytest.raises(ValueError, match=r"row 2 of the log must be what UCB1\(\) decides there"):
-        learner.replay([0, 1, 1], [1, 1, 1])
+    with pytest.raises(ValueError, match=r"row 1 of the log must be what ImprovedUCB\(\) decides"):
+        learner.replay([0, 2, 1], [1, 1, 1])
     assert memory(learner) == memory(again)
 
 

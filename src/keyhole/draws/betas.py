@@ -162,6 +162,7 @@ def betas(
 
     Examples
     --------
+    >>> from keyhole.draws.streams import stream
     >>> drawn = np.empty(2)
     >>> betas(stream(0), np.array([2.0, 3.0]), np.array([5.0, 1.0]), 2, drawn)
     >>> rng = stream(0)
