@@ -275,9 +275,7 @@ def test_a_users_policy_is_loaded_through_its_class(tmp_path):
     learner = Mine().learner(arms=2, threshold=0.5)
     learner.ask()
     learner.save(tmp_path / "it.json")
-    with pytest.raises(
-        ValueError, match=r"is not known here; give its class: policies=\[Mine\]"
-    ):
+    with pytest.raises(ValueError, match=r"is not known here; give its class: policies=\[Mine\]"):
         Learner.load(tmp_path / "it.json")
     assert Learner.load(tmp_path / "it.json", policies=[Mine]).ask() == 0
 

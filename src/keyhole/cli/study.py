@@ -169,7 +169,8 @@ def history(storage: Storage, name: Name, as_json: AsJson = False) -> None:
                 when = datetime.fromtimestamp(event.pop("at"), UTC)
                 first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
                 rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
-                typer.echo(f"{first} {event.get('decision', '')} {_in_words(rest)}".rstrip())
+                words = (first, event.get("decision", ""), _in_words(rest))
+                typer.echo(" ".join(filter(None, words)))
 
 
 @app.command()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
+from keyhole.contract.words import counted
 from keyhole.experiment.page import Block, Section, Text, write_page
 from keyhole.papers.coverage import Coverage, Item
 from keyhole.papers.entry import Entry
@@ -12,7 +13,7 @@ from keyhole.papers.files import PAPERS
 from keyhole.papers.pages import Part
 from keyhole.papers.records import write_claims
 from keyhole.papers.sections import RULES, Claims, Summary
-from keyhole.papers.verdicts import Verdict, counts_line
+from keyhole.papers.verdicts import WORDS, Verdict
 
 _OURS: Final = "Beyond the papers"
 
@@ -102,4 +103,7 @@ def _entry(entry: Entry, scale: str, part: Part | None) -> Section:
 
 
 def _counts(verdicts: Sequence[Verdict]) -> str:
-    return f"{len(verdicts)} claims: {counts_line(verdicts)}" if verdicts else "no claims"
+    """Return how many claims there are, and what became of them."""
+    found = [verdict.status for verdict in verdicts]
+    words = (f"{n} {said}" for status, said in WORDS.items() if (n := found.count(status)))
+    return f"{counted(len(found), 'claim')}: {', '.join(words)}" if found else "no claims"

@@ -106,7 +106,7 @@ def test_whoever_stops_with_the_lock_loses_it(store, database):
     with closing(open_store(database)) as other:
         other.begin(study, 0)  # which waits for that
         other.commit(study, [ROW])
-    with pytest.raises(StoreError, match="read the log to see what is there"):
+    with pytest.raises(StoreError, match="open the study again to see whether it is there"):
         store.commit(study, [ROW])
     assert store.begin(study, 0) == [ROW]
     store.rollback()
@@ -117,7 +117,7 @@ def test_a_connection_that_was_cut_is_made_anew(store, database):
     cut = f"SELECT pg_terminate_backend({store._db.info.backend_pid})"
     store.begin(study, 0)
     administer(database, cut)
-    with pytest.raises(StoreError, match="read the log to see what is there"):
+    with pytest.raises(StoreError, match="open the study again to see whether it is there"):
         store.commit(study, [ROW])
     assert store.begin(study, 0) == []
     store.commit(study, [ROW])

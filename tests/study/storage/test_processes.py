@@ -109,7 +109,9 @@ def test_each_process_has_its_turn(store, study, writers):
     while (writers.rows - before).total() < 400:
         writers.listen()
     shares = writers.rows - before
-    assert min(shares[first], shares[second]) >= max(shares.values()) / 2
+    # Without a queue it is some 6 of 400; with one, all but equal where nobody else is at work, but
+    # who is not let onto a processor does not queue.
+    assert min(shares[first], shares[second]) >= 60
     writers.end()
     check(store, study, writers)
     assert writers.failures == 0
