@@ -19,8 +19,8 @@ from benchmarks.measure import Row
 from keyhole.study import Study
 from keyhole.study import storage as stored
 from keyhole.study.events import ASKED, TOLD
+from keyhole.study.fold import Fold
 from keyhole.study.ids import new_id
-from keyhole.study.log import fold_all
 from keyhole.thresholding import LSA
 
 ARMS = [f"arm {i}" for i in range(10)]
@@ -137,7 +137,7 @@ def folding(address, size):
             store.commit(number, rows[at : at + 50_000])
         store.close()
         before = time.process_time()
-        fold_all(small.head, rows, ())
+        Fold(small.head).take(rows)
         value = time.process_time() - before
     yield Row(f"study: fold {events:,} events", value, "s", "below 1", value < 1)
     for what, target in (("their log", None), ("a snapshot", 0.1)):

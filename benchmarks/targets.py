@@ -57,7 +57,7 @@ def against_cpp(size):
                 ratios.append(times[-1] / other)
             ratio, most = statistics.median(ratios), target / YARDSTICK
             what = f"{name} ({statistics.median(times):.3g} ns) / LSA in C++"
-            yield Row(what, ratio, "x", f"at most {most:.2g}", ratio <= most)
+            yield Row(what, ratio, "x", f"at most {most:.3g}", ratio <= most)
 
 
 def against_numpy(size):
