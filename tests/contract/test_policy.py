@@ -1,3 +1,4 @@
+import copy
 import json
 import math
 import pickle
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from keyhole import parameter
 from keyhole.delayed import QPMD
-from keyhole.stochastic import UCB1
+from keyhole.resource import FixedLimit
+from keyhole.semibandit import MPTS
+from keyhole.stochastic import KLUCB, UCB1
 from keyhole.thresholding import LSA, UCBE, IndexPolicy, Policy, Uniform
 
 
@@ -44,8 +47,15 @@ def test_parameters_survive_json_toml_and_repr(alpha):
     assert hash(LSA(alpha=alpha)) == hash(policy)
 
 
-def test_policies_can_be_pickled():
-    assert pickle.loads(pickle.dumps(LSA(alpha=3))) == LSA(alpha=3)
+def pickled(policy):
+    return pickle.loads(pickle.dumps(policy))
+
+
+@pytest.mark.parametrize("policy", [LSA(alpha=3), MPTS(m=2), FixedLimit(base=KLUCB(), limit=1)])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+def test_policies_can_be_copied_whether_or_not_their_parameters_have_defaults(policy, copied):
+    assert copied(policy) == policy
+    assert type(copied(policy)) is type(policy)
 
 
 def test_a_policy_cannot_be_changed():

@@ -59,10 +59,10 @@ class WithBase(Policy, abstract=True):
             )
         return cast(Self, object.__new__(_over(cls, type(base))))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a copy is made: the subclass for the base has no name of its own."""
-        values = tuple(getattr(self, item.name) for item in fields(cast(Any, self)))
-        return self._plain, values
+    @classmethod
+    def maker(cls) -> type[Self]:
+        """Return the class as it was written: that for a base has no name of its own."""
+        return cast(type[Self], getattr(cls, "_plain", cls))
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by name; the base as its name and its own parameters."""
@@ -81,7 +81,7 @@ class WithBase(Policy, abstract=True):
 
         The base is a policy, its name, or a mapping of its name and its parameters.
         """
-        plain = getattr(cls, "_plain", cls)
+        plain = cls.maker()
         if plain is not cls:  # made for bases of one class; here may come any
             return cast(Self, plain.from_parameters(values))
         base = values.get("base")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
+from functools import partial
 from typing import Any, ClassVar, Final, Self, cast, dataclass_transform
 
 from keyhole.contract.facts import made_learner
@@ -218,6 +219,16 @@ class Policy:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
         return super().__new__(cls)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: by its parameters, which may have no default."""
+        values = {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
+        return partial(self.maker(), **values), ()
+
+    @classmethod
+    def maker(cls) -> type[Self]:
+        """Return the class that is called to make a policy of this one: itself."""
+        return cls
 
     def __post_init__(self) -> None:
         """Check the parameters and bring them to their declared type."""
