@@ -1,7 +1,8 @@
 """Programs that try to outlive whoever runs them: `python nasty.py NAME FOLDER`.
 
-None lives longer than a minute and a half, starts more than some 250 processes, or takes more than 300 MB.
-A hopper, which is hardly ever seen, counts in the file `beat` of the folder, and ends without it.
+None lives longer than a minute and a half, or starts more than some 250 processes. A hopper, which
+is hardly ever seen, counts in the file `beat` of the folder, without which
+it ends.
 """
 
 import os
@@ -126,6 +127,7 @@ def fast_hop_through_sessions():
 
 def respawn():
     """Be two, of which each starts the other anew when it has gone."""
+
     def one():
         while time.monotonic() < END:
             heard, said = os.pipe()
@@ -155,18 +157,6 @@ def read_input():
 def print_for_ever():
     while time.monotonic() < END:
         os.write(1, b"x" * (1 << 20))
-
-
-def take_memory():
-    """Take 240 MB, in three processes of 80 MB."""
-    def take():
-        kept = [bytearray(b"y" * (1 << 20)) for _ in range(80)]
-        nap()
-        return kept
-
-    child(take)
-    child(take)
-    take()
 
 
 def kill_parent():

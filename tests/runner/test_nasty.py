@@ -19,13 +19,16 @@ import pytest
 
 from tests.runner.survivors import TAG, beats, clean, helpers_of, tagged, until
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's account of processes")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="needs Linux's account of processes"
+)
 HERE = Path(__file__).parent
 NOBODY = 65534
 LIMIT = 0.3
 COMPILER = shutil.which("cc")
 WHERE_A_COMPILER_IS = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
 SLOW = pytest.mark.slow
+
 
 def hopper(name):
     return pytest.param(name, marks=WHERE_A_COMPILER_IS)
@@ -166,6 +169,16 @@ def test_nothing_outlives_its_run(tuners, mechanism, program, folder, tag):
     kill(tuner)
     assert until(lambda: not helpers_of(tuner))
     assert not alive(folder, tag)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_who_stops_what_watches_over_it_is_ended_later(tuners, mechanism, folder, tag):
+    tuner = start(tuners, mechanism, "stop_parent", folder, tag, limit=LIMIT)
+    run = answer(folder)
+    assert not alive(folder, tag)
+    assert run["outcome"] == ("out of time" if mechanism == "namespace" else "lost")
+    kill(tuner)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -1,6 +1,7 @@
 """Starts those who run commands: a process for each line, which then waits to be killed.
 
-`python tuners.py`; a line is JSON: mechanism, command, folder (for the answer), words for `run`; user.
+`python tuners.py`; a line is JSON: mechanism, command, folder (for the answer), words for `run`,
+user, and an interpreter that this user may run.
 It answers with the number of the process. All end at the latest two minutes after their start.
 """
 
