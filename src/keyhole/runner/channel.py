@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -42,10 +43,12 @@ class Helper:
             raise Refused(0, "its helper has ended" if words is None else words[0]["refused"])
         self.exact: bool = words[0]["exact"]
 
-    def ask(self, words: dict[str, Any]) -> None:
-        """Ask for a run."""
-        with suppress(OSError):  # if it has gone, then there is no answer
+    def ask(self, words: dict[str, Any], passed: Sequence[int]) -> None:
+        """Ask for a run, with so many open files."""
+        with suppress(BrokenPipeError, ConnectionResetError):  # then there is no answer either
             self._channel.sendall(framed(words))
+            if passed:
+                socket.send_fds(self._channel, [b"!"], passed)
 
     def answer(self) -> tuple[dict[str, Any], bytes] | None:
         """Wait for an answer; None if the helper has ended, with all below it."""

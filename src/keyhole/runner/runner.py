@@ -21,7 +21,8 @@ MECHANISMS: Final = {
 }
 """Ways of ending all that a run has started, the best first, and what each can do."""
 
-_LEAST: Final = 1 << 24  # bytes: what the process takes that becomes the command
+LEAST_MEMORY: Final = Range(ge=1 << 24)
+"""Bytes that a run may be limited to: the process takes some of them that becomes the command."""
 
 
 class Runner:
@@ -47,6 +48,8 @@ class Runner:
     """
 
     def __init__(self, mechanism: str | None = None) -> None:
+        if os.name != "posix":
+            raise OSError("a runner needs Linux or macOS")
         self._lock, self._closed = threading.Lock(), False
         names = MECHANISMS if mechanism is None else [choice("mechanism", mechanism, MECHANISMS)]
         refused = []
@@ -74,6 +77,7 @@ class Runner:
         environment: Mapping[str, str] | None = None,
         output: int = 65_536,
         cores: Iterable[int] | None = None,
+        passed: Sequence[int] = (),
     ) -> Run:
         """Run a command; return when it and all that it has started have ended.
 
@@ -95,16 +99,19 @@ class Runner:
             How many bytes of what it prints are kept, half of them the first, half the last.
         cores : iterable of int, optional
             The processors it may use.
+        passed : sequence of int, optional
+            Open files of this process, by their descriptors; to the command they are 3, 4, ...
         """
         ask = {
             "command": _command(command),
             "limit": number("limit", limit, Range(gt=0)),
-            "memory": None if memory is None else integer("memory", memory, Range(ge=_LEAST)),
+            "memory": None if memory is None else integer("memory", memory, LEAST_MEMORY),
             "cpu": None if cpu is None else number("cpu", cpu, Range(gt=0)),
             "folder": _text("folder", os.getcwd() if folder is None else folder),
             "environment": _environment(environment),
             "output": integer("output", output, Range(ge=0, le=1 << 30)),
             "cores": _cores(cores),
+            "passed": len(passed),
         }
         with self._lock:
             if self._closed:
@@ -113,7 +120,7 @@ class Runner:
                 self._helper = Helper(self.mechanism)
             began = time.monotonic()
             try:
-                self._helper.ask(ask)
+                self._helper.ask(ask, passed)
                 answer = self._helper.answer()
             except BaseException:  # an answer that comes later is not another's
                 self._end()

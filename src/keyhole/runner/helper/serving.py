@@ -40,7 +40,7 @@ def main() -> None:
             ask = received(channel.recv)
             if ask is None:
                 break
-            answer = _run(ask[0], runner, mechanism, group)
+            answer = _run(_with_files(ask[0], channel), runner, mechanism, group)
             if answer is None:
                 break
             channel.sendall(answer)
@@ -49,6 +49,16 @@ def main() -> None:
     finally:
         if group is not None:
             group.leave()
+
+
+def _with_files(ask: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
+    """Return a request, with open files in place of their number."""
+    files: list[int] = []
+    if ask["passed"]:
+        _, files, _, _ = socket.recv_fds(channel, 1, ask["passed"])
+    for file in files:
+        os.set_inheritable(file, False)
+    return ask | {"passed": files}
 
 
 def _run(
@@ -61,8 +71,8 @@ def _run(
     if init == 0:
         os.close(hold)
         _be_init(ask, leash, said, mechanism, group)
-    os.close(leash)
-    os.close(said)
+    for ours_no_more in (leash, said, *ask["passed"]):
+        os.close(ours_no_more)
     answer = bytearray()
     complete = runner.hears(heard, answer, ask["limit"] + _OVERDUE)
     os.close(hold)  # the run is over, or is to be

@@ -29,7 +29,8 @@ def supervise(
     output, meter = Output(ask["output"]), Meter(ask["cpu"], ask["memory"], group)
     children = _Children()
     main = start(ask, output.writing)
-    os.close(output.writing)
+    for ours_no_more in (output.writing, *ask["passed"]):
+        os.close(ours_no_more)
     children.main = main.pid
     lost = not _watch(ask, main, children, leash, output, meter)
     seconds = time.monotonic() - main.began
