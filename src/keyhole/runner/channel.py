@@ -26,6 +26,7 @@ class Helper:
     """A process that runs commands, one at a time, with one of the mechanisms."""
 
     def __init__(self, mechanism: str) -> None:
+        self._owner = os.getpid()
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -59,6 +60,9 @@ class Helper:
 
     def end(self) -> None:
         """End the helper, and what it runs; wake who waits for an answer in another thread."""
+        if os.getpid() != self._owner:  # a fork's end of the channel is not the only one
+            self._channel.close()
+            return
         with suppress(OSError):  # it may have ended already
             self._channel.shutdown(socket.SHUT_RDWR)
         try:

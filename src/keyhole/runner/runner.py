@@ -21,8 +21,8 @@ MECHANISMS: Final = {
 }
 """Ways of ending all that a run has started, the best first, and what each can do."""
 
-LEAST_MEMORY: Final = Range(ge=1 << 24)
-"""Bytes that a run may be limited to: the process takes some of them that becomes the command."""
+LEAST_MEMORY: Final = Range(ge=1 << 25)
+"""Bytes that a run may be limited to: the process that becomes the command takes some of them."""
 
 
 class Runner:
@@ -90,7 +90,7 @@ class Runner:
         limit, cpu : float
             Seconds of wall time, and of CPU time of all its processes together.
         memory : int, optional
-            Bytes, of all its processes together, at least 2**24.
+            Bytes, of all its processes together, at least 2**25.
         folder : path, optional
             Where it runs; the present folder by default.
         environment : mapping, optional
@@ -116,33 +116,38 @@ class Runner:
         with self._lock:
             if self._closed:
                 raise ValueError("the runner must be open, got one that is closed")
-            if self._helper is None:
-                self._helper = Helper(self.mechanism)
             began = time.monotonic()
-            try:
-                self._helper.ask(ask, passed)
-                answer = self._helper.answer()
-            except BaseException:  # an answer that comes later is not another's
-                self._end()
-                raise
-            if answer is None:
-                self._end()
-                reason = "the runner was closed" if self._closed else "its helper has ended"
-                return Run("lost", time.monotonic() - began, reason=reason)
-        words, printed = answer
+            words, printed = self._asked(ask, passed)
         if "lost" in words:
             return Run("lost", time.monotonic() - began, reason=words["lost"])
         return Run(**words, output=printed)
 
-    def _end(self) -> None:
-        helper, self._helper = self._helper, None
-        if helper is not None:
-            helper.end()
+    def _asked(self, ask: dict[str, Any], passed: Sequence[int]) -> tuple[dict[str, Any], bytes]:
+        """Return what the helper answers; it is another one next time if this one does not."""
+        try:
+            helper = self._helper = self._helper or Helper(self.mechanism)
+        except OSError as error:
+            return {"lost": f"no helper: {error.strerror}"}, b""
+        answer = None
+        try:
+            helper.ask(ask, passed)
+            answer = helper.answer()
+        finally:
+            # An answer that comes later must not be taken for another run's.
+            if answer is None or self._closed:
+                self._helper = None
+                helper.end()
+        if answer is None:
+            reason = "the runner was closed" if self._closed else "the runner's helper has ended"
+            answer = {"lost": reason}, b""
+        return answer
 
     def close(self) -> None:
         """End what is being run, and the helper; any thread may ask for it."""
         self._closed = True
-        self._end()
+        helper = self._helper
+        if helper is not None:
+            helper.end()
 
     def __enter__(self) -> Self:
         """Return the runner."""

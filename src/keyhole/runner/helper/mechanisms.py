@@ -57,7 +57,6 @@ class Namespace:
 
     def enter(self) -> None:
         """Become the init: the user that one was, with a /proc that shows the run alone."""
-        kernel.end_with_parent()
         if self._flags & kernel.NEW_USERS:
             for name, text in (
                 ("setgroups", "deny"),
@@ -66,9 +65,13 @@ class Namespace:
             ):
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(text)
+        kernel.end_with_parent()
+        number = os.readlink("/proc/self")  # in the namespace around this one
         kernel.keep_mounts()
         kernel.mount_proc()  # where a container refuses that, the old one stays
-        kernel.end_with_parent()
+        # The command's number would be 2 in every run, and names that are made of it the same.
+        with suppress(OSError), open("/proc/sys/kernel/ns_last_pid", "w") as file:
+            file.write(number)
 
     def left(self, main: int) -> int:
         """Return how many processes are alive, the main one apart."""

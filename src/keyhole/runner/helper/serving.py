@@ -23,6 +23,8 @@ _PATIENCE: Final = 5.0  # seconds for an init to end all that is below it, befor
 
 def main() -> None:
     """Serve the runner that has started this process: socket, runner's number, mechanism."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # whatever the runner's process does with them
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     channel = socket.socket(fileno=int(sys.argv[2]))
     channel.set_inheritable(False)
     runner = _Runner(channel, int(sys.argv[3]))
@@ -67,7 +69,12 @@ def _run(
     """Do a run; return its answer as a frame, None if nobody waits for it any more."""
     leash, hold = os.pipe()
     heard, said = os.pipe()
-    init = mechanism.fork()
+    try:
+        init = mechanism.fork()
+    except OSError as error:
+        for number in (leash, hold, heard, said, *ask["passed"]):
+            os.close(number)
+        return framed({"lost": f"no process for it: {os.strerror(error.errno or 0)}"})
     if init == 0:
         os.close(hold)
         _be_init(ask, leash, said, mechanism, group)
