@@ -2,6 +2,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
