@@ -49,7 +49,7 @@ def test_another_code_or_a_signal_is_a_failure(runner, script, code, number):
 
 def test_what_takes_too_long_is_out_of_time(runner):
     run = runner.run(["sleep", "600"], limit=0.2)
-    assert (run.outcome, run.code, run.signal) == ("out of time", None, None)
+    assert (run.outcome, run.code, run.signal, run.left) == ("out of time", None, None, 0)
     assert run.seconds >= 0.2
 
 

@@ -129,12 +129,9 @@ class ProcessGroup:
         """Become the init."""
 
     def left(self, main: int) -> int:
-        """Return 1 if there is still somebody in the group of the main process that has ended."""
-        try:
-            os.killpg(main, 0)
-        except OSError:
-            return 0
-        return 1
+        """Return how many are seen; at least 1 if the main one has left somebody in its group."""
+        seen = _others(main)
+        return seen if seen or _is_there(main) else int(_is_there(-main))
 
     def end(self, main: int) -> None:
         """End the group."""
@@ -145,6 +142,15 @@ class ProcessGroup:
 
     def clean(self) -> None:
         """End what an init has left that was ended itself: it is not known any more."""
+
+
+def _is_there(pid: int) -> bool:
+    """Return whether there is a process, or, below 0, anybody in a group."""
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
 
 
 def _others(main: int) -> int:
