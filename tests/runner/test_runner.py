@@ -113,6 +113,7 @@ def test_the_memory_of_one_process_is_seen_however_short_it_is_held(runner):
     assert run.memory > 48 << 20
 
 
+@LINUX
 def test_address_space_that_is_not_used_counts_for_nothing(runner):
     script = "import mmap; mmap.mmap(-1, 1 << 33, flags=mmap.MAP_PRIVATE | 0x4000)"
     run = runner.run(python(script), limit=LONG, memory=64 << 20)

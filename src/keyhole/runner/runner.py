@@ -14,8 +14,8 @@ from keyhole.validate import Range, choice, integer, number, shown
 MECHANISMS: Final = {
     "namespace": "nothing that a run starts outlives it, or the runner",
     "subreaper": (
-        "nothing that a run starts outlives it, or the runner, unless it seeks out and ends the "
-        "runner's helper"
+        "nothing that a run starts outlives it, or the runner, unless it seeks out and ends what "
+        "watches over it"
     ),
     "group": "what a run starts outlives it if it leaves the run's process group",
 }
