@@ -78,7 +78,7 @@ def take(size):
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     child.stdout.readline()
     kept = b"x" * (size // 2)
-    time.sleep(1)
+    time.sleep(0.5)
     child.kill()
     child.wait()
     return len(kept)
