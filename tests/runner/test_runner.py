@@ -58,6 +58,7 @@ def test_what_takes_too_long_is_out_of_time(runner):
     [
         (["nonesuch_9"], {}, "No such file or directory: nonesuch_9"),
         (["/"], {}, "Permission denied: /"),
+        (["./\udcff"], {}, "No such file or directory: ./\udcff"),
         (["true"], {"folder": "/nonesuch_9"}, "No such file or directory: /nonesuch_9"),
     ],
 )
@@ -129,8 +130,10 @@ def test_the_first_and_the_last_of_the_output_are_kept(runner, size):
     run = runner.run(python("print('a' * 100_000, end='z')"), limit=LONG, output=size)
     assert run.outcome == "ok"
     half = size // 2
-    first, _, last = run.output.partition(b"\n... %d bytes ...\n" % (100_001 - 2 * half))
-    assert (first, last) == (b"a" * half, (b"a" * 100_000 + b"z")[100_001 - half :])
+    between = b"\n... %d bytes ...\n" % (100_001 - 2 * half)
+    everything = b"a" * 100_000 + b"z"
+    kept = everything[:half] + between + everything[100_001 - half :]
+    assert run.output == (kept if half else b"")
 
 
 def test_short_output_is_kept_as_it_is(runner):
@@ -220,6 +223,23 @@ def test_many_short_runs_leave_nothing_open(runner):
     assert files() == before
 
 
+def test_open_files_are_passed_on_and_no_others(runner, tmp_path):
+    with (tmp_path / "a").open("w") as first, (tmp_path / "b").open("w") as second:
+        os.set_inheritable(first.fileno(), True)
+        script = "echo one >&3; echo two >&4; ls /dev/fd/ | wc -w"
+        passed = [first.fileno(), second.fileno()]
+        run = runner.run(["sh", "-c", script], limit=LONG, passed=passed)
+        assert int(run.output) == 5 + 1  # (ls has its own)
+        assert runner.run(["sh", "-c", "ls /dev/fd/ | wc -w"], limit=LONG).output.split() == [b"4"]
+    assert (tmp_path / "a").read_text() + (tmp_path / "b").read_text() == "one\ntwo\n"
+
+
+def test_a_file_that_is_not_open_is_an_error_and_the_next_run_is_done(runner):
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        runner.run(["true"], limit=LONG, passed=[1000])
+    assert runner.run(["true"], limit=LONG).outcome == "ok"
+
+
 def test_runners_work_side_by_side():
     with ThreadPoolExecutor(4) as threads:
 
@@ -304,6 +324,8 @@ def test_a_helper_that_is_killed_loses_its_run_and_is_replaced(runner):
         ([], {}, TypeError, "command must be a list of at least one word, got"),
         ([1], {}, TypeError, r"command\[0\] must be a text, got 1"),
         (["a\0"], {}, ValueError, r"command\[0\] must have no null characters"),
+        (["\ud800"], {}, ValueError, r"command\[0\] must be a text that can be encoded"),
+        (["true"], {"passed": [-1]}, ValueError, "passed must be at least 0, got -1"),
         (["true"], {"limit": 0}, ValueError, "limit must be above 0"),
         (["true"], {"memory": 1000}, ValueError, "memory must be at least 2"),
         (["true"], {"cpu": -1}, ValueError, "cpu must be above 0"),
