@@ -346,3 +346,22 @@ def test_bad_requests_are_named(runner, command, words, error, message):
 def test_an_unknown_mechanism_is_named():
     with pytest.raises(ValueError, match=r"mechanism must be one of namespace, .*did you mean"):
         Runner("namespaces")
+
+
+@LINUX
+def test_cpu_time_that_nobody_asks_for_is_seen(runner):
+    """(A child whose parent ignores its end hands its time on to no one.)"""
+    script = """if True:
+        import os, signal, time
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        if os.fork() == 0:
+            while time.process_time() < 0.5: pass
+            os._exit(0)
+        try:
+            os.wait()
+        except ChildProcessError:
+            pass
+    """
+    run = runner.run(python(script), limit=LONG)
+    assert run.outcome == "ok"
+    assert run.cpu > 0.2
