@@ -86,7 +86,16 @@ class Store(ABC):
 
     def begin(self, study: int, after: int) -> list[Row]:
         """Wait for the lock of a study in turn, and return its rows after number `after`."""
-        found = self._try(self._lock, study, after)
+        news = self._joined(study, after, self._try(self._lock, study, after))
+        self._next = (news[-1].seq if news else after) + 1
+        return news
+
+    def since(self, study: int, after: int) -> list[Row]:
+        """Return the rows of a study after number `after`, without the lock."""
+        return self._joined(study, after, self._ask(schema.SINCE, study, after))
+
+    def _joined(self, study: int, after: int, found: list[Any]) -> list[Row]:
+        """Return rows after number `after`, if those found begin with it."""
         if after > 0 and (not found or found[0][0] != after):
             # Numbers would be given twice.
             self.rollback()
@@ -94,7 +103,6 @@ class Store(ABC):
                 f"{self.where}: row {after} of study {study} was there and is not; if an older "
                 "copy of the database was put in place, open the study again"
             )
-        self._next = (found[-1][0] if found else 0) + 1
         return [Row._make(row) for row in found[after > 0 :]]
 
     def commit(self, study: int, rows: Sequence[Row]) -> None:
