@@ -338,9 +338,7 @@ class Study:
         old, head, rows = read_export(Path(path), policies)
         store = open_store(storage)
         try:
-            found = store.create(line("name", name or old), head.written(), time.time())
-            store.begin(found, 0)
-            store.commit(found, rows)
+            store.create(line("name", name or old), head.written(), time.time(), rows)
         finally:
             store.close()
         return cls(storage, name or old, policies=policies)

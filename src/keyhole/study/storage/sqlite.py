@@ -86,6 +86,15 @@ class Sqlite(Store):
         self._let_in()
         return changed
 
+    def _create(self, study: tuple[object, ...], rows: Sequence[Row]) -> bool:
+        made = self._enter().execute(self._sql[schema.CREATE], study)
+        if not made.rowcount:
+            self._undo()
+            return False
+        assert made.lastrowid is not None
+        self._add(made.lastrowid, rows)
+        return True
+
     def _lock(self, study: int, after: int) -> list[Any]:
         return self._enter().execute(self._sql[schema.SINCE], (study, after)).fetchall()
 
