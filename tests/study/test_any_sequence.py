@@ -1,5 +1,6 @@
 """Whatever happens in whatever order, a study does what a plain model of it does."""
 
+import os
 import uuid
 
 import pytest
@@ -24,6 +25,8 @@ POLICIES = {
     LSA(alpha=0.5): SlowLSA(0.5, 0.5),
     APT(epsilon=0.1): SlowAPT(0.5, 0.1),
 }
+SEQUENCES = "KEYHOLE_TEST_SEQUENCES"
+"""How many of them the slow test tries on each database."""
 REWARDS = st.sampled_from([0, 1, True, 0.25, 0.1])
 
 
@@ -262,4 +265,4 @@ def test_a_study_does_what_a_plain_model_does(address):
 
 @pytest.mark.slow
 def test_a_study_does_what_a_plain_model_does_however_long_one_tries(address):
-    play(address, 5_000)
+    play(address, int(os.environ.get(SEQUENCES, "1000")))

@@ -300,6 +300,16 @@ def test_a_policy_of_ones_own_is_found_when_it_is_named(path):
         assert repr(study.policy) == "Mine(alpha=1.35)"
 
 
+def test_a_study_is_changed_to_a_policy_of_ones_own(path, study):
+    class Mine(LSA):
+        """A policy that nobody can import."""
+
+    study.tell(study.ask().id, 1)
+    study.change_policy(Mine())
+    assert study.ask().arm == "b"
+    assert repr(study.policy) == "Mine(alpha=1.35)"
+
+
 def test_a_closed_study_is_no_longer_used(path):
     study = labels(path)
     study.close()

@@ -18,6 +18,15 @@ Words = Annotated[
     list[str] | None, typer.Argument(metavar="[WORD=VALUE]...", help="As reward=1, threshold=3.")
 ]
 Other = Annotated[str, typer.Argument(metavar="POLICY", help="Of the same setting.")]
+Own = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="FILE.py:CLASS",
+        envvar="KEYHOLE_POLICY",
+        help="A policy of your own that the study has, or had.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "patience",
@@ -32,7 +41,7 @@ def create(
     spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="What the study is.")],
 ) -> None:
     """Begin a study that a file describes."""
-    from keyhole.experiment import rooms
+    from keyhole.experiment import making, rooms
     from keyhole.study import Study
 
     said = _toml(spec)
@@ -41,21 +50,24 @@ def create(
     for entry in ("setting", "name", "arms", "policy"):
         if entry not in said:
             raise ValueError(f"{spec} must have the entry {entry!r}")
-    room = rooms.find(said.pop("setting"))
+    setting = said.pop("setting")
+    rooms.find(setting)
     table = said.pop("policy")
     table = {"name": table} if isinstance(table, str) else _table("policy", table)
-    if "name" not in table:
-        raise ValueError(f"policy.name must be given: one of {', '.join(room.policies)}")
-    kind = room.policies[choice("policy.name", table.pop("name"), room.policies)]
-    reads = kind.terms_class.reads if kind.terms_class else {}
+    try:
+        policy = making.make_policy(table, setting, spec.parent)
+    except (TypeError, ValueError, FileNotFoundError) as error:
+        raise ValueError(f"policy.{error}") from error
+    if policy.setting.name != setting:
+        raise ValueError(f"policy must be of the setting {setting!r}, got {policy!r}")
+    reads = policy.terms_class.reads if policy.terms_class else {}
     facts = {
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
         for name, value in _table("facts", said.pop("facts", {})).items()
     }
     name, arms = said.pop("name"), said.pop("arms")
-    study = Study.create(storage, name, kind.from_parameters(table), arms, **said, **facts)
-    study.close()
-    typer.echo(f"{name}: {kind.__name__}, {len(arms)} arms")
+    Study.create(storage, name, policy, arms, **said, **facts).close()
+    typer.echo(f"{name}: {type(policy).__name__}, {len(arms)} arms")
 
 
 @app.command()
@@ -65,9 +77,10 @@ def ask(
     words: Words = None,
     key: Annotated[str | None, typer.Option("--key", help="To ask again with.")] = None,
     as_json: AsJson = False,
+    own: Own = None,
 ) -> None:
     """Print a decision: its id, and what to do."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         decision = study.ask(key=key, **_read(words))
     if as_json:
         typer.echo(json.dumps(decision.as_json()))
@@ -81,9 +94,10 @@ def tell(
     name: Name,
     id: Annotated[str, typer.Argument(metavar="ID", help="The decision's.")],
     words: Words = None,
+    own: Own = None,
 ) -> None:
     """Tell what came of a decision."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.tell(id, **_read(words))
 
 
@@ -93,9 +107,10 @@ def arrived(
     name: Name,
     total: Annotated[float, typer.Argument(help="The sum of the rewards.")],
     rounds: Annotated[int, typer.Option("--rounds", help="Of how many rounds.")] = 1,
+    own: Own = None,
 ) -> None:
     """Tell the sum of what has arrived, where nobody can say whose it is."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.arrived(total, rounds=rounds)
 
 
@@ -104,42 +119,47 @@ def lapse(
     storage: Storage,
     name: Name,
     id: Annotated[str, typer.Argument(metavar="ID", help="The decision's.")],
+    own: Own = None,
 ) -> None:
     """Give a decision up."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.lapse(id)
 
 
 @app.command()
 def add_arm(
-    storage: Storage, name: Name, arm: Annotated[str, typer.Argument(help="Its name.")]
+    storage: Storage,
+    name: Name,
+    arm: Annotated[str, typer.Argument(help="Its name.")],
+    own: Own = None,
 ) -> None:
     """Add an arm."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.add_arm(arm)
 
 
 @app.command()
 def retire(
-    storage: Storage, name: Name, arm: Annotated[str, typer.Argument(help="Its name.")]
+    storage: Storage,
+    name: Name,
+    arm: Annotated[str, typer.Argument(help="Its name.")],
+    own: Own = None,
 ) -> None:
     """Retire an arm, for good."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.retire(arm)
 
 
 @app.command()
-def show(storage: Storage, name: Name, as_json: AsJson = False) -> None:
+def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print what the policy recommends, and what is open."""
-    with _opened(storage, name) as study:
-        try:
-            found: Any = study.recommend()
-        except TypeError:
-            found = None
+    with _opened(storage, name, own) as study:
+        policy = study.policy
+        found = study.recommend() if policy.terms_class.recommends() else None
         open_ = study.open_decisions
         said = {
             "name": name,
-            "policy": repr(study.policy),
+            "policy": repr(policy),
             "arms": study.arms,
             "recommended": found,
             "open": [decision.as_json() for decision in open_],
@@ -155,11 +175,11 @@ def show(storage: Storage, name: Name, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def history(storage: Storage, name: Name, as_json: AsJson = False) -> None:
+def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print all events, a line each."""
     from keyhole.study.log import Scribe
 
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         scribe = Scribe(study.head)
         for row in study.log():
             event = scribe.words(row)
@@ -175,10 +195,13 @@ def history(storage: Storage, name: Name, as_json: AsJson = False) -> None:
 
 @app.command()
 def export(
-    storage: Storage, name: Name, path: Annotated[Path, typer.Argument(metavar="FILE")]
+    storage: Storage,
+    name: Name,
+    path: Annotated[Path, typer.Argument(metavar="FILE")],
+    own: Own = None,
 ) -> None:
     """Write the whole study to a file, a line of JSON an event."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.export(path)
 
 
@@ -187,11 +210,12 @@ def restore(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
     name: Annotated[str | None, typer.Option("--name", help="By default as it was.")] = None,
+    own: Own = None,
 ) -> None:
     """Make a study of an exported one."""
     from keyhole.study import Study
 
-    Study.restore(storage, path, name=name).close()
+    Study.restore(storage, path, name=name, policies=_own(own)).close()
 
 
 @app.command()
@@ -200,23 +224,26 @@ def replay(
     name: Name,
     policy: Other,
     words: Words = None,
+    own: Own = None,
 ) -> None:
     """Print how often another policy would have taken the same decisions.
 
     Each WORD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         other, facts = _policy(study, policy, words)
         typer.echo(repr(study.replay(other, **facts)))
 
 
 @app.command()
-def change(storage: Storage, name: Name, policy: Other, words: Words = None) -> None:
+def change(
+    storage: Storage, name: Name, policy: Other, words: Words = None, own: Own = None
+) -> None:
     """Have another policy decide from now on; it learns the whole log.
 
     Each WORD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         other, facts = _policy(study, policy, words)
         study.change_policy(other, **facts)
 
@@ -249,20 +276,33 @@ def _table(name: str, value: object) -> dict[str, Any]:
 
 def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
     """Return a policy of a study's room, and the facts among the words that follow its name."""
-    from keyhole.experiment import rooms
+    from keyhole.experiment import making, rooms
 
-    room = rooms.find(study.policy.setting.name)
-    kind = room.policies[choice("policy", name, room.policies)]
+    known = rooms.find(study.policy.setting.name).policies
+    if ":" in name:
+        kind = making.users_policy(name, Path())
+    else:
+        kind = known[choice("policy", name, known)]
     given = _read(words)
     parameters = {n: v for n, v in given.items() if n in vars(kind)["__dataclass_fields__"]}
     facts = {n: v for n, v in given.items() if n not in parameters}
     return kind.from_parameters(parameters), facts
 
 
-def _opened(storage: str, name: str) -> Any:
+def _opened(storage: str, name: str, own: list[str] | None) -> Any:
     from keyhole.study import Study
 
-    return Study.open(storage, name)
+    return Study.open(storage, name, policies=_own(own))
+
+
+def _own(names: list[str] | None) -> list[Any]:
+    """Return the classes that are named as ``file.py:Class``."""
+    from keyhole.experiment import making
+
+    for name in names or []:
+        if ":" not in name:
+            raise ValueError(f"--policy must be FILE.py:CLASS, got {shown(name)}")
+    return [making.users_policy(name, Path()) for name in names or []]
 
 
 def _read(words: list[str] | None) -> dict[str, Any]:

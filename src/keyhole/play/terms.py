@@ -76,6 +76,11 @@ class Terms:
         """Return what is told of a decision when nothing came: by default the least reward."""
         return {"reward": self.scale.low}
 
+    @classmethod
+    def recommends(cls) -> bool:
+        """Return whether there are words for what a policy recommends."""
+        return cls.reported is not Terms.reported
+
     def reported(self, report: Mapping[str, Any], live: Sequence[int]) -> Any:
         """Return what the policy recommends, of the arms that are in use (`live`)."""
         raise TypeError(f"policies of {self.setting.name!r} recommend nothing")

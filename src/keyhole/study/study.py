@@ -274,6 +274,9 @@ class Study:
         **facts
             What it needs to know beyond what the study's own was told.
         """
+        if isinstance(policy, Policy):
+            for known in (self._turns, self._view):
+                known.policies = (type(policy), *known.policies)
         self._turns.take(lambda turn: verbs.change(turn, policy, facts))
 
     # Looking.
