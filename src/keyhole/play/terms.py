@@ -49,6 +49,14 @@ class Terms:
         """What is told of one decision: by default the setting's feedback."""
         return self.setting.feedback
 
+    @property
+    def noted(self) -> Mapping[str, Field]:
+        """What the log keeps of a telling that no policy learns: by default there is nothing.
+
+        Where `heard` says nothing of it, it is 0.
+        """
+        return {}
+
     def context(self) -> Values:
         """Return the context of an `ask` as values: by default there is none."""
         return {}

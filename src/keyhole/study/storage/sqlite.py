@@ -26,7 +26,9 @@ _APPLICATION: Final = int.from_bytes(b"Keyh")  # SQLite files say in their heade
 _MAGIC: Final = b"SQLite format 3\0"
 _VERSION_AT, _APPLICATION_AT, _HEADER = 60, 68, 100  # bytes
 _PATIENCE: Final = 30.0  # seconds, with somebody who holds the file and has not queued
-_INSERT: Final = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT: Final = (
+    "INSERT INTO event (study, seq, kind, decision, key, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
 _WORDS: Final = {
     "schema": "",
     "identity": "INTEGER",
