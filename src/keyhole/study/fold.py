@@ -114,10 +114,11 @@ class Fold:
 
     def told_as(self, heard: Values) -> bytes:
         """Return as the log has it what was told: feedback, then notes if there are any."""
+        told = self._feedback.pack(heard)
+        if not self._notes.bytes:  # as in most rooms
+            return told
         notes = {name: heard.get(name, 0) for name in self.terms.noted}
-        return self._feedback.pack(heard) + (
-            self._notes.pack(notes) if any(notes.values()) else b""
-        )
+        return told + self._notes.pack(notes) if any(notes.values()) else told
 
     def heard(self, told: bytes) -> Values:
         """Return what was told, as values."""

@@ -136,7 +136,7 @@ class Sqlite(Store):
 
     def _check_place(self) -> None:
         """Refuse a file that is no longer where it was: what it says is of the past."""
-        if self._file != _identity(self.path):
+        if self._file != _identity(self.where):
             raise FileNotFoundError("the file was replaced while it was open")
 
     def _wait(self) -> None:
@@ -167,7 +167,7 @@ class Sqlite(Store):
         )
         try:
             self._prepare(self._db)
-            self._file = _identity(self.path)
+            self._file = _identity(self.where)
         except BaseException:
             self._drop()
             raise
@@ -248,7 +248,7 @@ def _integer(header: bytes, at: int) -> int:
     return int.from_bytes(header[at : at + 4])
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _identity(path: str) -> tuple[int, int]:
     """Return what tells a file from one that was put in its place."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
