@@ -83,7 +83,7 @@ class Fold:
         self.open: dict[str, bytes] = {}
         self.returned: dict[str, None] = {}
         self.renewed: dict[str, int] = {}
-        self._moved = False
+        self._moved = False  # an arm was retired: numbers differ, or there is none
         self._begin_anew()
         # Where deciding leaves its traces in what is settled, or learning draws at random, events
         # are taken one by one.
@@ -310,7 +310,7 @@ class Fold:
         kept = {i: live.index(arm) for i, arm in enumerate(self.live) if arm in live}
         self.mind = self.mind.with_arms(len(live), kept)
         self.live = list(live)
-        self._moved = self.live != list(range(len(self.live)))
+        self._moved = len(self.live) < len(self.arms)
         self._anew = True
 
     def _changed(self, event: Row) -> None:
@@ -346,7 +346,7 @@ class Fold:
         self.seq, self.last = last.seq, last
         self.rounds, self.told = said["rounds"], said["told"]
         self.arms[:], self.live = said["arms"], said["live"]
-        self._moved = self.live != list(range(len(self.live)))
+        self._moved = len(self.live) < len(self.arms)
         self.mind = Mind(self.head, self.head.facts | said["facts"])
         self.mind.restore(mind)
         width = HEAD.size + self._width
