@@ -101,6 +101,15 @@ def test_history(done, labels):
     assert [event["event"] for event in events] == ["asked", "told"]
 
 
+def test_a_change_of_policy_says_in_the_history_to_which(done, labels):
+    done("change", *labels, "APT", "epsilon=0.1")
+    assert done("history", *labels).endswith(" policy changed policy=APT\n")
+
+
+def test_without_a_verb_it_says_which_there_are(done):
+    assert "Add an arm." in done()
+
+
 def test_export_and_restore(done, labels, tmp_path):
     done("ask", *labels)
     done("export", *labels, tmp_path / "log.jsonl")

@@ -10,7 +10,7 @@ import typer
 
 from keyhole.validate import choice, shown
 
-app = typer.Typer(help="Decide for real, with many decisions in flight, kept in a database.")
+app = typer.Typer(invoke_without_command=True)
 
 Storage = Annotated[str, typer.Argument(metavar="STORAGE", help="A file, or postgresql://...")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The study.")]
@@ -33,6 +33,13 @@ _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "pat
                    "patience_decisions", "after", "seed", "second", "scale",
                    "survives")  # fmt: skip
 _NOT_WORDS: Final = ("id", "key", "self", "policy")  # they have places of their own
+
+
+@app.callback()
+def verbs(context: typer.Context) -> None:
+    """Decide for real, with many decisions in flight, kept in a database."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command()
@@ -189,6 +196,8 @@ def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = No
                 when = datetime.fromtimestamp(event.pop("at"), UTC)
                 first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
                 rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
+                if "head" in event:
+                    rest["policy"] = event["head"]["policy"]
                 words = (first, event.get("decision", ""), _in_words(rest))
                 typer.echo(" ".join(filter(None, words)))
 
