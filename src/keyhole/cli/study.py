@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from keyhole.cli.words import in_words, read_words, recommended
 from keyhole.validate import choice, shown
 
 app = typer.Typer(invoke_without_command=True)
@@ -32,7 +33,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "patience",
                    "patience_decisions", "after", "seed", "second", "scale",
                    "survives")  # fmt: skip
-_NOT_WORDS: Final = ("id", "key", "self", "policy")  # they have places of their own
 
 
 @app.callback()
@@ -88,11 +88,11 @@ def ask(
 ) -> None:
     """Print a decision: its id, and what to do."""
     with _opened(storage, name, own) as study:
-        decision = study.ask(key=key, **_read(words))
+        decision = study.ask(key=key, **read_words(words))
     if as_json:
         typer.echo(json.dumps(decision.as_json()))
     else:
-        typer.echo(f"{decision.id} {_in_words(decision.words)}")
+        typer.echo(f"{decision.id} {in_words(decision.words)}")
 
 
 @app.command()
@@ -105,7 +105,7 @@ def tell(
 ) -> None:
     """Tell what came of a decision."""
     with _opened(storage, name, own) as study:
-        study.tell(id, **_read(words))
+        study.tell(id, **read_words(words))
 
 
 @app.command()
@@ -176,9 +176,9 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
         return
     typer.echo(f"{name}: {said['policy']}, {len(said['arms'])} arms, {len(open_)} open")
     if found is not None:
-        typer.echo(f"recommended: {_recommended(found)}")
+        typer.echo(f"recommended: {recommended(found)}")
     for decision in open_:
-        typer.echo(f"{decision.id} {_in_words(decision.words)} since {decision.at:%F %T} UTC")
+        typer.echo(f"{decision.id} {in_words(decision.words)} since {decision.at:%F %T} UTC")
 
 
 @app.command()
@@ -198,7 +198,7 @@ def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = No
                 rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
                 if "head" in event:
                     rest["policy"] = event["head"]["policy"]
-                words = (first, event.get("decision", ""), _in_words(rest))
+                words = (first, event.get("decision", ""), in_words(rest))
                 typer.echo(" ".join(filter(None, words)))
 
 
@@ -292,7 +292,7 @@ def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[s
         kind = making.users_policy(name, Path())
     else:
         kind = known[choice("policy", name, known)]
-    given = _read(words)
+    given = read_words(words)
     parameters = {n: v for n, v in given.items() if n in vars(kind)["__dataclass_fields__"]}
     facts = {n: v for n, v in given.items() if n not in parameters}
     return kind.from_parameters(parameters), facts
@@ -312,34 +312,3 @@ def _own(names: list[str] | None) -> list[Any]:
         if ":" not in name:
             raise ValueError(f"--policy must be FILE.py:CLASS, got {shown(name)}")
     return [making.users_policy(name, Path()) for name in names or []]
-
-
-def _read(words: list[str] | None) -> dict[str, Any]:
-    """Return words such as ``reward=1``; what is no TOML is a text."""
-    found: dict[str, Any] = {}
-    for word in words or []:
-        name, sign, text = word.partition("=")
-        if not sign or not name.isidentifier():
-            raise ValueError(f"a word must be WORD=VALUE, got {shown(word)}")
-        if name in _NOT_WORDS or name in found:
-            raise ValueError(f"a word must be of the study's own, and said once, got {shown(word)}")
-        try:
-            said = tomllib.loads(f"value = {text}")
-        except (tomllib.TOMLDecodeError, RecursionError):
-            said = {}
-        found[name] = said["value"] if said.keys() == {"value"} else text
-    return found
-
-
-def _recommended(found: Any) -> str:
-    if isinstance(found, dict):
-        return _in_words(found)
-    return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
-
-
-def _in_words(words: Any) -> str:
-    return " ".join(f"{name}={_short(value)}" for name, value in words.items())
-
-
-def _short(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

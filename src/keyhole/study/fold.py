@@ -22,8 +22,9 @@ from keyhole.study.events import (
     SUM,
     TOLD,
 )
+from keyhole.study.form import Form, Told
 from keyhole.study.head import Head
-from keyhole.study.mind import Form, Mind
+from keyhole.study.mind import Mind
 from keyhole.study.round import Round
 from keyhole.study.storage import Row
 
@@ -74,8 +75,7 @@ class Fold:
         setting, kind = head.policy.setting, cast(Any, type(head.policy))
         self.context = Form(setting.context, self.mind.sizes)
         self.decision = Form(setting.decision, self.mind.sizes)
-        self._feedback = Form(self.terms.told, self.mind.sizes)
-        self._notes = Form(self.terms.noted, self.mind.sizes)
+        self.feedback = Told(self.terms, self.mind.sizes)
         self._width = self.context.bytes + self.decision.bytes
         self.last: Row | None = None
         self.ahead = False
@@ -111,19 +111,6 @@ class Fold:
         """Return context and decision of a row."""
         decision = self.decision.unpack(row, HEAD.size + self.context.bytes)
         return self.context.unpack(row, HEAD.size), decision
-
-    def told_as(self, heard: Values) -> bytes:
-        """Return as the log has it what was told: feedback, then notes if there are any."""
-        told = self._feedback.pack(heard)
-        if not self._notes.bytes:  # as in most rooms
-            return told
-        notes = {name: heard.get(name, 0) for name in self.terms.noted}
-        return told + self._notes.pack(notes) if any(notes.values()) else told
-
-    def heard(self, told: bytes) -> Values:
-        """Return what was told, as values."""
-        heard, end = self._feedback.unpack(told), self._feedback.bytes
-        return heard | self._notes.unpack(told, end) if len(told) > end else heard
 
     def _placed(self, row: bytes) -> bytes | None:
         """Return a row with the policy's own number of the arm; None for an arm that is retired."""
@@ -191,9 +178,9 @@ class Fold:
     def _learn(self, row: bytes, told: bytes) -> None:
         self.told += 1
         if self._round is not None:
-            self._round.arrive(self.values(row)[1]["arm"], self.heard(told)["reward"])
+            self._round.arrive(self.values(row)[1]["arm"], self.feedback.unpack(told)["reward"])
         elif (placed := self._placed(row) if self._moved else row) is not None:
-            self._backlog.append(placed + told[: self._feedback.bytes])
+            self._backlog.append(placed + told[: self.feedback.bytes])
             if len(self._backlog) == _AT_ONCE:
                 self._catch_up()
         # Whatever has been settled is not to be imagined any more.

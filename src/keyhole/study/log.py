@@ -81,7 +81,7 @@ class Scribe:
             told = body[len(asked) :] if row.kind in (LATE, KEPT) else body
             if not told:
                 return {}
-            return fold.terms.said(*fold.values(asked), fold.heard(told))
+            return fold.terms.said(*fold.values(asked), fold.feedback.unpack(told))
         if row.kind in (ADDED, RETIRED):
             if row.kind == ADDED:
                 fold.arms.append(body.decode())
@@ -115,7 +115,7 @@ class Scribe:
             told = {n: v for n, v in words.items() if n not in _FIRST.names}
             if not told and kind == LAPSED:
                 return b""
-            heard = fold.told_as(fold.terms.heard(*fold.values(asked), **told))
+            heard = fold.feedback.pack(fold.terms.heard(*fold.values(asked), **told))
             return asked + heard if row.kind in (LATE, KEPT) else heard
         if row.kind in (ADDED, RETIRED):
             if row.kind == ADDED:

@@ -132,7 +132,7 @@ def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, A
             if before == body:
                 return
             context, decision = fold.values(row)
-            said = fold.terms.said(context, decision, fold.heard(before))
+            said = fold.terms.said(context, decision, fold.feedback.unpack(before))
             raise ConflictError(f"{id} was told {said} before, and cannot be told otherwise")
     kind = KEPT if fold.head.rule.after == "nothing came" else LATE
     turn.write(kind, id, row + body)
@@ -140,7 +140,7 @@ def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, A
 
 def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> bytes:
     values = fold.values(row)
-    return fold.told_as(_called("tell", fold.terms.heard, (*values, *unnamed), feedback))
+    return fold.feedback.pack(_called("tell", fold.terms.heard, (*values, *unnamed), feedback))
 
 
 def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: Any) -> Any:
