@@ -46,7 +46,7 @@ class Model:
         self.tally[arm] = (pulls + 1.0, total + float(reward))
 
     def lapse(self, id):
-        if self.after == "again":
+        if self.after == "again" and self.asked[id] in self.arms:
             if id not in self.returned:
                 self.returned.append(id)
             return
@@ -65,6 +65,12 @@ class Model:
                 self.lapse(id)
             elif at <= now:
                 break
+
+    def retire(self, arm):
+        self.arms.remove(arm)
+        for id in [id for id in self.returned if self.asked[id] == arm]:
+            self.returned.remove(id)
+            del self.open[id]
 
     def choose(self):
         """Return the arm that the policy pulls, on a copy that has imagined what is open."""
@@ -205,7 +211,7 @@ class Sequences(RuleBasedStateMachine):
         assume(len(self.model.arms) > 1)
         name = self.one_of(self.model.arms, place)
         self.studies[which].retire(name)
-        self.model.arms.remove(name)
+        self.model.retire(name)
 
     @precondition(lambda self: self.model.pending == "imagine")
     @rule(which=st.booleans(), policy=st.sampled_from(list(POLICIES)))
@@ -215,10 +221,9 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(which=st.booleans(), closed=st.booleans())
     def open_again(self, which, closed):
-        if closed:  # which keeps a snapshot
-            self.studies[which].close()
-        else:
-            self.studies[which]._turns.store.close()
+        if not closed:  # so that no snapshot is kept
+            self.studies[which]._turns._fold = None
+        self.studies[which].close()
         self.studies[which] = self.opened()
 
     @rule(which=st.booleans())
