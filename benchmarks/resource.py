@@ -13,6 +13,8 @@ from keyhole.resource import (
     AnytimeZoomingRCUCB,
     BetaExponential,
     FixedLimit,
+    HazardThompson,
+    HazardUCB,
     Power,
     Problem,
     ReductionThompson,
@@ -32,6 +34,8 @@ POLICIES = {
     "ZoomingRCUCB": ZoomingRCUCB(),
     "AnytimeZoomingRCUCB": AnytimeZoomingRCUCB(),
     "StoOO": StoOO(),
+    "HazardThompson": HazardThompson(),
+    "HazardUCB": HazardUCB(),
     "FixedLimit": FixedLimit(limit=1.0),
 }
 FOR_ALL_LIMITS = ("ZoomingRCUCB", "AnytimeZoomingRCUCB", "StoOO")

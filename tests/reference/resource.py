@@ -314,3 +314,139 @@ class StoOO(ForPairs):
         finest = max(self.played.values())
         pairs = sorted(pair for pair, level in self.played.items() if level == finest)
         return largest(pairs, lambda i, tau: self.mean(history, i, tau))
+
+
+@dataclass
+class Hazards(ForPairs):
+    """What is estimated of runs that end in each interval between two limits."""
+
+    strength: float
+
+    def interval(self, consumption):
+        return next(j for j, tau in enumerate(self.limits) if consumption <= tau)
+
+    def runs(self, history, i, j):
+        """Return how many runs reached interval j, and what those were worth that ended in it."""
+        reached, ended = 0, []
+        for arm, limit, reward, consumption in history:
+            if arm == i and self.limits.index(limit) >= j:
+                if consumption is None or self.interval(consumption) >= j:
+                    reached += 1
+                if consumption is not None and self.interval(consumption) == j:
+                    ended.append((reward, self.cost(consumption)))
+        return reached, ended
+
+    def seen(self, history):
+        """Return, for each arm and interval, n, d, the sum of rewards and that of costs."""
+        found = {}
+        for i in range(self.arms):
+            for j in range(len(self.limits)):
+                reached, ended = self.runs(history, i, j)
+                sums = sum(r for r, _ in ended), sum(c for _, c in ended)
+                found[i, j] = reached, len(ended), *sums
+        return found
+
+    def pool(self, seen, j):
+        """Return the chance to end in interval j and the reward there, each arm with one vote."""
+        rows = [seen[i, j] for i in range(self.arms)]
+        hazard = (0.5 + sum(d / (n + 2) for n, d, _, _ in rows)) / (
+            1 + sum(n / (n + 2) for n, _, _, _ in rows)
+        )
+        reward = (1 + sum(earned / (d + 2) for _, d, earned, _ in rows)) / (
+            1 + sum(d / (d + 2) for _, d, _, _ in rows)
+        )
+        return hazard, reward
+
+    def cost_in(self, seen, i, j):
+        """Return the mean cost, with two runs at the middle of the interval."""
+        _, d, _, spent = seen[i, j]
+        middle = (self.limits[j] + (self.limits[j - 1] if j else 0)) / 2
+        return (2 * self.cost(middle) + spent) / (2 + d)
+
+    def means(self, seen, i, j):
+        """Return the means of the posteriors of hazard and reward."""
+        n, d, earned, _ = seen[i, j]
+        hazard, reward = self.pool(seen, j)
+        return (
+            (self.strength * hazard + d) / (self.strength + n),
+            (2 * reward + earned) / (2 + d),
+        )
+
+    def gain(self, hazards, nets, j):
+        """Return what a run up to limit j is worth."""
+        alive = [math.prod(1 - h for h in hazards[:k]) for k in range(j + 2)]
+        ended = sum(alive[k] * hazards[k] * nets[k] for k in range(j + 1))
+        return ended - self.penalty(self.limits[j]) * alive[j + 1]
+
+    def on_average(self, seen, i):
+        """Return hazards and net rewards of an arm, as they are on average."""
+        both = [self.means(seen, i, j) for j in range(len(self.limits))]
+        nets = [reward - self.cost_in(seen, i, j) for j, (_, reward) in enumerate(both)]
+        return [hazard for hazard, _ in both], nets
+
+    def best(self, history):
+        """Return the pair that is worth the most on average."""
+        seen = self.seen(history)
+        laws = [self.on_average(seen, i) for i in range(self.arms)]
+        return largest(self.pairs, lambda i, tau: self.gain(*laws[i], self.limits.index(tau)))
+
+
+@dataclass
+class HazardThompson(Hazards):
+    """Hazards and rewards are drawn; `beta(a, b)` is the policy's randomness."""
+
+    focus: float
+    beta: object
+
+    def choose(self, history):
+        seen, kappa, s = self.seen(history), self.focus, self.strength
+        hazards, nets = {}, {}
+        for i, j in seen:
+            n, d, _, _ = seen[i, j]
+            pooled, _ = self.pool(seen, j)
+            hazards[i, j] = self.beta(kappa * (s * pooled + d), kappa * (s * (1 - pooled) + n - d))
+        for i, j in seen:
+            _, d, earned, _ = seen[i, j]
+            _, pooled = self.pool(seen, j)
+            good, bad = 2 * pooled + earned, 2 * (1 - pooled) + (d - earned)
+            reward = self.beta(kappa * good, kappa * bad) if bad > 0 else 1
+            nets[i, j] = reward - self.cost_in(seen, i, j)
+
+        def value(i, tau):
+            places = range(len(self.limits))
+            law = [hazards[i, j] for j in places], [nets[i, j] for j in places]
+            return self.gain(*law, self.limits.index(tau))
+
+        return largest(self.pairs, value)
+
+
+@dataclass
+class HazardUCB(Hazards):
+    """The sum is written as it stands in the docstring."""
+
+    alpha: float
+
+    def variance(self, seen, i, j):
+        hazards, nets = self.on_average(seen, i)
+        total = 0
+        for k in range(j + 1):
+            n, d, _, _ = seen[i, k]
+            h, (_, r) = hazards[k], self.means(seen, i, k)
+            alive = math.prod(1 - other for other in hazards[:k])
+            later = -self.penalty(self.limits[j])  # what a run is worth that survives interval k
+            for x in range(j, k, -1):
+                later = hazards[x] * nets[x] + (1 - hazards[x]) * later
+            of_hazard = (nets[k] - later) ** 2 * h * (1 - h) / (n + self.strength)
+            total += alive**2 * (of_hazard + h**2 * r * (1 - r) / (d + 2))
+        return total
+
+    def choose(self, history):
+        seen, t = self.seen(history), len(history) + 1
+        laws = [self.on_average(seen, i) for i in range(self.arms)]
+
+        def index(i, tau):
+            j = self.limits.index(tau)
+            width = 2 * self.alpha * math.log(t) * self.variance(seen, i, j)
+            return self.gain(*laws[i], j) + math.sqrt(width)
+
+        return largest(self.pairs, index)

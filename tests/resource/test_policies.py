@@ -15,6 +15,8 @@ from keyhole.resource import (
     AnytimeZoomingRCUCB,
     BetaExponential,
     FixedLimit,
+    HazardThompson,
+    HazardUCB,
     Power,
     Problem,
     ReductionThompson,
@@ -37,6 +39,10 @@ ON_LISTS = (
     ReductionUCB(),
     ReductionUCB(alpha=1.5),
     ReductionThompson(),
+    HazardThompson(),
+    HazardThompson(focus=1, strength=0.5),
+    HazardUCB(),
+    HazardUCB(alpha=1, strength=2),
 )
 SAMPLED = FixedLimit(limit=0.9, base=ThompsonSampling())
 ON_ALL = (
@@ -78,12 +84,11 @@ def reference_of(policy, problem, replication=0):
         more = {"horizon": HORIZON}
     if isinstance(policy, FixedLimit):
         parameters["base"] = base_of(policy.base, problem.arms, HORIZON, SEED)
-    if isinstance(policy, ReductionThompson):
+    if isinstance(policy, (ReductionThompson, HazardThompson)):
         rng = stream(SEED, replication, POLICY)
-        more = {
-            "uniform": lambda: uniform(rng),
-            "beta": lambda a, b: beta(rng, float(a), float(b)),
-        }
+        more = {"beta": lambda a, b: beta(rng, float(a), float(b))}
+    if isinstance(policy, ReductionThompson):
+        more["uniform"] = lambda: uniform(rng)
     return getattr(reference, type(policy).__name__)(
         arms=problem.arms,
         limits=problem.limits.tolist(),
@@ -163,7 +168,15 @@ def test_a_limit_is_found_in_spite_of_rounding():
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
     "policy",
-    [RCUCB(), ReductionUCB(), ReductionThompson(), FixedLimit(limit=0.6), SAMPLED],
+    [
+        RCUCB(),
+        ReductionUCB(),
+        ReductionThompson(),
+        HazardThompson(),
+        HazardUCB(),
+        FixedLimit(limit=0.6),
+        SAMPLED,
+    ],
     ids=repr,
 )
 def test_they_conform(policy, check):

@@ -2,6 +2,8 @@
 
 from keyhole.resource.policies.anytime_zooming import AnytimeZoomingRCUCB
 from keyhole.resource.policies.fixed_limit import FixedLimit
+from keyhole.resource.policies.hazard_thompson import HazardThompson
+from keyhole.resource.policies.hazard_ucb import HazardUCB
 from keyhole.resource.policies.rcucb import RCUCB
 from keyhole.resource.policies.reduction_thompson import ReductionThompson
 from keyhole.resource.policies.reduction_ucb import ReductionUCB
@@ -12,6 +14,8 @@ __all__ = [
     "RCUCB",
     "AnytimeZoomingRCUCB",
     "FixedLimit",
+    "HazardThompson",
+    "HazardUCB",
     "ReductionThompson",
     "ReductionUCB",
     "StoOO",

@@ -1,0 +1,124 @@
+"""What policies have in common that learn for how long runs go on, with a prior shared by the arms.
+
+Limits cut the consumption into intervals. A run that has reached an interval ends within it with a
+chance that does not depend on its limit, the *hazard*: so a run tells about every interval that it
+has reached, whatever came of it (Kaplan and Meier 1958).
+"""
+
+from typing import Any, Final
+
+from keyhole.policy import FloatArray, IntArray, counts, parameter, per
+from keyhole.resource.functions import value_at
+from keyhole.resource.limits import place_of
+from keyhole.resource.setting import Policy
+
+SAY: Final = 2.0
+"""From how many runs on an arm has half of its say in the pool; and how many runs the pool is
+worth to the rewards and costs of an arm."""
+
+
+class HazardPolicy(Policy, abstract=True):
+    """Base of the policies that estimate hazards; see `HazardThompson` for the symbols."""
+
+    strength: float = parameter(4.0, gt=0, doc="how many runs the shared prior is worth")
+
+    class State:
+        """For each interval what was seen of it, arm by arm, and pooled."""
+
+        penalties = per("limit_count")
+        hoped = per("limit_count")  # what runs that end there are taken to cost beforehand
+        hazard = per("limit_count")  # chance to end there, pooled
+        reward = per("limit_count")  # reward of a run that ends there, pooled
+        reached = per("arms", "limit_count")  # n: runs that reached the interval
+        ended = per("arms", "limit_count")  # d: those that ended in it
+        earned = per("arms", "limit_count")  # rewards of these
+        spent = per("arms", "limit_count")  # costs of these
+        plays = counts("arms", "limit_count")
+
+    def init(p, s: State) -> None:
+        """Look up the known functions; nothing is known of the runs."""
+        before = 0.0
+        for place in range(p.limit_count):
+            s.penalties[place] = value_at(p.penalty, p.limits[place])
+            s.hoped[place] = value_at(p.cost, 0.5 * (before + p.limits[place]))
+            before = p.limits[place]
+            pool(s, place)
+
+    def update(
+        p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
+    ) -> None:
+        """Count the run in every interval that it reached."""
+        played = place_of(p.limits, limit)
+        s.plays[arm, played] += 1
+        last = played
+        if exceeded == 0:
+            last = place_of(p.limits, consumption)
+            s.ended[arm, last] += 1.0
+            s.earned[arm, last] += reward
+            s.spent[arm, last] += value_at(p.cost, consumption)
+        for place in range(last + 1):
+            s.reached[arm, place] += 1.0
+            pool(s, place)
+
+    def imagine(p, s: State, age: float, arm: int, limit: float) -> None:
+        """Know that an open run has not ended before its age; expect the rest."""
+        alive = 1.0
+        for place in range(place_of(p.limits, limit) + 1):
+            if p.limits[place] <= age:
+                s.reached[arm, place] += 1.0
+            else:
+                ends = alive * hazard_of(s, p.strength, arm, place)
+                earns, costs = reward_of(s, arm, place), cost_of(s, arm, place)
+                s.reached[arm, place] += alive
+                s.ended[arm, place] += ends
+                s.earned[arm, place] += ends * earns
+                s.spent[arm, place] += ends * costs
+                alive -= ends
+            pool(s, place)
+
+    def recommend(  # type: ignore[override]
+        p, s: State, best_arm: IntArray, best_limit: FloatArray
+    ) -> None:
+        """Name the pair that is worth the most on the average of the posterior."""
+        best, found, at = 0.0, -1, 0
+        for arm in range(p.arms):
+            gain, alive = 0.0, 1.0
+            for place in range(p.limit_count):
+                hazard = hazard_of(s, p.strength, arm, place)
+                gain += alive * hazard * (reward_of(s, arm, place) - cost_of(s, arm, place))
+                alive *= 1.0 - hazard
+                value = gain - s.penalties[place] * alive
+                if found < 0 or value > best:
+                    best, found, at = value, arm, place
+        best_arm[0], best_limit[0] = found, p.limits[at]
+
+
+def pool(s: Any, place: int) -> None:
+    """Estimate an interval's hazard and reward from all arms, each with at most one vote."""
+    ended, reached, earned, done = 0.5, 1.0, 1.0, 1.0
+    for arm in range(s.reached.shape[0]):
+        vote = 1.0 / (s.reached[arm, place] + SAY)
+        ended += s.ended[arm, place] * vote
+        reached += s.reached[arm, place] * vote
+        vote = 1.0 / (s.ended[arm, place] + SAY)
+        earned += s.earned[arm, place] * vote
+        done += s.ended[arm, place] * vote
+    s.hazard[place], s.reward[place] = ended / reached, earned / done
+
+
+def hazard_of(s: Any, strength: float, arm: int, place: int) -> float:
+    """Return the mean of the posterior of a hazard."""
+    prior = strength * s.hazard[place]
+    return float((prior + s.ended[arm, place]) / (strength + s.reached[arm, place]))
+
+
+def reward_of(s: Any, arm: int, place: int) -> float:
+    """Return the mean of the posterior of the reward of runs that end in an interval."""
+    known = SAY + s.ended[arm, place]
+    return float((SAY * s.reward[place] + s.earned[arm, place]) / known)
+
+
+def cost_of(s: Any, arm: int, place: int) -> float:
+    """Return the estimated cost of runs that end in an interval."""
+    known = SAY + s.ended[arm, place]
+    return float((SAY * s.hoped[place] + s.spent[arm, place]) / known)
