@@ -20,6 +20,7 @@ from keyhole.resource import (
     ReductionThompson,
     ReductionUCB,
     StoOO,
+    SuccessiveHalving,
     ZoomingRCUCB,
 )
 
@@ -36,6 +37,7 @@ POLICIES = {
     "StoOO": StoOO(),
     "HazardThompson": HazardThompson(),
     "HazardUCB": HazardUCB(),
+    "SuccessiveHalving": SuccessiveHalving(),
     "FixedLimit": FixedLimit(limit=1.0),
 }
 FOR_ALL_LIMITS = ("ZoomingRCUCB", "AnytimeZoomingRCUCB", "StoOO")

@@ -450,3 +450,50 @@ class HazardUCB(Hazards):
             return self.gain(*laws[i], j) + math.sqrt(width)
 
         return largest(self.pairs, index)
+
+
+@dataclass
+class SuccessiveHalving(ForPairs):
+    """Karnin, Koren and Somekh (2013), Algorithm 1, with limits that rise from stage to stage."""
+
+    share: float
+    horizon: int
+    left: list = None
+    stage: int = 1
+    runs: dict = field(default_factory=dict)
+
+    @property
+    def stages(self):
+        return max(1, math.ceil(math.log2(self.arms)))
+
+    def value(self, history, i, tau):
+        """Return what a limit is worth on average, of runs that tell of it."""
+        told = [(r, c) for arm, limit, r, c in history if arm == i and limit >= tau]
+        gains = [-self.penalty(tau) if c is None or c > tau else r - self.cost(c) for r, c in told]
+        return sum(gains) / len(gains) if gains else -math.inf
+
+    def limit_of(self, history, i):
+        return max(self.limits, key=lambda tau: (self.value(history, i, tau), -tau))
+
+    def choose(self, history):
+        self.left = self.left or list(range(self.arms))
+        arm = min(self.left, key=lambda i: self.runs.get(i, 0))
+        if len(self.left) == 1 and history:
+            return arm, self.limit_of(history, arm)
+        return arm, self.limits[math.ceil(self.stage * len(self.limits) / self.stages) - 1]
+
+    def learn(self, history):
+        arm = history[-1][0]
+        self.runs[arm] = self.runs.get(arm, 0) + 1
+        needed = max(1, math.floor(self.share * self.horizon / (self.stages * len(self.left))))
+        if len(self.left) > 1 and all(self.runs.get(i, 0) >= needed for i in self.left):
+            order = sorted(
+                self.left, key=lambda i: (-self.value(history, i, self.limit_of(history, i)), i)
+            )
+            self.left = sorted(order[: math.ceil(len(order) / 2)])
+            self.stage, self.runs = min(self.stage + 1, self.stages), {}
+
+    def best(self, history):
+        seen = [i for i in self.left if any(arm == i for arm, _, _, _ in history)]
+        pairs = [(i, self.limit_of(history, i)) for i in seen]
+        return largest(pairs, lambda i, tau: self.value(history, i, tau))

@@ -24,6 +24,7 @@ from keyhole.resource import (
     Replay,
     Steps,
     StoOO,
+    SuccessiveHalving,
     ZoomingRCUCB,
 )
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
@@ -43,6 +44,9 @@ ON_LISTS = (
     HazardThompson(focus=1, strength=0.5),
     HazardUCB(),
     HazardUCB(alpha=1, strength=2),
+    RCUCB(alpha=0),
+    SuccessiveHalving(),
+    SuccessiveHalving(share=0.6),
 )
 SAMPLED = FixedLimit(limit=0.9, base=ThompsonSampling())
 ON_ALL = (
@@ -80,7 +84,7 @@ def reference_of(policy, problem, replication=0):
     """Return the reference implementation of a policy."""
     more = {}
     parameters = policy.parameters()
-    if type(policy) in (ZoomingRCUCB, StoOO):
+    if type(policy) in (ZoomingRCUCB, StoOO, SuccessiveHalving):
         more = {"horizon": HORIZON}
     if isinstance(policy, FixedLimit):
         parameters["base"] = base_of(policy.base, problem.arms, HORIZON, SEED)
@@ -174,6 +178,7 @@ def test_a_limit_is_found_in_spite_of_rounding():
         ReductionThompson(),
         HazardThompson(),
         HazardUCB(),
+        SuccessiveHalving(),
         FixedLimit(limit=0.6),
         SAMPLED,
     ],
@@ -192,7 +197,7 @@ def test_those_for_every_limit_conform(policy, check):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RCUCB(alpha=0), "alpha must be above 0, got 0"),
+        (lambda: RCUCB(alpha=-1), "alpha must be at least 0, got -1"),
         (lambda: RCUCB(gain_range=3), r"gain_range must lie in \(0, 2\], got 3"),
         (lambda: ZoomingRCUCB(refine=1), r"refine must lie in \[2, 64\], got 1"),
         (lambda: ZoomingRCUCB(refine=2.5), "refine must be a whole number, got 2.5"),

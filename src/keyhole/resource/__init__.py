@@ -22,6 +22,7 @@ from keyhole.resource.policies import (
     ReductionThompson,
     ReductionUCB,
     StoOO,
+    SuccessiveHalving,
     ZoomingRCUCB,
 )
 from keyhole.resource.problem import Problem
@@ -50,6 +51,7 @@ __all__ = [
     "Sampler",
     "Steps",
     "StoOO",
+    "SuccessiveHalving",
     "Table",
     "TruncatedNormal",
     "ZoomingRCUCB",

@@ -8,6 +8,7 @@ from keyhole.resource.policies.rcucb import RCUCB
 from keyhole.resource.policies.reduction_thompson import ReductionThompson
 from keyhole.resource.policies.reduction_ucb import ReductionUCB
 from keyhole.resource.policies.stoo import StoOO
+from keyhole.resource.policies.successive_halving import SuccessiveHalving
 from keyhole.resource.policies.zooming import ZoomingRCUCB
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "ReductionThompson",
     "ReductionUCB",
     "StoOO",
+    "SuccessiveHalving",
     "ZoomingRCUCB",
 ]
