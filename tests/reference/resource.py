@@ -372,6 +372,11 @@ class Hazards(ForPairs):
             (2 * reward + earned) / (2 + d),
         )
 
+    def focus_at(self, t, first):
+        """Return by what variances are divided in round t: `first`, and 1 in the end."""
+        weight = t / (4000 * self.arms)
+        return (first + weight) / (1 + weight)
+
     def gain(self, hazards, nets, j):
         """Return what a run up to limit j is worth."""
         alive = [math.prod(1 - h for h in hazards[:k]) for k in range(j + 2)]
@@ -399,7 +404,8 @@ class HazardThompson(Hazards):
     beta: object
 
     def choose(self, history):
-        seen, kappa, s = self.seen(history), self.focus, self.strength
+        seen, s = self.seen(history), self.strength
+        kappa = self.focus_at(len(history) + 1, self.focus)
         hazards, nets = {}, {}
         for i, j in seen:
             n, d, _, _ = seen[i, j]
@@ -446,8 +452,10 @@ class HazardUCB(Hazards):
 
         def index(i, tau):
             j = self.limits.index(tau)
-            width = 2 * self.alpha * math.log(t) * self.variance(seen, i, j)
-            return self.gain(*laws[i], j) + math.sqrt(width)
+            if self.alpha == 0:
+                return self.gain(*laws[i], j)
+            variance = self.variance(seen, i, j) / self.focus_at(t, 1 / self.alpha)
+            return self.gain(*laws[i], j) + math.sqrt(2 * math.log(t) * variance)
 
         return largest(self.pairs, index)
 

@@ -44,6 +44,7 @@ ON_LISTS = (
     HazardThompson(focus=1, strength=0.5),
     HazardUCB(),
     HazardUCB(alpha=1, strength=2),
+    HazardUCB(alpha=0),
     RCUCB(alpha=0),
     SuccessiveHalving(),
     SuccessiveHalving(share=0.6),

@@ -25,6 +25,7 @@ from keyhole.resource.policies import (
     SuccessiveHalving,
     ZoomingRCUCB,
 )
+from keyhole.resource.portfolios import portfolio
 from keyhole.resource.problem import Problem
 from keyhole.resource.rewards import RewardScale
 from keyhole.resource.setting import SETTING, Policy
@@ -55,6 +56,7 @@ __all__ = [
     "Table",
     "TruncatedNormal",
     "ZoomingRCUCB",
+    "portfolio",
     "replica",
     "three_models",
 ]

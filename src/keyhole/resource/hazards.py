@@ -15,6 +15,10 @@ from keyhole.resource.setting import Policy
 SAY: Final = 2.0
 """From how many runs on an arm has half of its say in the pool; and how many runs the pool is
 worth to the rewards and costs of an arm."""
+PATIENCE: Final = 4000.0
+"""After how many runs for each arm a policy is halfway from its own focus to 1. Measured up to
+100,000 runs on scenarios of ASlib: with 1,000 more is lost than won in most, with none at all one
+in three is still wrong in the end."""
 
 
 class HazardPolicy(Policy, abstract=True):
@@ -91,6 +95,12 @@ class HazardPolicy(Policy, abstract=True):
                 if found < 0 or value > best:
                     best, found, at = value, arm, place
         best_arm[0], best_limit[0] = found, p.limits[at]
+
+
+def focus_at(focus: float, arms: int, t: int) -> float:
+    """Return by how much variances are divided in round t: in the end by 1."""
+    runs = t / (PATIENCE * arms)
+    return (focus + runs) / (1.0 + runs)
 
 
 def pool(s: Any, place: int) -> None:

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Stream, beta, betas, parameter, scratch
-from keyhole.resource.hazards import SAY, HazardPolicy, cost_of
+from keyhole.resource.hazards import SAY, HazardPolicy, cost_of, focus_at
 
 
 class HazardThompson(HazardPolicy):
@@ -14,10 +14,11 @@ class HazardThompson(HazardPolicy):
     :math:`d_{ij}` of them ended in it. Draw
 
     .. math::
-        h_{ij} &\sim \mathrm{Beta}\bigl(\kappa (s \bar h_j + d_{ij}),
-        \; \kappa (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr), \qquad
-        S_{ij} = \prod_{l \le j} (1 - h_{il}), \\
-        \bar h_j &= \frac{1/2 + \sum_i d_{ij} / (n_{ij} + 2)}
+        h_{ij} &\sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
+        \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr), \qquad
+        \kappa_t = \frac{\kappa + u}{1 + u}, \quad u = \frac{t}{4000 K}, \\
+        S_{ij} &= \prod_{l \le j} (1 - h_{il}), \qquad
+        \bar h_j = \frac{1/2 + \sum_i d_{ij} / (n_{ij} + 2)}
         {1 + \sum_i n_{ij} / (n_{ij} + 2)}
 
     and play the pair with the largest
@@ -32,16 +33,15 @@ class HazardThompson(HazardPolicy):
     ----------
     focus : float, default 4
         :math:`\kappa`: by how much the variances of the samples are smaller than those of the
-        posterior, at least 1.
+        posterior at first, at least 1; in the end they are not.
     strength : float, default 4
         s: how many runs the pool is worth to each arm, above 0.
 
     Notes
     -----
     Departures from the paper: it is not in a paper; ours. The reward r of runs that end in an
-    interval is drawn likewise, from
-    :math:`\mathrm{Beta}(\kappa (2 \bar r_j + \sum R), \kappa (2 (1 - \bar r_j) + \sum (1 - R)))`,
-    and is 1 while all of them were; its cost c is their mean, with two more at the middle of the
+    interval is drawn likewise, from :math:`\mathrm{Beta}(\kappa_t (2 \bar r_j + \sum R),
+    \kappa_t (2 (1 - \bar r_j) + \sum (1 - R)))`, and is 1 while all of them were; its cost c is their mean, with two more at the middle of the
     interval. Recommended is the pair that is worth most with the means of all these laws. Ties go
     to the lowest arm and then to the smallest limit.
 
@@ -83,14 +83,15 @@ class HazardThompson(HazardPolicy):
         down = scratch("arms", "limit_count")
         drawn = scratch("arms", "limit_count")
 
-    def select(p, s: State, rng: Stream) -> tuple[int, float]:
+    def select(p, s: State, t: int, rng: Stream) -> tuple[int, float]:
         """Return the pair with the largest of the sampled values."""
+        focus = focus_at(p.focus, p.arms, t)
         for arm in range(p.arms):
             for place in range(p.limit_count):
                 ended, hazard = s.ended[arm, place], s.hazard[place]
                 survived = s.reached[arm, place] - ended
-                s.up[arm, place] = p.focus * (p.strength * hazard + ended)
-                s.down[arm, place] = p.focus * (p.strength * (1.0 - hazard) + survived)
+                s.up[arm, place] = focus * (p.strength * hazard + ended)
+                s.down[arm, place] = focus * (p.strength * (1.0 - hazard) + survived)
         pairs = p.arms * p.limit_count
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, s.drawn.reshape(pairs))
         best, best_arm, best_place = -math.inf, 0, 0
@@ -100,7 +101,7 @@ class HazardThompson(HazardPolicy):
                 ended, earned = s.ended[arm, place], s.earned[arm, place]
                 good = SAY * s.reward[place] + earned
                 bad = SAY * (1.0 - s.reward[place]) + (ended - earned)
-                reward = beta(rng, p.focus * good, p.focus * bad) if bad > 0.0 else 1.0
+                reward = beta(rng, focus * good, focus * bad) if bad > 0.0 else 1.0
                 hazard = s.drawn[arm, place]
                 gain += alive * hazard * (reward - cost_of(s, arm, place))
                 alive *= 1.0 - hazard

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import parameter
-from keyhole.resource.hazards import SAY, HazardPolicy, cost_of, hazard_of, reward_of
+from keyhole.resource.hazards import PATIENCE, SAY, HazardPolicy, cost_of, hazard_of, reward_of
 
 
 class HazardUCB(HazardPolicy):
@@ -14,17 +14,19 @@ class HazardUCB(HazardPolicy):
     that follow. Play the pair with the largest
 
     .. math::
-        \hat\nu_{ij} + \sqrt{2 \alpha \ln t \sum_{l \le j} \hat S_{i,l-1}^2 \Bigl(
+        \hat\nu_{ij} + \sqrt{2 \alpha_t \ln t \sum_{l \le j} \hat S_{i,l-1}^2 \Bigl(
         (\hat m_{il} - \hat V_{ilj})^2 \frac{\hat h_{il} (1 - \hat h_{il})}{n_{il} + s}
         + \hat h_{il}^2 \frac{\hat r_{il} (1 - \hat r_{il})}{d_{il} + 2} \Bigr)}
 
-    with :math:`\hat m_{il} = \hat r_{il} - c_{il}` what a run that ends in interval l is worth, and
+    with :math:`\alpha_t = \alpha (1 + u) / (1 + \alpha u)`, :math:`u = t / 4000 K`,
+    :math:`\hat m_{il} = \hat r_{il} - c_{il}` what a run that ends in interval l is worth, and
     :math:`\hat V_{ilj}` what one is still worth that survives it.
 
     Parameters
     ----------
     alpha : float, default 0.2
-        Exploration, at least 0; with 0 the policy is greedy, and may be wrong for ever.
+        Exploration at first, at least 0; in the end it is 1. It is what :math:`1 / \kappa` is to
+        `HazardThompson`. With 0 the policy is greedy throughout, and may be wrong for ever.
     strength : float, default 8
         s: how many runs the pool is worth to each arm, above 0.
 
@@ -73,7 +75,9 @@ class HazardUCB(HazardPolicy):
         With B = S m + A, A the gain of the runs that end up to an interval, S (m - V) is B less the
         gain: so the sum is that of w, w B and w B^2, and takes one pass.
         """
-        factor = 2.0 * p.alpha * math.log(t)
+        runs = t / (PATIENCE * p.arms)
+        alpha = p.alpha * (1.0 + runs) / (1.0 + p.alpha * runs)
+        factor = 2.0 * alpha * math.log(t)
         best, best_arm, best_place = -math.inf, 0, 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
