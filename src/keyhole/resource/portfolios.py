@@ -26,7 +26,7 @@ _KINDS: Final = {
 _LONE: Final = (-1.0, 4.0)  # ln(median time) and standard deviation of the one that is fast
 
 
-def portfolio(kind: str, arms: int = 15, *, seed: int = 0, limits: ArrayLike = _LIMITS) -> Problem:
+def portfolio(kind: str, size: int = 15, *, seed: int = 0, limits: ArrayLike = _LIMITS) -> Problem:
     r"""Return solvers with log-normal run times, which time out at 1.
 
     A run that is done is worth 1 less its time, :math:`c(x) = x`; one that is not costs its limit,
@@ -36,7 +36,7 @@ def portfolio(kind: str, arms: int = 15, *, seed: int = 0, limits: ArrayLike = _
     ----------
     kind : {"scattered", "alike", "lone"}
         How solvers differ: widely; hardly; or all but one, in the middle, solve hardly anything.
-    arms : int, default 15
+    size : int, default 15
         How many, at least 1.
     seed : int, default 0
         Which solvers they are.
@@ -47,12 +47,12 @@ def portfolio(kind: str, arms: int = 15, *, seed: int = 0, limits: ArrayLike = _
     --------
     >>> problem = portfolio("lone", 5)
     >>> problem.best_pair
-    (2, 1.0)
+    (2, 0.1)
     >>> (1 - problem.censoring[:, -1]).round(2)  # shares of runs done before the cut-off
-    array([0.01, 0.01, 0.84, 0.01, 0.03])
+    array([0.04, 0.02, 0.6 , 0.02, 0.03])
     """
     middle, apart, low, high = _KINDS[choice("kind", kind, _KINDS)]
-    count = integer("arms", arms, Range(ge=1))
+    count = integer("size", size, Range(ge=1))
     rng = stream(integer("seed", seed, Range(ge=0)))
     laws = list[Law]()
     for arm in range(count):

@@ -40,10 +40,11 @@ class HazardThompson(HazardPolicy):
     Notes
     -----
     Departures from the paper: it is not in a paper; ours. The reward r of runs that end in an
-    interval is drawn likewise, from :math:`\mathrm{Beta}(\kappa_t (2 \bar r_j + \sum R),
-    \kappa_t (2 (1 - \bar r_j) + \sum (1 - R)))`, and is 1 while all of them were; its cost c is their mean, with two more at the middle of the
-    interval. Recommended is the pair that is worth most with the means of all these laws. Ties go
-    to the lowest arm and then to the smallest limit.
+    interval is drawn likewise, from the beta law of :math:`\kappa_t (2 \bar r_j + \sum R)` and
+    :math:`\kappa_t (2 (1 - \bar r_j) + \sum (1 - R))`, and is 1 while all of them were; its cost c
+    is their mean, with two more at the middle of the interval. Recommended is the pair that is
+    worth most with the means of all these laws. Ties go to the lowest arm and then to the smallest
+    limit.
 
     References
     ----------
