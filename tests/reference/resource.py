@@ -337,40 +337,51 @@ class Hazards(ForPairs):
         return reached, ended
 
     def seen(self, history):
-        """Return, for each arm and interval, n, d, the sum of rewards and that of costs."""
+        """Return, for each arm and interval, n, d, sums of rewards, costs, squared rewards."""
         found = {}
         for i in range(self.arms):
             for j in range(len(self.limits)):
                 reached, ended = self.runs(history, i, j)
                 sums = sum(r for r, _ in ended), sum(c for _, c in ended)
-                found[i, j] = reached, len(ended), *sums
+                found[i, j] = reached, len(ended), *sums, sum(r * r for r, _ in ended)
         return found
 
     def pool(self, seen, j):
         """Return the chance to end in interval j and the reward there, each arm with one vote."""
         rows = [seen[i, j] for i in range(self.arms)]
-        hazard = (0.5 + sum(d / (n + 2) for n, d, _, _ in rows)) / (
-            1 + sum(n / (n + 2) for n, _, _, _ in rows)
+        hazard = (0.5 + sum(d / (n + 2) for n, d, _, _, _ in rows)) / (
+            1 + sum(n / (n + 2) for n, _, _, _, _ in rows)
         )
-        reward = (1 + sum(earned / (d + 2) for _, d, earned, _ in rows)) / (
-            1 + sum(d / (d + 2) for _, d, _, _ in rows)
+        reward = (1 + sum(earned / (d + 2) for _, d, earned, _, _ in rows)) / (
+            1 + sum(d / (d + 2) for _, d, _, _, _ in rows)
         )
         return hazard, reward
 
     def cost_in(self, seen, i, j):
         """Return the mean cost, with two runs at the middle of the interval."""
-        _, d, _, spent = seen[i, j]
+        _, d, _, spent, _ = seen[i, j]
         middle = (self.limits[j] + (self.limits[j - 1] if j else 0)) / 2
         return (2 * self.cost(middle) + spent) / (2 + d)
 
     def means(self, seen, i, j):
         """Return the means of the posteriors of hazard and reward."""
-        n, d, earned, _ = seen[i, j]
+        n, d, earned, _, _ = seen[i, j]
         hazard, reward = self.pool(seen, j)
         return (
             (self.strength * hazard + d) / (self.strength + n),
             (2 * reward + earned) / (2 + d),
         )
+
+    def spread(self, seen, i, j):
+        """Return the variance of rewards in an interval, at least a hundredth of a coin's."""
+        rows = [seen[k, j] for k in range(self.arms)]
+        pooled = (1 + sum(squares / (d + 2) for _, d, _, _, squares in rows)) / (
+            1 + sum(d / (d + 2) for _, d, _, _, _ in rows)
+        )
+        _, d, _, _, squares = seen[i, j]
+        _, mean = self.means(seen, i, j)
+        variance = (2 * pooled + squares) / (2 + d) - mean**2
+        return max(variance, 0.01 * mean * (1 - mean))
 
     def focus_at(self, t, first):
         """Return by what variances are divided in round t: `first`, and 1 in the end."""
@@ -408,14 +419,19 @@ class HazardThompson(Hazards):
         kappa = self.focus_at(len(history) + 1, self.focus)
         hazards, nets = {}, {}
         for i, j in seen:
-            n, d, _, _ = seen[i, j]
+            n, d, _, _, _ = seen[i, j]
             pooled, _ = self.pool(seen, j)
             hazards[i, j] = self.beta(kappa * (s * pooled + d), kappa * (s * (1 - pooled) + n - d))
         for i, j in seen:
-            _, d, earned, _ = seen[i, j]
+            _, d, earned, _, _ = seen[i, j]
             _, pooled = self.pool(seen, j)
             good, bad = 2 * pooled + earned, 2 * (1 - pooled) + (d - earned)
-            reward = self.beta(kappa * good, kappa * bad) if bad > 0 else 1
+            reward = 1
+            if bad > 0:
+                mean = good / (good + bad)
+                coin = mean * (1 - mean)
+                sure = kappa * coin / self.spread(seen, i, j)
+                reward = self.beta(sure * good, sure * bad)
             nets[i, j] = reward - self.cost_in(seen, i, j)
 
         def value(i, tau):
@@ -436,14 +452,14 @@ class HazardUCB(Hazards):
         hazards, nets = self.on_average(seen, i)
         total = 0
         for k in range(j + 1):
-            n, d, _, _ = seen[i, k]
-            h, (_, r) = hazards[k], self.means(seen, i, k)
+            n, d, _, _, _ = seen[i, k]
+            h = hazards[k]
             alive = math.prod(1 - other for other in hazards[:k])
             later = -self.penalty(self.limits[j])  # what a run is worth that survives interval k
             for x in range(j, k, -1):
                 later = hazards[x] * nets[x] + (1 - hazards[x]) * later
             of_hazard = (nets[k] - later) ** 2 * h * (1 - h) / (n + self.strength)
-            total += alive**2 * (of_hazard + h**2 * r * (1 - r) / (d + 2))
+            total += alive**2 * (of_hazard + h**2 * self.spread(seen, i, k) / (d + 2))
         return total
 
     def choose(self, history):

@@ -15,6 +15,8 @@ from keyhole.resource.setting import Policy
 SAY: Final = 2.0
 """From how many runs on an arm has half of its say in the pool; and how many runs the pool is
 worth to the rewards and costs of an arm."""
+LEAST_SPREAD: Final = 0.01
+"""Rewards are never taken to vary less than by this share of the variance of a coin."""
 PATIENCE: Final = 4000.0
 """After how many runs for each arm a policy is halfway from its own focus to 1. Measured up to
 100,000 runs on scenarios of ASlib: with 1,000 more is lost than won in most, with none at all one
@@ -33,9 +35,11 @@ class HazardPolicy(Policy, abstract=True):
         hoped = per("limit_count")  # what runs that end there are taken to cost beforehand
         hazard = per("limit_count")  # chance to end there, pooled
         reward = per("limit_count")  # reward of a run that ends there, pooled
+        square = per("limit_count")  # its square
         reached = per("arms", "limit_count")  # n: runs that reached the interval
         ended = per("arms", "limit_count")  # d: those that ended in it
         earned = per("arms", "limit_count")  # rewards of these
+        squares = per("arms", "limit_count")  # squares of the rewards
         spent = per("arms", "limit_count")  # costs of these
         plays = counts("arms", "limit_count")
 
@@ -59,6 +63,7 @@ class HazardPolicy(Policy, abstract=True):
             last = place_of(p.limits, consumption)
             s.ended[arm, last] += 1.0
             s.earned[arm, last] += reward
+            s.squares[arm, last] += reward * reward
             s.spent[arm, last] += value_at(p.cost, consumption)
         for place in range(last + 1):
             s.reached[arm, place] += 1.0
@@ -73,9 +78,11 @@ class HazardPolicy(Policy, abstract=True):
             else:
                 ends = alive * hazard_of(s, p.strength, arm, place)
                 earns, costs = reward_of(s, arm, place), cost_of(s, arm, place)
+                square = earns * earns + spread_of(s, arm, place)
                 s.reached[arm, place] += alive
                 s.ended[arm, place] += ends
                 s.earned[arm, place] += ends * earns
+                s.squares[arm, place] += ends * square
                 s.spent[arm, place] += ends * costs
                 alive -= ends
             pool(s, place)
@@ -105,15 +112,18 @@ def focus_at(focus: float, arms: int, t: int) -> float:
 
 def pool(s: Any, place: int) -> None:
     """Estimate an interval's hazard and reward from all arms, each with at most one vote."""
-    ended, reached, earned, done = 0.5, 1.0, 1.0, 1.0
+    ended, reached = 0.5, 1.0
+    earned, squares, done = 1.0, 1.0, 1.0
     for arm in range(s.reached.shape[0]):
         vote = 1.0 / (s.reached[arm, place] + SAY)
         ended += s.ended[arm, place] * vote
         reached += s.reached[arm, place] * vote
         vote = 1.0 / (s.ended[arm, place] + SAY)
         earned += s.earned[arm, place] * vote
+        squares += s.squares[arm, place] * vote
         done += s.ended[arm, place] * vote
-    s.hazard[place], s.reward[place] = ended / reached, earned / done
+    s.hazard[place] = ended / reached
+    s.reward[place], s.square[place] = earned / done, squares / done
 
 
 def hazard_of(s: Any, strength: float, arm: int, place: int) -> float:
@@ -126,6 +136,14 @@ def reward_of(s: Any, arm: int, place: int) -> float:
     """Return the mean of the posterior of the reward of runs that end in an interval."""
     known = SAY + s.ended[arm, place]
     return float((SAY * s.reward[place] + s.earned[arm, place]) / known)
+
+
+def spread_of(s: Any, arm: int, place: int) -> float:
+    """Return the variance of the rewards of runs that end in an interval."""
+    known = SAY + s.ended[arm, place]
+    mean = reward_of(s, arm, place)
+    variance = (SAY * s.square[place] + s.squares[arm, place]) / known - mean * mean
+    return float(max(variance, LEAST_SPREAD * mean * (1.0 - mean)))
 
 
 def cost_of(s: Any, arm: int, place: int) -> float:

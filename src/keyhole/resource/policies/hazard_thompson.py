@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Stream, beta, betas, parameter, scratch
-from keyhole.resource.hazards import SAY, HazardPolicy, cost_of, focus_at
+from keyhole.resource.hazards import SAY, HazardPolicy, cost_of, focus_at, spread_of
 
 
 class HazardThompson(HazardPolicy):
@@ -40,11 +40,12 @@ class HazardThompson(HazardPolicy):
     Notes
     -----
     Departures from the paper: it is not in a paper; ours. The reward r of runs that end in an
-    interval is drawn likewise, from the beta law of :math:`\kappa_t (2 \bar r_j + \sum R)` and
-    :math:`\kappa_t (2 (1 - \bar r_j) + \sum (1 - R))`, and is 1 while all of them were; its cost c
-    is their mean, with two more at the middle of the interval. Recommended is the pair that is
-    worth most with the means of all these laws. Ties go to the lowest arm and then to the smallest
-    limit.
+    interval is drawn likewise, from the beta law whose shapes are :math:`\kappa_t \phi` times
+    :math:`2 \bar r_j + \sum R` and :math:`2 (1 - \bar r_j) + \sum (1 - R)`, with :math:`\phi` the
+    variance of a coin of the same mean over that of the rewards, at most 100; it is 1 while all of
+    them were. Its cost c is their mean, with two more at the middle of the interval. Recommended is
+    the pair that is worth most with the means of all these laws. Ties go to the lowest arm and then
+    to the smallest limit.
 
     References
     ----------
@@ -102,7 +103,11 @@ class HazardThompson(HazardPolicy):
                 ended, earned = s.ended[arm, place], s.earned[arm, place]
                 good = SAY * s.reward[place] + earned
                 bad = SAY * (1.0 - s.reward[place]) + (ended - earned)
-                reward = beta(rng, focus * good, focus * bad) if bad > 0.0 else 1.0
+                reward = 1.0
+                if bad > 0.0:
+                    mean = good / (good + bad)
+                    sure = focus * mean * (1.0 - mean) / spread_of(s, arm, place)
+                    reward = beta(rng, sure * good, sure * bad)
                 hazard = s.drawn[arm, place]
                 gain += alive * hazard * (reward - cost_of(s, arm, place))
                 alive *= 1.0 - hazard

@@ -3,7 +3,15 @@
 import math
 
 from keyhole.policy import parameter
-from keyhole.resource.hazards import PATIENCE, SAY, HazardPolicy, cost_of, hazard_of, reward_of
+from keyhole.resource.hazards import (
+    PATIENCE,
+    SAY,
+    HazardPolicy,
+    cost_of,
+    hazard_of,
+    reward_of,
+    spread_of,
+)
 
 
 class HazardUCB(HazardPolicy):
@@ -16,11 +24,12 @@ class HazardUCB(HazardPolicy):
     .. math::
         \hat\nu_{ij} + \sqrt{2 \alpha_t \ln t \sum_{l \le j} \hat S_{i,l-1}^2 \Bigl(
         (\hat m_{il} - \hat V_{ilj})^2 \frac{\hat h_{il} (1 - \hat h_{il})}{n_{il} + s}
-        + \hat h_{il}^2 \frac{\hat r_{il} (1 - \hat r_{il})}{d_{il} + 2} \Bigr)}
+        + \hat h_{il}^2 \frac{\hat v_{il}}{d_{il} + 2} \Bigr)}
 
     with :math:`\alpha_t = \alpha (1 + u) / (1 + \alpha u)`, :math:`u = t / 4000 K`,
-    :math:`\hat m_{il} = \hat r_{il} - c_{il}` what a run that ends in interval l is worth, and
-    :math:`\hat V_{ilj}` what one is still worth that survives it.
+    :math:`\hat m_{il} = \hat r_{il} - c_{il}` what a run that ends in interval l is worth,
+    :math:`\hat v_{il}` the variance of its reward, and :math:`\hat V_{ilj}` what one is still worth
+    that survives it.
 
     Parameters
     ----------
@@ -92,7 +101,7 @@ class HazardUCB(HazardPolicy):
                 weight += w
                 first += w * b
                 second += w * b * b
-                rewards += ends * ends * reward * (1.0 - reward) / (s.ended[arm, place] + SAY)
+                rewards += ends * ends * spread_of(s, arm, place) / (s.ended[arm, place] + SAY)
                 value = gain - s.penalties[place] * alive
                 variance = second - value * (2.0 * first - value * weight) + rewards
                 value += math.sqrt(factor * max(variance, 0.0))
