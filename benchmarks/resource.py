@@ -15,6 +15,7 @@ from keyhole.resource import (
     FixedLimit,
     HazardThompson,
     HazardUCB,
+    LeapsAndBounds,
     Power,
     Problem,
     ReductionThompson,
@@ -38,6 +39,7 @@ POLICIES = {
     "HazardThompson": HazardThompson(),
     "HazardUCB": HazardUCB(),
     "SuccessiveHalving": SuccessiveHalving(),
+    "LeapsAndBounds": LeapsAndBounds(),
     "FixedLimit": FixedLimit(limit=1.0),
 }
 FOR_ALL_LIMITS = ("ZoomingRCUCB", "AnytimeZoomingRCUCB", "StoOO")

@@ -521,3 +521,58 @@ class SuccessiveHalving(ForPairs):
         seen = [i for i in self.left if any(arm == i for arm, _, _, _ in history)]
         pairs = [(i, self.limit_of(history, i)) for i in seen]
         return largest(pairs, lambda i, tau: self.value(history, i, tau))
+
+
+@dataclass
+class LeapsAndBounds(ForPairs):
+    """The program of its authors, step by step: `steps` is told what each run consumed."""
+
+    epsilon: float
+    delta: float
+    zeta: float
+    at_work: object = None
+    asked: tuple = None
+    answer: tuple = None
+
+    def steps(self):
+        theta, k = 16 / 7 * self.limits[0], 1
+        while True:
+            b = math.ceil(
+                44
+                * math.log(120 * self.arms * k * (k + 1) / self.zeta)
+                / self.delta
+                / self.epsilon**2
+            )
+            tau = 4 * theta / (3 * self.delta)
+            means = []
+            for i in range(self.arms):
+                used, left = [], b * theta
+                while len(used) < b and left > 0:
+                    best = min(range(len(means)), key=means.__getitem__) if means else 0
+                    self.answer = best, self.listed(tau)
+                    used.append((yield i, self.listed(min(left, tau))))
+                    left = b * theta - sum(used)
+                means.append(theta if left <= 0 else sum(used) / b)
+            if min(means) < theta:
+                break
+            theta, k = 2 * theta, k + 1
+        self.answer = means.index(min(means)), self.listed(tau)
+        while True:
+            yield self.answer
+
+    def listed(self, limit):
+        """Return the smallest limit that is long enough, or the largest."""
+        return next((tau for tau in self.limits if tau >= limit), self.limits[-1])
+
+    def choose(self, history):
+        if self.at_work is None:
+            self.at_work = self.steps()
+            self.asked = next(self.at_work)
+        return self.asked
+
+    def learn(self, history):
+        _, limit, _, consumption = history[-1]
+        self.asked = self.at_work.send(limit if consumption is None else consumption)
+
+    def best(self, history):
+        return self.answer

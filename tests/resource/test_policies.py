@@ -17,6 +17,7 @@ from keyhole.resource import (
     FixedLimit,
     HazardThompson,
     HazardUCB,
+    LeapsAndBounds,
     Power,
     Problem,
     ReductionThompson,
@@ -48,6 +49,7 @@ ON_LISTS = (
     RCUCB(alpha=0),
     SuccessiveHalving(),
     SuccessiveHalving(share=0.6),
+    LeapsAndBounds(),
 )
 SAMPLED = FixedLimit(limit=0.9, base=ThompsonSampling())
 ON_ALL = (
@@ -180,6 +182,7 @@ def test_a_limit_is_found_in_spite_of_rounding():
         HazardThompson(),
         HazardUCB(),
         SuccessiveHalving(),
+        LeapsAndBounds(),
         FixedLimit(limit=0.6),
         SAMPLED,
     ],

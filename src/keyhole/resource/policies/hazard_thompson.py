@@ -9,17 +9,20 @@ from keyhole.resource.hazards import SAY, HazardPolicy, cost_of, focus_at, sprea
 class HazardThompson(HazardPolicy):
     r"""Play the pair that is best in a sample of how likely runs are to end, and when.
 
-    The choice for budgets of hundreds or thousands of runs. Limits cut the consumption into
-    intervals; :math:`n_{ij}` runs of arm i reached interval j, at whatever limit, and
+    `HazardUCB` with samples in place of an index: a little behind it in hundreds of runs, level in
+    thousands, and it spreads many decisions that are open at a time. Limits cut the consumption
+    into intervals; :math:`n_{ij}` runs of arm i reached interval j, at whatever limit, and
     :math:`d_{ij}` of them ended in it. Draw
 
     .. math::
+        \begin{aligned}
         h_{ij} &\sim \mathrm{Beta}\bigl(\kappa_t (s \bar h_j + d_{ij}),
         \; \kappa_t (s (1 - \bar h_j) + n_{ij} - d_{ij})\bigr), \qquad
         \kappa_t = \frac{\kappa + u}{1 + u}, \quad u = \frac{t}{4000 K}, \\
         S_{ij} &= \prod_{l \le j} (1 - h_{il}), \qquad
         \bar h_j = \frac{1/2 + \sum_i d_{ij} / (n_{ij} + 2)}
         {1 + \sum_i n_{ij} / (n_{ij} + 2)}
+        \end{aligned}
 
     and play the pair with the largest
 

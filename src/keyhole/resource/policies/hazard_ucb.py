@@ -17,7 +17,9 @@ from keyhole.resource.hazards import (
 class HazardUCB(HazardPolicy):
     r"""Play the pair that could be worth the most, by Greenwood's formula for gains.
 
-    `HazardThompson` without randomness: :math:`\hat h_{ij}` and :math:`\hat r_{ij}` are the means
+    The choice for budgets of hundreds or thousands of runs and a list of limits. What a run tells
+    of every interval between limits that it has reached is pooled over the arms, as in
+    `HazardThompson`, without randomness: :math:`\hat h_{ij}` and :math:`\hat r_{ij}` are the means
     of its posteriors, :math:`\hat\nu_{ij}` the gain and :math:`\hat S_{ij}` the chance to survive
     that follow. Play the pair with the largest
 
