@@ -203,6 +203,9 @@ def test_those_for_every_limit_conform(policy, check):
     [
         (lambda: RCUCB(alpha=-1), "alpha must be at least 0, got -1"),
         (lambda: RCUCB(gain_range=3), r"gain_range must lie in \(0, 2\], got 3"),
+        (lambda: HazardThompson(focus=0.5), "focus must be at least 1, got 0.5"),
+        (lambda: HazardUCB(strength=0), "strength must be above 0, got 0"),
+        (lambda: SuccessiveHalving(share=2), r"share must lie in \(0, 1\], got 2"),
         (lambda: ZoomingRCUCB(refine=1), r"refine must lie in \[2, 64\], got 1"),
         (lambda: ZoomingRCUCB(refine=2.5), "refine must be a whole number, got 2.5"),
         (lambda: ZoomingRCUCB(delta=1), r"delta must lie in \(0, 1\), got 1"),
