@@ -17,6 +17,7 @@ from keyhole.resource import (
     portfolio,
 )
 from keyhole.resource.hazards import focus_at
+from keyhole.study import Study
 from tests.reference import resource as reference
 
 MADE = {"arms": 1, "limits": [0.2, 0.4, 0.6], "cost": Power(), "penalty": Power(constant=1)}
@@ -59,6 +60,26 @@ def test_an_open_run_has_survived_what_it_has_outlived():
     assert state.reached[0, 1] == 2  # it is there now
     assert 1 < state.ended[0, 1] < 2  # and may end there
     assert state.reached[0, 2] == pytest.approx(2 - state.ended[0, 1])  # or go on
+
+
+def test_a_solver_that_is_added_begins_with_what_is_known_and_one_that_is_retired_is_forgotten(
+    tmp_path,
+):
+    facts = {"limits": [0.2, 0.4, 0.6], "cost": Power(slope=1), "penalty": Power(slope=1)}
+    with Study.create(tmp_path / "s.db", "s", HazardUCB(), ["slow", "quick"], **facts) as study:
+        for _ in range(30):
+            asked = study.ask()
+            if asked.arm == "quick":
+                study.tell(asked.id, reward=1, consumption=0.1)
+            else:
+                study.tell(asked.id, exceeded=True)
+        study.add_arm("new")
+        assert study.recommend()[0] == "quick"
+        study.retire("quick")
+        for _ in range(60):
+            asked = study.ask()
+            study.tell(asked.id, exceeded=True)
+        assert study.recommend()[1] == 0.2  # of those that are left no run ever ended
 
 
 def test_the_variance_is_greenwoods_where_all_that_counts_is_to_end():

@@ -37,7 +37,7 @@ def test_it_goes_through_phases_and_arms_as_the_reference_does():
     assert learner.state["phase"][0] > 1
 
 
-def test_budgets_of_thousands_are_spent_on_the_first_arm():
+def test_two_thousand_runs_are_spent_on_the_first_arm():
     assert runs_of(15, 0, 0.3, 0.5, 0.1) == 10_259
     policies = {"it": LeapsAndBounds()}
     curves = simulate(portfolio("alike"), policies, horizon=2000, replications=2, details=True)

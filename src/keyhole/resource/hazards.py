@@ -7,7 +7,7 @@ has reached, whatever came of it (Kaplan and Meier 1958).
 
 from typing import Any, Final
 
-from keyhole.policy import FloatArray, IntArray, counts, parameter, per
+from keyhole.policy import FloatArray, IntArray, counts, parameter, per, scratch
 from keyhole.resource.functions import value_at
 from keyhole.resource.limits import place_of
 from keyhole.resource.setting import Policy
@@ -33,9 +33,9 @@ class HazardPolicy(Policy, abstract=True):
 
         penalties = per("limit_count")
         hoped = per("limit_count")  # what runs that end there are taken to cost beforehand
-        hazard = per("limit_count")  # chance to end there, pooled
-        reward = per("limit_count")  # reward of a run that ends there, pooled
-        square = per("limit_count")  # its square
+        hazard = scratch("limit_count")  # chance to end there, pooled over the arms of the moment
+        reward = scratch("limit_count")  # reward of a run that ends there, pooled
+        square = scratch("limit_count")  # its square
         reached = per("arms", "limit_count")  # n: runs that reached the interval
         ended = per("arms", "limit_count")  # d: those that ended in it
         earned = per("arms", "limit_count")  # rewards of these
@@ -44,13 +44,12 @@ class HazardPolicy(Policy, abstract=True):
         plays = counts("arms", "limit_count")
 
     def init(p, s: State) -> None:
-        """Look up the known functions; nothing is known of the runs."""
+        """Look up the known functions."""
         before = 0.0
         for place in range(p.limit_count):
             s.penalties[place] = value_at(p.penalty, p.limits[place])
             s.hoped[place] = value_at(p.cost, 0.5 * (before + p.limits[place]))
             before = p.limits[place]
-            pool(s, place)
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
@@ -67,25 +66,25 @@ class HazardPolicy(Policy, abstract=True):
             s.spent[arm, last] += value_at(p.cost, consumption)
         for place in range(last + 1):
             s.reached[arm, place] += 1.0
-            pool(s, place)
 
     def imagine(p, s: State, age: float, arm: int, limit: float) -> None:
         """Know that an open run has not ended before its age; expect the rest."""
+        pool(s)
         alive = 1.0
         for place in range(place_of(p.limits, limit) + 1):
             if p.limits[place] <= age:
                 s.reached[arm, place] += 1.0
             else:
-                ends = alive * hazard_of(s, p.strength, arm, place)
-                earns, costs = reward_of(s, arm, place), cost_of(s, arm, place)
-                square = earns * earns + spread_of(s, arm, place)
+                ends = alive * hazard_of(s, p.strength, arm, place, s.hazard[place])
+                earns = reward_of(s, arm, place, s.reward[place])
+                square = earns * earns + spread_of(s, arm, place, earns)
+                costs = cost_of(s, arm, place)
                 s.reached[arm, place] += alive
                 s.ended[arm, place] += ends
                 s.earned[arm, place] += ends * earns
                 s.squares[arm, place] += ends * square
                 s.spent[arm, place] += ends * costs
                 alive -= ends
-            pool(s, place)
 
     def recommend(  # type: ignore[override]
         p, s: State, best_arm: IntArray, best_limit: FloatArray
@@ -95,8 +94,10 @@ class HazardPolicy(Policy, abstract=True):
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
             for place in range(p.limit_count):
-                hazard = hazard_of(s, p.strength, arm, place)
-                gain += alive * hazard * (reward_of(s, arm, place) - cost_of(s, arm, place))
+                prior, earns, _ = pooled(s, place)
+                hazard = hazard_of(s, p.strength, arm, place, prior)
+                net = reward_of(s, arm, place, earns) - cost_of(s, arm, place)
+                gain += alive * hazard * net
                 alive *= 1.0 - hazard
                 value = gain - s.penalties[place] * alive
                 if found < 0 or value > best:
@@ -110,8 +111,14 @@ def focus_at(focus: float, arms: int, t: int) -> float:
     return (focus + runs) / (1.0 + runs)
 
 
-def pool(s: Any, place: int) -> None:
-    """Estimate an interval's hazard and reward from all arms, each with at most one vote."""
+def pool(s: Any) -> None:
+    """Note what all arms together show of every interval: the state, or a copy, is changed."""
+    for place in range(s.reached.shape[1]):
+        s.hazard[place], s.reward[place], s.square[place] = pooled(s, place)
+
+
+def pooled(s: Any, place: int) -> tuple[float, float, float]:
+    """Return an interval's hazard, reward and its square from all arms, each with one vote."""
     ended, reached = 0.5, 1.0
     earned, squares, done = 1.0, 1.0, 1.0
     for arm in range(s.reached.shape[0]):
@@ -122,26 +129,24 @@ def pool(s: Any, place: int) -> None:
         earned += s.earned[arm, place] * vote
         squares += s.squares[arm, place] * vote
         done += s.ended[arm, place] * vote
-    s.hazard[place] = ended / reached
-    s.reward[place], s.square[place] = earned / done, squares / done
+    return ended / reached, earned / done, squares / done
 
 
-def hazard_of(s: Any, strength: float, arm: int, place: int) -> float:
+def hazard_of(s: Any, strength: float, arm: int, place: int, prior: float) -> float:
     """Return the mean of the posterior of a hazard."""
-    prior = strength * s.hazard[place]
-    return float((prior + s.ended[arm, place]) / (strength + s.reached[arm, place]))
+    known = strength + s.reached[arm, place]
+    return float((strength * prior + s.ended[arm, place]) / known)
 
 
-def reward_of(s: Any, arm: int, place: int) -> float:
+def reward_of(s: Any, arm: int, place: int, prior: float) -> float:
     """Return the mean of the posterior of the reward of runs that end in an interval."""
     known = SAY + s.ended[arm, place]
-    return float((SAY * s.reward[place] + s.earned[arm, place]) / known)
+    return float((SAY * prior + s.earned[arm, place]) / known)
 
 
-def spread_of(s: Any, arm: int, place: int) -> float:
-    """Return the variance of the rewards of runs that end in an interval."""
+def spread_of(s: Any, arm: int, place: int, mean: float) -> float:
+    """Return the variance of the rewards of runs that end in an interval, with this mean."""
     known = SAY + s.ended[arm, place]
-    mean = reward_of(s, arm, place)
     variance = (SAY * s.square[place] + s.squares[arm, place]) / known - mean * mean
     return float(max(variance, LEAST_SPREAD * mean * (1.0 - mean)))
 

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Stream, beta, betas, parameter, scratch
-from keyhole.resource.hazards import SAY, HazardPolicy, cost_of, focus_at, spread_of
+from keyhole.resource.hazards import SAY, HazardPolicy, cost_of, focus_at, pool, spread_of
 
 
 class HazardThompson(HazardPolicy):
@@ -76,6 +76,7 @@ class HazardThompson(HazardPolicy):
         "a beta variate for each pair, arm by arm from the smallest limit up; then one for each "
         "pair of which any reward below 1 is known, of this arm or another"
     )
+    arms_change = True
     pending = ("imagine", "ignore")
     cost_per_round = "a beta variate for each pair; two where rewards vary"
 
@@ -90,6 +91,7 @@ class HazardThompson(HazardPolicy):
 
     def select(p, s: State, t: int, rng: Stream) -> tuple[int, float]:
         """Return the pair with the largest of the sampled values."""
+        pool(s)
         focus = focus_at(p.focus, p.arms, t)
         for arm in range(p.arms):
             for place in range(p.limit_count):
@@ -109,7 +111,7 @@ class HazardThompson(HazardPolicy):
                 reward = 1.0
                 if bad > 0.0:
                     mean = good / (good + bad)
-                    sure = focus * mean * (1.0 - mean) / spread_of(s, arm, place)
+                    sure = focus * mean * (1.0 - mean) / spread_of(s, arm, place, mean)
                     reward = beta(rng, sure * good, sure * bad)
                 hazard = s.drawn[arm, place]
                 gain += alive * hazard * (reward - cost_of(s, arm, place))

@@ -9,6 +9,7 @@ from keyhole.resource.hazards import (
     HazardPolicy,
     cost_of,
     hazard_of,
+    pool,
     reward_of,
     spread_of,
 )
@@ -47,7 +48,8 @@ class HazardUCB(HazardPolicy):
     :math:`\hat\nu_{ij}` to the first order, estimates of different intervals being uncorrelated;
     where every run that ends is worth 1, it is :math:`(1 + \lambda)^2` times Greenwood's for
     :math:`\hat S_{ij}`. Recommended is the pair with the largest :math:`\hat\nu`. Ties go to the
-    lowest arm and then to the smallest limit.
+    lowest arm and then to the smallest limit. An arm that is added while it is at work begins with
+    what is known of the others, and does not come first.
 
     References
     ----------
@@ -71,6 +73,7 @@ class HazardUCB(HazardPolicy):
     (1, 0.3)
     """
 
+    arms_change = True
     pending = ("imagine", "ignore")
     cost_per_round = "a few dozen operations and a square root for each pair"
 
@@ -86,6 +89,7 @@ class HazardUCB(HazardPolicy):
         With B = S m + A, A the gain of the runs that end up to an interval, S (m - V) is B less the
         gain: so the sum is that of w, w B and w B^2, and takes one pass.
         """
+        pool(s)
         runs = t / (PATIENCE * p.arms)
         alpha = p.alpha * (1.0 + runs) / (1.0 + p.alpha * runs)
         factor = 2.0 * alpha * math.log(t)
@@ -94,7 +98,8 @@ class HazardUCB(HazardPolicy):
             gain, alive = 0.0, 1.0
             weight, first, second, rewards = 0.0, 0.0, 0.0, 0.0
             for place in range(p.limit_count):
-                hazard, reward = hazard_of(s, p.strength, arm, place), reward_of(s, arm, place)
+                hazard = hazard_of(s, p.strength, arm, place, s.hazard[place])
+                reward = reward_of(s, arm, place, s.reward[place])
                 net, ends = reward - cost_of(s, arm, place), alive * hazard
                 gain += ends * net
                 alive -= ends
@@ -103,7 +108,9 @@ class HazardUCB(HazardPolicy):
                 weight += w
                 first += w * b
                 second += w * b * b
-                rewards += ends * ends * spread_of(s, arm, place) / (s.ended[arm, place] + SAY)
+                rewards += (
+                    ends * ends * spread_of(s, arm, place, reward) / (s.ended[arm, place] + SAY)
+                )
                 value = gain - s.penalties[place] * alive
                 variance = second - value * (2.0 * first - value * weight) + rewards
                 value += math.sqrt(factor * max(variance, 0.0))

@@ -22,7 +22,7 @@ class LeapsAndBounds(Policy):
 
     but no longer than until it has consumed :math:`b_k \theta_k`; its mean is then taken to be
     :math:`\theta_k`. The phase is the last if the smallest mean is below :math:`\theta_k`.
-    For a list of limits: not for budgets of thousands of runs, as :math:`b_1` alone is as large.
+    For a list of limits: not for budgets of thousands of runs, since :math:`b_1` is as large.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ class LeapsAndBounds(Policy):
     >>> learner = LeapsAndBounds().learner(
     ...     arms=2, limits=[0.1, 1.0], cost=Power(slope=1), penalty=Power(slope=1)
     ... )
-    >>> for _ in range(10_000):
+    >>> for _ in range(2000):
     ...     arm, limit = learner.ask()
-    ...     learner.tell(exceeded=True)
-    >>> arm, limit  # still at the first
+    ...     learner.tell(reward=1, consumption=0.02)
+    >>> learner.ask()  # still at the first
     (0, 1.0)
     """
 
