@@ -13,11 +13,15 @@ from keyhole.resource import (
     AnytimeZoomingRCUCB,
     BetaExponential,
     FixedLimit,
+    HazardThompson,
+    HazardUCB,
+    LeapsAndBounds,
     Power,
     Problem,
     ReductionThompson,
     ReductionUCB,
     StoOO,
+    SuccessiveHalving,
     ZoomingRCUCB,
 )
 
@@ -32,6 +36,10 @@ POLICIES = {
     "ZoomingRCUCB": ZoomingRCUCB(),
     "AnytimeZoomingRCUCB": AnytimeZoomingRCUCB(),
     "StoOO": StoOO(),
+    "HazardThompson": HazardThompson(),
+    "HazardUCB": HazardUCB(),
+    "SuccessiveHalving": SuccessiveHalving(),
+    "LeapsAndBounds": LeapsAndBounds(),
     "FixedLimit": FixedLimit(limit=1.0),
 }
 FOR_ALL_LIMITS = ("ZoomingRCUCB", "AnytimeZoomingRCUCB", "StoOO")

@@ -37,6 +37,7 @@ EXAMPLES = {
     },
     "resource": {
         "replica": ('replica = "PosCorr"\nlimits = "small"\nsize = 3', "RCUCB"),
+        "portfolio": ('portfolio = "lone"\nsize = 4\nseed = 1', "RCUCB"),
         "three_models": ('three_models = "strict"', "ZoomingRCUCB"),
         "forests": ("forests = 4", "ReductionThompson"),
         "measured": (

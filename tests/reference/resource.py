@@ -314,3 +314,265 @@ class StoOO(ForPairs):
         finest = max(self.played.values())
         pairs = sorted(pair for pair, level in self.played.items() if level == finest)
         return largest(pairs, lambda i, tau: self.mean(history, i, tau))
+
+
+@dataclass
+class Hazards(ForPairs):
+    """What is estimated of runs that end in each interval between two limits."""
+
+    strength: float
+
+    def interval(self, consumption):
+        return next(j for j, tau in enumerate(self.limits) if consumption <= tau)
+
+    def runs(self, history, i, j):
+        """Return how many runs reached interval j, and what those were worth that ended in it."""
+        reached, ended = 0, []
+        for arm, limit, reward, consumption in history:
+            if arm == i and self.limits.index(limit) >= j:
+                if consumption is None or self.interval(consumption) >= j:
+                    reached += 1
+                if consumption is not None and self.interval(consumption) == j:
+                    ended.append((reward, self.cost(consumption)))
+        return reached, ended
+
+    def seen(self, history):
+        """Return, for each arm and interval, n, d, sums of rewards, costs, squared rewards."""
+        found = {}
+        for i in range(self.arms):
+            for j in range(len(self.limits)):
+                reached, ended = self.runs(history, i, j)
+                sums = sum(r for r, _ in ended), sum(c for _, c in ended)
+                found[i, j] = reached, len(ended), *sums, sum(r * r for r, _ in ended)
+        return found
+
+    def pool(self, seen, j):
+        """Return the chance to end in interval j and the reward there, each arm with one vote."""
+        rows = [seen[i, j] for i in range(self.arms)]
+        hazard = (0.5 + sum(d / (n + 2) for n, d, _, _, _ in rows)) / (
+            1 + sum(n / (n + 2) for n, _, _, _, _ in rows)
+        )
+        reward = (1 + sum(earned / (d + 2) for _, d, earned, _, _ in rows)) / (
+            1 + sum(d / (d + 2) for _, d, _, _, _ in rows)
+        )
+        return hazard, reward
+
+    def cost_in(self, seen, i, j):
+        """Return the mean cost, with two runs at the middle of the interval."""
+        _, d, _, spent, _ = seen[i, j]
+        middle = (self.limits[j] + (self.limits[j - 1] if j else 0)) / 2
+        return (2 * self.cost(middle) + spent) / (2 + d)
+
+    def means(self, seen, i, j):
+        """Return the means of the posteriors of hazard and reward."""
+        n, d, earned, _, _ = seen[i, j]
+        hazard, reward = self.pool(seen, j)
+        return (
+            (self.strength * hazard + d) / (self.strength + n),
+            (2 * reward + earned) / (2 + d),
+        )
+
+    def spread(self, seen, i, j):
+        """Return the variance of rewards in an interval, at least a hundredth of a coin's."""
+        rows = [seen[k, j] for k in range(self.arms)]
+        pooled = (1 + sum(squares / (d + 2) for _, d, _, _, squares in rows)) / (
+            1 + sum(d / (d + 2) for _, d, _, _, _ in rows)
+        )
+        _, d, _, _, squares = seen[i, j]
+        _, mean = self.means(seen, i, j)
+        variance = (2 * pooled + squares) / (2 + d) - mean**2
+        return max(variance, 0.01 * mean * (1 - mean))
+
+    def focus_at(self, t, first):
+        """Return by what variances are divided in round t: `first`, and 1 in the end."""
+        weight = t / (4000 * self.arms)
+        return (first + weight) / (1 + weight)
+
+    def gain(self, hazards, nets, j):
+        """Return what a run up to limit j is worth."""
+        alive = [math.prod(1 - h for h in hazards[:k]) for k in range(j + 2)]
+        ended = sum(alive[k] * hazards[k] * nets[k] for k in range(j + 1))
+        return ended - self.penalty(self.limits[j]) * alive[j + 1]
+
+    def on_average(self, seen, i):
+        """Return hazards and net rewards of an arm, as they are on average."""
+        both = [self.means(seen, i, j) for j in range(len(self.limits))]
+        nets = [reward - self.cost_in(seen, i, j) for j, (_, reward) in enumerate(both)]
+        return [hazard for hazard, _ in both], nets
+
+    def best(self, history):
+        """Return the pair that is worth the most on average."""
+        seen = self.seen(history)
+        laws = [self.on_average(seen, i) for i in range(self.arms)]
+        return largest(self.pairs, lambda i, tau: self.gain(*laws[i], self.limits.index(tau)))
+
+
+@dataclass
+class HazardThompson(Hazards):
+    """Hazards and rewards are drawn; `beta(a, b)` is the policy's randomness."""
+
+    focus: float
+    beta: object
+
+    def choose(self, history):
+        seen, s = self.seen(history), self.strength
+        kappa = self.focus_at(len(history) + 1, self.focus)
+        hazards, nets = {}, {}
+        for i, j in seen:
+            n, d, _, _, _ = seen[i, j]
+            pooled, _ = self.pool(seen, j)
+            hazards[i, j] = self.beta(kappa * (s * pooled + d), kappa * (s * (1 - pooled) + n - d))
+        for i, j in seen:
+            _, d, earned, _, _ = seen[i, j]
+            _, pooled = self.pool(seen, j)
+            good, bad = 2 * pooled + earned, 2 * (1 - pooled) + (d - earned)
+            reward = 1
+            if bad > 0:
+                mean = good / (good + bad)
+                coin = mean * (1 - mean)
+                sure = kappa * coin / self.spread(seen, i, j)
+                reward = self.beta(sure * good, sure * bad)
+            nets[i, j] = reward - self.cost_in(seen, i, j)
+
+        def value(i, tau):
+            places = range(len(self.limits))
+            law = [hazards[i, j] for j in places], [nets[i, j] for j in places]
+            return self.gain(*law, self.limits.index(tau))
+
+        return largest(self.pairs, value)
+
+
+@dataclass
+class HazardUCB(Hazards):
+    """The sum is written as it stands in the docstring."""
+
+    alpha: float
+
+    def variance(self, seen, i, j):
+        hazards, nets = self.on_average(seen, i)
+        total = 0
+        for k in range(j + 1):
+            n, d, _, _, _ = seen[i, k]
+            h = hazards[k]
+            alive = math.prod(1 - other for other in hazards[:k])
+            later = -self.penalty(self.limits[j])  # what a run is worth that survives interval k
+            for x in range(j, k, -1):
+                later = hazards[x] * nets[x] + (1 - hazards[x]) * later
+            of_hazard = (nets[k] - later) ** 2 * h * (1 - h) / (n + self.strength)
+            total += alive**2 * (of_hazard + h**2 * self.spread(seen, i, k) / (d + 2))
+        return total
+
+    def choose(self, history):
+        seen, t = self.seen(history), len(history) + 1
+        laws = [self.on_average(seen, i) for i in range(self.arms)]
+
+        def index(i, tau):
+            j = self.limits.index(tau)
+            if self.alpha == 0:
+                return self.gain(*laws[i], j)
+            variance = self.variance(seen, i, j) / self.focus_at(t, 1 / self.alpha)
+            return self.gain(*laws[i], j) + math.sqrt(2 * math.log(t) * variance)
+
+        return largest(self.pairs, index)
+
+
+@dataclass
+class SuccessiveHalving(ForPairs):
+    """Karnin, Koren and Somekh (2013), Algorithm 1, with limits that rise from stage to stage."""
+
+    share: float
+    horizon: int
+    left: list = None
+    stage: int = 1
+    runs: dict = field(default_factory=dict)
+
+    @property
+    def stages(self):
+        return max(1, math.ceil(math.log2(self.arms)))
+
+    def value(self, history, i, tau):
+        """Return what a limit is worth on average, of runs that tell of it."""
+        told = [(r, c) for arm, limit, r, c in history if arm == i and limit >= tau]
+        gains = [-self.penalty(tau) if c is None or c > tau else r - self.cost(c) for r, c in told]
+        return sum(gains) / len(gains) if gains else -math.inf
+
+    def limit_of(self, history, i):
+        return max(self.limits, key=lambda tau: (self.value(history, i, tau), -tau))
+
+    def choose(self, history):
+        self.left = self.left or list(range(self.arms))
+        arm = min(self.left, key=lambda i: self.runs.get(i, 0))
+        if len(self.left) == 1 and history:
+            return arm, self.limit_of(history, arm)
+        return arm, self.limits[math.ceil(self.stage * len(self.limits) / self.stages) - 1]
+
+    def learn(self, history):
+        arm = history[-1][0]
+        self.runs[arm] = self.runs.get(arm, 0) + 1
+        needed = max(1, math.floor(self.share * self.horizon / (self.stages * len(self.left))))
+        if len(self.left) > 1 and all(self.runs.get(i, 0) >= needed for i in self.left):
+            order = sorted(
+                self.left, key=lambda i: (-self.value(history, i, self.limit_of(history, i)), i)
+            )
+            self.left = sorted(order[: math.ceil(len(order) / 2)])
+            self.stage, self.runs = min(self.stage + 1, self.stages), {}
+
+    def best(self, history):
+        seen = [i for i in self.left if any(arm == i for arm, _, _, _ in history)]
+        pairs = [(i, self.limit_of(history, i)) for i in seen]
+        return largest(pairs, lambda i, tau: self.value(history, i, tau))
+
+
+@dataclass
+class LeapsAndBounds(ForPairs):
+    """The program of its authors, step by step: `steps` is told what each run consumed."""
+
+    epsilon: float
+    delta: float
+    zeta: float
+    at_work: object = None
+    asked: tuple = None
+    answer: tuple = None
+
+    def steps(self):
+        theta, k = 16 / 7 * self.limits[0], 1
+        while True:
+            b = math.ceil(
+                44
+                * math.log(120 * self.arms * k * (k + 1) / self.zeta)
+                / self.delta
+                / self.epsilon**2
+            )
+            tau = 4 * theta / (3 * self.delta)
+            means = []
+            for i in range(self.arms):
+                used, left = [], b * theta
+                while len(used) < b and left > 0:
+                    best = min(range(len(means)), key=means.__getitem__) if means else 0
+                    self.answer = best, self.listed(tau)
+                    used.append((yield i, self.listed(min(left, tau))))
+                    left = b * theta - sum(used)
+                means.append(theta if left <= 0 else sum(used) / b)
+            if min(means) < theta:
+                break
+            theta, k = 2 * theta, k + 1
+        self.answer = means.index(min(means)), self.listed(tau)
+        while True:
+            yield self.answer
+
+    def listed(self, limit):
+        """Return the smallest limit that is long enough, or the largest."""
+        return next((tau for tau in self.limits if tau >= limit), self.limits[-1])
+
+    def choose(self, history):
+        if self.at_work is None:
+            self.at_work = self.steps()
+            self.asked = next(self.at_work)
+        return self.asked
+
+    def learn(self, history):
+        _, limit, _, consumption = history[-1]
+        self.asked = self.at_work.send(limit if consumption is None else consumption)
+
+    def best(self, history):
+        return self.answer

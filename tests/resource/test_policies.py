@@ -16,6 +16,9 @@ from keyhole.resource import (
     AnytimeZoomingRCUCB,
     BetaExponential,
     FixedLimit,
+    HazardThompson,
+    HazardUCB,
+    LeapsAndBounds,
     Power,
     Problem,
     ReductionThompson,
@@ -23,6 +26,7 @@ from keyhole.resource import (
     Replay,
     Steps,
     StoOO,
+    SuccessiveHalving,
     ZoomingRCUCB,
 )
 from keyhole.resource.limits import place_of
@@ -41,6 +45,15 @@ ON_LISTS = (
     ReductionUCB(),
     ReductionUCB(alpha=1.5),
     ReductionThompson(),
+    HazardThompson(),
+    HazardThompson(focus=1, strength=0.5),
+    HazardUCB(),
+    HazardUCB(alpha=1, strength=2),
+    HazardUCB(alpha=0),
+    RCUCB(alpha=0),
+    SuccessiveHalving(),
+    SuccessiveHalving(share=0.6),
+    LeapsAndBounds(),
 )
 SAMPLED = FixedLimit(limit=0.9, base=ThompsonSampling())
 ON_ALL = (
@@ -78,16 +91,15 @@ def reference_of(policy, problem, replication=0):
     """Return the reference implementation of a policy."""
     more = {}
     parameters = policy.parameters()
-    if type(policy) in (ZoomingRCUCB, StoOO):
+    if type(policy) in (ZoomingRCUCB, StoOO, SuccessiveHalving):
         more = {"horizon": HORIZON}
     if isinstance(policy, FixedLimit):
         parameters["base"] = base_of(policy.base, problem.arms, HORIZON, SEED)
-    if isinstance(policy, ReductionThompson):
+    if isinstance(policy, (ReductionThompson, HazardThompson)):
         rng = stream(SEED, replication, POLICY)
-        more = {
-            "uniform": lambda: uniform(rng),
-            "beta": lambda a, b: beta(rng, float(a), float(b)),
-        }
+        more = {"beta": lambda a, b: beta(rng, float(a), float(b))}
+    if isinstance(policy, ReductionThompson):
+        more["uniform"] = lambda: uniform(rng)
     return getattr(reference, type(policy).__name__)(
         arms=problem.arms,
         limits=problem.limits.tolist(),
@@ -167,7 +179,17 @@ def test_a_limit_is_found_in_spite_of_rounding():
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
     "policy",
-    [RCUCB(), ReductionUCB(), ReductionThompson(), FixedLimit(limit=0.6), SAMPLED],
+    [
+        RCUCB(),
+        ReductionUCB(),
+        ReductionThompson(),
+        HazardThompson(),
+        HazardUCB(),
+        SuccessiveHalving(),
+        LeapsAndBounds(),
+        FixedLimit(limit=0.6),
+        SAMPLED,
+    ],
     ids=repr,
 )
 def test_they_conform(policy, check):
@@ -183,8 +205,11 @@ def test_those_for_every_limit_conform(policy, check):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RCUCB(alpha=0), "alpha must be above 0, got 0"),
+        (lambda: RCUCB(alpha=-1), "alpha must be at least 0, got -1"),
         (lambda: RCUCB(gain_range=3), r"gain_range must lie in \(0, 2\], got 3"),
+        (lambda: HazardThompson(focus=0.5), "focus must be at least 1, got 0.5"),
+        (lambda: HazardUCB(strength=0), "strength must be above 0, got 0"),
+        (lambda: SuccessiveHalving(share=2), r"share must lie in \(0, 1\], got 2"),
         (lambda: ZoomingRCUCB(refine=1), r"refine must lie in \[2, 64\], got 1"),
         (lambda: ZoomingRCUCB(refine=2.5), "refine must be a whole number, got 2.5"),
         (lambda: ZoomingRCUCB(delta=1), r"delta must lie in \(0, 1\), got 1"),

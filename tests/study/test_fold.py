@@ -5,7 +5,7 @@ import random
 import pytest
 
 from keyhole.delayed import ODAAF, QPMD, DelayedUCB1
-from keyhole.resource import RCUCB, Power
+from keyhole.resource import RCUCB, HazardThompson, HazardUCB, Power
 from keyhole.semibandit import CSBDT, CSBST
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from keyhole.study import Study
@@ -57,6 +57,8 @@ ROOMS = [
     (CSBDT(), {"resource": 2.0}, of_nothing, lost),
     (CSBST(), {"resource": 2.0}, of_nothing, lost),
     (RCUCB(), {"limits": [0.3, 0.6, 1.0], **COSTS}, of_nothing, ran),
+    (HazardUCB(), {"limits": [0.3, 0.6, 1.0], **COSTS}, of_nothing, ran),
+    (HazardThompson(), {"limits": [0.3, 0.6, 1.0], **COSTS}, of_nothing, ran),
 ]
 
 

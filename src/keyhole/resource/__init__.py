@@ -17,11 +17,16 @@ from keyhole.resource.policies import (
     RCUCB,
     AnytimeZoomingRCUCB,
     FixedLimit,
+    HazardThompson,
+    HazardUCB,
+    LeapsAndBounds,
     ReductionThompson,
     ReductionUCB,
     StoOO,
+    SuccessiveHalving,
     ZoomingRCUCB,
 )
+from keyhole.resource.portfolios import portfolio
 from keyhole.resource.problem import Problem
 from keyhole.resource.rewards import RewardScale
 from keyhole.resource.setting import SETTING, Policy
@@ -34,7 +39,10 @@ __all__ = [
     "AnytimeZoomingRCUCB",
     "BetaExponential",
     "FixedLimit",
+    "HazardThompson",
+    "HazardUCB",
     "Independent",
+    "LeapsAndBounds",
     "Learner",
     "Policy",
     "Power",
@@ -46,9 +54,11 @@ __all__ = [
     "Sampler",
     "Steps",
     "StoOO",
+    "SuccessiveHalving",
     "Table",
     "TruncatedNormal",
     "ZoomingRCUCB",
+    "portfolio",
     "replica",
     "three_models",
 ]

@@ -1,0 +1,130 @@
+"""LeapsAndBounds: the arm with the smallest mean consumption up to a cap, with a guarantee."""
+
+import math
+
+from keyhole.policy import FloatArray, IntArray, counts, parameter, per
+from keyhole.resource.limits import place_of
+from keyhole.resource.setting import Policy
+
+
+class LeapsAndBounds(Policy):
+    r"""Find an arm whose mean capped consumption is nearly the smallest, and keep it.
+
+    A yardstick with another objective: gains, rewards and the penalty are nothing to it. With
+    chance :math:`1 - \zeta` the arm that it keeps has a mean consumption, capped so that at most
+    :math:`\delta` of the runs are ended, of at most :math:`1 + \varepsilon` times the smallest
+    mean. In phase k = 1, 2, ... each arm in turn is run
+
+    .. math::
+        b_k = \Bigl\lceil \frac{44}{\delta \varepsilon^2}
+        \ln \frac{120 K k (k + 1)}{\zeta} \Bigr\rceil \text{ times, up to }
+        \tau_k = \frac{4 \theta_k}{3 \delta}, \qquad \theta_k = \frac{16}{7} 2^{k - 1} \tau_1',
+
+    but no longer than until it has consumed :math:`b_k \theta_k`; its mean is then taken to be
+    :math:`\theta_k`. The phase is the last if the smallest mean is below :math:`\theta_k`.
+    For a list of limits: not for budgets of thousands of runs, since :math:`b_1` is as large.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.3
+        :math:`\varepsilon`, in (0, 1/3].
+    delta : float, default 0.5
+        :math:`\delta`, in (0, 1).
+    zeta : float, default 0.1
+        :math:`\zeta`, in (0, 1).
+
+    Notes
+    -----
+    Departures from the paper: its text could not be read, and the constants are those of its
+    authors' program, without the earlier end by a Bernstein bound. :math:`\tau_1'`, a lower bound
+    of the means, is the smallest limit. A run has the smallest limit that is long enough, or else
+    the largest, and one that is ended counts with its limit. Each run is of an instance of its own,
+    not the j-th the same for all arms. Recommended is the arm at work with the smallest mean so
+    far, with the limit of the phase. Of equal arms the lowest is kept.
+
+    References
+    ----------
+    Weisz, Gyorgy and Szepesvari (2018), "LeapsAndBounds: A Method for Approximately Optimal
+    Algorithm Configuration", ICML.
+
+    Examples
+    --------
+    >>> from keyhole.resource import Power
+    >>> learner = LeapsAndBounds().learner(
+    ...     arms=2, limits=[0.1, 1.0], cost=Power(slope=1), penalty=Power(slope=1)
+    ... )
+    >>> for _ in range(2000):
+    ...     arm, limit = learner.ask()
+    ...     learner.tell(reward=1, consumption=0.02)
+    >>> learner.ask()  # still at the first
+    (0, 1.0)
+    """
+
+    pending = ("ignore",)
+    cost_per_round = "a few operations; one for each limit"
+
+    epsilon: float = parameter(0.3, gt=0, le=1 / 3, doc="how near to the smallest mean")
+    delta: float = parameter(0.5, gt=0, lt=1, doc="share of the runs that may be ended")
+    zeta: float = parameter(0.1, gt=0, lt=1, doc="chance to be wrong")
+
+    class State:
+        """Where it is in its phases, and what is known of the arm at work and of the best."""
+
+        phase = counts()  # from 0
+        arm = counts()
+        runs = per()
+        used = per()
+        best_arm = counts()
+        best = per()  # the smallest mean of this phase
+        kept = counts()  # 1 once it is decided
+        plays = counts("arms", "limit_count")
+
+    def init(p, s: State) -> None:
+        """Nothing is known."""
+        s.best[0] = math.inf
+
+    def select(p, s: State) -> tuple[int, float]:
+        """Return the arm at work, and for how long it may run."""
+        theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
+        cap = 4.0 * theta / (3.0 * p.delta)
+        if s.kept[0] == 1:
+            return s.best_arm[0], p.limits[place_of(p.limits, cap)]
+        left = runs_of(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
+        return s.arm[0], p.limits[place_of(p.limits, min(left, cap))]
+
+    def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
+        """Add up what the arm at work consumes; go on to the next arm, or phase."""
+        s.plays[arm, place_of(p.limits, limit)] += 1
+        if s.kept[0] == 1 or arm != s.arm[0]:
+            return
+        theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
+        s.runs[0] += 1.0
+        s.used[0] += limit if exceeded == 1 else consumption
+        needed = runs_of(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta)
+        if s.runs[0] < needed and s.used[0] < needed * theta:
+            return
+        mean = theta if s.used[0] >= needed * theta else s.used[0] / s.runs[0]
+        if mean < s.best[0]:
+            s.best[0], s.best_arm[0] = mean, arm
+        s.arm[0], s.runs[0], s.used[0] = arm + 1, 0.0, 0.0
+        if arm + 1 == p.arms:
+            s.arm[0] = 0
+            if s.best[0] < theta:
+                s.kept[0] = 1
+            else:
+                s.phase[0] += 1
+                s.best[0] = math.inf
+
+    def recommend(  # type: ignore[override]
+        p, s: State, best_arm: IntArray, best_limit: FloatArray
+    ) -> None:
+        """Name the arm with the smallest mean of this phase, with the phase's limit."""
+        theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
+        best_arm[0] = s.best_arm[0]
+        best_limit[0] = p.limits[place_of(p.limits, 4.0 * theta / (3.0 * p.delta))]
+
+
+def runs_of(arms: int, phase: int, epsilon: float, delta: float, zeta: float) -> float:
+    """Return how often each arm is run in a phase, from 0."""
+    odds = 120.0 * arms * (phase + 1) * (phase + 2) / zeta
+    return math.ceil(44.0 * math.log(odds) / (delta * epsilon * epsilon))
