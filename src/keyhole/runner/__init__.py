@@ -1,0 +1,6 @@
+"""Real commands: limits that hold for all that a command starts, and what it has used."""
+
+from keyhole.runner.run import OUTCOMES, Run
+from keyhole.runner.runner import MECHANISMS, Runner
+
+__all__ = ["MECHANISMS", "OUTCOMES", "Run", "Runner"]

@@ -1,0 +1,66 @@
+"""A helper at work, as its runner sees it."""
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole.runner.helper.frames import framed, received
+
+_HERE: Final = Path(__file__).parent
+_BOOT: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from helper.serving import main; main()"
+)
+_PATIENCE: Final = 15.0  # seconds for a helper to end what it runs, and to go
+
+
+class Refused(OSError):
+    """A mechanism that does not work here, and why."""
+
+
+class Helper:
+    """A process that runs commands, one at a time, with one of the mechanisms."""
+
+    def __init__(self, mechanism: str) -> None:
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                # (alone: no packages, nothing of the environment, so that it is soon there)
+                [sys.executable, "-I", "-S", "-c", _BOOT, str(_HERE), str(theirs.fileno()),
+                 str(os.getpid()), mechanism],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for those who want something to be run
+            )  # fmt: skip
+        words = self.answer()
+        if words is None or words[0]["refused"]:
+            self.end()
+            raise Refused(0, "its helper has ended" if words is None else words[0]["refused"])
+        self.exact: bool = words[0]["exact"]
+
+    def ask(self, words: dict[str, Any]) -> None:
+        """Ask for a run."""
+        with suppress(OSError):  # if it has gone, then there is no answer
+            self._channel.sendall(framed(words))
+
+    def answer(self) -> tuple[dict[str, Any], bytes] | None:
+        """Wait for an answer; None if the helper has ended, with all below it."""
+        try:
+            return received(self._channel.recv)
+        except OSError:
+            return None
+
+    def end(self) -> None:
+        """End the helper, and what it runs; wake who waits for an answer in another thread."""
+        with suppress(OSError):  # it may have ended already
+            self._channel.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._channel.close()

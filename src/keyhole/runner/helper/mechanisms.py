@@ -1,0 +1,139 @@
+"""How all that a run has started is ended: three ways, the best first."""
+
+import os
+import signal
+from contextlib import suppress
+from typing import Final, NoReturn
+
+from . import kernel, tree
+
+
+class Namespace:
+    """A PID namespace for each run, whose first process is the init: nobody leaves it.
+
+    When its init ends, in whatever way, the kernel ends all that is in it.
+    """
+
+    def __init__(self) -> None:
+        if not kernel.LINUX:
+            raise OSError(0, "namespaces are Linux's")
+        if not hasattr(os, "pidfd_open"):
+            raise OSError(0, "Linux before 5.3")
+        self._flags = kernel.NEW_PIDS | kernel.NEW_MOUNTS
+        self._user, self._group = os.geteuid(), os.getegid()
+        # Root needs no user namespace, unless it is root by name only, as in most containers.
+        try:
+            self._try()
+        except OSError:
+            self._flags |= kernel.NEW_USERS
+            self._try()
+
+    def _try(self) -> None:
+        """Fork an init that only says whether it can become one."""
+        heard, said = os.pipe()
+        with os.fdopen(heard, "rb") as words:
+            try:
+                pid = self.fork()
+                if pid == 0:
+                    self._say_problem(said)
+            finally:
+                os.close(said)
+            problem = words.read().decode()
+        os.waitpid(pid, 0)
+        if problem:
+            raise OSError(0, problem)
+
+    def _say_problem(self, said: int) -> NoReturn:
+        try:
+            self.enter()
+        except OSError as error:
+            os.write(said, (error.strerror or str(error)).encode())
+        finally:
+            os._exit(0)
+
+    def fork(self) -> int:
+        """Fork an init."""
+        return kernel.clone(self._flags)
+
+    def enter(self) -> None:
+        """Become the init: the user that one was, with a /proc that shows the run alone."""
+        kernel.end_with_parent()
+        if self._flags & kernel.NEW_USERS:
+            for name, text in (
+                ("setgroups", "deny"),
+                ("uid_map", f"{self._user} {self._user} 1"),
+                ("gid_map", f"{self._group} {self._group} 1"),
+            ):
+                with open(f"/proc/self/{name}", "w") as file:
+                    file.write(text)
+        kernel.keep_mounts()
+        kernel.mount_proc()  # where a container refuses that, the old one stays
+        kernel.end_with_parent()
+
+    def end(self, main: int) -> None:
+        """End all but the init in one go: who is being signalled cannot fork."""
+        with suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            while True:
+                os.wait()
+
+    def clean(self) -> None:
+        """End what an init has left that was ended itself: nothing."""
+
+
+class Subreaper:
+    """Init and helper are given all orphans: what a run has started stays below them (Linux)."""
+
+    def __init__(self) -> None:
+        if not kernel.LINUX:
+            raise OSError(0, "orphans are kept together on Linux alone")
+        kernel.adopt_orphans()
+
+    def fork(self) -> int:
+        """Fork an init."""
+        return os.fork()
+
+    def enter(self) -> None:
+        """Become the init."""
+        kernel.adopt_orphans()
+
+    def end(self, main: int) -> None:
+        """End all children, and those who become children thereby."""
+        tree.end_children()
+
+    def clean(self) -> None:
+        """End what an init has left that was ended itself."""
+        tree.end_children()
+
+
+class ProcessGroup:
+    """The group of the main process is ended; who has left it goes on."""
+
+    def __init__(self) -> None:
+        self._main = 0
+
+    def fork(self) -> int:
+        """Fork an init."""
+        return os.fork()
+
+    def enter(self) -> None:
+        """Become the init."""
+
+    def end(self, main: int) -> None:
+        """End the group."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(main, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(main, 0)
+
+    def clean(self) -> None:
+        """End what an init has left that was ended itself: it is not known any more."""
+
+
+Mechanism = Namespace | Subreaper | ProcessGroup
+MECHANISMS: Final[dict[str, type[Mechanism]]] = {
+    "namespace": Namespace,
+    "subreaper": Subreaper,
+    "group": ProcessGroup,
+}

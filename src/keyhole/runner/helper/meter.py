@@ -1,0 +1,75 @@
+"""What the processes of a run use, looked up while it runs and added up at its end."""
+
+import resource
+import time
+from typing import Final
+
+from . import tree
+from .cgroup import Group
+from .kernel import LINUX
+
+_UNIT: Final = 1024 if LINUX else 1  # of ru_maxrss
+_FIRST: Final = 0.003  # seconds from the start to the first look
+_LONGEST: Final = 0.25  # seconds between two looks
+_GROWTH: Final = 1.5  # of the time between two looks
+_SHARE: Final = 0.05  # of the time may be spent looking
+_NEWS: Final = 1.05  # so many times the memory seen before is worth an exact look
+
+
+class Meter:
+    """CPU time (seconds) and memory (peak, bytes) of all below this process."""
+
+    def __init__(self, group: Group | None) -> None:
+        self.cpu = 0.0
+        self.memory = 0
+        self._group = group
+        self._own: dict[tuple[int, str], float] = {}
+        self._resident = 0
+        self._step = _FIRST
+        self.next = time.monotonic() + _FIRST
+        if group is not None:
+            group.start()
+
+    def look(self, soon: float) -> None:
+        """Look at all processes below; the next look is to come within about `soon` seconds."""
+        began = time.monotonic()
+        processes = tree.below()
+        self._cpu_of(processes)
+        self._memory_of([process for process in processes if process.alive])
+        now = time.monotonic()
+        self._step = min(self._step * _GROWTH, _LONGEST)
+        wait = max(min(self._step, max(soon, _FIRST)), (now - began) / _SHARE)
+        self.next = now + wait
+
+    def _cpu_of(self, processes: list[tree.Process]) -> None:
+        for one in processes:
+            self._own[one.pid, one.began] = one.cpu
+        # Twice added up, as either may miss something: a process whose parent waits for nobody
+        # hands its time on to no one, and one that lives from look to look is not seen.
+        living = sum(one.cpu + one.cpu_of_children for one in processes)
+        self._at_least(sum(self._own.values()), living + _waited_for())
+
+    def _memory_of(self, processes: list[tree.Process]) -> None:
+        total = sum(process.resident for process in processes)
+        if len(processes) > 1 and total > self.memory:
+            if total <= self._resident * _NEWS:
+                return
+            self._resident = total
+            total = sum(map(tree.proportional, processes))
+        self.memory = max(self.memory, total)
+
+    def finish(self) -> None:
+        """Count what has been waited for, which is all when no process is left."""
+        largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.memory = max(self.memory, largest * _UNIT)
+        self._at_least(_waited_for())
+
+    def _at_least(self, *sums: float) -> None:
+        if self._group is not None:
+            sums = (*sums, self._group.cpu())
+        self.cpu = max(self.cpu, *sums)
+
+
+def _waited_for() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -1,0 +1,137 @@
+"""The helper: a small process that forks an init for each run, and sees to it that it ends."""
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from contextlib import suppress
+from typing import Any, Final, NoReturn
+
+from .cgroup import Group
+from .frames import framed, received
+from .mechanisms import MECHANISMS, Mechanism
+from .supervision import supervise
+
+_GLANCE: Final = 500  # milliseconds between two looks at who is the parent
+_PATIENCE: Final = 10.0  # seconds for an init to end all that is below it
+
+
+def main() -> None:
+    """Serve the runner that has started this process: socket, runner's number, mechanism."""
+    channel = socket.socket(fileno=int(sys.argv[2]))
+    channel.set_inheritable(False)
+    runner = _Runner(channel, int(sys.argv[3]))
+    try:
+        mechanism = MECHANISMS[sys.argv[4]]()
+    except OSError as error:
+        channel.sendall(framed({"refused": error.strerror or str(error)}))
+        return
+    group = None
+    with suppress(OSError):
+        group = Group()
+    channel.sendall(framed({"refused": None, "exact": group is not None}))
+    try:
+        while runner.asks():
+            ask = received(channel.recv)
+            if ask is None:
+                break
+            answer = _run(ask[0], runner, mechanism, group)
+            if answer is None:
+                break
+            channel.sendall(answer)
+    except OSError:  # the runner does not hear any more
+        pass
+    finally:
+        if group is not None:
+            group.leave()
+
+
+def _run(
+    ask: dict[str, Any], runner: "_Runner", mechanism: Mechanism, group: Group | None
+) -> bytes | None:
+    """Do a run; return its answer as a frame, None if nobody waits for it any more."""
+    leash, hold = os.pipe()
+    heard, said = os.pipe()
+    init = mechanism.fork()
+    if init == 0:
+        os.close(hold)
+        _be_init(ask, leash, said, mechanism, group)
+    os.close(leash)
+    os.close(said)
+    answer = bytearray()
+    wanted = runner.waits_for(heard, answer)
+    os.close(hold)  # (the run is over, or is to be)
+    if not wanted:
+        _see_it_end(heard, init)
+    os.close(heard)
+    _, status = os.waitpid(init, 0)
+    mechanism.clean()
+    if not wanted:
+        return None
+    if status or not answer:
+        return framed({"lost": "what watched over the run has been ended"})
+    return bytes(answer)
+
+
+def _be_init(
+    ask: dict[str, Any], leash: int, said: int, mechanism: Mechanism, group: Group | None
+) -> NoReturn:
+    status = 1
+    try:
+        supervise(ask, leash, said, mechanism, group)
+        status = 0
+    except Exception:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _see_it_end(heard: int, init: int) -> None:
+    """Wait until an init has ended, whose leash has been let go of; kill it should it not."""
+    poll = select.poll()
+    poll.register(heard, select.POLLIN)
+    end = time.monotonic() + _PATIENCE
+    while (left := end - time.monotonic()) > 0:
+        if poll.poll(left * 1000) and not os.read(heard, 1 << 16):
+            return
+    os.kill(init, signal.SIGKILL)
+
+
+class _Runner:
+    """Whoever wants something to be run: the process above, at the other end of the channel."""
+
+    def __init__(self, channel: socket.socket, pid: int) -> None:
+        self._pid = pid
+        self._poll = select.poll()
+        self._poll.register(channel, select.POLLIN)
+        self._channel = channel.fileno()
+        # A child of the runner may have its end of the channel, which then stays open after it.
+        with suppress(AttributeError, OSError):
+            self._poll.register(os.pidfd_open(pid), select.POLLIN)
+
+    def asks(self) -> bool:
+        """Wait for a request; return False if the runner has gone."""
+        return self._wait() == self._channel
+
+    def waits_for(self, heard: int, answer: bytearray) -> bool:
+        """Take an answer from a pipe to its end; return False if nobody wants it any more."""
+        self._poll.register(heard, select.POLLIN)
+        try:
+            while self._wait() == heard:
+                data = os.read(heard, 1 << 16)
+                if not data:
+                    return True
+                answer += data
+            return False
+        finally:
+            self._poll.unregister(heard)
+
+    def _wait(self) -> int | None:
+        """Return what can be read; None if the runner has gone."""
+        while os.getppid() == self._pid:
+            if found := self._poll.poll(_GLANCE):
+                return found[0][0]
+        return None

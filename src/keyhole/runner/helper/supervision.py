@@ -1,0 +1,149 @@
+"""The init of a run: starts the command, sees to its limits, ends it with all it has started."""
+
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+from typing import Any, Final
+
+from . import tree
+from .cgroup import Group
+from .frames import framed
+from .mechanisms import Mechanism
+from .meter import Meter
+from .output import Output
+from .starting import Main, start
+
+_ASLEEP: Final = 0.01  # seconds that two clocks may drift apart without the machine having slept
+
+
+def supervise(
+    ask: dict[str, Any], leash: int, answer: int, mechanism: Mechanism, group: Group | None
+) -> None:
+    """Do one run in this process; answer when all that it has started has ended.
+
+    `leash` is a pipe that comes to its end when the run is to end, or the helper has ended.
+    """
+    mechanism.enter()
+    slept = _slept()
+    output, meter = Output(ask["output"]), Meter(group)
+    children = _Children()
+    main = start(ask, output.writing)
+    os.close(output.writing)
+    children.main = main.pid
+    lost = not _watch(ask, main, children, leash, output, meter)
+    seconds = time.monotonic() - main.began
+    children.collect()
+    left = sum(process.alive and process.pid != main.pid for process in tree.below())
+    by_itself = children.status is not None
+    mechanism.end(main.pid)
+    meter.finish()
+    output.take()
+    code = children.status if by_itself and not main.problem else None
+    words: dict[str, Any] = {
+        "outcome": "lost" if lost else _outcome(ask, main, code, seconds, meter),
+        "seconds": seconds,
+        "cpu": meter.cpu,
+        "memory": meter.memory,
+        "code": code if code is not None and code >= 0 else None,
+        "signal": -code if code is not None and code < 0 else None,
+        "left": left,
+        "reason": main.problem,
+        "slept": _slept() - slept > _ASLEEP,
+    }
+    _write(answer, framed(words, output.kept()))
+
+
+def _watch(
+    ask: dict[str, Any],
+    main: Main,
+    children: "_Children",
+    leash: int,
+    output: Output,
+    meter: Meter,
+) -> bool:
+    """Wait until the main process ends or a limit is passed; False if the leash has ended."""
+    poll = select.poll()
+    for ready in (children.ready, leash, output.reading):
+        poll.register(ready, select.POLLIN)
+    end = main.began + ask["limit"]
+    while children.status is None:
+        now = time.monotonic()
+        if now >= end or _too_much(ask, meter):
+            return True
+        if now >= meter.next:
+            children.collect()
+            meter.look(_soonest(ask["cpu"], meter))
+            continue
+        # Rounded up, so that nothing is asked for over and over in the last millisecond.
+        found = dict(poll.poll(int((min(end, meter.next) - now) * 1000) + 1))
+        if leash in found:
+            return False
+        if output.reading in found and not output.take():
+            poll.unregister(output.reading)
+        if children.ready in found:
+            children.collect()
+    return True
+
+
+def _soonest(cpu: float | None, meter: Meter) -> float:
+    """Return after how many seconds the limit of CPU time might be reached."""
+    return float("inf") if cpu is None else (cpu - meter.cpu) / (os.cpu_count() or 1)
+
+
+def _too_much(ask: dict[str, Any], meter: Meter) -> bool:
+    return any(
+        ask[name] is not None and used > ask[name]
+        for name, used in (("cpu", meter.cpu), ("memory", meter.memory))
+    )
+
+
+def _outcome(
+    ask: dict[str, Any], main: Main, code: int | None, seconds: float, meter: Meter
+) -> str:
+    """Return what became of a run: one that is `ok` has kept all limits."""
+    if main.problem:
+        return "could not start"
+    if ask["memory"] is not None and meter.memory > ask["memory"]:
+        return "out of memory"
+    if seconds > ask["limit"] or _too_much(ask, meter) or code is None or code == -signal.SIGXCPU:
+        return "out of time"
+    return "ok" if code == 0 else "failed"
+
+
+class _Children:
+    """The children of this process: the main one, and orphans that were given to it."""
+
+    def __init__(self) -> None:
+        self.main = 0
+        self.status: int | None = None
+        # (A pidfd would be told of the main process alone, but is not everywhere.)
+        self.ready, said = os.pipe()
+        os.set_blocking(self.ready, False)
+        os.set_blocking(said, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(said, warn_on_full_buffer=False)
+
+    def collect(self) -> None:
+        """Wait for all that have ended; the main one's exit code becomes `status`, or -signal."""
+        with suppress(BlockingIOError):
+            os.read(self.ready, 1 << 16)
+        try:
+            while (found := os.waitpid(-1, os.WNOHANG))[0]:
+                if found[0] == self.main:
+                    self.status = os.waitstatus_to_exitcode(found[1])
+        except ChildProcessError:
+            return
+
+
+def _slept() -> float:
+    """Return seconds that the machine has been asleep for."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return 0.0
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+def _write(to: int, data: bytes) -> None:
+    with os.fdopen(to, "wb") as file:
+        file.write(data)
