@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from keyhole.reading import unknown
 from keyhole.tune.functions import target_of
-from keyhole.validate import distinct, line, shown
+from keyhole.validate import distinct, hint, line, shown
 
 OF_THE_RUN: Final = ("instance", "seed", "limit")
 """Fields that every run has."""
@@ -45,21 +45,21 @@ class Arm:
         given = {**fields, **self.parameters}
         return [_filled(word, given) for word in self.command]
 
-    def check(self, path: str, columns: Iterable[str], folder: Path) -> None:
+    def check(self, path: str, fields: Iterable[str], folder: Path) -> None:
         """Refuse fields that there are not, and a program that cannot be found."""
-        if self.function:
-            return
-        known = list(dict.fromkeys([*OF_THE_RUN, *self.parameters, *columns]))
+        known = list(dict.fromkeys([*fields, *self.parameters]))
         for word in self.command:
             for name in _fields(path, word):
                 if name not in known:
-                    said = str(unknown(f"{path}: the field {{{name}}}", known))
-                    raise ValueError(said)
-        program = self.command[0]
-        if _fields(path, program):
+                    listed = ", ".join(f"{{{one}}}" for one in known)
+                    more = "; instances must be given for it" if name == "instance" else ""
+                    raise ValueError(
+                        f"{path}: there is no field {{{name}}}; known are {listed}"
+                        f"{hint(name, known)}{more}"
+                    )
+        if self.function or _fields(path, program := self.command[0]):
             return
-        found = shutil.which(folder / program if "/" in program else program)
-        if found is None:
+        if shutil.which(folder / program if "/" in program else program) is None:
             raise ValueError(f"{path}: there is no program {program!r} that can be run here")
 
 

@@ -28,6 +28,7 @@ _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "wo
 _BYTES: Final = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9,
                  "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}  # fmt: skip
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
+_LEAST_MEMORY: Final = Range(ge=2**24)
 _LEAST_LIMIT: Final = 0.001  # seconds: nothing starts faster
 
 
@@ -125,9 +126,11 @@ class Spec:
             notes=_text("notes", table.get("notes", "")),
             folder=folder,
         )
-        columns = spec.instances[0].columns
+        known = ["seed", "limit", *spec.instances[0].columns]
+        if "instances" in table:
+            known.insert(0, "instance")
         for arm in spec.arms:
-            arm.check(f"arm {arm.name!r}", columns, folder)
+            arm.check(f"arm {arm.name!r}", known, folder)
         return spec
 
     def facts(self) -> dict[str, Any]:
@@ -221,10 +224,10 @@ def _range(table: Mapping[str, Any]) -> Any:
 def _memory(value: Any) -> int | None:
     if isinstance(value, str) and (found := _SIZE.fullmatch(value)):
         unit = choice("memory: its unit", found[2].upper(), _BYTES)
-        return integer("memory", int(float(found[1]) * _BYTES[unit]), Range(ge=2**20))
+        return integer("memory", int(float(found[1]) * _BYTES[unit]), _LEAST_MEMORY)
     if isinstance(value, str):
         raise ValueError(f"memory must be as '2 GiB', got {shown(value)}")
-    return None if value is None else integer("memory", value, Range(ge=2**20))
+    return None if value is None else integer("memory", value, _LEAST_MEMORY)
 
 
 def _environment(value: Any) -> dict[str, str]:

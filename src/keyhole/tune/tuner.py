@@ -35,7 +35,9 @@ def here() -> Executor:
     """Return what runs commands on this machine."""
     from keyhole.runner import Runner
 
-    runner: Executor = Runner()
+    runner = Runner()
+    if runner.mechanism == "group":
+        warnings.warn(runner.words, stacklevel=2)
     return runner
 
 
