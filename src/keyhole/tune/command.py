@@ -179,5 +179,3 @@ def _filled(word: str, fields: Mapping[str, Any]) -> str:
             plain = "g" if isinstance(value, float) and not spec else spec or ""
             made.append(format(value, plain))
     return "".join(made)
-
-

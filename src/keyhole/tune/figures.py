@@ -1,6 +1,7 @@
 """Figures of a tune: how many runs are done by when, and what every limit is worth."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -41,9 +42,10 @@ def cactus_figure(tune: Tune) -> Figure:
     axes = figure.subplots()
     drawn = {}
     for number, (name, curve) in enumerate(_curves(tune)):
-        done = 1.0 - curve.share
-        (line,) = axes.step(done, curve.seconds, where="pre", **_line(number))
-        drawn[name] = line, -float(done[-1]) if len(done) else 0.0
+        done = np.concatenate([[0.0], 1.0 - curve.share])
+        seconds = np.concatenate([curve.seconds[:1], curve.seconds])
+        (line,) = axes.step(done[: len(seconds)], seconds, where="pre", **_line(number))
+        drawn[name] = line, float(done[-1])
     _seconds(axes, "y", tune)
     axes.set_xlabel("share done")
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
@@ -71,8 +73,11 @@ def gains_figure(tune: Tune) -> Figure:
             )  # fmt: skip
             drawn[arm.name] = line, float(mean[told].max())
     best = tune.best()
-    axes.plot([best.limit], [best.gain.value], "o", markersize=12, fillstyle="none", color="#000000")
+    axes.plot(
+        [best.limit], [best.gain.value], "o", markersize=12, fillstyle="none", color="#000000"
+    )
     _seconds(axes, "x", tune)
+    axes.set_xlim(tune.spec.limits[0] * 0.9, tune.spec.limits[-1] * 1.1)
     axes.set_xlabel("limit (s)")
     axes.set_ylabel("worth of a run")
     finish(axes, drawn)
@@ -80,12 +85,10 @@ def gains_figure(tune: Tune) -> Figure:
 
 
 def _curves(tune: Tune) -> list[tuple[str, Survival]]:
-    return [
-        (arm.name, Survival.of(runs)) for arm in tune.spec.arms if (runs := tune.of(arm.name))
-    ]
+    return [(arm.name, Survival.of(runs)) for arm in tune.spec.arms if (runs := tune.of(arm.name))]
 
 
-def _line(number: int) -> dict[str, object]:
+def _line(number: int) -> dict[str, Any]:
     return {key: value for key, value in look(number).items() if not key.startswith("marker")}
 
 

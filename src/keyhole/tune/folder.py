@@ -31,7 +31,9 @@ def begin(folder: Path, spec: Spec) -> None:
     if not is_begun(folder):
         folder.mkdir(parents=True, exist_ok=True)
     elif not (folder / SPEC).exists():
-        raise ValueError(f"out must be a new folder, or that of a tune; there are files in {folder}")
+        raise ValueError(
+            f"out must be a new folder, or that of a tune; there are files in {folder}"
+        )
     else:
         before, now = read_spec(folder).as_json(), json.loads(json.dumps(spec.as_json()))
         for entry in before:

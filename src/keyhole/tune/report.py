@@ -20,6 +20,15 @@ _MIB: Final = 2**20
 
 
 @dataclass(frozen=True)
+class Recommended:
+    """What to run, for who reads no further."""
+
+    sentence: str
+    command: str
+    template: ClassVar[str] = "tune/templates/recommended.html.j2"
+
+
+@dataclass(frozen=True)
 class Runs:
     """All runs, to be filtered and sorted on the page."""
 
@@ -42,14 +51,16 @@ def write_report(tune: Tune) -> Path:
     ]
     best = tune.best()
     first, *others = recommendation(tune)
-    command = f"{command_line(tune, best.arm)}\nfor at most {best.limit:g} s"
     opening: list[Block] = [
-        Text(first.capitalize()),
-        Text(command),
-        Text("\n".join(one.capitalize() for one in others), note=f"{progress(tune)}."),
+        Recommended(_sentence(first), command_line(tune, best.arm)),
+        Text("\n".join(map(_sentence, others)), note=f"{progress(tune)}."),
         Text(tune.spec.notes),
     ]
     return write_page(tune.folder / folder.REPORT, tune.spec.name, opening, sections)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _arms(tune: Tune) -> Table:
@@ -143,5 +154,8 @@ def _spec(tune: Tune) -> Section:
     return Section(
         "spec",
         "What was tuned",
-        [Table("The commands.", ["arm", "command"], arms), Table("All else.", ["entry", "value"], rows)],
+        [
+            Table("The commands.", ["arm", "command"], arms),
+            Table("All else.", ["entry", "value"], rows),
+        ],
     )

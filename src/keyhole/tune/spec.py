@@ -20,7 +20,7 @@ from keyhole.tune.success import Success
 from keyhole.tune.worth import Worth
 from keyhole.validate import Range, choice, integer, line, number, shown, vector
 
-DEFAULT_POLICY: Final = RCUCB(alpha=0.05)
+DEFAULT_POLICY: Final = RCUCB.from_parameters({"alpha": 0.05})
 """Who decides, unless a spec says otherwise."""
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "worth", "seed",
@@ -253,5 +253,3 @@ def _policy(value: Any) -> Policy:
     known = rooms.find("resource").policies
     kind = known[choice("policy.name", table["name"], known)]
     return kind.from_parameters({k: v for k, v in table.items() if k != "name"})
-
-

@@ -42,14 +42,19 @@ def recommendation(tune: Tune) -> list[str]:
     """Return what to run, what it is worth, how sure that is, and against what: a line each."""
     best = tune.best()
     full = best.full
+    against = (
+        f"against the full cut-off, {full.arm} with {full.limit:g} s, worth {full.gain}: "
+        f"{best.more} more a run"
+    )
+    if (best.arm, best.limit) == (full.arm, full.limit):
+        against = "against the full cut-off: it is the best at that, and no earlier limit is better"
     return [
         f"best: {best.arm} with {best.limit:g} s",
         f"worth: {best.gain} a run; {share(best.done)} succeed, {seconds(best.seconds)} a run "
         f"(from {best.runs:,} runs)",
         f"sure: {best.sure:.0%} that no pair is better by more than 1 % of a success; the best is "
         f"better by at most {written(best.loss, best.loss)} (95 %)",
-        f"against the full cut-off, {full.arm} with {full.limit:g} s, worth {full.gain}: "
-        f"{best.more} more a run",
+        against,
     ]
 
 

@@ -54,4 +54,5 @@ class Survival:
             low, high = share ** np.exp(reach), share ** np.exp(-reach)
         none = share <= 0.0  # where all are done, the formula says nothing
         low, high = np.where(none, 0.0, low), np.where(none, np.nan, high)
+        share, low, high = (np.asarray(end, np.float64) for end in (share, low, high))
         return cls(times, share, low, high, max((run.limit for run in runs), default=0.0))

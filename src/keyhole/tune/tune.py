@@ -136,7 +136,9 @@ class Tune:
         gains = self.gains
         tried = np.where(gains.told > 0, gains.draws.mean(axis=0), -np.inf)
         arm, place = divmod(int(tried.argmax()), tried.shape[1])
-        at_full = tried[:, -1] if np.isfinite(tried[:, -1]).any() else gains.draws.mean(axis=0)[:, -1]
+        at_full = (
+            tried[:, -1] if np.isfinite(tried[:, -1]).any() else gains.draws.mean(axis=0)[:, -1]
+        )
         full = int(at_full.argmax())
         mine = gains.draws[:, arm, place]
         behind = gains.draws.max(axis=(1, 2), where=gains.told > 0, initial=-np.inf) - mine

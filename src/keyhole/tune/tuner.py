@@ -301,5 +301,3 @@ def rehearsed(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
         instance, seed = drawn(spec.instances, spec.seed, round)
         found.append((arm.name, limit, words_of(spec, arm, instance, seed, limit)))
     return found
-
-

@@ -74,8 +74,8 @@ class Watch:
             self._warn(
                 "others",
                 "the machine is busy: while commands ran, their cores worked for others "
-                f"{self._others / self._seconds:.0%} of the time, so that the seconds measured "
-                "are too long; take fewer workers, or a machine that does nothing else",
+                f"{min(1.0, self._others / self._seconds):.0%} of the time, so that the seconds "
+                "measured are too long; take fewer workers, or a machine that does nothing else",
             )
 
     def _warn(self, what: str, text: str) -> None:

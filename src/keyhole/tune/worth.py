@@ -66,7 +66,7 @@ class Worth:
         return Power(slope=self.second)
 
     def penalty(self, least: float) -> Power:
-        """What it costs to exceed a limit: its seconds, giving up, and earning the least."""
+        """Return what it costs to exceed a limit: its seconds, giving up, and the least reward."""
         return Power(slope=self.second, constant=self.giving_up - least)
 
     def as_json(self) -> Any:
