@@ -70,6 +70,10 @@ class Namespace:
         kernel.mount_proc()  # where a container refuses that, the old one stays
         kernel.end_with_parent()
 
+    def left(self, main: int) -> int:
+        """Return how many processes are alive, the main one apart."""
+        return _others(main)
+
     def end(self, main: int) -> None:
         """End all but the init in one go: who is being signalled cannot fork."""
         with suppress(ProcessLookupError):
@@ -98,6 +102,10 @@ class Subreaper:
         """Become the init."""
         kernel.adopt_orphans()
 
+    def left(self, main: int) -> int:
+        """Return how many processes are alive, the main one apart."""
+        return _others(main)
+
     def end(self, main: int) -> None:
         """End all children, and those who become children thereby."""
         tree.end_children()
@@ -110,15 +118,20 @@ class Subreaper:
 class ProcessGroup:
     """The group of the main process is ended; who has left it goes on."""
 
-    def __init__(self) -> None:
-        self._main = 0
-
     def fork(self) -> int:
         """Fork an init."""
         return os.fork()
 
     def enter(self) -> None:
         """Become the init."""
+
+    def left(self, main: int) -> int:
+        """Return 1 if there is still somebody in the group of the main process that has ended."""
+        try:
+            os.killpg(main, 0)
+        except OSError:
+            return 0
+        return 1
 
     def end(self, main: int) -> None:
         """End the group."""
@@ -129,6 +142,10 @@ class ProcessGroup:
 
     def clean(self) -> None:
         """End what an init has left that was ended itself: it is not known any more."""
+
+
+def _others(main: int) -> int:
+    return sum(process.alive and process.pid != main for process in tree.below())
 
 
 Mechanism = Namespace | Subreaper | ProcessGroup

@@ -1,5 +1,7 @@
 """What the processes of a run use, looked up while it runs and added up at its end."""
 
+import math
+import os
 import resource
 import time
 from typing import Final
@@ -14,32 +16,42 @@ _LONGEST: Final = 0.25  # seconds between two looks
 _GROWTH: Final = 1.5  # of the time between two looks
 _SHARE: Final = 0.05  # of the time may be spent looking
 _NEWS: Final = 1.05  # so many times the memory seen before is worth an exact look
+_FILLED: Final = 4e9  # bytes a second: two processors or so at their fastest
 
 
 class Meter:
-    """CPU time (seconds) and memory (peak, bytes) of all below this process."""
+    """CPU time (seconds) and memory (peak, bytes) of all below this process, and their limits."""
 
-    def __init__(self, group: Group | None) -> None:
+    def __init__(self, cpu: float | None, memory: int | None, group: Group | None) -> None:
+        self._cpu_limit = math.inf if cpu is None else cpu
+        self._memory_limit = math.inf if memory is None else memory
         self.cpu = 0.0
         self.memory = 0
         self._group = group
-        self._own: dict[tuple[int, str], float] = {}
+        self._own: dict[tuple[int, int], float] = {}
         self._resident = 0
         self._step = _FIRST
         self.next = time.monotonic() + _FIRST
         if group is not None:
             group.start()
 
-    def look(self, soon: float) -> None:
-        """Look at all processes below; the next look is to come within about `soon` seconds."""
+    def too_much(self) -> bool:
+        """Return whether more was used than is allowed."""
+        return self.cpu > self._cpu_limit or self.memory > self._memory_limit
+
+    def look(self) -> None:
+        """Look at all processes below, and say when to look again."""
         began = time.monotonic()
         processes = tree.below()
         self._cpu_of(processes)
         self._memory_of([process for process in processes if process.alive])
         now = time.monotonic()
         self._step = min(self._step * _GROWTH, _LONGEST)
-        wait = max(min(self._step, max(soon, _FIRST)), (now - began) / _SHARE)
-        self.next = now + wait
+        # The nearer a limit, the sooner: neither is passed by far before it is seen.
+        cpu_left = (self._cpu_limit - self.cpu) / (os.cpu_count() or 1)
+        memory_left = (self._memory_limit - self.memory) / _FILLED
+        wait = max(min(self._step, cpu_left, memory_left), _FIRST)
+        self.next = now + max(wait, (now - began) / _SHARE)
 
     def _cpu_of(self, processes: list[tree.Process]) -> None:
         for one in processes:

@@ -1,5 +1,6 @@
 """The helper: a small process that forks an init for each run, and sees to it that it ends."""
 
+import math
 import os
 import select
 import signal
@@ -16,7 +17,8 @@ from .mechanisms import MECHANISMS, Mechanism
 from .supervision import supervise
 
 _GLANCE: Final = 500  # milliseconds between two looks at who is the parent
-_PATIENCE: Final = 10.0  # seconds for an init to end all that is below it
+_OVERDUE: Final = 10.0  # seconds after the limit when an init is taken to have been stopped
+_PATIENCE: Final = 5.0  # seconds for an init to end all that is below it, before it is killed
 
 
 def main() -> None:
@@ -62,16 +64,16 @@ def _run(
     os.close(leash)
     os.close(said)
     answer = bytearray()
-    wanted = runner.waits_for(heard, answer)
-    os.close(hold)  # (the run is over, or is to be)
-    if not wanted:
+    complete = runner.hears(heard, answer, ask["limit"] + _OVERDUE)
+    os.close(hold)  # the run is over, or is to be
+    if not complete:
         _see_it_end(heard, init)
     os.close(heard)
     _, status = os.waitpid(init, 0)
     mechanism.clean()
-    if not wanted:
+    if runner.gone:
         return None
-    if status or not answer:
+    if status or not complete:
         return framed({"lost": "what watched over the run has been ended"})
     return bytes(answer)
 
@@ -104,6 +106,7 @@ class _Runner:
     """Whoever wants something to be run: the process above, at the other end of the channel."""
 
     def __init__(self, channel: socket.socket, pid: int) -> None:
+        self.gone = False
         self._pid = pid
         self._poll = select.poll()
         self._poll.register(channel, select.POLLIN)
@@ -114,24 +117,29 @@ class _Runner:
 
     def asks(self) -> bool:
         """Wait for a request; return False if the runner has gone."""
-        return self._wait() == self._channel
+        return self._wait(math.inf) == self._channel
 
-    def waits_for(self, heard: int, answer: bytearray) -> bool:
-        """Take an answer from a pipe to its end; return False if nobody wants it any more."""
+    def hears(self, heard: int, answer: bytearray, seconds: float) -> bool:
+        """Take an answer from a pipe; return False if the runner goes, or time, before its end."""
+        end = time.monotonic() + seconds
         self._poll.register(heard, select.POLLIN)
         try:
-            while self._wait() == heard:
+            while (ready := self._wait(end)) == heard:
                 data = os.read(heard, 1 << 16)
                 if not data:
                     return True
                 answer += data
+            self.gone = ready is not None or self.gone  # it says nothing meanwhile, unless it goes
             return False
         finally:
             self._poll.unregister(heard)
 
-    def _wait(self) -> int | None:
-        """Return what can be read; None if the runner has gone."""
-        while os.getppid() == self._pid:
+    def _wait(self, end: float) -> int | None:
+        """Return what can be read; None if that is nothing, or the runner has gone."""
+        while time.monotonic() < end:
+            if os.getppid() != self._pid:
+                self.gone = True
+                return None
             if found := self._poll.poll(_GLANCE):
                 return found[0][0]
         return None

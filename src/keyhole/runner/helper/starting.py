@@ -5,11 +5,11 @@ import os
 import resource
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-_SLACK: Final = 1 / 8  # of the memory limit, see `_limit`
-_MORE: Final = 1 << 25
+_FIRST_TO_GO: Final = "500"  # of 1000, see proc(5)
 _GUARDED: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
 
 
@@ -49,7 +49,7 @@ def _become(ask: dict[str, Any], output: int, said: int) -> NoReturn:
         what = ask["command"][0]
         if ask["cores"] is not None:
             os.sched_setaffinity(0, ask["cores"])
-        _limit(ask["memory"], ask["cpu"])
+        _limit(ask["cpu"])
         environment = os.environ if ask["environment"] is None else ask["environment"]
         # The time is taken here: an init may be woken late, when the command has long begun.
         os.write(said, b"%.9f" % time.monotonic())
@@ -60,20 +60,17 @@ def _become(ask: dict[str, Any], output: int, said: int) -> NoReturn:
         os._exit(127)
 
 
-def _limit(memory: int | None, cpu: float | None) -> None:
-    """Set what the kernel itself sees to, process by process; the init sees to their sum.
+def _limit(cpu: float | None) -> None:
+    """Set what the kernel sees to: no dumps of memory, and CPU time process by process.
 
-    A little above the limits, so that whoever goes beyond them is seen to, and is no mere failure.
-    It is writable memory that is limited: address space without memory in it costs nothing.
+    That is a little above the limit of all together, which the init sees to where it can.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if memory is not None:
-        _lower(resource.RLIMIT_DATA, memory + int(memory * _SLACK) + _MORE)
     if cpu is not None:
-        _lower(resource.RLIMIT_CPU, math.ceil(cpu) + 1)
-
-
-def _lower(kind: int, value: int) -> None:
-    _, hard = resource.getrlimit(kind)
-    if hard == resource.RLIM_INFINITY or value < hard:
-        resource.setrlimit(kind, (value, value))
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        seconds = math.ceil(cpu) + 1
+        if hard == resource.RLIM_INFINITY or seconds < hard:
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    # Should the machine run out of memory, the kernel is to end this rather than who runs it.
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write(_FIRST_TO_GO)

@@ -7,7 +7,6 @@ import time
 from contextlib import suppress
 from typing import Any, Final
 
-from . import tree
 from .cgroup import Group
 from .frames import framed
 from .mechanisms import Mechanism
@@ -27,7 +26,7 @@ def supervise(
     """
     mechanism.enter()
     slept = _slept()
-    output, meter = Output(ask["output"]), Meter(group)
+    output, meter = Output(ask["output"]), Meter(ask["cpu"], ask["memory"], group)
     children = _Children()
     main = start(ask, output.writing)
     os.close(output.writing)
@@ -35,7 +34,7 @@ def supervise(
     lost = not _watch(ask, main, children, leash, output, meter)
     seconds = time.monotonic() - main.began
     children.collect()
-    left = sum(process.alive and process.pid != main.pid for process in tree.below())
+    left = mechanism.left(main.pid)
     by_itself = children.status is not None
     mechanism.end(main.pid)
     meter.finish()
@@ -70,11 +69,11 @@ def _watch(
     end = main.began + ask["limit"]
     while children.status is None:
         now = time.monotonic()
-        if now >= end or _too_much(ask, meter):
+        if now >= end or meter.too_much():
             return True
         if now >= meter.next:
             children.collect()
-            meter.look(_soonest(ask["cpu"], meter))
+            meter.look()
             continue
         # Rounded up, so that nothing is asked for over and over in the last millisecond.
         found = dict(poll.poll(int((min(end, meter.next) - now) * 1000) + 1))
@@ -87,18 +86,6 @@ def _watch(
     return True
 
 
-def _soonest(cpu: float | None, meter: Meter) -> float:
-    """Return after how many seconds the limit of CPU time might be reached."""
-    return float("inf") if cpu is None else (cpu - meter.cpu) / (os.cpu_count() or 1)
-
-
-def _too_much(ask: dict[str, Any], meter: Meter) -> bool:
-    return any(
-        ask[name] is not None and used > ask[name]
-        for name, used in (("cpu", meter.cpu), ("memory", meter.memory))
-    )
-
-
 def _outcome(
     ask: dict[str, Any], main: Main, code: int | None, seconds: float, meter: Meter
 ) -> str:
@@ -107,7 +94,7 @@ def _outcome(
         return "could not start"
     if ask["memory"] is not None and meter.memory > ask["memory"]:
         return "out of memory"
-    if seconds > ask["limit"] or _too_much(ask, meter) or code is None or code == -signal.SIGXCPU:
+    if seconds > ask["limit"] or meter.too_much() or code is None or code == -signal.SIGXCPU:
         return "out of time"
     return "ok" if code == 0 else "failed"
 

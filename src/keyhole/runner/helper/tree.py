@@ -2,14 +2,14 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 TICKS: Final = os.sysconf("SC_CLK_TCK")
-_ENDED: Final = ("Z", "X")
+_ENDED: Final = (b"Z", b"X")
+_LISTED: Final = os.path.exists("/proc/thread-self/children")
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Process:
     pid: int
     parent: int
     alive: bool
-    began: str
+    began: int
     cpu: float
     cpu_of_children: float  # of those that have ended, and have been waited for
     resident: int
@@ -30,38 +30,54 @@ def below() -> list[Process]:
 
     Empty where there is no /proc.
     """
-    children: dict[int, list[Process]] = {}
-    for process in _all():
-        children.setdefault(process.parent, []).append(process)
-    # A PID namespace that may not mount a /proc of its own sees the numbers of the one around it.
-    found = children.get(int(os.readlink("/proc/self")), []) if children else []
-    for one in found:  # the list grows while it is gone through
-        found.extend(children.get(one.pid, []))
+    # Numbers are those of the /proc that there is: where a new PID namespace may not mount its own,
+    # they are those of the namespace around it.
+    try:
+        todo = _children(os.readlink("/proc/self"))
+    except OSError:
+        return []
+    found = []
+    for pid in todo:  # the list grows while it is gone through
+        process = _looked_at(pid)
+        if process is not None:
+            found.append(process)
+            todo.extend(_children(pid))
     return found
 
 
-def _all() -> Iterator[Process]:
+def _looked_at(pid: str) -> Process | None:
     try:
-        names = os.listdir("/proc")
-    except OSError:
-        return
-    for name in names:
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                words = file.read().rpartition(b")")[2].decode().split()
-        except OSError:  # it has gone meanwhile
-            continue
-        yield Process(
-            pid=int(name),
-            parent=int(words[1]),
-            alive=words[0] not in _ENDED,
-            began=words[19],
-            cpu=(int(words[11]) + int(words[12])) / TICKS,
-            cpu_of_children=(int(words[13]) + int(words[14])) / TICKS,
-            resident=int(words[21]) * PAGE,
-        )
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            words = file.read().rpartition(b")")[2].split()
+    except OSError:  # it has gone meanwhile
+        return None
+    return Process(
+        pid=int(pid),
+        parent=int(words[1]),
+        alive=words[0] not in _ENDED,
+        began=int(words[19]),
+        cpu=(int(words[11]) + int(words[12])) / TICKS,
+        cpu_of_children=(int(words[13]) + int(words[14])) / TICKS,
+        resident=int(words[21]) * PAGE,
+    )
+
+
+def _children(pid: str) -> list[str]:
+    """Return the children of a process: of each of its threads."""
+    found: list[str] = []
+    with suppress(OSError):  # it may go meanwhile
+        if not _LISTED:
+            return _looked_for(int(pid))
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                found += file.read().split()
+    return found
+
+
+def _looked_for(parent: int) -> list[str]:
+    """Return children without the help of a list: every process is asked for its parent."""
+    processes = (_looked_at(name) for name in os.listdir("/proc") if name.isdigit())
+    return [str(one.pid) for one in processes if one is not None and one.parent == parent]
 
 
 def proportional(process: Process) -> int:
@@ -84,7 +100,7 @@ def end_children() -> None:
     """
     own = os.getpgid(0)
     while True:
-        for pid in _children():
+        for pid in map(int, _children(str(os.getpid()))):
             with suppress(ProcessLookupError, PermissionError):
                 group = os.getpgid(pid)
                 if group != own:
@@ -96,13 +112,3 @@ def end_children() -> None:
                 pass
         except ChildProcessError:
             return
-
-
-def _children() -> list[int]:
-    """Return the children of this process, which has one thread, as fast as can be."""
-    try:
-        with open("/proc/thread-self/children") as file:
-            return [int(pid) for pid in file.read().split()]
-    except OSError:  # a kernel without this file
-        me = os.getpid()
-        return [process.pid for process in _all() if process.parent == me]

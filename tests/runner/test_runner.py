@@ -1,0 +1,295 @@
+import os
+import signal
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from keyhole.runner import MECHANISMS, OUTCOMES, Runner
+from tests.runner.survivors import TAG, helpers_of, tagged, until
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+LONG = 60.0  # seconds that nothing here takes, unless it hangs
+
+
+@pytest.fixture(scope="module", params=MECHANISMS)
+def runner(request):
+    try:
+        one = Runner(request.param)
+    except OSError as error:
+        pytest.skip(str(error))
+    with one:
+        yield one
+
+
+def python(script):
+    return [sys.executable, "-I", "-S", "-c", script]
+
+
+def test_a_command_that_ends_well_is_ok(runner):
+    run = runner.run(["sh", "-c", "echo out; echo err >&2"], limit=LONG)
+    assert (run.outcome, run.code, run.signal, run.left, run.reason) == ("ok", 0, None, 0, "")
+    assert run.output == b"out\nerr\n"
+    assert 0 < run.seconds < LONG
+    assert 0 <= run.cpu < LONG
+    assert 2**20 < run.memory < 2**30
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "number"),
+    [("exit 3", 3, None), ("kill -KILL $$", None, signal.SIGKILL), ("nonesuch_9", 127, None)],
+)
+def test_another_code_or_a_signal_is_a_failure(runner, script, code, number):
+    run = runner.run(["sh", "-c", script], limit=LONG)
+    assert (run.outcome, run.code, run.signal) == ("failed", code, number)
+
+
+def test_what_takes_too_long_is_out_of_time(runner):
+    run = runner.run(["sleep", "600"], limit=0.2)
+    assert (run.outcome, run.code, run.signal) == ("out of time", None, None)
+    assert run.seconds >= 0.2
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "reason"),
+    [
+        (["nonesuch_9"], {}, "No such file or directory: nonesuch_9"),
+        (["/"], {}, "Permission denied: /"),
+        (["true"], {"folder": "/nonesuch_9"}, "No such file or directory: /nonesuch_9"),
+    ],
+)
+def test_what_cannot_start_says_why(runner, command, words, reason):
+    run = runner.run(command, limit=LONG, **words)
+    assert (run.outcome, run.reason, run.code, run.output) == ("could not start", reason, None, b"")
+
+
+def test_cpu_time_is_limited(runner):
+    run = runner.run(python("while True: pass"), limit=LONG, cpu=0.2)
+    assert run.outcome == "out of time"
+    assert run.cpu >= 0.2
+
+
+@LINUX
+def test_cpu_time_is_that_of_all_processes_together(runner):
+    script = """if True:
+        import os, time
+        def burn():
+            while time.process_time() < .3: pass
+        if os.fork() == 0:
+            burn()
+            os._exit(0)
+        burn()
+        os.wait()
+    """
+    run = runner.run(python(script), limit=LONG)
+    assert run.outcome == "ok"
+    assert run.cpu > 0.59
+    assert runner.run(python(script), limit=LONG, cpu=0.45).outcome == "out of time"
+
+
+@LINUX
+def test_memory_is_that_of_all_processes_together(runner):
+    script = """if True:
+        import os, time
+        for _ in range(3):
+            if os.fork() == 0:
+                kept = b"x" * (40 << 20)
+                time.sleep(600)
+        os.wait()
+    """
+    run = runner.run(python(script), limit=LONG, memory=80 << 20)
+    assert run.outcome == "out of memory"
+    assert run.memory > 80 << 20
+    assert run.left == 3 or runner.mechanism == "group"
+
+
+@LINUX
+def test_the_memory_of_one_process_is_seen_however_short_it_is_held(runner):
+    run = runner.run(python("x = b'x' * (64 << 20)"), limit=LONG, memory=48 << 20)
+    assert run.outcome == "out of memory"
+    assert run.memory > 48 << 20
+
+
+def test_address_space_that_is_not_used_counts_for_nothing(runner):
+    script = "import mmap; mmap.mmap(-1, 1 << 33, flags=mmap.MAP_PRIVATE | 0x4000)"
+    run = runner.run(python(script), limit=LONG, memory=64 << 20)
+    assert run.outcome == "ok", run
+
+
+def test_the_standard_input_is_empty(runner):
+    assert runner.run(["cat"], limit=LONG).outcome == "ok"
+
+
+@pytest.mark.parametrize("size", [0, 1, 10, 65_536])
+def test_the_first_and_the_last_of_the_output_are_kept(runner, size):
+    run = runner.run(python("print('a' * 100_000, end='z')"), limit=LONG, output=size)
+    assert run.outcome == "ok"
+    half = size // 2
+    first, _, last = run.output.partition(b"\n... %d bytes ...\n" % (100_001 - 2 * half))
+    assert (first, last) == (b"a" * half, (b"a" * 100_000 + b"z")[100_001 - half :])
+
+
+def test_short_output_is_kept_as_it_is(runner):
+    text = "é\udcff\0\n" * 10
+    script = f"import sys; sys.stdout.buffer.write({os.fsencode(text)!r})"
+    run = runner.run(python(script), limit=LONG, output=200)
+    assert run.output == os.fsencode(text)
+
+
+def test_folder_and_environment_are_the_run_s_own(runner, tmp_path):
+    run = runner.run(["pwd"], limit=LONG, folder=tmp_path)
+    assert run.output.decode().strip() == str(tmp_path.resolve())
+    run = runner.run(["env"], limit=LONG, environment={"A": "b", "PATH": os.environ["PATH"]})
+    assert b"A=b\n" in run.output
+    assert b"HOME=" not in run.output
+    assert runner.run(["pwd"], limit=LONG).output.decode().strip() == os.getcwd()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="pins nothing to processors")
+def test_a_run_may_be_pinned_to_a_processor(runner):
+    for core in os.sched_getaffinity(0):
+        script = "import os; print(os.sched_getaffinity(0))"
+        run = runner.run(python(script), limit=LONG, cores=[core])
+        assert run.output == b"{%d}\n" % core
+
+
+@pytest.mark.parametrize("name", ["TERM", "PIPE"])  # the second is ignored by every Python
+def test_signals_do_what_they_do_to_a_program_of_its_own(name):
+    number = getattr(signal, f"SIG{name}")
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+    try:
+        with Runner() as runner:
+            run = runner.run(["sh", "-c", f"kill -{name} $$; sleep 600"], limit=LONG)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+    assert (run.outcome, run.signal) == ("failed", number)
+
+
+def test_who_is_left_is_counted(runner):
+    run = runner.run(["sh", "-c", "sleep 600 & sleep 600 &"], limit=LONG)
+    assert run.outcome == "ok"
+    assert run.left == (1 if runner.mechanism == "group" else 2)
+
+
+def test_all_outcomes_are_named(runner):
+    assert runner.run(["true"], limit=LONG).outcome in OUTCOMES
+    assert runner.words.startswith(f"{runner.mechanism}: ")
+
+
+def test_many_short_runs_leave_nothing_open(runner):
+    def files():
+        return len(os.listdir("/dev/fd"))
+
+    runner.run(["true"], limit=LONG)
+    before = files()
+    for _ in range(30):
+        assert runner.run(["true"], limit=LONG).outcome == "ok"
+    assert files() == before
+
+
+def test_runners_work_side_by_side():
+    with ThreadPoolExecutor(4) as threads:
+
+        def work(number):
+            with Runner() as runner:
+                return [runner.run(["echo", f"{number}"], limit=LONG).output for _ in range(5)]
+
+        found = list(threads.map(work, range(4)))
+    assert found == [[b"%d\n" % number] * 5 for number in range(4)]
+
+
+def test_threads_take_turns_at_a_runner(runner):
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda n: runner.run(["echo", str(n)], limit=LONG), range(12)))
+    assert [run.output for run in found] == [b"%d\n" % n for n in range(12)]
+
+
+def test_closing_ends_what_another_thread_runs():
+    runner, tag = Runner(), f"close-{os.getpid()}"
+    with ThreadPoolExecutor(1) as threads:
+        words = {"environment": {TAG: tag}}
+        waiting = threads.submit(runner.run, ["/bin/sleep", "600"], limit=600, **words)
+        assert until(lambda: tagged(tag))
+        runner.close()
+        run = waiting.result(LONG)
+    assert (run.outcome, run.reason) == ("lost", "the runner was closed")
+    assert not tagged(tag)
+    with pytest.raises(ValueError, match="the runner must be open"):
+        runner.run(["true"], limit=LONG)
+    runner.close()
+
+
+class Interrupted(Exception):
+    pass
+
+
+def test_who_is_interrupted_ends_the_run_and_may_go_on():
+    def interrupt(*_):
+        raise Interrupted
+
+    tag, before = f"interrupt-{os.getpid()}", signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with Runner() as runner:
+
+            def when_it_runs():
+                until(lambda: tagged(tag))
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+
+            other = threading.Thread(target=when_it_runs)
+            other.start()
+            with pytest.raises(Interrupted):
+                runner.run(["/bin/sleep", "600"], limit=600, environment={TAG: tag})
+            other.join()
+            assert not tagged(tag)
+            assert runner.run(["true"], limit=LONG).outcome == "ok"
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+@LINUX
+def test_a_helper_that_is_killed_loses_its_run_and_is_replaced(runner):
+    if runner.mechanism == "group":
+        pytest.skip("the same for all")
+    tag = f"helper-{os.getpid()}-{runner.mechanism}"
+    with ThreadPoolExecutor(1) as threads, Runner(runner.mechanism) as one:
+        before = set(helpers_of(os.getpid()))
+        words = {"environment": {TAG: tag}}
+        waiting = threads.submit(one.run, ["/bin/sleep", "600"], limit=600, **words)
+        assert until(lambda: tagged(tag))
+        os.kill(one._helper._process.pid, signal.SIGKILL)
+        run = waiting.result(LONG)
+        assert run.outcome == "lost"
+        assert not tagged(tag)
+        assert one.run(["true"], limit=LONG).outcome == "ok"
+        assert before
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "error", "message"),
+    [
+        ("true", {}, TypeError, "command must be a list of at least one word, got 'true'"),
+        ([], {}, TypeError, "command must be a list of at least one word, got"),
+        ([1], {}, TypeError, r"command\[0\] must be a text, got 1"),
+        (["a\0"], {}, ValueError, r"command\[0\] must have no null characters"),
+        (["true"], {"limit": 0}, ValueError, "limit must be above 0"),
+        (["true"], {"memory": 1000}, ValueError, "memory must be at least 2"),
+        (["true"], {"cpu": -1}, ValueError, "cpu must be above 0"),
+        (["true"], {"output": -1}, ValueError, "output must"),
+        (["true"], {"folder": 3}, TypeError, "folder must be a text, got 3"),
+        (["true"], {"environment": ["A"]}, TypeError, "environment must be a mapping"),
+        (["true"], {"environment": {"A=B": ""}}, ValueError, "environment must have names"),
+        (["true"], {"environment": {"A": 1}}, TypeError, r"environment\['A'\] must be a text"),
+        (["true"], {"cores": []}, ValueError, "cores must have at least one entry"),
+        (["true"], {"cores": [-1]}, ValueError, "cores must be among .*; got -1"),
+    ],
+)
+def test_bad_requests_are_named(runner, command, words, error, message):
+    with pytest.raises(error, match=message):
+        runner.run(command, **{"limit": LONG} | words)
+
+
+def test_an_unknown_mechanism_is_named():
+    with pytest.raises(ValueError, match=r"mechanism must be one of namespace, .*did you mean"):
+        Runner("namespaces")
