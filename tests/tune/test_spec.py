@@ -57,6 +57,8 @@ BAD = {
     "memory without a unit": ({"memory": "2"}, "memory must be as '2 GiB', got '2'"),
     "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, KB"),
     "no core": ({"cores": 0}, "cores must be at least 1, got 0"),
+    "a policy with a horizon": (
+        {"policy": "ZoomingRCUCB"}, "policy.name must be of one that need not be told horizon"),
     "an unknown policy": ({"policy": "RCUCP"}, "policy.name must be one of .*'RCUCB'"),
 }  # fmt: skip
 

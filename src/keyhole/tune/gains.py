@@ -7,7 +7,7 @@ in it by themselves: the chance to is :math:`h_{ak}`, of which
 .. math::
     h_{ak} \sim \mathrm{Beta}(d_{ak} + s \bar h_k,\; n_{ak} - d_{ak} + s (1 - \bar h_k))
 
-is known, with :math:`\bar h_k` the share of all arms and :math:`s = 4`. The gain of a limit follows
+is known, with :math:`\bar h_k` the share of all arms and :math:`s = 1`. The gain of a limit follows
 
 .. math::
     G_{a\tau_m} = \sum_{k \le m} S_{a,k-1} h_{ak} v_{ak} - \lambda(\tau_m) S_{am}, \qquad
@@ -28,7 +28,9 @@ from keyhole.contract.memory import FloatArray
 from keyhole.tune.records import Record
 from keyhole.tune.spec import Spec
 
-_STRENGTH: Final = 4.0
+_STRENGTH: Final = (
+    1.0  # more narrows the intervals of arms that differ: measured, 4 holds .34 of .95
+)
 _DRAWS: Final = 4000
 _ENDS: Final = (0.025, 0.975)
 _LEAST: Final = 1e-3  # keeps the parameters of a Beta above 0

@@ -252,4 +252,8 @@ def _policy(value: Any) -> Policy:
         raise TypeError(f"policy must be a name, or a table with a name, got {shown(value)}")
     known = rooms.find("resource").policies
     kind = known[choice("policy.name", table["name"], known)]
+    if kind.needs:
+        listed = ", ".join(kind.needs)
+        raise ValueError(f"policy.name must be of one that need not be told {listed}, which a tune "
+                         f"does not know, got {table['name']!r}")  # fmt: skip
     return kind.from_parameters({k: v for k, v in table.items() if k != "name"})

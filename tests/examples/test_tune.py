@@ -1,0 +1,40 @@
+"""The examples of tuning run as their pages say, on small instances and few runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def keyhole(*words, cwd):
+    command = [sys.executable, "-m", "keyhole", "tune", *map(str, words)]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_sat_solver_is_found_on_any_machine(tmp_path):
+    script = EXAMPLES / "tune-sat" / "make.py"
+    subprocess.run([sys.executable, script, tmp_path, "--small"], check=True, capture_output=True)
+    text = keyhole("sat.toml", "--out", "out", "--runs", 25, cwd=tmp_path)
+    assert "sat: 25 runs in" in text
+    assert "best: " in text
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_suite_that_hangs_is_waited_for_no_longer_than_it_pays(tmp_path):
+    text = keyhole(EXAMPLES / "tune-tests" / "tests.toml", "--out", "out", "--runs", 6,
+                   "--workers", 2, cwd=tmp_path)  # fmt: skip
+    assert re.match(r"tests: 6 runs in", text)
+
+
+@pytest.mark.parametrize("name", ["tune-sat", "tune-tests"])
+def test_the_page_of_an_example_names_what_is_there(name):
+    text = (EXAMPLES / name / "README.md").read_text()
+    for path in re.findall(rf"examples/{name}/([\w.]+\.(?:py|toml))", text):
+        assert (EXAMPLES / name / path).exists(), path
+    assert "keyhole tune best" in text
