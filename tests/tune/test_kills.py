@@ -26,6 +26,11 @@ command = "sleep {instance}"
 name = "family"
 command = "sh -c 'setsid sleep 60 & sleep {instance}'"
 """
+LOOP = """
+import sys
+from keyhole.tune import Spec, Tuner
+Tuner(Spec.from_file("mine.toml"), "out").run(runs=int(sys.argv[1]), workers=2)
+"""
 ALIVE = 5.0  # seconds within which all that a killed tuner had started is gone
 
 
@@ -35,10 +40,9 @@ def begun(tmp_path):
     (tmp_path / "mine.toml").write_text(SPEC)
     tag = uuid.uuid4().hex
 
-    def begin(runs):
-        words = ["tune", "mine.toml", "--out", "out", "--runs", str(runs), "--workers", "2"]
+    def begin(*words):
         return subprocess.Popen(
-            [sys.executable, "-m", "keyhole", *words],
+            [sys.executable, *map(str, words)],
             cwd=tmp_path,
             env=os.environ | {"KEYHOLE_TAG": tag},
             stdout=subprocess.PIPE,
@@ -78,7 +82,7 @@ def kill_and_go_on(begun, out, kills, seed):
     begin, tag = begun
     rng, runs = random.Random(seed), 2 * kills + 4
     for _ in range(kills):
-        before, tuner = lines(out), begin(10**6)
+        before, tuner = lines(out), begin("-c", LOOP, 10**6)
         deadline = time.monotonic() + 120
         while lines(out) <= before:
             assert tuner.poll() is None, tuner.communicate()[1]
@@ -91,7 +95,7 @@ def kill_and_go_on(begun, out, kills, seed):
         had = {run.id for run in Tune.load(out).runs}
         assert len(had) > before - 1
     runs = max(runs, lines(out) + 2)
-    last = begin(runs)
+    last = begin("-c", LOOP, runs)
     _, error = last.communicate(timeout=120)
     assert last.returncode == 0, error
     check_nothing_is_left(tag)
@@ -110,7 +114,8 @@ def test_a_tuner_that_is_killed_at_fifty_moments_goes_on(begun, tmp_path):
 
 def test_ctrl_c_ends_all_commands_and_says_how_to_go_on(begun, tmp_path):
     begin, tag = begun
-    tuner = begin(10**6)
+    words = ("tune", "mine.toml", "--out", "out", "--runs", 10**6, "--workers", 2)
+    tuner = begin("-m", "keyhole", *words)
     deadline = time.monotonic() + 120
     while lines(tmp_path / "out") < 2:
         assert tuner.poll() is None, tuner.communicate()[1]
