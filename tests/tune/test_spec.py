@@ -4,7 +4,6 @@ import pytest
 
 from keyhole.resource import RCUCB
 from keyhole.tune import Spec
-from keyhole.tune.spec import DEFAULT_POLICY
 from tests.tune.conftest import TABLE
 
 BAD = {
@@ -75,7 +74,7 @@ def test_a_spec_is_read_from_a_file_whose_name_it_has(tmp_path):
     (tmp_path / "mine.toml").write_text("limits = 2\n[[arm]]\nname = 'a'\ncommand = 'true'\n")
     spec = Spec.from_file(tmp_path / "mine.toml")
     assert (spec.name, spec.limits, spec.folder) == ("mine", (2.0,), tmp_path)
-    assert spec.policy == DEFAULT_POLICY
+    assert spec.policy is None
 
 
 @pytest.mark.parametrize("text", ["limits = = 2", "limits = " + "[" * 5000, "limits = [0]"])

@@ -10,6 +10,7 @@ from keyhole.study import Study, WaitingError
 from keyhole.tune import Spec, Tune, Tuner
 from keyhole.tune import tuner as tuning
 from keyhole.tune.folder import NAME, RUNS, STUDY
+from keyhole.tune.spec import DEFAULT_POLICY
 from keyhole.tune.tuner import rehearsed
 from keyhole.tune.watch import AllFailedError
 from tests.tune.conftest import TABLE, Run, Simulated
@@ -251,4 +252,4 @@ def test_a_worker_waits_while_the_policy_does(spec, tmp_path, monkeypatch):
 
 def test_a_finished_tune_can_be_replayed(spec, tmp_path):
     tune = Tuner(spec, tmp_path, executors=Simulated).run(runs=12)
-    assert "12" in repr(tune.replay(spec.policy))
+    assert "12" in repr(tune.replay(DEFAULT_POLICY))

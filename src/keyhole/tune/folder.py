@@ -7,7 +7,7 @@ from typing import Any, Final
 from keyhole.files import is_begun, write_atomically
 from keyhole.study import Study
 from keyhole.study.storage import open_store
-from keyhole.tune.spec import Spec
+from keyhole.tune.spec import DEFAULT_POLICY, Spec
 from keyhole.validate import shown
 
 SPEC: Final = "tune.json"
@@ -79,11 +79,11 @@ def open_study(folder: Path, spec: Spec) -> Study:
     finally:
         store.close()
     if begun:
-        return Study.open(path, NAME, policies=[type(spec.policy)])
+        return Study.open(path, NAME)  # with the policy that it was begun with
     return Study.create(
         path,
         NAME,
-        spec.policy,
+        spec.policy or DEFAULT_POLICY,
         [arm.name for arm in spec.arms],
         after="again",
         seed=spec.seed,

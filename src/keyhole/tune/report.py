@@ -17,6 +17,7 @@ from keyhole.tune.tune import Tune
 _HEAD: Final = ("round", "arm", "limit", "instance", "outcome", "seconds", "reward", "CPU s",
                 "MiB", "why", "began")  # fmt: skip
 _MIB: Final = 2**20
+_SPEC: Final = ("limits", "success", "worth", "seed", "memory", "cores", "policy", "folder")
 
 
 @dataclass(frozen=True)
@@ -146,8 +147,7 @@ def _spec(tune: Tune) -> Section:
     names = [one.name for one in tune.spec.instances]
     shown = ", ".join(names[:5]) + (f", ... {len(names):,} in all" if len(names) > 5 else "")
     rows = [["instances", shown]]
-    rows += [[key, str(said[key])] for key in ("limits", "success", "worth", "seed", "memory",
-                                               "cores", "policy", "folder")]  # fmt: skip
+    rows += [[key, "not given" if said[key] is None else str(said[key])] for key in _SPEC]
     rows.append(["versions", f"keyhole {version('keyhole')}; Python {platform.python_version()}; "
                              f"{platform.system()} {platform.machine()}"])  # fmt: skip
     arms = [[arm.name, command_line(tune, arm.name)] for arm in tune.spec.arms]

@@ -58,8 +58,8 @@ class Spec:
         How many cores a run gets.
     environment : mapping
         Further variables of the environment.
-    policy : Policy
-        Who decides: one of the room of resources.
+    policy : Policy, optional
+        Who decides, of the room of resources; by default what does best by our measurements.
     notes : str
         What a reader of the report should know.
     folder : Path
@@ -76,7 +76,7 @@ class Spec:
     memory: int | None = None
     cores: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
-    policy: Policy = DEFAULT_POLICY
+    policy: Policy | None = None
     notes: str = ""
     folder: Path = Path()
 
@@ -168,7 +168,8 @@ class Spec:
             "memory": self.memory,
             "cores": self.cores,
             "environment": dict(self.environment),
-            "policy": {"name": type(self.policy).__name__, **self.policy.parameters()},
+            "policy": self.policy
+            and {"name": type(self.policy).__name__, **self.policy.parameters()},
             "notes": self.notes,
             "folder": str(self.folder),
         }
@@ -242,10 +243,8 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
-def _policy(value: Any) -> Policy:
-    if value is None:
-        return DEFAULT_POLICY
-    if isinstance(value, Policy):
+def _policy(value: Any) -> Policy | None:
+    if value is None or isinstance(value, Policy):
         return value
     table = {"name": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping) or "name" not in table:
