@@ -1,4 +1,7 @@
-"""Print the table of speeds: ``python -m benchmarks [--quick] [--all | --only ROOM|study]``."""
+"""Print the table of speeds.
+
+``python -m benchmarks [--quick] [--all | --only ROOM|study|running]``
+"""
 
 import argparse
 import importlib
@@ -10,13 +13,15 @@ from rich.table import Table
 from benchmarks import measure, targets
 from keyhole.experiment.rooms import OURS
 
-PARTS = (*OURS, "study")
+PARTS = (*OURS, "study", "running")
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__.partition("\n")[0]
+    )
     parser.add_argument("--quick", action="store_true", help="tiny sizes: numbers mean little")
-    parser.add_argument("--only", choices=PARTS, help="the policies of one room, or studies")
+    parser.add_argument("--only", choices=PARTS, help="the policies of one room, studies, or runs")
     parser.add_argument("--all", action="store_true", help="beside it the policies of all rooms")
     options = parser.parse_args()
     size = measure.QUICK if options.quick else measure.Size()

@@ -32,7 +32,15 @@ def test_the_quick_table_has_every_row():
         *stochastic_room.POLICIES,
         *threshold_room.POLICIES,
     )
-    for name in (*rooms, "one thread / two", "K = 1,000", "ask + tell", "warm cache", "beta"):
+    for name in (
+        *rooms,
+        "one thread / two",
+        "K = 1,000",
+        "ask + tell",
+        "warm cache",
+        "beta",
+        "run true",
+    ):
         assert name in done.stdout
 
 

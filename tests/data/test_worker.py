@@ -1,8 +1,9 @@
 import os
 import subprocess
 import sys
-import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -10,26 +11,19 @@ from keyhole.data.worker import JobError, Worker
 
 # Jobs are found by name in the worker's process: they stand in a module that can be imported.
 from tests.data import worker_jobs as jobs
+from tests.runner.survivors import TAG, beats, clean, tagged, until
 
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's account of processes")
-
-
-def gone(pid):
-    """Return whether a process has ended, waiting for it for a while."""
-    for _ in range(200):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        if _is_zombie(pid):
-            return True
-        time.sleep(0.05)
-    return False
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs Linux or macOS")
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 
-def _is_zombie(pid):
-    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
-    return done.stdout.strip().startswith("Z")
+@pytest.fixture
+def tag(monkeypatch):
+    """Mark all that is started meanwhile."""
+    word = uuid.uuid4().hex
+    monkeypatch.setenv(TAG, word)
+    yield word
+    clean(word)
 
 
 def test_a_job_is_done_and_timed():
@@ -47,27 +41,33 @@ def test_preparing_counts_for_no_job():
         assert seconds < 0.5 * jobs.SLOW
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as POSIX has them")
-def test_a_job_that_takes_too_long_is_ended_with_its_children(tmp_path):
-    noted = tmp_path / "pids"
+@LINUX
+def test_a_job_that_takes_too_long_is_ended_with_its_children(tmp_path, tag):
+    noted = tmp_path / "started"
     with Worker(jobs.sleep_with_a_child) as worker:
-        began = time.perf_counter()
-        assert worker.run(str(noted), limit=5) is None
-        assert time.perf_counter() - began < 60
-        own, child = map(int, noted.read_text().split())
-        assert gone(own)
-        assert gone(child)
+        assert worker.run(str(noted), limit=4) is None
+        assert not tagged(tag)
         # The next job gets a new process.
         assert worker.run("", limit=60)[0] == "no sleep"
+    assert noted.exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as POSIX has them")
-def test_closing_ends_the_process():
-    worker = Worker(jobs.own_pid)
-    pid, _ = worker.run(None, limit=60)
+@LINUX
+def test_closing_ends_the_process(tag):
+    worker = Worker(jobs.double)
+    worker.run(3, limit=60)
+    assert tagged(tag)
     worker.close()
-    assert gone(pid)
+    assert not tagged(tag)
     worker.close()
+
+
+def test_jobs_share_a_process_until_one_is_ended():
+    with Worker(jobs.which_process) as worker:
+        first, _ = worker.run(None, limit=60)
+        assert worker.run(None, limit=60)[0] == first
+        worker.close()
+        assert worker.run(None, limit=60)[0] != first
 
 
 def test_what_a_job_prints_does_not_get_into_its_answers(capfd):
@@ -143,12 +143,19 @@ def test_threads_take_turns():
 
 
 def test_an_answer_that_is_no_json_is_refused():
-    with Worker(jobs.double) as worker:
-        worker.run(1, limit=60)
-        worker._answers.put(b"\x80\x04K\x01.\n")
+    with Worker(jobs.answer_in_the_worker_s_name) as worker:
         with pytest.raises(RuntimeError, match="the job's process must answer in JSON, got"):
-            worker.run(1, limit=60)
-        assert worker.run(2, limit=60)[0] == 4
+            worker.run("\x80\x04K\x01.\n", limit=60)
+        assert worker.run("", limit=60)[0] is None
+
+
+@LINUX
+def test_memory_is_limited_to_that_of_all_processes_together():
+    with Worker(jobs.take, memory=100 << 20) as worker:
+        assert worker.run(20 << 20, limit=60)[0] == 10 << 20
+        with pytest.raises(JobError, match="more memory than the 104857600 bytes that it may"):
+            worker.run(140 << 20, limit=60)
+        assert worker.run(20 << 20, limit=60)[0] == 10 << 20
 
 
 def test_preparing_has_a_limit_too():
@@ -169,67 +176,60 @@ def test_the_process_imports_no_more_than_the_job_needs():
         assert worker.run(None, limit=60)[0] == []
 
 
-def read_pid(path):
-    return int(path.read_text())
+@LINUX
+@pytest.mark.parametrize(
+    "job", [jobs.spawn_elsewhere_and_sleep, jobs.hop], ids=["orphan", "hopper"]
+)
+def test_what_moves_elsewhere_is_ended_with_the_job(tmp_path, tag, job):
+    with Worker(job) as worker:
+        assert worker.run(str(tmp_path / "beat"), limit=4) is None
+        assert not tagged(tag)
+        assert not beats(tmp_path)
+    assert (tmp_path / "beat").exists()
 
 
 @LINUX
-def test_orphans_in_other_sessions_are_ended_with_the_job(tmp_path):
-    noted = tmp_path / "pid"
-    with Worker(jobs.spawn_elsewhere_and_sleep) as worker:
-        assert worker.run(str(noted), limit=5) is None
-        assert gone(read_pid(noted))
-
-
-@LINUX
-def test_orphans_are_ended_when_the_job_s_process_dies(tmp_path):
-    noted = tmp_path / "pid"
+def test_orphans_are_ended_when_the_job_s_process_dies(tmp_path, tag):
     with Worker(jobs.spawn_elsewhere_and_crash) as worker:
-        with pytest.raises(JobError, match="signal SIGKILL"):
-            worker.run(str(noted), limit=60)
-        assert gone(read_pid(noted))
+        with pytest.raises(JobError, match="ended by itself: signal SIGKILL"):
+            worker.run(str(tmp_path / "started"), limit=60)
+        assert not tagged(tag)
 
 
 @LINUX
-def test_what_a_job_leaves_running_is_ended_and_the_next_has_a_new_process(tmp_path):
+def test_what_a_job_leaves_running_is_ended_and_the_next_has_a_new_process(tmp_path, tag):
     with Worker(jobs.spawn_elsewhere) as worker:
         first, _ = worker.run(str(tmp_path / "a"), limit=60)
-        assert gone(read_pid(tmp_path / "a"))
+        assert not tagged(tag)
         second, _ = worker.run(str(tmp_path / "b"), limit=60)
         assert first != second
-    with Worker(jobs.own_pid) as worker:
-        assert worker.run(None, limit=60)[0] == worker.run(None, limit=60)[0]
 
 
 @LINUX
-def test_closing_waits_for_nobody_who_holds_the_answers(tmp_path):
-    noted = tmp_path / "pid"
+def test_closing_waits_for_nobody_who_holds_the_answers(tmp_path, tag):
     worker = Worker(jobs.hold_the_answers)
-    assert worker.run(str(noted), limit=60)[0] == "done"
+    assert worker.run(str(tmp_path / "started"), limit=60)[0] == "done"
     worker.close()
-    assert gone(read_pid(noted))
+    assert not tagged(tag)
 
 
 @LINUX
-def test_all_is_ended_when_the_holder_is_killed(tmp_path):
-    noted, root = tmp_path / "pid", os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+def test_all_is_ended_when_the_holder_is_killed(tmp_path, tag):
+    noted, root = tmp_path / "started", Path(__file__).parent.parent.parent
     script = (
         "import sys\n"
         "from keyhole.data.worker import Worker\n"
         "from tests.data import worker_jobs as jobs\n"
         "Worker(jobs.spawn_elsewhere_and_sleep).run(sys.argv[1], limit=600)\n"
     )
-    search = os.pathsep.join([root, *filter(None, sys.path)])
+    search = os.pathsep.join([str(root), *filter(None, sys.path)])
     holder = subprocess.Popen(
         [sys.executable, "-c", script, str(noted)], env=os.environ | {"PYTHONPATH": search}
     )
-    for _ in range(1200):
-        if noted.exists():
-            break
-        time.sleep(0.05)
+    assert until(noted.exists)
     holder.kill()
     holder.wait()
-    assert gone(read_pid(noted))
+    assert until(lambda: not tagged(tag))
 
 
 def of_the_script(n):

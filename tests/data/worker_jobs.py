@@ -5,8 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 
 SLOW = 1.0
+PROCESS = uuid.uuid4().hex
+"""Another one in every process."""
 
 
 def double(n):
@@ -25,8 +28,8 @@ def fail():
     raise ImportError("no such thing")
 
 
-def own_pid(_):
-    return os.getpid()
+def which_process(_):
+    return PROCESS
 
 
 def shout(text):
@@ -64,6 +67,23 @@ def a_trap(_):
     return Trap()
 
 
+def answer_in_the_worker_s_name(answer):
+    """Write where answers are written, before the answer is."""
+    os.write(3, answer.encode("latin-1"))
+
+
+def take(size):
+    """Take so much memory in two processes, together."""
+    script = f"kept = b'x' * {size // 2}; print('', flush=True); import time; time.sleep(600)"
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    kept = b"x" * (size // 2)
+    time.sleep(1)
+    child.kill()
+    child.wait()
+    return len(kept)
+
+
 def hang():
     time.sleep(600)
 
@@ -90,20 +110,19 @@ def modules(_):
 
 
 def spawn_elsewhere(path):
-    """Start a process in a session of its own, an orphan; note its number."""
+    """Start a process in a session of its own, an orphan; wait until it is one."""
     script = (
         "import os, sys, time\n"
         "if os.fork():\n"
         "    os._exit(0)\n"
         "os.setsid()\n"
-        "open(sys.argv[1] + '.new', 'w').write(str(os.getpid()))\n"
-        "os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
+        "open(sys.argv[1], 'w').close()\n"
         "time.sleep(600)\n"
     )
     subprocess.run([sys.executable, "-c", script, path], check=True)
     while not os.path.exists(path):
         time.sleep(0.01)
-    return os.getpid()
+    return PROCESS
 
 
 def spawn_elsewhere_and_sleep(path):
@@ -116,15 +135,29 @@ def spawn_elsewhere_and_crash(path):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def hop(path):
+    """Start a chain of processes, each in a session of its own, of which each starts the next."""
+    if os.fork() == 0:
+        for _ in range(100_000):
+            if os.fork():
+                os._exit(0)
+            os.setsid()
+            with open(path, "a") as file:
+                file.write(".")
+            if not os.path.exists(os.path.dirname(path)):
+                break
+        os._exit(0)
+    time.sleep(600)
+
+
 def hold_the_answers(path):
     """Fork into a session of its own, with all that is open, and return."""
     if os.fork() == 0:
         os.setsid()
-        with open(path, "w") as file:
-            file.write(str(os.getpid()))
+        open(path, "w").close()
         time.sleep(600)
         os._exit(0)
-    while not os.path.exists(path) or not os.path.getsize(path):
+    while not os.path.exists(path):
         time.sleep(0.01)
     return "done"
 
@@ -132,8 +165,7 @@ def hold_the_answers(path):
 def sleep_with_a_child(path):
     if not path:
         return "no sleep"
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    with open(path, "w") as file:
-        file.write(f"{os.getpid()} {child.pid}")
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    open(path, "w").close()
     time.sleep(600)
     return "slept"

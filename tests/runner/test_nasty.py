@@ -149,6 +149,14 @@ def kill(tuner):
     os.kill(tuner, signal.SIGKILL)
 
 
+def wait_for_life(folder, tag):
+    """Wait until a program runs, or it turns out that it cannot."""
+    said = folder / "answer.json"
+    assert until(lambda: alive(folder, tag) or said.exists())
+    if said.exists():
+        answer(folder)
+
+
 def alive(folder, tag):
     return bool(tagged(tag)) or beats(folder)
 
@@ -185,8 +193,15 @@ def test_who_stops_what_watches_over_it_is_ended_later(tuners, mechanism, folder
 @pytest.mark.parametrize("program", WHILE_KILLED)
 def test_nothing_outlives_a_runner_that_is_killed(tuners, mechanism, program, folder, tag):
     tuner = start(tuners, mechanism, program, folder, tag, limit=600)
-    assert until(lambda: alive(folder, tag) or (folder / "answer.json").exists())
-    if (folder / "answer.json").exists():
-        answer(folder)
+    wait_for_life(folder, tag)
     kill(tuner)
+    assert until(lambda: not alive(folder, tag) and not helpers_of(tuner))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_nothing_outlives_a_runner_that_is_killed_with_its_helper(tuners, mechanism, folder, tag):
+    tuner = start(tuners, mechanism, "daemon", folder, tag, limit=600)
+    wait_for_life(folder, tag)
+    for process in (*helpers_of(tuner), tuner):
+        kill(process)
     assert until(lambda: not alive(folder, tag) and not helpers_of(tuner))

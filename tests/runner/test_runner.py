@@ -2,6 +2,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -48,7 +49,7 @@ def test_another_code_or_a_signal_is_a_failure(runner, script, code, number):
 
 def test_what_takes_too_long_is_out_of_time(runner):
     run = runner.run(["sleep", "600"], limit=0.2)
-    assert (run.outcome, run.code, run.signal) == ("out of time", None, None)
+    assert (run.outcome, run.code, run.signal, run.left) == ("out of time", None, None, 0)
     assert run.seconds >= 0.2
 
 
@@ -153,6 +154,35 @@ def test_a_run_may_be_pinned_to_a_processor(runner):
         script = "import os; print(os.sched_getaffinity(0))"
         run = runner.run(python(script), limit=LONG, cores=[core])
         assert run.output == b"{%d}\n" % core
+
+
+def test_what_the_caller_does_with_signals_is_its_own_affair():
+    everything = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, everything)
+    ignored = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with Runner() as runner:
+            assert runner.run(["sh", "-c", "sleep 0.01 & wait"], limit=LONG).outcome == "ok"
+            assert runner.run(["sleep", "600"], limit=0.05).outcome == "out of time"
+    finally:
+        signal.signal(signal.SIGCHLD, ignored)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def test_numbers_of_processes_differ_from_run_to_run(runner):
+    """(They do so outside, and programs make names of them.)"""
+    numbers = [runner.run(["sh", "-c", "echo $$"], limit=LONG).output for _ in range(5)]
+    assert len(set(numbers)) == 5
+
+
+def test_a_fork_that_ends_leaves_its_parent_s_runner_at_work(runner):
+    with warnings.catch_warnings(action="ignore"):  # of threads, which this child leaves alone
+        pid = os.fork()
+    if pid == 0:
+        runner.close()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert runner.run(["true"], limit=LONG).outcome == "ok"
 
 
 @pytest.mark.parametrize("name", ["TERM", "PIPE"])  # the second is ignored by every Python

@@ -163,6 +163,14 @@ def cache(
 
 
 @app.command()
+def doctor() -> None:
+    """Show versions, folders, and how runs of commands are ended."""
+    from keyhole.cli.doctor import show_doctor
+
+    show_doctor()
+
+
+@app.command()
 def new(
     kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="Of what.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],

@@ -1,25 +1,25 @@
 """Jobs with a limit that is enforced from outside: a process that is ended when it takes long."""
 
 import json
-import os
 import pickle
-import queue
 import signal
-import subprocess
+import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import Any, Final, Self
 
 from keyhole.data import worker_process
 from keyhole.data.rows import shortened
-from keyhole.data.worker_process import LENGTH, end_below, how_it_ended
-from keyhole.validate import Range, number
+from keyhole.data.worker_process import LENGTH
+from keyhole.runner import LEAST_MEMORY, Run, Runner
+from keyhole.validate import Range, integer, number
 
 _SECONDS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
+_FOR_EVER: Final = 1e9  # seconds that a process may live: some thirty years
 
 
 class JobError(RuntimeError):
@@ -47,13 +47,13 @@ class Worker:
         Called without arguments in every new process; a function of a module likewise.
     prepare_limit : float, default 300
         Seconds within which a new process must be ready.
+    memory : int, optional
+        Bytes that the process, and all that it has started, may use.
 
     Notes
     -----
-    On Linux what a job has started is ended wherever it is, in other sessions too, and likewise
-    when the process that holds the worker ends in whatever way. Elsewhere what has left the job's
-    process group lives on (on Windows, what is no longer among its descendants). Time is all that
-    is limited: a job may use as much memory as there is.
+    The process is a run of a `keyhole.runner.Runner`, so what is ended with a job, and how, is said
+    there; it needs Linux or macOS.
 
     A job may do whatever its user may. Its result is read as data: nothing that a job's process
     says is run by the one that holds the worker.
@@ -73,14 +73,15 @@ class Worker:
         prepare: Callable[[], None] | None = None,
         *,
         prepare_limit: float = 300.0,
+        memory: int | None = None,
     ) -> None:
         for name, function in (("job", job), ("prepare", prepare)):
             if function is not None:
                 _check_importable(name, function)
         self._jobs = _framed("job", (job, prepare))
         self._prepare_limit = number("prepare_limit", prepare_limit, _SECONDS)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._answers: queue.Queue[bytes | None] = queue.Queue()
+        self._memory = None if memory is None else integer("memory", memory, LEAST_MEMORY)
+        self._process: _Process | None = None
         self._lock = threading.Lock()
 
     def run(self, argument: Any, limit: float) -> tuple[Any, float] | None:
@@ -94,7 +95,8 @@ class Worker:
         Raises
         ------
         JobError
-            If the job fails, or its process ends by itself; it says after how many seconds.
+            If the job fails, takes too much memory, or its process ends by itself; it says after
+            how many seconds.
         RuntimeError
             If no process can be prepared.
         TypeError, ValueError
@@ -112,20 +114,16 @@ class Worker:
                 raise
 
     def _run(self, frame: bytes, allowed: float) -> tuple[Any, float] | None:
-        if self._process is None:
-            self._start()
+        process = self._process or self._start()
         began = time.perf_counter()
-        self._send(frame)
-        answer = self._answer(allowed)
+        process.send(frame)
+        answer = process.answer(allowed)
         if answer is None:
             self.close()
             return None
         if "ended" in answer:
             self.close()
-            raise JobError(
-                f"the job's process ended by itself: {answer['ended']}",
-                time.perf_counter() - began,
-            )
+            raise JobError(answer["ended"], time.perf_counter() - began)
         if answer["left"]:
             self.close()
         if answer["seconds"] > allowed:
@@ -134,63 +132,25 @@ class Worker:
             raise JobError(f"the job failed: {shortened(answer['failure'])}", answer["seconds"])
         return answer["result"], answer["seconds"]
 
-    def _start(self) -> None:
+    def _start(self) -> "_Process":
         """Start a process, and wait until it is prepared."""
-        self._answers = queue.Queue()
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", worker_process.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # so that what a job starts can be ended with it
-        )
-        threading.Thread(
-            target=_listen, args=(self._process.stdout, self._answers), daemon=True
-        ).start()
-        self._send(_framed("path", sys.path))
-        self._send(self._jobs)
-        answer = self._answer(self._prepare_limit)
+        process = self._process = _Process(self._memory)
+        process.send(_framed("path", sys.path))
+        process.send(self._jobs)
+        answer = process.answer(self._prepare_limit)
         if answer is None:
             reason = f" within {self._prepare_limit:g} s"
         else:
             reason = f": {shortened(answer.get('ended', '') or answer['failure'])}"
         if answer is None or answer.get("ended") or answer["failure"]:
             raise RuntimeError(f"the job's process could not be prepared{reason}")
-
-    def _send(self, frame: bytes) -> None:
-        pipe = None if self._process is None else self._process.stdin
-        if pipe is None:
-            return
-        with suppress(BrokenPipeError):  # its end is what is heard next
-            pipe.write(len(frame).to_bytes(LENGTH, "big") + frame)
-            pipe.flush()
-
-    def _answer(self, seconds: float) -> dict[str, Any] | None:
-        """Return what the process says, or that it has ended; None if it says nothing in time."""
-        try:
-            line = self._answers.get(timeout=seconds)
-        except queue.Empty:
-            return None
-        if line is None:
-            code = 0 if self._process is None else self._process.wait()
-            return {"ended": how_it_ended(code)}
-        try:
-            answer = json.loads(line)
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict) or not answer.keys() & {"ended", "failure"}:
-            raise RuntimeError(f"the job's process must answer in JSON, got {shortened(str(line))}")
-        return answer
+        return process
 
     def close(self) -> None:
         """End the process, and all that it has started."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        _end(process.pid)
-        process.wait()
-        if process.stdin is not None:
-            with suppress(OSError):  # what it had no time to read is of no use now
-                process.stdin.close()
+        if process is not None:
+            process.end()
 
     def __enter__(self) -> Self:
         """Return the worker."""
@@ -226,23 +186,77 @@ def _framed(name: str, value: object) -> bytes:
         raise TypeError(f"{message}: {shortened(str(error))}") from None
 
 
-def _listen(pipe: IO[bytes], answers: "queue.Queue[bytes | None]") -> None:
-    """Hand on what a process answers; None when it has ended."""
-    with pipe:  # whoever reads closes: another thread would wait here for the reading to end
-        for line in pipe:
-            answers.put(line)
-    answers.put(None)
+class _Process:
+    """A process that does jobs: a run of a runner, without an end of its own."""
 
+    def __init__(self, memory: int | None) -> None:
+        self._runner = Runner()
+        self._channel, self._theirs = socket.socketpair()
+        self._memory = memory
+        self._ended: Run | None = None
+        self._heard = bytearray()
+        self._thread = threading.Thread(target=self._be, daemon=True)
+        self._thread.start()
 
-def _end(pid: int) -> None:
-    """End a process and those that it has started."""
-    if sys.platform == "win32":
-        subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
-        return
-    try:
-        if sys.platform == "linux":
-            os.kill(pid, signal.SIGSTOP)  # (it would take the end of what is below for its own)
-            end_below(pid)
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
+    def _be(self) -> None:
+        """Run the process; its end, whichever, closes the channel."""
+        with self._theirs:
+            self._ended = self._runner.run(
+                [sys.executable, "-P", worker_process.__file__],
+                limit=_FOR_EVER,
+                memory=self._memory,
+                output=0,
+                passed=[self._theirs.fileno(), 2],
+            )
+
+    def send(self, frame: bytes) -> None:
+        """Send a command."""
+        with suppress(OSError):  # its end is what is heard next
+            self._channel.settimeout(None)
+            self._channel.sendall(len(frame).to_bytes(LENGTH, "big") + frame)
+
+    def answer(self, seconds: float) -> dict[str, Any] | None:
+        """Return what the process says, or that it has ended; None if it says nothing in time."""
+        end = time.perf_counter() + seconds
+        while b"\n" not in self._heard:
+            left = end - time.perf_counter()
+            if left <= 0:
+                return None
+            self._channel.settimeout(left)
+            try:
+                part = self._channel.recv(1 << 20)
+            except TimeoutError:
+                return None
+            except OSError:
+                part = b""
+            if not part:
+                return {"ended": self._how_it_ended()}
+            self._heard += part
+        line, _, rest = self._heard.partition(b"\n")
+        self._heard = bytearray(rest)
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict) or not answer.keys() & {"ended", "failure"}:
+            raise RuntimeError(f"the job's process must answer in JSON, got {shortened(str(line))}")
+        return answer
+
+    def _how_it_ended(self) -> str:
+        self._thread.join()
+        run = self._ended
+        if run is not None and run.outcome == "out of memory":
+            return f"the job took more memory than the {self._memory} bytes that it may"
+        if run is None or run.outcome == "lost":
+            how = "lost" if run is None else run.reason
+        elif run.signal is not None:
+            how = f"signal {signal.Signals(run.signal).name}"
+        else:
+            how = f"exit status {run.code}"
+        return f"the job's process ended by itself: {how}"
+
+    def end(self) -> None:
+        """End it, and all that it has started."""
+        self._runner.close()
+        self._thread.join()
+        self._channel.close()

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +26,7 @@ class Helper:
     """A process that runs commands, one at a time, with one of the mechanisms."""
 
     def __init__(self, mechanism: str) -> None:
+        self._owner = os.getpid()
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -42,10 +44,12 @@ class Helper:
             raise Refused(0, "its helper has ended" if words is None else words[0]["refused"])
         self.exact: bool = words[0]["exact"]
 
-    def ask(self, words: dict[str, Any]) -> None:
-        """Ask for a run."""
-        with suppress(OSError):  # if it has gone, then there is no answer
+    def ask(self, words: dict[str, Any], passed: Sequence[int]) -> None:
+        """Ask for a run, with so many open files."""
+        with suppress(BrokenPipeError, ConnectionResetError):  # then there is no answer either
             self._channel.sendall(framed(words))
+            if passed:
+                socket.send_fds(self._channel, [b"!"], passed)
 
     def answer(self) -> tuple[dict[str, Any], bytes] | None:
         """Wait for an answer; None if the helper has ended, with all below it."""
@@ -56,6 +60,9 @@ class Helper:
 
     def end(self) -> None:
         """End the helper, and what it runs; wake who waits for an answer in another thread."""
+        if os.getpid() != self._owner:  # a fork's end of the channel is not the only one
+            self._channel.close()
+            return
         with suppress(OSError):  # it may have ended already
             self._channel.shutdown(socket.SHUT_RDWR)
         try:

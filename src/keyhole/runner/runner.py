@@ -21,7 +21,8 @@ MECHANISMS: Final = {
 }
 """Ways of ending all that a run has started, the best first, and what each can do."""
 
-_LEAST: Final = 1 << 24  # bytes: what the process takes that becomes the command
+LEAST_MEMORY: Final = Range(ge=1 << 25)
+"""Bytes that a run may be limited to: the process that becomes the command takes some of them."""
 
 
 class Runner:
@@ -47,6 +48,8 @@ class Runner:
     """
 
     def __init__(self, mechanism: str | None = None) -> None:
+        if os.name != "posix":
+            raise OSError("a runner needs Linux or macOS")
         self._lock, self._closed = threading.Lock(), False
         names = MECHANISMS if mechanism is None else [choice("mechanism", mechanism, MECHANISMS)]
         refused = []
@@ -74,6 +77,7 @@ class Runner:
         environment: Mapping[str, str] | None = None,
         output: int = 65_536,
         cores: Iterable[int] | None = None,
+        passed: Sequence[int] = (),
     ) -> Run:
         """Run a command; return when it and all that it has started have ended.
 
@@ -86,7 +90,7 @@ class Runner:
         limit, cpu : float
             Seconds of wall time, and of CPU time of all its processes together.
         memory : int, optional
-            Bytes, of all its processes together, at least 2**24.
+            Bytes, of all its processes together, at least 2**25.
         folder : path, optional
             Where it runs; the present folder by default.
         environment : mapping, optional
@@ -95,47 +99,55 @@ class Runner:
             How many bytes of what it prints are kept, half of them the first, half the last.
         cores : iterable of int, optional
             The processors it may use.
+        passed : sequence of int, optional
+            Open files of this process, by their descriptors; to the command they are 3, 4, ...
         """
         ask = {
             "command": _command(command),
             "limit": number("limit", limit, Range(gt=0)),
-            "memory": None if memory is None else integer("memory", memory, Range(ge=_LEAST)),
+            "memory": None if memory is None else integer("memory", memory, LEAST_MEMORY),
             "cpu": None if cpu is None else number("cpu", cpu, Range(gt=0)),
             "folder": _text("folder", os.getcwd() if folder is None else folder),
             "environment": _environment(environment),
             "output": integer("output", output, Range(ge=0, le=1 << 30)),
             "cores": _cores(cores),
+            "passed": len(passed),
         }
         with self._lock:
             if self._closed:
                 raise ValueError("the runner must be open, got one that is closed")
-            if self._helper is None:
-                self._helper = Helper(self.mechanism)
             began = time.monotonic()
-            try:
-                self._helper.ask(ask)
-                answer = self._helper.answer()
-            except BaseException:  # an answer that comes later is not another's
-                self._end()
-                raise
-            if answer is None:
-                self._end()
-                reason = "the runner was closed" if self._closed else "its helper has ended"
-                return Run("lost", time.monotonic() - began, reason=reason)
-        words, printed = answer
+            words, printed = self._asked(ask, passed)
         if "lost" in words:
             return Run("lost", time.monotonic() - began, reason=words["lost"])
         return Run(**words, output=printed)
 
-    def _end(self) -> None:
-        helper, self._helper = self._helper, None
-        if helper is not None:
-            helper.end()
+    def _asked(self, ask: dict[str, Any], passed: Sequence[int]) -> tuple[dict[str, Any], bytes]:
+        """Return what the helper answers; it is another one next time if this one does not."""
+        try:
+            helper = self._helper = self._helper or Helper(self.mechanism)
+        except OSError as error:
+            return {"lost": f"no helper: {error.strerror}"}, b""
+        answer = None
+        try:
+            helper.ask(ask, passed)
+            answer = helper.answer()
+        finally:
+            # An answer that comes later must not be taken for another run's.
+            if answer is None or self._closed:
+                self._helper = None
+                helper.end()
+        if answer is None:
+            reason = "the runner was closed" if self._closed else "the runner's helper has ended"
+            answer = {"lost": reason}, b""
+        return answer
 
     def close(self) -> None:
         """End what is being run, and the helper; any thread may ask for it."""
         self._closed = True
-        self._end()
+        helper = self._helper
+        if helper is not None:
+            helper.end()
 
     def __enter__(self) -> Self:
         """Return the runner."""

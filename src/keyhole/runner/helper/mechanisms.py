@@ -57,7 +57,6 @@ class Namespace:
 
     def enter(self) -> None:
         """Become the init: the user that one was, with a /proc that shows the run alone."""
-        kernel.end_with_parent()
         if self._flags & kernel.NEW_USERS:
             for name, text in (
                 ("setgroups", "deny"),
@@ -66,9 +65,13 @@ class Namespace:
             ):
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(text)
+        kernel.end_with_parent()
+        number = os.readlink("/proc/self")  # in the namespace around this one
         kernel.keep_mounts()
         kernel.mount_proc()  # where a container refuses that, the old one stays
-        kernel.end_with_parent()
+        # The command's number would be 2 in every run, and names that are made of it the same.
+        with suppress(OSError), open("/proc/sys/kernel/ns_last_pid", "w") as file:
+            file.write(number)
 
     def left(self, main: int) -> int:
         """Return how many processes are alive, the main one apart."""
@@ -126,12 +129,9 @@ class ProcessGroup:
         """Become the init."""
 
     def left(self, main: int) -> int:
-        """Return 1 if there is still somebody in the group of the main process that has ended."""
-        try:
-            os.killpg(main, 0)
-        except OSError:
-            return 0
-        return 1
+        """Return how many are seen; at least 1 if the main one has left somebody in its group."""
+        seen = _others(main)
+        return seen if seen or _is_there(main) else int(_is_there(-main))
 
     def end(self, main: int) -> None:
         """End the group."""
@@ -142,6 +142,15 @@ class ProcessGroup:
 
     def clean(self) -> None:
         """End what an init has left that was ended itself: it is not known any more."""
+
+
+def _is_there(pid: int) -> bool:
+    """Return whether there is a process, or, below 0, anybody in a group."""
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
 
 
 def _others(main: int) -> int:

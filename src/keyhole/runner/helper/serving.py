@@ -23,6 +23,8 @@ _PATIENCE: Final = 5.0  # seconds for an init to end all that is below it, befor
 
 def main() -> None:
     """Serve the runner that has started this process: socket, runner's number, mechanism."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # whatever the runner's process does with them
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     channel = socket.socket(fileno=int(sys.argv[2]))
     channel.set_inheritable(False)
     runner = _Runner(channel, int(sys.argv[3]))
@@ -40,7 +42,7 @@ def main() -> None:
             ask = received(channel.recv)
             if ask is None:
                 break
-            answer = _run(ask[0], runner, mechanism, group)
+            answer = _run(_with_files(ask[0], channel), runner, mechanism, group)
             if answer is None:
                 break
             channel.sendall(answer)
@@ -51,18 +53,33 @@ def main() -> None:
             group.leave()
 
 
+def _with_files(ask: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
+    """Return a request, with open files in place of their number."""
+    files: list[int] = []
+    if ask["passed"]:
+        _, files, _, _ = socket.recv_fds(channel, 1, ask["passed"])
+    for file in files:
+        os.set_inheritable(file, False)
+    return ask | {"passed": files}
+
+
 def _run(
     ask: dict[str, Any], runner: "_Runner", mechanism: Mechanism, group: Group | None
 ) -> bytes | None:
     """Do a run; return its answer as a frame, None if nobody waits for it any more."""
     leash, hold = os.pipe()
     heard, said = os.pipe()
-    init = mechanism.fork()
+    try:
+        init = mechanism.fork()
+    except OSError as error:
+        for number in (leash, hold, heard, said, *ask["passed"]):
+            os.close(number)
+        return framed({"lost": f"no process for it: {os.strerror(error.errno or 0)}"})
     if init == 0:
         os.close(hold)
         _be_init(ask, leash, said, mechanism, group)
-    os.close(leash)
-    os.close(said)
+    for ours_no_more in (leash, said, *ask["passed"]):
+        os.close(ours_no_more)
     answer = bytearray()
     complete = runner.hears(heard, answer, ask["limit"] + _OVERDUE)
     os.close(hold)  # the run is over, or is to be

@@ -1,5 +1,6 @@
 """The main process of a run: from the fork to the command."""
 
+import fcntl
 import math
 import os
 import resource
@@ -41,9 +42,8 @@ def _become(ask: dict[str, Any], output: int, said: int) -> NoReturn:
         for name in _GUARDED:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
+        null = os.open(os.devnull, os.O_RDONLY)
+        said = _arrange([null, output, output, *ask["passed"]], said)
         if ask["folder"] is not None:
             os.chdir(ask["folder"])
         what = ask["command"][0]
@@ -58,6 +58,15 @@ def _become(ask: dict[str, Any], output: int, said: int) -> NoReturn:
         os.write(said, f"!{os.strerror(error.errno or 0)}: {what}".encode())
     finally:
         os._exit(127)
+
+
+def _arrange(files: list[int], other: int) -> int:
+    """Give files the descriptors 0, 1, ...; return a new one of another file."""
+    above = len(files)
+    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, above) for file in (*files, other)]
+    for number, copy in enumerate(copies[:-1]):
+        os.dup2(copy, number)
+    return copies[-1]
 
 
 def _limit(cpu: float | None) -> None:

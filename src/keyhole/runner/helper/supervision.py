@@ -14,7 +14,8 @@ from .meter import Meter
 from .output import Output
 from .starting import Main, start
 
-_ASLEEP: Final = 0.01  # seconds that two clocks may drift apart without the machine having slept
+_ASLEEP: Final = 0.1  # seconds that two clocks may drift apart without the machine having slept
+_AT_ONCE: Final = 0.01  # seconds within which they are read
 
 
 def supervise(
@@ -29,7 +30,8 @@ def supervise(
     output, meter = Output(ask["output"]), Meter(ask["cpu"], ask["memory"], group)
     children = _Children()
     main = start(ask, output.writing)
-    os.close(output.writing)
+    for ours_no_more in (output.writing, *ask["passed"]):
+        os.close(ours_no_more)
     children.main = main.pid
     lost = not _watch(ask, main, children, leash, output, meter)
     seconds = time.monotonic() - main.began
@@ -128,7 +130,12 @@ def _slept() -> float:
     """Return seconds that the machine has been asleep for."""
     if not hasattr(time, "CLOCK_BOOTTIME"):
         return 0.0
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+    while True:
+        before = time.clock_gettime(time.CLOCK_MONOTONIC)
+        all_time = time.clock_gettime(time.CLOCK_BOOTTIME)
+        after = time.clock_gettime(time.CLOCK_MONOTONIC)
+        if after - before < _AT_ONCE:  # (else this process was kept waiting in between)
+            return all_time - before
 
 
 def _write(to: int, data: bytes) -> None:

@@ -1,0 +1,45 @@
+"""Running commands: what a run costs beside `subprocess.run`, and how late a limit is kept."""
+
+import statistics
+import subprocess
+import time
+
+from benchmarks.measure import Row
+from keyhole.runner import MECHANISMS, Runner
+
+COMMAND = ["true"]
+LIMIT = 0.05
+
+
+def plain():
+    subprocess.run(COMMAND, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+
+def milliseconds(call, count):
+    """Return the median time of a call."""
+    spent = []
+    for _ in range(count + 1):
+        began = time.perf_counter()
+        call()
+        spent.append(time.perf_counter() - began)
+    return statistics.median(spent[1:]) * 1e3
+
+
+def of(mechanism, size):
+    """Yield the lines of a mechanism, none where it does not work."""
+    try:
+        runner = Runner(mechanism)
+    except OSError:
+        return
+    with runner:
+        value = milliseconds(lambda: runner.run(COMMAND, limit=60), 10 * size.repeats)
+        yield Row(f"run true: {mechanism}", value, "ms")
+        late = milliseconds(lambda: runner.run(["sleep", "60"], limit=LIMIT), size.repeats)
+        yield Row(f"all ended after a limit: {mechanism}", late - LIMIT * 1e3, "ms")
+
+
+def rows(size):
+    """Yield all lines."""
+    yield Row("run true: subprocess.run", milliseconds(plain, 10 * size.repeats), "ms")
+    for mechanism in MECHANISMS:
+        yield from of(mechanism, size)

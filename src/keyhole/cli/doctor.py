@@ -1,0 +1,65 @@
+"""What this machine has of what Keyhole uses: one small table."""
+
+import os
+import platform
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+import typer
+
+from keyhole.cli.text import on_a_line
+from keyhole.kernels.cache import cache_folder, cache_limit
+from keyhole.runner import Runner
+
+_PACKAGES: Final = ("numba", "numpy", "scipy", "pyarrow")
+_EXTRAS: Final = {"postgres": "psycopg", "forests": "scikit-learn", "pandas": "pandas"}
+_COMPILERS: Final = ("c++", "g++", "clang++")
+
+
+def show_doctor() -> None:
+    """Print versions, folders, and what is there of what need not be."""
+    rows = {
+        "keyhole": version("keyhole"),
+        "python": f"{platform.python_version()}, {sys.executable}",
+        "packages": ", ".join(f"{name} {version(name)}" for name in _PACKAGES),
+        "machine": f"{platform.platform()}, {platform.machine()}",
+        "cores": _cores(),
+        "compiled code": _cache(),
+        "runs": _runs(),
+        "C++ compiler": next(filter(None, map(shutil.which, _COMPILERS)), "none"),
+    } | {f"keyhole[{extra}]": _extra(package) for extra, package in _EXTRAS.items()}
+    width = max(map(len, rows))
+    for name, value in rows.items():
+        typer.echo(f"{name:{width}}  {on_a_line(value)}")
+
+
+def _cores() -> str:
+    """Return how many processors this process may use, of how many."""
+    there = os.cpu_count() or 1
+    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else there
+    return f"{mine} of {there}"
+
+
+def _cache() -> str:
+    folder = cache_folder()
+    above = next(path for path in (folder, *folder.parents) if path.exists())
+    writable = "" if os.access(above, os.W_OK) else ", which may not be written to"
+    return f"{folder}{writable}, at most {cache_limit() // 10**6} MB"
+
+
+def _runs() -> str:
+    """Return how runs of commands are ended here."""
+    try:
+        with Runner() as runner:
+            return runner.words
+    except OSError as error:
+        return f"none: {error}"
+
+
+def _extra(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"not there: {package}"
