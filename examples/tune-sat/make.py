@@ -10,7 +10,9 @@ clasp, z3), those of python-sat, and, where there is none, two of our own in Pyt
 
 import argparse
 import importlib.util
+import json
 import random
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -131,10 +133,10 @@ def solvers(small: bool) -> dict[str, str]:
     """Return the commands of the solvers that are here, by name."""
     found = {name: words for name, words in COMMANDS.items() if shutil.which(words.split()[0])}
     if importlib.util.find_spec("pysat"):
-        script = f"{sys.executable} {HERE / 'with_pysat.py'}"
+        script = shlex.join([sys.executable, str(HERE / "with_pysat.py")])
         found |= {f"{name} of python-sat": f"{script} {name} {{instance}}" for name in PYSAT}
     if not found or small:
-        script = f"{sys.executable} -I -S {HERE / 'dpll.py'}"
+        script = shlex.join([sys.executable, "-I", "-S", str(HERE / "dpll.py")])
         found |= {f"our own, {name}": f"{script} {name} {{instance}} {{seed}}" for name in OWN}
     return found
 
@@ -154,7 +156,8 @@ def main() -> None:
         lines += [" ".join(map(str, [*clause, 0])) for clause in clauses]
         (asked.folder / "instances" / f"{name}.cnf").write_text("\n".join(lines) + "\n")
     arms = "".join(
-        f"\n[[arm]]\nname = '{name}'\ncommand = '{words}'\n" for name, words in commands.items()
+        f"\n[[arm]]\nname = {json.dumps(name)}\ncommand = {json.dumps(words)}\n"
+        for name, words in commands.items()
     )
     (asked.folder / "sat.toml").write_text((HERE / "head.toml").read_text() + arms)
     print(f"{asked.folder / 'sat.toml'}: {len(commands)} solvers: {', '.join(commands)}")
