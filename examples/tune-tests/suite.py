@@ -1,57 +1,38 @@
-"""A test suite with a test that hangs now and then; nothing is needed to run it.
+"""A test suite that hangs now and then, the more often the more tests run side by side.
 
-    python suite.py SEED [--each]
-
-With `--each` every test has a process of its own, and is started once more if it takes longer than
-half a second.
+python suite.py SEED JOBS
 """
 
 import random
-import subprocess
 import sys
+import threading
 import time
 
-HANGS = 0.2  # the share of runs
-OWN = 0.5  # seconds that a test may take in a process of its own
+TESTS, SECONDS = 8, 0.06
+HANGS = 0.1  # the chance of a deadlock, for each thread
 
 
-def test_addition(rng: random.Random) -> None:
-    """Be quick."""
-    assert 1 + 1 == 2
+def run(rng: random.Random, tests: int) -> None:
+    """Run some tests, one after the other."""
+    for _ in range(tests):
+        time.sleep(rng.uniform(0.5, 1.5) * SECONDS)
 
 
-def test_sleep(rng: random.Random) -> None:
-    """Take a while."""
-    time.sleep(rng.uniform(0.02, 0.1))
-
-
-def test_race(rng: random.Random) -> None:
-    """Wait for somebody who waits for us, now and then."""
-    if rng.random() < HANGS:
-        time.sleep(3600)
-
-
-TESTS = {test.__name__: test for test in (test_addition, test_sleep, test_race)}
-
-
-def main(seed: str, *words: str) -> None:
-    """Run the suite, or one of its tests."""
-    if words and words[0] in TESTS:
-        TESTS[words[0]](random.Random(f"{seed} {words[0]}"))
-        return
-    for name in TESTS:
-        if "--each" not in words:
-            TESTS[name](random.Random(f"{seed} {name}"))
-            continue
-        for attempt in range(10):
-            command = [sys.executable, "-I", "-S", __file__, f"{seed}.{attempt}", name]
-            try:
-                subprocess.run(command, timeout=OWN, check=True)
-                break
-            except subprocess.TimeoutExpired:
-                print(f"{name} is started once more")
-    print(f"{len(TESTS)} passed")
+def main(seed: str, jobs: int) -> None:
+    """Run the suite."""
+    rng = random.Random(seed)
+    if rng.random() < HANGS * jobs:
+        threading.Semaphore(0).acquire()  # somebody waits for somebody who waits
+    threads = [
+        threading.Thread(target=run, args=(random.Random(f"{seed} {job}"), TESTS // jobs))
+        for job in range(jobs)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(f"{TESTS} passed")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1], int(sys.argv[2]))
