@@ -35,6 +35,9 @@ BAD = {
     "an unknown field": (
         {"arm": [{"name": "a", "command": "true {instanse}"}]},
         r"arm 'a': there is no field \{instanse\}; known are \{instance\}, .*'instance'"),
+    "a text as a number": (
+        {"arm": [{"name": "a", "command": "true {instance:d}"}]},
+        "arm 'a': its fields cannot be written so: Unknown format code 'd'"),
     "a brace alone": (
         {"arm": [{"name": "a", "command": "true {"}]}, r"arm\[0\].command: .* a brace is written"),
     "a quote alone": (

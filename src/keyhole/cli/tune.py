@@ -20,7 +20,10 @@ _RUN: Final = "run"
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
 _REHEARSED: Final = 10
-_EVERY: Final = 5.0  # seconds between lines of progress
+# Seconds between lines of progress: these at first, then this part of all, and these at most.
+_FIRST: Final = 5.0
+_PART: Final = 0.1
+_LAST: Final = 600.0
 
 
 class _Group(TyperGroup):
@@ -168,19 +171,20 @@ def _duration(text: str) -> float:
 
 
 class _Progress:
-    """Says every few seconds on standard error how far it is."""
+    """Says now and then, ever more rarely, on standard error how far it is."""
 
     def __init__(self, runs: int | None) -> None:
         self._of = "" if runs is None else f" of {runs:,}"
         self._counts: dict[str, int] = {}
-        self._last = time.monotonic()
+        self._began = self._last = time.monotonic()
 
     def __call__(self, record: "Record") -> None:
         """Take a run into account."""
         self._counts[record.outcome] = self._counts.get(record.outcome, 0) + 1
-        if time.monotonic() - self._last < _EVERY:
+        now = time.monotonic()
+        if now - self._last < min(max(_FIRST, _PART * (now - self._began)), _LAST):
             return
-        self._last = time.monotonic()
+        self._last = now
         counted = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
         print(  # noqa: T201
             f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "

@@ -4,7 +4,7 @@ import itertools
 import shlex
 import shutil
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -45,8 +45,15 @@ class Arm:
         given = {**fields, **self.parameters}
         return [_filled(word, given) for word in self.command]
 
-    def check(self, path: str, fields: Iterable[str], folder: Path) -> None:
-        """Refuse fields that there are not, and a program that cannot be found."""
+    def template(self) -> list[str]:
+        """Return the command with its own parameters filled in, and all other fields as written."""
+        return [_filled(word, self.parameters) for word in self.command]
+
+    def check(self, path: str, fields: Mapping[str, Any], folder: Path) -> None:
+        """Refuse fields that there are not, and a program that cannot be found.
+
+        `fields` are those of some run.
+        """
         known = list(dict.fromkeys([*fields, *self.parameters]))
         for word in self.command:
             for name in _fields(path, word):
@@ -57,6 +64,10 @@ class Arm:
                         f"{path}: there is no field {{{name}}}; known are {listed}"
                         f"{hint(name, known)}{more}"
                     )
+        try:
+            self.words(fields)
+        except ValueError as error:
+            raise ValueError(f"{path}: its fields cannot be written so: {error}") from None
         if self.function or _fields(path, program := self.command[0]):
             return
         if shutil.which(folder / program if "/" in program else program) is None:
@@ -174,8 +185,10 @@ def _filled(word: str, fields: Mapping[str, Any]) -> str:
     made = []
     for text, name, spec, _ in string.Formatter().parse(word):
         made.append(text)
-        if name is not None:
+        if name is not None and name in fields:
             value = fields[name]
             plain = "g" if isinstance(value, float) and not spec else spec or ""
             made.append(format(value, plain))
+        elif name is not None:
+            made.append(f"{{{name}:{spec}}}" if spec else f"{{{name}}}")
     return "".join(made)

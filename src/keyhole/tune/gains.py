@@ -33,6 +33,7 @@ _STRENGTH: Final = (
 )
 _DRAWS: Final = 4000
 _ENDS: Final = (0.025, 0.975)
+_ROUNDING: Final = 1e-12
 _LEAST: Final = 1e-3  # keeps the parameters of a Beta above 0
 
 
@@ -75,38 +76,40 @@ class Gains:
     """
 
     def __init__(self, spec: Spec, runs: Sequence[Record]) -> None:
-        counts = _Counts(spec, runs)
-        rng = np.random.default_rng(spec.seed)
-        hazards = counts.hazards(rng)
+        counts, rng = _Counts(spec, runs), np.random.default_rng(spec.seed)
+        limits, (least, most) = np.array(spec.limits), (spec.success.least, spec.success.scale[1])
+        begins = np.concatenate([[0.0], limits[:-1]])
+        hazards = _shares(rng, counts.ended, counts.entered)
         went_on = np.cumprod(1.0 - hazards, axis=2)
         ended = np.concatenate([np.ones_like(went_on[:, :, :1]), went_on[:, :, :-1]], 2) * hazards
-        limits = np.array(spec.limits)
-        given_up = np.asarray(spec.worth.penalty(spec.success.least)(limits))
-        worth = counts.values("worth", rng)
+        succeed = _shares(rng, counts.done, counts.ended)
+        seconds = _means(rng, counts.seconds, counts.ended, (begins + limits) / 2)
+        seconds = np.clip(seconds, begins, limits)
+        rewards = np.clip(_means(rng, counts.rewards, counts.done, most), least, most)
+        worth = succeed * rewards + (1.0 - succeed) * least - spec.worth.second * seconds
+        given_up = np.asarray(spec.worth.penalty(least)(limits))
         self.draws = np.cumsum(ended * worth, axis=2) - given_up * went_on
-        self.done = np.cumsum(ended * np.clip(counts.values("done", rng), 0.0, 1.0), axis=2)
-        self.seconds = np.cumsum(ended * counts.values("seconds", rng), axis=2) + limits * went_on
+        self.done = np.cumsum(ended * succeed, axis=2)
+        self.seconds = np.cumsum(ended * seconds, axis=2) + limits * went_on
         self.told = counts.told
 
 
 class _Counts:
-    """Runs by arm and interval: how many came into it, how many ended there, and with what."""
+    """Runs by arm and interval: how many came into it, how many ended there, and with what.
+
+    Of seconds and rewards there are sums, and sums of squares.
+    """
 
     def __init__(self, spec: Spec, runs: Sequence[Record]) -> None:
         limits = np.array(spec.limits)
         names = {arm.name: i for i, arm in enumerate(spec.arms)}
         shape = (len(names), len(limits))
-        self.entered, self.ended = np.zeros(shape), np.zeros(shape)
+        self.entered, self.ended, self.done = (np.zeros(shape) for _ in range(3))
+        self.seconds, self.rewards = np.zeros((2, *shape)), np.zeros((2, *shape))
         self.told = np.zeros(shape, np.int64)
-        self._sums: dict[str, FloatArray] = {
-            name: np.zeros(shape) for name in ("worth", "done", "seconds")
-        }
-        self._squares: dict[str, FloatArray] = {name: np.zeros(shape) for name in self._sums}
-        self._middle = (np.concatenate([[0.0], limits[:-1]]) + limits) / 2
-        self._best = spec.success.scale[1] - spec.worth.second * self._middle
         for run in runs:
             arm = names[run.arm]
-            last = int(np.searchsorted(limits, run.limit * (1.0 - 1e-12)))
+            last = int(np.searchsorted(limits, run.limit * (1.0 - _ROUNDING)))
             self.told[arm, : last + 1] += 1
             if run.outcome == "out of time":
                 self.entered[arm, : last + 1] += 1
@@ -114,36 +117,29 @@ class _Counts:
             at = min(int(np.searchsorted(limits, run.seconds)), last)
             self.entered[arm, : at + 1] += 1
             self.ended[arm, at] += 1
-            earned = spec.success.least if run.reward is None else run.reward
-            self._add("worth", arm, at, earned - spec.worth.second * run.seconds)
-            self._add("done", arm, at, float(run.outcome == "ok"))
-            self._add("seconds", arm, at, run.seconds)
+            self.seconds[:, arm, at] += run.seconds, run.seconds**2
+            if run.reward is not None:
+                self.done[arm, at] += 1
+                self.rewards[:, arm, at] += run.reward, run.reward**2
 
-    def _add(self, name: str, arm: int, at: int, value: float) -> None:
-        self._sums[name][arm, at] += value
-        self._squares[name][arm, at] += value * value
 
-    def hazards(self, rng: np.random.Generator) -> FloatArray:
-        """Draw the chances to end in each interval: shape (draws, arms, limits)."""
-        ended, entered = self.ended.sum(axis=0), self.entered.sum(axis=0)
-        overall = (ended.sum() + 0.5) / (entered.sum() + 1.0)
-        pool = (ended + overall) / (entered + 1.0)
-        a = np.maximum(self.ended + _STRENGTH * pool, _LEAST)
-        b = np.maximum(self.entered - self.ended + _STRENGTH * (1.0 - pool), _LEAST)
-        return rng.beta(a, b, size=(_DRAWS, *a.shape))
+def _shares(rng: np.random.Generator, count: FloatArray, of: FloatArray) -> FloatArray:
+    """Draw the shares that were counted, around the arm's own and that of all: a Beta law."""
+    overall = (count.sum() + 0.5) / (of.sum() + 1.0)
+    pool = (count.sum(axis=0) + overall) / (of.sum(axis=0) + 1.0)
+    a = np.maximum(count + _STRENGTH * pool, _LEAST)
+    b = np.maximum(of - count + _STRENGTH * (1.0 - pool), _LEAST)
+    return rng.beta(a, b, size=(_DRAWS, *count.shape))
 
-    def values(self, name: str, rng: np.random.Generator) -> FloatArray:
-        """Draw the means of a number over runs that end in an interval.
 
-        They are normal, around the arm's own mean and that of all arms, which counts as one run.
-        """
-        sums, squares, ended = self._sums[name], self._squares[name], self.ended
-        usual = {"worth": self._best, "done": np.ones_like(self._best), "seconds": self._middle}
-        all_ended = ended.sum(axis=0)
-        pooled = (sums.sum(axis=0) + usual[name]) / (all_ended + 1.0)
-        center = (sums + pooled) / (ended + 1.0)
-        spread = squares.sum(axis=0) / np.maximum(all_ended, 1.0)
-        mean = sums.sum(axis=0) / np.maximum(all_ended, 1.0)
-        variance = np.maximum(spread - mean * mean, 0.0)
-        error = np.sqrt(variance / (ended + 1.0))
-        return np.asarray(center + error * rng.standard_normal((_DRAWS, *ended.shape)))
+def _means(
+    rng: np.random.Generator, sums: FloatArray, count: FloatArray, usual: FloatArray | float
+) -> FloatArray:
+    """Draw means, around the arm's own and that of all, which counts as one run: a normal law."""
+    runs = count.sum(axis=0)
+    total, squares = sums.sum(axis=1)
+    pool = (total + usual) / (runs + 1.0)
+    mean = total / np.maximum(runs, 1.0)
+    variance = np.maximum(squares / np.maximum(runs, 1.0) - mean * mean, 0.0)
+    center, error = (sums[0] + pool) / (count + 1.0), np.sqrt(variance / (count + 1.0))
+    return np.asarray(center + error * rng.standard_normal((_DRAWS, *count.shape)))

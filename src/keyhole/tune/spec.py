@@ -126,11 +126,11 @@ class Spec:
             notes=_text("notes", table.get("notes", "")),
             folder=folder,
         )
-        known = ["seed", "limit", *spec.instances[0].columns]
-        if "instances" in table:
-            known.insert(0, "instance")
+        fields = spec.fields(spec.instances[0], 1, limits[0])
+        if "instances" not in table:
+            del fields["instance"]
         for arm in spec.arms:
-            arm.check(f"arm {arm.name!r}", known, folder)
+            arm.check(f"arm {arm.name!r}", fields, folder)
         return spec
 
     def facts(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class Spec:
 
     def fields(self, instance: Instance, seed: int, limit: float) -> dict[str, Any]:
         """Return the fields of a run, but an arm's own."""
-        return {**instance.columns, "instance": instance.name, "seed": seed, "limit": limit}
+        return {"instance": instance.name, "seed": seed, "limit": limit, **instance.columns}
 
     def as_json(self) -> dict[str, Any]:
         """Return all that decides what a tune is, resolved: no file is needed to read it."""

@@ -64,11 +64,8 @@ def command_line(tune: Tune, arm: str) -> str:
     if found.function:
         given = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items())
         return f"{found.function}({given})"
-    free = {name: f"{{{name}}}" for name in ("instance", "seed", "limit")}
-    columns = {name: f"{{{name}}}" for name in tune.spec.instances[0].columns}
-    words = found.words({**columns, **free})
     return " ".join(word if "{" in word and " " not in word else shlex.quote(word)
-                    for word in words)  # fmt: skip
+                    for word in found.template())  # fmt: skip
 
 
 def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
