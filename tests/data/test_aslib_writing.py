@@ -16,6 +16,7 @@ RUNS = [
 def test_what_was_written_is_read_back(tmp_path):
     scenario = load_aslib(write_aslib(tmp_path / "out", "mine", 10.0, RUNS))
     assert (scenario.name, scenario.cutoff) == ("mine", 10.0)
+    assert repr(scenario) == "Scenario(mine: 2 solvers, 4 runs in all, cut-off 10 s)"
     assert scenario.solvers == ("it's quick", "slow")
     assert scenario.seconds.tolist() == [[0.5, 1.5], [math.inf] * 2, [math.inf] * 2]
     assert scenario.limits.tolist() == [[1.0, 10.0], [1.0, 0.0], [10.0, 0.0]]

@@ -93,3 +93,23 @@ def test_a_learnt_limit_is_compared_with_the_full_cut_off(spec, tmp_path):
 def test_of_nothing_nothing_is_recommended(spec, tmp_path):
     with pytest.raises(ValueError, match="nothing has been run yet"):
         Tune(tmp_path, spec, []).best()
+
+
+def test_what_is_known_of_all_arms_counts_the_more_the_more_alike_they_are():
+    names = [f"arm {i}" for i in range(10)]
+    spec = Spec.from_table(
+        {"arm": [{"name": name, "command": "true"} for name in names], "limits": [1]}
+    )
+
+    def of(shares):
+        """Return the gains of the first arm, of which one run succeeded, beside the others."""
+        runs = [record("ok", 0.5, 1.0, names[0])]
+        for name, share in zip(names[1:], shares, strict=True):
+            done = round(40 * share)
+            runs += [record("ok", 0.5, 1.0, name) for _ in range(done)]
+            runs += [record("out of time", 1.0, 1.0, name) for _ in range(40 - done)]
+        return Gains(spec, runs).done[:, 0, 0].mean()
+
+    alike, apart = of([0.25] * 9), of([0.0] * 7 + [1.0, 1.0])
+    assert alike == pytest.approx((1 + 16 * 0.25) / 17, abs=0.02)
+    assert apart > 0.5

@@ -8,7 +8,7 @@ import pytest
 
 from keyhole.study import Study, WaitingError
 from keyhole.tune import Spec, Tune, Tuner
-from keyhole.tune import tuner as tuning
+from keyhole.tune import stay as staying
 from keyhole.tune.folder import NAME, RUNS, STUDY
 from keyhole.tune.spec import DEFAULT_POLICY
 from keyhole.tune.tuner import rehearsed
@@ -78,7 +78,7 @@ def test_a_tune_goes_on_where_it_was_left_and_draws_the_same(spec, tmp_path):
 
 def test_the_budget_counts_all_stays(spec, tmp_path, monkeypatch):
     clock = itertools.count(step=0.25)
-    monkeypatch.setattr(tuning.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(staying.time, "monotonic", lambda: next(clock))
     tuner = Tuner(spec, tmp_path, executors=Simulated)
     first = tuner.run(budget=10.0)
     assert 0 < len(first.runs) < 40
@@ -186,7 +186,7 @@ def test_a_pattern_that_is_never_found_is_said_after_ten_runs(tmp_path):
 
 
 def test_a_busy_machine_is_said_once(spec, tmp_path, monkeypatch):
-    monkeypatch.setattr(tuning.Watched, "others", lambda watched, own: 0.5)
+    monkeypatch.setattr(staying.Watched, "others", lambda watched, own: 0.5)
     with pytest.warns(UserWarning, match="the machine is busy: .* worked for others") as seen:
         Tuner(spec, tmp_path, executors=lambda: Simulated(slow)).run(runs=20)
     assert len(seen) == 1

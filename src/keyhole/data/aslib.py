@@ -61,9 +61,10 @@ class Scenario:
     def __repr__(self) -> str:
         """Return the name and the sizes."""
         runs, solvers = self.seconds.shape
-        return (
-            f"Scenario({self.name}: {solvers} solvers, {runs} runs each, cut-off {self.cutoff:g} s)"
-        )
+        made = f"{runs} runs each"
+        if self.limits is not None:
+            made = f"{int((self.limits > 0.0).sum())} runs in all"
+        return f"Scenario({self.name}: {solvers} solvers, {made}, cut-off {self.cutoff:g} s)"
 
     def solved(self, limit: float = 1.0) -> FloatArray:
         """Return the share of runs that each solver has done by a limit, a part of the cut-off.
