@@ -45,7 +45,7 @@ def test_preparing_counts_for_no_job():
 def test_a_job_that_takes_too_long_is_ended_with_its_children(tmp_path, tag):
     noted = tmp_path / "started"
     with Worker(jobs.sleep_with_a_child) as worker:
-        assert worker.run(str(noted), limit=4) is None
+        assert worker.run(str(noted), limit=3) is None
         assert not tagged(tag)
         # The next job gets a new process.
         assert worker.run("", limit=60)[0] == "no sleep"
@@ -182,7 +182,7 @@ def test_the_process_imports_no_more_than_the_job_needs():
 )
 def test_what_moves_elsewhere_is_ended_with_the_job(tmp_path, tag, job):
     with Worker(job) as worker:
-        assert worker.run(str(tmp_path / "beat"), limit=4) is None
+        assert worker.run(str(tmp_path / "beat"), limit=3) is None
         assert not tagged(tag)
         assert not beats(tmp_path)
     assert (tmp_path / "beat").exists()

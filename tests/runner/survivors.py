@@ -16,8 +16,12 @@ def tagged(tag):
 
 
 def helpers_of(tuner):
-    """Return helpers that are alive and serve a process."""
+    """Return helpers that are alive and serve a process, and their inits."""
     return [pid for pid, _ in _processes() if _is_helper(_read(pid, "cmdline"), str(tuner))]
+
+
+def parent_of(pid):
+    return int(Path("/proc", str(pid), "stat").read_bytes().rpartition(b")")[2].split()[1])
 
 
 def _is_helper(words, tuner):

@@ -18,7 +18,7 @@ _BOOT: Final = (
 _PATIENCE: Final = 15.0  # seconds for a helper to end what it runs, and to go
 
 
-class Refused(OSError):
+class RefusedError(OSError):
     """A mechanism that does not work here, and why."""
 
 
@@ -29,20 +29,27 @@ class Helper:
         self._owner = os.getpid()
         self._channel, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
-                # (alone: no packages, nothing of the environment, so that it is soon there)
-                [sys.executable, "-I", "-S", "-c", _BOOT, str(_HERE), str(theirs.fileno()),
-                 str(os.getpid()), mechanism],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for those who want something to be run
-            )  # fmt: skip
+            self._process = self._started(theirs.fileno(), mechanism)
         words = self.answer()
         if words is None or words[0]["refused"]:
             self.end()
-            raise Refused(0, "its helper has ended" if words is None else words[0]["refused"])
+            raise RefusedError(0, "its helper has ended" if words is None else words[0]["refused"])
         self.exact: bool = words[0]["exact"]
+
+    def _started(self, channel: int, mechanism: str) -> subprocess.Popen[bytes]:
+        words = [str(_HERE), str(channel), str(self._owner), mechanism]
+        try:
+            return subprocess.Popen(
+                # (alone: no packages, nothing of the environment, so that it is soon there)
+                [sys.executable, "-I", "-S", "-c", _BOOT, *words],
+                pass_fds=[channel],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for those who want something to be run
+            )
+        except OSError:
+            self._channel.close()
+            raise
 
     def ask(self, words: dict[str, Any], passed: Sequence[int]) -> None:
         """Ask for a run, with so many open files."""

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
-from keyhole.runner.channel import Helper, Refused
+from keyhole.runner.channel import Helper, RefusedError
 from keyhole.runner.run import Run
 from keyhole.validate import Range, choice, integer, number, shown
 
 MECHANISMS: Final = {
     "namespace": "nothing that a run starts outlives it, or the runner",
     "subreaper": (
-        "nothing that a run starts outlives it, or the runner, unless it seeks out and ends the "
-        "runner's helper"
+        "nothing that a run starts outlives it, or the runner, unless it seeks out and ends what "
+        "watches over it"
     ),
     "group": "what a run starts outlives it if it leaves the run's process group",
 }
@@ -57,7 +57,7 @@ class Runner:
         for name in names:
             try:
                 self._helper = helper = Helper(name)
-            except Refused as error:
+            except RefusedError as error:
                 refused.append(f"{name} ({error.strerror})")
             else:
                 self.mechanism = name
@@ -102,6 +102,7 @@ class Runner:
         passed : sequence of int, optional
             Open files of this process, by their descriptors; to the command they are 3, 4, ...
         """
+        files = [integer("passed", file, Range(ge=0)) for file in passed]
         ask = {
             "command": _command(command),
             "limit": number("limit", limit, Range(gt=0)),
@@ -111,13 +112,13 @@ class Runner:
             "environment": _environment(environment),
             "output": integer("output", output, Range(ge=0, le=1 << 30)),
             "cores": _cores(cores),
-            "passed": len(passed),
+            "passed": len(files),
         }
         with self._lock:
             if self._closed:
                 raise ValueError("the runner must be open, got one that is closed")
             began = time.monotonic()
-            words, printed = self._asked(ask, passed)
+            words, printed = self._asked(ask, files)
         if "lost" in words:
             return Run("lost", time.monotonic() - began, reason=words["lost"])
         return Run(**words, output=printed)
@@ -197,6 +198,10 @@ def _text(name: str, value: Any) -> str:
     text = os.fsdecode(value)
     if "\0" in text:
         raise ValueError(f"{name} must have no null characters, got {shown(text)}")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must be a text that can be encoded, got {shown(text)}") from None
     return text
 
 

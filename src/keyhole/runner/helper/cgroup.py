@@ -52,7 +52,10 @@ class Group:
     def _sweep(self) -> None:
         """Remove what helpers have left that were killed; groups with processes in them stay."""
         for name in os.listdir(self._above):
-            if name.startswith(_NAME):
+            helper = name.removeprefix(_NAME)
+            if helper == name:
+                continue
+            if helper == str(os.getpid()) or not os.path.exists(f"/proc/{helper}"):
                 with suppress(OSError):
                     os.rmdir(f"{self._above}/{name}")
 

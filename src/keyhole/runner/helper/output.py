@@ -35,6 +35,6 @@ class Output:
 
     def kept(self) -> bytes:
         """Return what was kept, and in between how much was not."""
-        kept = len(self._first) + len(self._last)
-        left_out = b"\n... %d bytes ...\n" % (self._all - kept) if self._all > kept else b""
+        more = self._all - len(self._first) - len(self._last)
+        left_out = b"\n... %d bytes ...\n" % more if more and self._half else b""
         return bytes(self._first + left_out + self._last)

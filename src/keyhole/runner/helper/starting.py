@@ -31,7 +31,7 @@ def start(ask: dict[str, Any], output: int) -> Main:
         _become(ask, output, said)
     os.close(said)
     with os.fdopen(heard, "rb") as words:  # ends when the command has taken the child's place
-        began, _, problem = words.read().decode(errors="replace").partition("!")
+        began, _, problem = os.fsdecode(words.read()).partition("!")
     return Main(pid, float(began or time.monotonic()), problem)
 
 
@@ -55,7 +55,7 @@ def _become(ask: dict[str, Any], output: int, said: int) -> NoReturn:
         os.write(said, b"%.9f" % time.monotonic())
         os.execvpe(ask["command"][0], ask["command"], environment)
     except OSError as error:
-        os.write(said, f"!{os.strerror(error.errno or 0)}: {what}".encode())
+        os.write(said, os.fsencode(f"!{os.strerror(error.errno or 0)}: {what}"))
     finally:
         os._exit(127)
 

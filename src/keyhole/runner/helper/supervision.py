@@ -139,5 +139,5 @@ def _slept() -> float:
 
 
 def _write(to: int, data: bytes) -> None:
-    with os.fdopen(to, "wb") as file:
+    with suppress(BrokenPipeError), os.fdopen(to, "wb") as file:  # the helper may have gone
         file.write(data)

@@ -9,6 +9,7 @@ from typing import Final
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 _ENDED: Final = (b"Z", b"X")
+_MOST: Final = 4096  # processes that are looked at: a bomb keeps nobody from ending it
 _LISTED: Final = os.path.exists("/proc/thread-self/children")
 
 
@@ -41,7 +42,9 @@ def below() -> list[Process]:
         process = _looked_at(pid)
         if process is not None:
             found.append(process)
-            todo.extend(_children(pid))
+        if len(found) == _MOST:
+            break
+        todo.extend(_children(pid))
     return found
 
 

@@ -1,0 +1,50 @@
+"""Where a container, or whoever runs the machine, allows less: such a one is made here."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+UNSHARE = shutil.which("unshare")
+pytestmark = pytest.mark.skipif(
+    UNSHARE is None or subprocess.run([UNSHARE, "-Urpfm", "--mount-proc", "true"]).returncode != 0,
+    reason="needs unshare(1) and user namespaces",
+)
+SCRIPT = """if True:
+    import json, sys
+    from keyhole.runner import Runner
+
+    take = "import time; kept = b'x' * (50 << 20); time.sleep(0.3)"
+    with Runner() as runner:
+        command = f'sleep 600 & {sys.executable} -S -c "{take}"'
+        run = runner.run(["sh", "-c", command], limit=60)
+        print(json.dumps([runner.words, run.outcome, run.left, run.memory, run.cpu]))
+"""
+
+
+def inside(*container):
+    """Return what a script says that runs in a container."""
+    done = subprocess.run(
+        [UNSHARE, *container, sys.executable, "-c", SCRIPT],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    if done.returncode != 0:
+        pytest.skip(f"no such container here: {done.stderr[-200:]}")
+    words, outcome, left, memory, cpu = json.loads(done.stdout)
+    assert (outcome, left) == ("ok", 1)
+    assert memory > 50 << 20
+    assert cpu > 0
+    return words
+
+
+def test_a_subreaper_stands_in_where_there_are_no_more_namespaces():
+    script = 'echo 0 > /proc/sys/user/max_pid_namespaces && exec "$@"'
+    words = inside("-Ur", "sh", "-c", script, "sh")
+    assert words.startswith("subreaper: ")
+    assert "; it stands in for namespace (clone: " in words
