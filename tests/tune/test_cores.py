@@ -1,6 +1,7 @@
 import pytest
 
 from keyhole.tune import cores
+from keyhole.tune.watch import workers_warning
 
 STAT = """cpu  10 0 10 1000 0 0 0 0 0 0
 cpu0 100 50 25 800 7 10 5 10 3 0
@@ -49,3 +50,21 @@ def test_workers_have_cores_of_their_own_as_long_as_there_are_enough(monkeypatch
     assert cores.cores_of(1, 6) == [(2, 3, 5, 7)]
     monkeypatch.setattr(cores, "available", list)
     assert cores.cores_of(2, 1) == [None, None]
+
+
+def test_threads_of_one_core_are_given_away_last_and_count_as_one(tmp_path, monkeypatch):
+    for core, siblings in enumerate(["0,2", "1,3", "0,2", "1,3"]):
+        folder = tmp_path / f"cpu{core}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{siblings}\n")
+    monkeypatch.setattr(cores, "_TOPOLOGY", tmp_path)
+    monkeypatch.setattr(
+        cores.os, "sched_getaffinity", lambda process: {0, 1, 2, 3, 9}, raising=False
+    )
+    assert cores.available() == [0, 1, 9, 2, 3]
+    assert cores.whole([0, 1, 2, 3, 9]) == 3
+    assert workers_warning(3, 1, cores.available()) == ""
+    assert workers_warning(2, 2, cores.available()) == (
+        "2 workers with 2 cores each share 3, which have 5 threads: the seconds measured are too "
+        "long"
+    )

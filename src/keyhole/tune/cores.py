@@ -6,14 +6,36 @@ from pathlib import Path
 from typing import Final
 
 _STAT: Final = Path("/proc/stat")
+_TOPOLOGY: Final = Path("/sys/devices/system/cpu")
 _BUSY: Final = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal
 
 
 def available() -> list[int]:
-    """Return the cores that this process may use; none where nobody says."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return []
+    """Return the cores that this process may use; none where nobody says.
+
+    Of those that are one core with several threads, the first threads come first.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return []
+    found, places = sorted(os.sched_getaffinity(0)), dict[str, int]()
+    ranks = {}
+    for core in found:
+        ranks[core] = places.get(siblings := _siblings(core), 0)
+        places[siblings] = ranks[core] + 1
+    return sorted(found, key=lambda core: (ranks[core], core))
+
+
+def whole(cores: Sequence[int]) -> int:
+    """Return how many cores these are, if those that share one by threads count as one."""
+    return len({_siblings(core) for core in cores})
+
+
+def _siblings(core: int) -> str:
+    """Return which logical cores are threads of the same one; itself where nobody says."""
+    try:
+        return (_TOPOLOGY / f"cpu{core}" / "topology" / "thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(core)
 
 
 def cores_of(workers: int, each: int) -> list[tuple[int, ...] | None]:

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Final
 
+from keyhole.tune.cores import whole
 from keyhole.tune.records import LAPSED, Record
 from keyhole.tune.spec import Spec
 
@@ -86,12 +87,12 @@ class Watch:
 
 def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
     """Return what is to be said of more workers than there are cores, if anything."""
-    if not cores or workers * each <= len(cores):
+    there = whole(cores)
+    if not cores or workers * each <= there:
         return ""
-    return (
-        f"{workers} workers with {each} core{'' if each == 1 else 's'} each share {len(cores)}: "
-        "the seconds measured are too long"
-    )
+    threads = f", which have {len(cores)} threads" if there < len(cores) else ""
+    wanted = f"{workers} workers with {each} core{'' if each == 1 else 's'} each"
+    return f"{wanted} share {there}{threads}: the seconds measured are too long"
 
 
 def _output(record: Record) -> str:
