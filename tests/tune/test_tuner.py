@@ -161,7 +161,7 @@ def failing(number, run):
 
 def test_when_all_runs_fail_it_ends_and_says_so(spec, tmp_path):
     with pytest.raises(
-        AllFailedError, match=r"all 10 runs failed, of every arm.*code 2; it wrote: no licence"
+        AllFailedError, match=r"all 10 runs failed, of 2 arms.*code 2; it wrote: no licence"
     ):
         Tuner(spec, tmp_path, executors=lambda: Simulated(failing)).run(runs=100)
     assert len(Tune.load(tmp_path).runs) == 10

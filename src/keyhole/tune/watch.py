@@ -4,11 +4,13 @@ import warnings
 from collections.abc import Sequence
 from typing import Final
 
+from keyhole.contract.words import counted
 from keyhole.tune.cores import whole
 from keyhole.tune.records import LAPSED, Record
 from keyhole.tune.spec import Spec
 
 _RUNS: Final = 10
+_MANY_RUNS: Final = 100
 _SECONDS: Final = 5.0
 _OTHERS: Final = 0.1
 _SHOWN: Final = 200
@@ -46,9 +48,10 @@ class Watch:
         self._look_at_others(record)
         crashed = self._counts["failed"] + self._counts["out of memory"]
         runs = sum(self._counts.values()) - self._counts[LAPSED]
-        if crashed == runs >= _RUNS and len(self._arms) == len(self._spec.arms):
+        arms = len(self._arms)
+        if crashed == runs >= _RUNS and (arms == len(self._spec.arms) or runs >= _MANY_RUNS):
             raise AllFailedError(
-                f"all {runs} runs failed, of every arm; the last, of {record.arm!r} on "
+                f"all {runs} runs failed, of {counted(arms, 'arm')}; the last, of {record.arm!r} on "
                 f"{record.instance!r}, {record.reason}{_output(record)}"
             )
 
