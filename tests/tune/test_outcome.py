@@ -1,11 +1,13 @@
+import dataclasses
 import signal
 
 import pytest
 
+from keyhole.tune import Spec
 from keyhole.tune.command import Arm
 from keyhole.tune.outcome import CannotStartError, outcome_of
 from keyhole.tune.success import Success
-from tests.tune.conftest import Run
+from tests.tune.conftest import TABLE, Run
 
 COMMAND, FUNCTION = Arm("a", ("true",)), Arm("f", function="module:f")
 READS = Success.of({"pattern": "^done$", "number": r"cost (\S+)", "scale": [0, 100]})
@@ -34,17 +36,21 @@ CASES = {
 }  # fmt: skip
 
 
+def asked(success, clock="wall"):
+    return dataclasses.replace(Spec.from_table(TABLE), success=success, clock=clock)
+
+
 @pytest.mark.parametrize(("success", "run", "outcome", "reward", "reason"), CASES.values(),
                          ids=CASES)  # fmt: skip
 def test_a_run_ends_with(success, run, outcome, reward, reason):
-    found = outcome_of(success, COMMAND, 1.0, run)
+    found = outcome_of(asked(success), COMMAND, 1.0, run)
     assert (found.outcome, found.reward, found.reason) == (outcome, reward, reason)
     assert found.seconds <= 1.0
 
 
 def test_what_cannot_start_ends_the_tune():
     with pytest.raises(CannotStartError, match="arm 'a' could not be started: no such file"):
-        outcome_of(Success(), COMMAND, 1.0, Run("could not start", reason="no such file"))
+        outcome_of(asked(Success()), COMMAND, 1.0, Run("could not start", reason="no such file"))
 
 
 @pytest.mark.parametrize(
@@ -58,12 +64,19 @@ def test_what_cannot_start_ends_the_tune():
 )
 def test_a_function_says_itself_how_long_it_took(output, outcome, reward, seconds):
     run = Run(seconds=30.0, output=b"words\n" + MARK + output + b"\n")
-    found = outcome_of(Success(scale=(0.0, 50.0)), FUNCTION, 1.0, run)
+    found = outcome_of(asked(Success(scale=(0.0, 50.0))), FUNCTION, 1.0, run)
     assert (found.outcome, found.reward, found.seconds) == (outcome, reward, seconds)
 
 
 def test_a_function_that_its_alarm_ends_is_out_of_time_and_one_that_raises_has_failed():
     ended = Run("failed", 1.2, code=None, signal=int(signal.SIGALRM))
-    assert outcome_of(Success(), FUNCTION, 1.0, ended).outcome == "out of time"
-    raised = outcome_of(Success(), FUNCTION, 1.0, Run("failed", 1.2, code=1))
+    assert outcome_of(asked(Success()), FUNCTION, 1.0, ended).outcome == "out of time"
+    raised = outcome_of(asked(Success()), FUNCTION, 1.0, Run("failed", 1.2, code=1))
     assert (raised.outcome, raised.reason) == ("failed", "ended with code 1")
+
+
+def test_by_the_clock_of_processors_a_run_took_what_they_worked():
+    run = Run(seconds=30.0, cpu=0.5)
+    assert outcome_of(asked(Success(), "cpu"), COMMAND, 1.0, run).seconds == 0.5
+    late = Run(seconds=30.0, cpu=1.5)
+    assert outcome_of(asked(Success(), "cpu"), COMMAND, 1.0, late).outcome == "out of time"

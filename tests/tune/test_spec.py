@@ -58,6 +58,10 @@ BAD = {
         {"worth": {"second": 2}}, "worth.second must be at most 1: the largest limit would cost"),
     "memory without a unit": ({"memory": "2"}, "memory must be as '2 GiB', got '2'"),
     "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, KB"),
+    "another clock": ({"clock": "sun"}, "clock must be one of wall, cpu; got 'sun'"),
+    "functions by the clock of processors": (
+        {"clock": "cpu", "arm": [{"name": "f", "function": "math:exp"}]},
+        "clock must be 'wall' for functions, such as 'f'"),
     "no core": ({"cores": 0}, "cores must be at least 1, got 0"),
     "a policy with a horizon": (
         {"policy": "ZoomingRCUCB"}, "policy.name must be of one that need not be told horizon"),

@@ -253,3 +253,12 @@ def test_a_worker_waits_while_the_policy_does(spec, tmp_path, monkeypatch):
 def test_a_finished_tune_can_be_replayed(spec, tmp_path):
     tune = Tuner(spec, tmp_path, executors=Simulated).run(runs=12)
     assert "12" in repr(tune.replay(DEFAULT_POLICY))
+
+
+def test_by_the_clock_of_processors_what_sleeps_is_ended_as_well(tmp_path):
+    spec = Spec.from_table(TABLE | {"clock": "cpu"})
+    made = Simulated(lambda number, run: dataclasses.replace(run, cpu=run.seconds))
+    Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
+    for _, wall, told in made.commands:
+        assert wall == 10 * told["cpu"] + 1.0
+        assert told["cpu"] in spec.limits

@@ -57,12 +57,16 @@ class Executor(Protocol):
         command: Sequence[str],
         limit: float,
         *,
+        cpu: float | None,
         memory: int | None,
         folder: Path | None,
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
     ) -> Ended:
-        """Run a command; nothing that it started is left when this returns."""
+        """Run a command; nothing that it started is left when this returns.
+
+        `limit` is in seconds of a clock, `cpu` in those of processors.
+        """
 
     def close(self) -> None:
         """Let go of it; what still runs is ended."""

@@ -87,6 +87,6 @@ def open_study(folder: Path, spec: Spec) -> Study:
         [arm.name for arm in spec.arms],
         after="again",
         seed=spec.seed,
-        second=1.0,
+        second=1.0 if spec.clock == "wall" else 0.0,
         **spec.facts(),
     )

@@ -17,7 +17,17 @@ from keyhole.tune.tune import Tune
 _HEAD: Final = ("round", "arm", "limit", "instance", "outcome", "seconds", "reward", "CPU s",
                 "MiB", "why", "began")  # fmt: skip
 _MIB: Final = 2**20
-_SPEC: Final = ("limits", "success", "worth", "seed", "memory", "cores", "policy", "folder")
+_SPEC: Final = (
+    "limits",
+    "success",
+    "worth",
+    "seed",
+    "memory",
+    "cores",
+    "clock",
+    "policy",
+    "folder",
+)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ DEFAULT_POLICY: Final = RCUCB.from_parameters({"alpha": 0.05})
 """Who decides, unless a spec says otherwise."""
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "worth", "seed",
-                   "memory", "cores", "environment", "policy")  # fmt: skip
+                   "memory", "cores", "clock", "environment", "policy")  # fmt: skip
+_CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9,
                  "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}  # fmt: skip
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
@@ -56,6 +57,8 @@ class Spec:
         How many bytes a run may hold.
     cores : int
         How many cores a run gets.
+    clock : {"wall", "cpu"}
+        What seconds are: of a clock, or of processors, of all that a run has started.
     environment : mapping
         Further variables of the environment.
     policy : Policy, optional
@@ -75,6 +78,7 @@ class Spec:
     seed: int = 0
     memory: int | None = None
     cores: int = 1
+    clock: str = "wall"
     environment: Mapping[str, str] = field(default_factory=dict)
     policy: Policy | None = None
     notes: str = ""
@@ -121,6 +125,7 @@ class Spec:
             seed=integer("seed", table.get("seed", 0), Range(ge=0, lt=2**63)),
             memory=_memory(table.get("memory")),
             cores=integer("cores", table.get("cores", 1), Range(ge=1)),
+            clock=choice("clock", table.get("clock", "wall"), _CLOCKS),
             environment=_environment(table.get("environment", {})),
             policy=_policy(table.get("policy")),
             notes=_text("notes", table.get("notes", "")),
@@ -131,6 +136,8 @@ class Spec:
             del fields["instance"]
         for arm in spec.arms:
             arm.check(f"arm {arm.name!r}", fields, folder)
+            if arm.function and spec.clock == "cpu":
+                raise ValueError(f"clock must be 'wall' for functions, such as {arm.name!r}")
         return spec
 
     def facts(self) -> dict[str, Any]:
@@ -167,6 +174,7 @@ class Spec:
             "seed": self.seed,
             "memory": self.memory,
             "cores": self.cores,
+            "clock": self.clock,
             "environment": dict(self.environment),
             "policy": self.policy
             and {"name": type(self.policy).__name__, **self.policy.parameters()},
@@ -189,6 +197,7 @@ class Spec:
             seed=said["seed"],
             memory=said["memory"],
             cores=said["cores"],
+            clock=said["clock"],
             environment=said["environment"],
             policy=_policy(said["policy"]),
             notes=said["notes"],

@@ -21,6 +21,7 @@ from keyhole.tune.watch import Watch
 _LAPSES: Final = 5  # in a row, of one worker
 _KEPT: Final = 500  # characters of what a run wrote that failed
 _WAIT: Final = 0.05
+_ASLEEP: Final = 10.0  # times its limit: for runs that use none of their processor time
 Progress = Callable[[Record], None]
 """Told of every run that has ended."""
 
@@ -156,6 +157,12 @@ class Stay:
                 if self._stop.wait(_WAIT):
                     raise
 
+    def _wall(self, arm: Arm, limit: float) -> float:
+        """Return the seconds of a clock after which a run is ended, whatever it is doing."""
+        if self.spec.clock == "cpu":
+            return _ASLEEP * limit + 1.0
+        return limit + TO_START if arm.function else limit
+
     def _made(
         self, executor: Executor, decision: Decision, cores: tuple[int, ...] | None
     ) -> Record:
@@ -165,13 +172,14 @@ class Stay:
         at, watched = time.time(), Watched(cores)
         run = executor.run(
             words_of(spec, arm, instance, seed, limit),
-            limit + TO_START if arm.function else limit,
+            self._wall(arm, limit),
+            cpu=limit if spec.clock == "cpu" else None,
             memory=spec.memory,
             folder=spec.folder,
             environment={**os.environ, **spec.environment} if spec.environment else None,
             cores=cores,
         )
-        came = outcome_of(spec.success, arm, limit, run)
+        came = outcome_of(spec, arm, limit, run)
         failed = came.outcome not in ("ok", "out of time")
         return Record(
             id=decision.id,
