@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 import uuid
@@ -177,15 +178,23 @@ def test_the_process_imports_no_more_than_the_job_needs():
 
 
 @LINUX
-@pytest.mark.parametrize(
-    "job", [jobs.spawn_elsewhere_and_sleep, jobs.hop], ids=["orphan", "hopper"]
-)
-def test_what_moves_elsewhere_is_ended_with_the_job(tmp_path, tag, job):
-    with Worker(job) as worker:
-        assert worker.run(str(tmp_path / "beat"), limit=3) is None
+def test_orphans_in_other_sessions_are_ended_with_the_job(tmp_path, tag):
+    with Worker(jobs.spawn_elsewhere_and_sleep) as worker:
+        assert worker.run(str(tmp_path / "started"), limit=3) is None
         assert not tagged(tag)
-        assert not beats(tmp_path)
-    assert (tmp_path / "beat").exists()
+    assert (tmp_path / "started").exists()
+
+
+@LINUX
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_chain_of_short_lived_processes_is_ended_with_the_job(tmp_path):
+    source = Path(__file__).parent.parent / "runner" / "hop.c"
+    subprocess.run(["cc", "-O1", "-o", tmp_path / "hop", source], check=True)
+    with Worker(jobs.hop) as worker:
+        assert worker.run(str(tmp_path / "hop"), limit=2) is None
+    goes_on = beats(tmp_path)
+    (tmp_path / "beat").unlink()  # without which it ends
+    assert not goes_on
 
 
 @LINUX
