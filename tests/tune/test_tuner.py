@@ -1,6 +1,8 @@
 import dataclasses
+import errno
 import itertools
 import json
+import os
 import threading
 import warnings
 
@@ -262,3 +264,22 @@ def test_by_the_clock_of_processors_what_sleeps_is_ended_as_well(tmp_path):
     for _, wall, told in made.commands:
         assert wall == 10 * told["cpu"] + 1.0
         assert told["cpu"] in spec.limits
+
+
+def test_a_disk_that_is_full_ends_it_and_what_it_had_begun_to_write_counts_once(
+    spec, tmp_path, monkeypatch
+):
+    flush, calls = os.fsync, []
+
+    def full(file):
+        calls.append(file)
+        if len(calls) == 3:  # the spec, the first record, the second
+            raise OSError(errno.ENOSPC, "No space left on device")
+        flush(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
+    check_every_run_counts_once(tmp_path, 5)
