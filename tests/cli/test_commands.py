@@ -52,8 +52,9 @@ def test_reproduce_prints_a_verdict_for_every_claim(keyhole, tiny, tmp_path):
     out = tmp_path / "out"
     words = ("reproduce", "tao2019-simple-regret", "--out", out, "--threads", 1)
     code, printed, err = keyhole(*words)
-    verdicts = re.findall(r"^(holds|does not hold|undecided): Set-up (\d)", printed, re.MULTILINE)
-    assert [number for _, number in verdicts] == ["1", "2", "3"]
+    verdicts = re.findall(r"^(holds|does not hold|undecided): (.*?):", printed, re.MULTILINE)
+    assert [about for _, about in verdicts[:3]] == ["Set-up 1", "Set-up 2", "Set-up 3"]
+    assert len(verdicts) == len(Entry.load("tao2019-simple-regret").claims)
     assert code == int(any(status == "does not hold" for status, _ in verdicts))
     assert "Set-up 3:" in err
     # The report of a reproduction is written anew by the same command as that of a run.
@@ -80,7 +81,7 @@ def test_reproduce_all_ends_with_one_line_and_a_page(keyhole, tiny, tmp_path, mo
     words = ("reproduce", "--paper", "tao2019", "--out", out, "--threads", 1)
     code, printed, _ = keyhole(*words)
     line, page = printed.splitlines()
-    assert re.fullmatch(r"1 entry, 3 claims: \d hold, \d undecided, \d do not hold", line)
+    assert re.fullmatch(r"1 entry, 5 claims: \d hold, \d undecided, \d do not hold", line)
     assert page == f"index: {out / 'index.html'}"
     assert code == int("0 do not hold" not in line)
     assert keyhole(*words)[:2] == (code, printed)

@@ -101,6 +101,15 @@ def test_history(done, labels):
     assert [event["event"] for event in events] == ["asked", "told"]
 
 
+def test_a_change_of_policy_says_in_the_history_to_which(done, labels):
+    done("change", *labels, "APT", "epsilon=0.1")
+    assert done("history", *labels).endswith(" policy changed policy=APT\n")
+
+
+def test_without_a_verb_it_says_which_there_are(done):
+    assert "Add an arm." in done()
+
+
 def test_export_and_restore(done, labels, tmp_path):
     done("ask", *labels)
     done("export", *labels, tmp_path / "log.jsonl")
@@ -115,6 +124,71 @@ def test_replay(done, labels):
         done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
     assert done("replay", *labels, "LSA") == "LSA(alpha=1.35) would have taken 3 of 3 decisions\n"
     assert "would have taken" in done("replay", *labels, "LSA", "alpha=2")
+
+
+MINE = """
+from keyhole.thresholding import LSA
+
+class Mine(LSA):
+    '''One of the user's own.'''
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """Write a file with a policy; return how it is named."""
+    (tmp_path / "mine.py").write_text(MINE)
+    return f"{tmp_path}/mine.py:Mine"
+
+
+def test_a_study_of_a_policy_of_ones_own(keyhole, done, path, tmp_path, mine):
+    text = TEXT.replace('"LSA"', '{ name = "mine.py:Mine", alpha = 2 }')
+    (tmp_path / "s.toml").write_text(text)
+    assert done("create", path, tmp_path / "s.toml") == "labels: Mine, 3 arms\n"
+    refused(*keyhole("study", "ask", path, "labels"), "or --policy FILE.py:Mine")
+    assert done("ask", path, "labels", "--policy", mine).endswith(" arm=cat\n")
+    assert "Mine(alpha=2), 3 arms, 1 open" in done("show", path, "labels", "--policy", mine)
+    done("export", path, "labels", tmp_path / "log.jsonl", "--policy", mine)
+    done("restore", path, tmp_path / "log.jsonl", "--name", "two", "--policy", mine)
+    assert done("list", path) == "labels\ntwo\n"
+
+
+def test_another_policy_may_be_ones_own(keyhole, done, labels, mine, monkeypatch):
+    done("tell", *labels, done("ask", *labels).split()[0], "reward=1")
+    said = "Mine(alpha=2) would have taken 1 of 1 decisions\n"
+    assert done("replay", *labels, mine, "alpha=2") == said
+    done("change", *labels, mine, "alpha=2")
+    refused(*keyhole("study", "show", *labels), "or --policy FILE.py:Mine")
+    monkeypatch.setenv("KEYHOLE_POLICY", mine)
+    assert done("show", *labels).startswith("labels: Mine(alpha=2), 3 arms, 0 open\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("LSA", "--policy must be FILE.py:CLASS, got 'LSA'"),
+        ("nowhere.py:Mine", "there is no file 'nowhere.py' in '.'"),
+        ("{tmp}/mine.py:Yours", "has no policy 'Yours'"),
+    ],
+)
+def test_a_policy_of_ones_own_that_is_not_there(keyhole, labels, tmp_path, mine, name, said):
+    name = name.replace("{tmp}", str(tmp_path))
+    refused(*keyhole("study", "ask", *labels, "--policy", name), said)
+
+
+def test_a_room_without_recommendations_is_shown(done, path, tmp_path, monkeypatch):
+    (tmp_path / "sums.toml").write_text(SUMS)
+    done("create", path, tmp_path / "sums.toml")
+    assert "recommended" not in done("show", path, "sums")
+    assert json.loads(done("show", path, "sums", "--json"))["recommended"] is None
+
+
+def test_a_recommendation_that_fails_is_not_taken_for_none(keyhole, labels, monkeypatch):
+    def fails(*_):
+        raise TypeError("a fault")
+
+    monkeypatch.setattr("keyhole.study.fold.Fold.report", fails)
+    refused(*keyhole("study", "show", *labels), "a fault")
 
 
 def test_runs_under_limits(done, path, tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.delayed import QPMD, Constant, Geometric, Poisson, Problem, Uniform
+from keyhole.delayed import ODAAF, QPMD, Constant, Geometric, Poisson, Problem, Uniform
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as PromptProblem
 from keyhole.testing import CHECKS
@@ -55,6 +55,17 @@ def test_the_reference_takes_the_same_decisions(policy, means, law, seed):
         assert learner.ask() == asked[t], t
         pairs = arrivals[t]
         learner.tell(pairs if problem.named else sum(reward for _, reward in pairs))
+
+
+def test_phases_switch_arms_more_rarely_than_ucb1():
+    problem, horizon, switches = Problem([0.4, 0.6], Poisson(5.0), feedback="named"), 5000, []
+    for policy in (ODAAF(expected_delay=5.0), QPMD()):
+        reference = reference_of(policy, problem.arms, horizon)
+        asked, _ = play(reference, drawer(problem, 0, 0), problem.arms, horizon)
+        switches.append(np.count_nonzero(np.diff(asked)))
+    odaaf, ucb1 = switches
+    assert 0 < odaaf <= problem.arms * 3  # the gap is above the tolerance of the third phase
+    assert ucb1 > 10 * odaaf
 
 
 def test_without_delays_a_base_decides_as_it_would_alone():

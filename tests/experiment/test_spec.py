@@ -155,7 +155,7 @@ CHANGES = [
     (
         'name = "LSA"',
         'name = "mine.py:Mine"',
-        r"policy\[0\].name: there is no file 'mine.py' beside the spec",
+        r"policy\[0\].name: there is no file 'mine.py' in '",
     ),
     (
         'label = "ours"',

@@ -16,10 +16,10 @@ class Clock:
 def told():
     """Return a clock, what is shown, and three policies, the last of another setting."""
     work = [
-        Work("one/a", "LSA", "thresholding/LSA", 1000),
-        Work("one/a", "APT", "thresholding/APT", 1000),
-        Work("two/b", "LSA again", "thresholding/LSA", 2000),
-        Work("two/b", "UCB1", "stochastic/UCB1", 4000),
+        Work("one/a", "LSA", ("none", "thresholding", "LSA"), 1000),
+        Work("one/a", "APT", ("none", "thresholding", "APT"), 1000),
+        Work("two/b", "LSA again", ("none", "thresholding", "LSA"), 2000),
+        Work("two/b", "UCB1", ("none", "stochastic", "UCB1"), 4000),
     ]
     clock, shown = Clock(), []
     return clock, shown, Overall(work, lambda *what: shown.append(what), clock)
@@ -37,6 +37,20 @@ def test_a_policy_counts_when_it_is_done_and_its_pace_is_that_of_its_kind(told):
     assert share == pytest.approx(1 / 8)
     assert playing == pytest.approx(7000 * 2 / 1000)  # all that is left, at the only known pace
     assert preparing == pytest.approx(2 * 3.0)  # APT and UCB1; LSA is compiled
+
+
+def test_policies_with_workers_say_nothing_of_those_without():
+    clock, shown = Clock(), []
+    alone = Work("a", "alone", ("none", "thresholding", "LSA"), 1000)
+    crowd = Work("a", "crowd", ("64 workers", "resource", "RCUCB"), 1000)
+    later = Work("a", "later", ("none", "resource", "RCUCB"), 1000)
+    count = Overall([alone, crowd, later], lambda *what: shown.append(what), clock)
+    for label, end in (("alone", 1.0), ("crowd", 101.0)):
+        count.of("a")(label, 0, 1000)
+        clock.now = end
+        count.of("a")(label, 1000, 1000)
+    _, _, playing, _ = shown[-1]
+    assert playing == pytest.approx(1.0)  # as fast as "alone", not as the mean of all
 
 
 def test_a_kind_is_as_fast_as_it_was_and_others_as_their_setting(told):

@@ -10,6 +10,7 @@ from keyhole import simulate
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import POLICY, stream, uniform
 from keyhole.drivers.step import PENDING
+from keyhole.policy import Stream
 from keyhole.resource import (
     RCUCB,
     AnytimeZoomingRCUCB,
@@ -24,6 +25,9 @@ from keyhole.resource import (
     StoOO,
     ZoomingRCUCB,
 )
+from keyhole.resource.limits import place_of
+from keyhole.resource.optimism import net_reward
+from keyhole.resource.scaling import scaled_gain
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from keyhole.testing import CHECKS, Trial
 from tests.reference import resource as reference
@@ -264,6 +268,40 @@ def test_rcucb_has_less_regret_than_both_reductions_as_in_the_paper(instance):
         assert gap.high < 0, other
     censored = {label: curves.mean(label, "censored_share")[-1] for label in policies}
     assert censored["RCUCB"] < censored["Thompson"] < censored["UCB"]
+
+
+class PlayedPairAlone(ReductionThompson):
+    """Thompson sampling on pairs whose coin is tossed for the played pair alone."""
+
+    def update(
+        p,
+        s,
+        rng: Stream,
+        arm: int,
+        limit: float,
+        reward: float,
+        consumption: float,
+        exceeded: int,
+    ) -> None:
+        """Toss one coin."""
+        place = place_of(p.limits, limit)
+        s.plays[arm, place] += 1
+        worth = -s.penalties[place]
+        if exceeded == 0:
+            worth = net_reward(p.cost, reward, consumption, exceeded)
+        if uniform(rng) < scaled_gain(worth, s.penalties[p.limit_count - 1]):
+            s.successes[arm, place] += 1.0
+        else:
+            s.failures[arm, place] += 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
+def test_thompson_sampling_is_better_with_a_coin_for_every_limit_up_to_the_one_played(instance):
+    policies = {"every": ReductionThompson(), "one": PlayedPairAlone()}
+    curves = simulate(replica(instance, "main"), policies, horizon=10_000, replications=20, seed=1)
+    gap = curves.paired("every", "one", metric="regret", round=10_000)
+    assert gap.high < -20.0
 
 
 def test_nothing_learnt_makes_no_recommendation_necessary():

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.resource import RCUCB, AnytimeZoomingRCUCB, Power, StoOO, ZoomingRCUCB
+from keyhole.resource import RCUCB, AnytimeZoomingRCUCB, Power, Problem, StoOO, ZoomingRCUCB
 from tests.reference import resource as reference
 from tests.resource.cases import drive, learner_of, replica, runs_of
 
 POLICY = ZoomingRCUCB(alpha=0.1, refine=3, lipschitz=4)
 
 
-def after(policy, rounds, seed=0):
-    problem = replica("NegCorr", arms=3, continuous=True)
+def after(policy, rounds, seed=0, instance="NegCorr"):
+    problem = replica(instance, arms=3, continuous=True)
     learner = learner_of(policy, problem, rounds)
     asked = drive(learner, runs_of(problem, seed, 0), rounds)
     grids = [
@@ -63,6 +63,26 @@ def test_intervals_are_cut_exactly_when_their_bias_reaches_the_confidence_length
     # Only points that are new, from the arm's last round, may be due for another cut.
     assert (bias < 3 * length).all()
     assert (bias >= length / 3).any()
+
+
+def test_estimates_stay_within_their_confidence_lengths_as_lemma_8_says():
+    # In at least 1 - delta of all runs, at the points of all grids; a tenth of the length is short.
+    policy, rounds, runs = ZoomingRCUCB(delta=0.2, lipschitz=4, gain_range=2), 300, 10
+    penalty, log = Power(slope=0.1, factor=0.2, power=4), math.log(rounds**2 / policy.delta)
+    kept, kept_in_a_tenth = 0, 0
+    for run in range(runs):
+        problem, _, _, grids = after(policy, rounds, seed=run, instance="Indep")
+        furthest = 0.0
+        for arm, grid in enumerate(grids):
+            points, told = grid["points"], grid["told"]
+            estimate = (grid["net"] - penalty(points) * grid["over"]) / told
+            truth = Problem([problem.laws[arm]], points, problem.cost, problem.penalty).gains[0]
+            length = (policy.gain_range + penalty(points)) * np.sqrt(0.5 * log / told)
+            furthest = max(furthest, np.max(np.abs(estimate - truth) / length))
+        kept += furthest <= 1.0
+        kept_in_a_tenth += furthest <= 0.1
+    assert kept >= (1 - policy.delta) * runs
+    assert kept_in_a_tenth < (1 - policy.delta) * runs
 
 
 @pytest.mark.parametrize(

@@ -98,10 +98,7 @@ def one_by_one(head, log, policies):
 
 def report(fold):
     """Return what a state recommends; None where it recommends nothing."""
-    try:
-        return fold.report()
-    except TypeError:
-        return None
+    return fold.report() if fold.terms.recommends() else None
 
 
 def fold_all(head, rows, policies):

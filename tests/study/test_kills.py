@@ -1,17 +1,20 @@
 """Nothing that was acknowledged is lost when a process is killed, or the server below it."""
 
 import multiprocessing
+import os
 import random
+import signal
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from keyhole.study import Study
 from keyhole.study.events import ASKED, TOLD
-from keyhole.study.storage import StoreError
+from keyhole.study.storage import StoreError, open_store
 from tests.study.studies import check_state_is_fold, labels
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -179,3 +182,25 @@ def test_nothing_is_lost_when_the_server_is_killed(server, database, folder):
 @pytest.mark.slow
 def test_nothing_is_lost_when_the_server_is_killed_20_times(server, database, folder):
     kill_the_server(server, database, folder, 20)
+
+
+def stop_in_my_turn(address):
+    """Take the lock of the study, and be stopped as by `kill -STOP`."""
+    store = open_store(address)
+    store.begin(store.find("labels")[0], 0)
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system stops no processes")
+def test_who_is_stopped_in_his_turn_holds_up_no_look_and_nobody_once_he_is_gone(address):
+    with labels(address) as study:
+        study.ask()
+        stopped = SPAWN.Process(target=stop_in_my_turn, args=(address,), daemon=True)
+        stopped.start()
+        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+        assert len(study.open_decisions) == 1
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(study.ask)
+            stopped.kill()
+            assert asked.result(60).arm == "b"
+        stopped.join()

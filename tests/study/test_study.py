@@ -289,6 +289,17 @@ def test_an_unknown_study_is_refused_with_the_nearest(path, study):
         Study.open(path, "lables")
 
 
+@pytest.mark.parametrize("name", ["a", "b", "c"])
+def test_feedback_of_a_retired_arm_teaches_nothing_wherever_the_arm_stood(path, name):
+    with labels(path) as study:
+        open_ = {decision.arm: decision.id for decision in (study.ask(), study.ask(), study.ask())}
+        study.retire(name)
+        before = fold_of(study).remembered()
+        study.tell(open_[name], 1)
+        assert fold_of(study).remembered() == before
+        check_state_is_fold(study)
+
+
 def test_a_policy_of_ones_own_is_found_when_it_is_named(path):
     class Mine(LSA):
         """A policy that nobody can import."""
@@ -298,6 +309,16 @@ def test_a_policy_of_ones_own_is_found_when_it_is_named(path):
         Study.open(path, "s")
     with Study.open(path, "s", policies=[Mine]) as study:
         assert repr(study.policy) == "Mine(alpha=1.35)"
+
+
+def test_a_study_is_changed_to_a_policy_of_ones_own(path, study):
+    class Mine(LSA):
+        """A policy that nobody can import."""
+
+    study.tell(study.ask().id, 1)
+    study.change_policy(Mine())
+    assert study.ask().arm == "b"
+    assert repr(study.policy) == "Mine(alpha=1.35)"
 
 
 def test_a_closed_study_is_no_longer_used(path):

@@ -98,18 +98,23 @@ def index(n, s, alpha):
     return alpha * (s - n / 2) ** 2 / n + 0.5 * math.log(n)
 
 
-def test_lsa_explores_as_lemma_3_says():
-    means, alpha, rounds, k = [0.4, 0.9], 1.35, 800, 0.1
-    level = bounds.exploration_level([0.1, 0.4], rounds, alpha=alpha)
+@pytest.mark.parametrize(
+    ("means", "rounds", "runs"),
+    [([0.4, 0.9], 800, 60), ([0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95], 1200, 40)],
+    ids=["two arms", "ten arms"],
+)
+def test_lsa_explores_as_lemma_3_says(means, rounds, runs):
+    arms, alpha, k = len(means), 1.35, 0.1
+    level = bounds.exploration_level(np.abs(np.array(means) - 0.5), rounds, alpha=alpha)
 
     def lsa(pulls, totals):
-        return min((0, 1), key=lambda arm: index(pulls[arm], totals[arm], alpha))
+        return min(range(arms), key=lambda arm: index(pulls[arm], totals[arm], alpha))
 
     rng = np.random.default_rng(0)
-    short = [lowest_index(2, means, rounds, alpha, rng, lsa) <= level - k for _ in range(60)]
+    short = [lowest_index(arms, means, rounds, alpha, rng, lsa) <= level - k for _ in range(runs)]
     # Never, where 0.05 is allowed; a policy that stays with one arm is always short.
     assert np.mean(short) <= bounds.exploration_failure(k, alpha=alpha)
-    stays = lowest_index(2, means, rounds, alpha, rng, lambda pulls, totals: 0)
+    stays = lowest_index(arms, means, rounds, alpha, rng, lambda pulls, totals: 0)
     assert stays <= level - k
 
 

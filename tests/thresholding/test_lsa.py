@@ -49,6 +49,28 @@ def test_an_arm_whose_mean_is_the_threshold_exactly_is_labelled_above():
     assert learner.recommend().tolist() == [True]
 
 
+def test_with_the_empirical_gap_in_its_logarithm_an_arm_is_never_pulled_again():
+    # Section 3: ln(1 / gap) in place of 0.5 ln(pulls). At a gap of 0 it has no bound.
+    def variant(n, total):
+        gap = abs(total / n - 0.5)
+        return 1.35 * n * gap**2 - np.log(gap) if gap else np.inf
+
+    def lsa(n, total):
+        return 1.35 * n * (total / n - 0.5) ** 2 + 0.5 * np.log(n)
+
+    rng, least = np.random.default_rng(1), {variant: [], lsa: []}
+    for index, found in least.items():
+        for _ in range(20):
+            pulls, totals = np.ones(4), (rng.random(4) < 0.4).astype(float)
+            for _ in range(300):
+                arm = min(range(4), key=lambda i: index(pulls[i], totals[i]))
+                pulls[arm] += 1
+                totals[arm] += rng.random() < 0.4
+            found.append(pulls.min())
+    assert np.mean(np.array(least[variant]) == 2) > 0.5
+    assert min(least[lsa]) > 10
+
+
 def test_lsa_beats_uniform_in_the_papers_first_set_up():
     curves = simulate(
         Problem(SETUP_1, 0.5), [LSA(), Uniform()], horizon=500, replications=1000, seed=2

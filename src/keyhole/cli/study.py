@@ -8,9 +8,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from keyhole.cli.words import in_words, read_words, recommended
 from keyhole.validate import choice, shown
 
-app = typer.Typer(help="Decide for real, with many decisions in flight, kept in a database.")
+app = typer.Typer(invoke_without_command=True)
 
 Storage = Annotated[str, typer.Argument(metavar="STORAGE", help="A file, or postgresql://...")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The study.")]
@@ -18,12 +19,27 @@ Words = Annotated[
     list[str] | None, typer.Argument(metavar="[WORD=VALUE]...", help="As reward=1, threshold=3.")
 ]
 Other = Annotated[str, typer.Argument(metavar="POLICY", help="Of the same setting.")]
+Own = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="FILE.py:CLASS",
+        envvar="KEYHOLE_POLICY",
+        help="A policy of your own that the study has, or had.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "patience",
                    "patience_decisions", "after", "seed", "second", "scale",
                    "survives")  # fmt: skip
-_NOT_WORDS: Final = ("id", "key", "self", "policy")  # they have places of their own
+
+
+@app.callback()
+def verbs(context: typer.Context) -> None:
+    """Decide for real, with many decisions in flight, kept in a database."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command()
@@ -32,7 +48,7 @@ def create(
     spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="What the study is.")],
 ) -> None:
     """Begin a study that a file describes."""
-    from keyhole.experiment import rooms
+    from keyhole.experiment import making, rooms
     from keyhole.study import Study
 
     said = _toml(spec)
@@ -41,21 +57,24 @@ def create(
     for entry in ("setting", "name", "arms", "policy"):
         if entry not in said:
             raise ValueError(f"{spec} must have the entry {entry!r}")
-    room = rooms.find(said.pop("setting"))
+    setting = said.pop("setting")
+    rooms.find(setting)
     table = said.pop("policy")
     table = {"name": table} if isinstance(table, str) else _table("policy", table)
-    if "name" not in table:
-        raise ValueError(f"policy.name must be given: one of {', '.join(room.policies)}")
-    kind = room.policies[choice("policy.name", table.pop("name"), room.policies)]
-    reads = kind.terms_class.reads if kind.terms_class else {}
+    try:
+        policy = making.make_policy(table, setting, spec.parent)
+    except (TypeError, ValueError, FileNotFoundError) as error:
+        raise ValueError(f"policy.{error}") from error
+    if policy.setting.name != setting:
+        raise ValueError(f"policy must be of the setting {setting!r}, got {policy!r}")
+    reads = policy.terms_class.reads if policy.terms_class else {}
     facts = {
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
         for name, value in _table("facts", said.pop("facts", {})).items()
     }
     name, arms = said.pop("name"), said.pop("arms")
-    study = Study.create(storage, name, kind.from_parameters(table), arms, **said, **facts)
-    study.close()
-    typer.echo(f"{name}: {kind.__name__}, {len(arms)} arms")
+    Study.create(storage, name, policy, arms, **said, **facts).close()
+    typer.echo(f"{name}: {type(policy).__name__}, {len(arms)} arms")
 
 
 @app.command()
@@ -65,14 +84,15 @@ def ask(
     words: Words = None,
     key: Annotated[str | None, typer.Option("--key", help="To ask again with.")] = None,
     as_json: AsJson = False,
+    own: Own = None,
 ) -> None:
     """Print a decision: its id, and what to do."""
-    with _opened(storage, name) as study:
-        decision = study.ask(key=key, **_read(words))
+    with _opened(storage, name, own) as study:
+        decision = study.ask(key=key, **read_words(words))
     if as_json:
         typer.echo(json.dumps(decision.as_json()))
     else:
-        typer.echo(f"{decision.id} {_in_words(decision.words)}")
+        typer.echo(f"{decision.id} {in_words(decision.words)}")
 
 
 @app.command()
@@ -81,10 +101,11 @@ def tell(
     name: Name,
     id: Annotated[str, typer.Argument(metavar="ID", help="The decision's.")],
     words: Words = None,
+    own: Own = None,
 ) -> None:
     """Tell what came of a decision."""
-    with _opened(storage, name) as study:
-        study.tell(id, **_read(words))
+    with _opened(storage, name, own) as study:
+        study.tell(id, **read_words(words))
 
 
 @app.command()
@@ -93,9 +114,10 @@ def arrived(
     name: Name,
     total: Annotated[float, typer.Argument(help="The sum of the rewards.")],
     rounds: Annotated[int, typer.Option("--rounds", help="Of how many rounds.")] = 1,
+    own: Own = None,
 ) -> None:
     """Tell the sum of what has arrived, where nobody can say whose it is."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.arrived(total, rounds=rounds)
 
 
@@ -104,42 +126,47 @@ def lapse(
     storage: Storage,
     name: Name,
     id: Annotated[str, typer.Argument(metavar="ID", help="The decision's.")],
+    own: Own = None,
 ) -> None:
     """Give a decision up."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.lapse(id)
 
 
 @app.command()
 def add_arm(
-    storage: Storage, name: Name, arm: Annotated[str, typer.Argument(help="Its name.")]
+    storage: Storage,
+    name: Name,
+    arm: Annotated[str, typer.Argument(help="Its name.")],
+    own: Own = None,
 ) -> None:
     """Add an arm."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.add_arm(arm)
 
 
 @app.command()
 def retire(
-    storage: Storage, name: Name, arm: Annotated[str, typer.Argument(help="Its name.")]
+    storage: Storage,
+    name: Name,
+    arm: Annotated[str, typer.Argument(help="Its name.")],
+    own: Own = None,
 ) -> None:
     """Retire an arm, for good."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.retire(arm)
 
 
 @app.command()
-def show(storage: Storage, name: Name, as_json: AsJson = False) -> None:
+def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print what the policy recommends, and what is open."""
-    with _opened(storage, name) as study:
-        try:
-            found: Any = study.recommend()
-        except TypeError:
-            found = None
+    with _opened(storage, name, own) as study:
+        policy = study.policy
+        found = study.recommend() if policy.terms_class.recommends() else None
         open_ = study.open_decisions
         said = {
             "name": name,
-            "policy": repr(study.policy),
+            "policy": repr(policy),
             "arms": study.arms,
             "recommended": found,
             "open": [decision.as_json() for decision in open_],
@@ -149,17 +176,17 @@ def show(storage: Storage, name: Name, as_json: AsJson = False) -> None:
         return
     typer.echo(f"{name}: {said['policy']}, {len(said['arms'])} arms, {len(open_)} open")
     if found is not None:
-        typer.echo(f"recommended: {_recommended(found)}")
+        typer.echo(f"recommended: {recommended(found)}")
     for decision in open_:
-        typer.echo(f"{decision.id} {_in_words(decision.words)} since {decision.at:%F %T} UTC")
+        typer.echo(f"{decision.id} {in_words(decision.words)} since {decision.at:%F %T} UTC")
 
 
 @app.command()
-def history(storage: Storage, name: Name, as_json: AsJson = False) -> None:
+def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print all events, a line each."""
     from keyhole.study.log import Scribe
 
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         scribe = Scribe(study.head)
         for row in study.log():
             event = scribe.words(row)
@@ -169,16 +196,21 @@ def history(storage: Storage, name: Name, as_json: AsJson = False) -> None:
                 when = datetime.fromtimestamp(event.pop("at"), UTC)
                 first = f"{event.pop('seq')} {when:%F %T} {event.pop('event')}"
                 rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
-                words = (first, event.get("decision", ""), _in_words(rest))
+                if "head" in event:
+                    rest["policy"] = event["head"]["policy"]
+                words = (first, event.get("decision", ""), in_words(rest))
                 typer.echo(" ".join(filter(None, words)))
 
 
 @app.command()
 def export(
-    storage: Storage, name: Name, path: Annotated[Path, typer.Argument(metavar="FILE")]
+    storage: Storage,
+    name: Name,
+    path: Annotated[Path, typer.Argument(metavar="FILE")],
+    own: Own = None,
 ) -> None:
     """Write the whole study to a file, a line of JSON an event."""
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         study.export(path)
 
 
@@ -187,11 +219,12 @@ def restore(
     storage: Storage,
     path: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
     name: Annotated[str | None, typer.Option("--name", help="By default as it was.")] = None,
+    own: Own = None,
 ) -> None:
     """Make a study of an exported one."""
     from keyhole.study import Study
 
-    Study.restore(storage, path, name=name).close()
+    Study.restore(storage, path, name=name, policies=_own(own)).close()
 
 
 @app.command()
@@ -200,23 +233,26 @@ def replay(
     name: Name,
     policy: Other,
     words: Words = None,
+    own: Own = None,
 ) -> None:
     """Print how often another policy would have taken the same decisions.
 
     Each WORD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         other, facts = _policy(study, policy, words)
         typer.echo(repr(study.replay(other, **facts)))
 
 
 @app.command()
-def change(storage: Storage, name: Name, policy: Other, words: Words = None) -> None:
+def change(
+    storage: Storage, name: Name, policy: Other, words: Words = None, own: Own = None
+) -> None:
     """Have another policy decide from now on; it learns the whole log.
 
     Each WORD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    with _opened(storage, name) as study:
+    with _opened(storage, name, own) as study:
         other, facts = _policy(study, policy, words)
         study.change_policy(other, **facts)
 
@@ -249,48 +285,30 @@ def _table(name: str, value: object) -> dict[str, Any]:
 
 def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
     """Return a policy of a study's room, and the facts among the words that follow its name."""
-    from keyhole.experiment import rooms
+    from keyhole.experiment import making, rooms
 
-    room = rooms.find(study.policy.setting.name)
-    kind = room.policies[choice("policy", name, room.policies)]
-    given = _read(words)
+    known = rooms.find(study.policy.setting.name).policies
+    if ":" in name:
+        kind = making.users_policy(name, Path())
+    else:
+        kind = known[choice("policy", name, known)]
+    given = read_words(words)
     parameters = {n: v for n, v in given.items() if n in vars(kind)["__dataclass_fields__"]}
     facts = {n: v for n, v in given.items() if n not in parameters}
     return kind.from_parameters(parameters), facts
 
 
-def _opened(storage: str, name: str) -> Any:
+def _opened(storage: str, name: str, own: list[str] | None) -> Any:
     from keyhole.study import Study
 
-    return Study.open(storage, name)
+    return Study.open(storage, name, policies=_own(own))
 
 
-def _read(words: list[str] | None) -> dict[str, Any]:
-    """Return words such as ``reward=1``; what is no TOML is a text."""
-    found: dict[str, Any] = {}
-    for word in words or []:
-        name, sign, text = word.partition("=")
-        if not sign or not name.isidentifier():
-            raise ValueError(f"a word must be WORD=VALUE, got {shown(word)}")
-        if name in _NOT_WORDS or name in found:
-            raise ValueError(f"a word must be of the study's own, and said once, got {shown(word)}")
-        try:
-            said = tomllib.loads(f"value = {text}")
-        except (tomllib.TOMLDecodeError, RecursionError):
-            said = {}
-        found[name] = said["value"] if said.keys() == {"value"} else text
-    return found
+def _own(names: list[str] | None) -> list[Any]:
+    """Return the classes that are named as ``file.py:Class``."""
+    from keyhole.experiment import making
 
-
-def _recommended(found: Any) -> str:
-    if isinstance(found, dict):
-        return _in_words(found)
-    return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
-
-
-def _in_words(words: Any) -> str:
-    return " ".join(f"{name}={_short(value)}" for name, value in words.items())
-
-
-def _short(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    for name in names or []:
+        if ":" not in name:
+            raise ValueError(f"--policy must be FILE.py:CLASS, got {shown(name)}")
+    return [making.users_policy(name, Path()) for name in names or []]

@@ -83,7 +83,7 @@ class WithBase(Policy, abstract=True):
         """
         plain = cls.maker()
         if plain is not cls:  # made for bases of one class; here may come any
-            return cast(Self, plain.from_parameters(values))
+            return plain.from_parameters(values)
         base = values.get("base")
         if isinstance(base, str):
             base = {"name": base}

@@ -104,7 +104,7 @@ def users_policy(name: str, folder: Path) -> type[Policy]:
     file, _, class_name = name.rpartition(":")
     path = folder / file
     if not path.is_file():
-        raise FileNotFoundError(f"name: there is no file {file!r} beside the spec")
+        raise FileNotFoundError(f"name: there is no file {file!r} in {str(folder)!r}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise ValueError(f"name: {file!r} must be a Python file")

@@ -18,6 +18,7 @@ from keyhole.papers.overall import Overall, Work, overall
 from keyhole.papers.pages import Part
 from keyhole.papers.reproduction import Tell, finished, play
 from keyhole.papers.verdicts import Verdict, counts_line
+from keyhole.play.simulation import Plan
 from keyhole.validate import Range, choice, integer
 
 MARKER: Final = "everything.json"
@@ -119,12 +120,19 @@ def _work(specs: Mapping[tuple[str, str], Spec], shelf: Shelf) -> Sequence[Work]
         Work(
             _place(*where),
             label,
-            f"{spec.plan.problem.setting.name}/{type(policy).__name__}",
+            _kind(spec.plan, label),
             shelf.rounds(spec.name, label),
         )
         for where, spec in specs.items()
-        for label, policy in spec.plan.policies.items()
+        for label in spec.plan.policies
     ]
+
+
+def _kind(plan: Plan, label: str) -> tuple[str, ...]:
+    """Return what is alike in speed."""
+    work = plan.work.get(label)
+    workers = "none" if work is None else f"{work.count} workers"
+    return workers, plan.problem.setting.name, type(plan.policies[label]).__name__
 
 
 def _place(entry: str, problem: str) -> str:

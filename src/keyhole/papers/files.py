@@ -19,8 +19,8 @@ _LISTED: Final = {
     ),
     "": "crowd_labels parallel",
     "pikeburke2018": (
-        "figure3a figure3b naive theorems worst_case lemmas bases appendix_f misinformed "
-        "real_delays"
+        "figure3a figure3b naive theorems worst_case orders lemmas phases bases appendix_f "
+        "misinformed real_delays"
     ),
     "verma2019": "figure1 figure2 figure3 asymptotic search yardsticks order",
     "bengs2022": "examples figure4 grids more_arms low_censoring alpha theory ames zooming "

@@ -23,7 +23,7 @@ class Work:
 
     place: str
     label: str
-    kind: str  # the policy's class and its setting's name
+    kind: tuple[str, ...]  # the workers, the setting's name, the policy's class
     rounds: int
 
 
@@ -31,8 +31,9 @@ class Overall:
     """Keeps count of what is done of all work, to be played in its order, and shows what is left.
 
     How long a kind of policy takes for a round is measured when it plays; until then it is taken to
-    be as fast as those of its setting, and these as all. Compiling and reading are counted apart:
-    the time until the first rounds of a policy are played, for kinds that have not played yet.
+    be as fast as those of its setting, these as all with as many workers, and these as all.
+    Compiling and reading are counted apart: the time until the first rounds of a policy are played,
+    for kinds that have not played yet.
     """
 
     def __init__(
@@ -43,8 +44,8 @@ class Overall:
         self._show, self._clock = show, clock
         self._since = clock()  # the end of the last policy
         self._begun: dict[tuple[str, str], tuple[float, int]] = {}
-        self._rounds: dict[str, int] = defaultdict(int)
-        self._seconds: dict[str, float] = defaultdict(float)
+        self._rounds: dict[tuple[str, ...], int] = defaultdict(int)
+        self._seconds: dict[tuple[str, ...], float] = defaultdict(float)
         self._prepared: list[float] = []
 
     def of(self, place: str) -> Report:
@@ -82,7 +83,7 @@ class Overall:
     def _say(self, work: Work, played: int, seconds: float, rounds: int) -> None:
         """Tell what is left, with what the present policy has shown so far."""
         current = {work.kind: (rounds, seconds)}
-        rounds_left: dict[str, int] = defaultdict(int)
+        rounds_left: dict[tuple[str, ...], int] = defaultdict(int)
         for one in self._left.values():
             rounds_left[one.kind] += one.rounds
         rounds_left[work.kind] -= min(played, work.rounds)
@@ -93,19 +94,15 @@ class Overall:
         share = 1.0 - left / self._all if self._all else 1.0
         self._show(f"{work.place}: {work.label}", share, playing, len(new) * wait)
 
-    def _pace(self, kind: str, current: dict[str, tuple[int, float]]) -> float:
-        """Return seconds a round: of the kind, else of its setting, else of all."""
-        setting = kind.partition("/")[0]
-        alike: list[Callable[[str], bool]] = [
-            lambda other: other == kind,
-            lambda other: other.partition("/")[0] == setting,
-            lambda other: True,
-        ]
-        for accepted in alike:
-            rounds = sum(n for other, n in self._rounds.items() if accepted(other))
-            seconds = sum(s for other, s in self._seconds.items() if accepted(other))
-            for other, (more, longer) in current.items():
-                if accepted(other):
+    def _pace(
+        self, kind: tuple[str, ...], current: dict[tuple[str, ...], tuple[int, float]]
+    ) -> float:
+        """Return seconds a round of what has most in common with the kind and has played."""
+        known = [(other, (n, self._seconds[other])) for other, n in self._rounds.items()]
+        for common in range(len(kind), -1, -1):
+            rounds, seconds = 0, 0.0
+            for other, (more, longer) in (*known, *current.items()):
+                if other[:common] == kind[:common]:
                     rounds, seconds = rounds + more, seconds + longer
             if rounds > 0:
                 return seconds / rounds

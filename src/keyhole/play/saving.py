@@ -115,7 +115,8 @@ def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ())
     if isinstance(found, type) and issubclass(found, Policy):
         return found
     raise ValueError(
-        f"the saved policy {name} of {module} is not known here; give its class: policies=[{name}]"
+        f"the saved policy {name} of {module} is not known here; give its class: "
+        f"policies=[{name}], or --policy FILE.py:{name} on the command line"
     )
 
 

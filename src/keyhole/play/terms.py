@@ -49,6 +49,14 @@ class Terms:
         """What is told of one decision: by default the setting's feedback."""
         return self.setting.feedback
 
+    @property
+    def noted(self) -> Mapping[str, Field]:
+        """What the log keeps of a telling that no policy learns: by default there is nothing.
+
+        Where `heard` says nothing of it, it is 0.
+        """
+        return {}
+
     def context(self) -> Values:
         """Return the context of an `ask` as values: by default there is none."""
         return {}
@@ -75,6 +83,11 @@ class Terms:
     def nothing(self) -> Words:
         """Return what is told of a decision when nothing came: by default the least reward."""
         return {"reward": self.scale.low}
+
+    @classmethod
+    def recommends(cls) -> bool:
+        """Return whether there are words for what a policy recommends."""
+        return cls.reported is not Terms.reported
 
     def reported(self, report: Mapping[str, Any], live: Sequence[int]) -> Any:
         """Return what the policy recommends, of the arms that are in use (`live`)."""

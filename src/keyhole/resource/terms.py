@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from keyhole.contract.memory import Field
 from keyhole.play.terms import Terms as CoreTerms
 from keyhole.play.terms import Values, Words
 from keyhole.resource.functions import FUNCTIONS
@@ -18,6 +19,11 @@ class Terms(CoreTerms):
     """
 
     reads = FUNCTIONS
+
+    @property
+    def noted(self) -> Mapping[str, Field]:
+        """Whether the run broke off by itself: a policy learns a reward of 0."""
+        return {"failed": Field("int64")}
 
     def decided(self, context: Values, decision: Values) -> Words:
         """Return arm and limit."""
@@ -37,18 +43,20 @@ class Terms(CoreTerms):
         exceeded: bool = False,
         failed: bool = False,
     ) -> Values:
-        """Return reward, consumption and whether the limit was exceeded."""
+        """Return reward, consumption, and whether the limit was exceeded or the run failed."""
         if failed:
             if exceeded or reward:
                 raise ValueError("failed must be told with the consumption alone")
             reward = self.scale.low
         earned, used, over = ended(self.scale, decision["limit"], reward, consumption, exceeded)
-        return {"reward": earned, "consumption": used, "exceeded": over}
+        return {"reward": earned, "consumption": used, "exceeded": over, "failed": int(failed)}
 
     def said(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return how the run ended."""
         if feedback["exceeded"]:
             return {"exceeded": True}
+        if feedback.get("failed"):
+            return {"consumption": feedback["consumption"], "failed": True}
         earned = self.scale.outward(feedback["reward"])
         return {"reward": earned, "consumption": feedback["consumption"]}
 

@@ -22,7 +22,8 @@ WORDS: Final = {
 ``asked``
     round, context and decision, then the two words of the policy's stream after it;
 ``told``, ``lapsed``
-    the feedback; a lapsed decision has none if it is forgotten, or to be handed out once more;
+    the feedback, then what is only noted, if anything is; a lapsed decision has none if it is
+    forgotten, or to be handed out once more;
 ``told late``, ``told too late``
     the decision's row (its round, when it was asked, context, decision), then the feedback; the
     first is learnt, the second only kept;

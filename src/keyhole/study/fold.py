@@ -22,8 +22,9 @@ from keyhole.study.events import (
     SUM,
     TOLD,
 )
+from keyhole.study.form import Form, Told
 from keyhole.study.head import Head
-from keyhole.study.mind import Form, Mind
+from keyhole.study.mind import Mind
 from keyhole.study.round import Round
 from keyhole.study.storage import Row
 
@@ -74,7 +75,7 @@ class Fold:
         setting, kind = head.policy.setting, cast(Any, type(head.policy))
         self.context = Form(setting.context, self.mind.sizes)
         self.decision = Form(setting.decision, self.mind.sizes)
-        self.feedback = Form(self.terms.told, self.mind.sizes)
+        self.feedback = Told(self.terms, self.mind.sizes)
         self._width = self.context.bytes + self.decision.bytes
         self.last: Row | None = None
         self.ahead = False
@@ -82,7 +83,7 @@ class Fold:
         self.open: dict[str, bytes] = {}
         self.returned: dict[str, None] = {}
         self.renewed: dict[str, int] = {}
-        self._moved = False
+        self._moved = False  # an arm was retired: numbers differ, or there is none
         self._begin_anew()
         # Where deciding leaves its traces in what is settled, or learning draws at random, events
         # are taken one by one.
@@ -174,12 +175,12 @@ class Fold:
             self._backlog = []
             self._anew = True
 
-    def _learn(self, row: bytes, feedback: bytes) -> None:
+    def _learn(self, row: bytes, told: bytes) -> None:
         self.told += 1
         if self._round is not None:
-            self._round.arrive(self.values(row)[1]["arm"], self.feedback.unpack(feedback)["reward"])
+            self._round.arrive(self.values(row)[1]["arm"], self.feedback.unpack(told)["reward"])
         elif (placed := self._placed(row) if self._moved else row) is not None:
-            self._backlog.append(placed + feedback)
+            self._backlog.append(placed + told[: self.feedback.bytes])
             if len(self._backlog) == _AT_ONCE:
                 self._catch_up()
         # Whatever has been settled is not to be imagined any more.
@@ -296,7 +297,7 @@ class Fold:
         kept = {i: live.index(arm) for i, arm in enumerate(self.live) if arm in live}
         self.mind = self.mind.with_arms(len(live), kept)
         self.live = list(live)
-        self._moved = self.live != list(range(len(self.live)))
+        self._moved = len(self.live) < len(self.arms)
         self._anew = True
 
     def _changed(self, event: Row) -> None:
@@ -332,7 +333,7 @@ class Fold:
         self.seq, self.last = last.seq, last
         self.rounds, self.told = said["rounds"], said["told"]
         self.arms[:], self.live = said["arms"], said["live"]
-        self._moved = self.live != list(range(len(self.live)))
+        self._moved = len(self.live) < len(self.arms)
         self.mind = Mind(self.head, self.head.facts | said["facts"])
         self.mind.restore(mind)
         width = HEAD.size + self._width

@@ -1,14 +1,13 @@
 """A policy at work in a study: what it has learnt, and the copy on which open decisions are."""
 
 from collections.abc import Mapping, Sequence
-from struct import Struct
 from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.component import policy_component
-from keyhole.contract.memory import Field, FloatArray, allot
+from keyhole.contract.memory import FloatArray, allot
 from keyhole.drivers.open_step import (
     CHECK,
     DECIDE,
@@ -19,41 +18,10 @@ from keyhole.drivers.open_step import (
     TELL,
     compiled_open_step,
 )
-from keyhole.play.terms import Values
 from keyhole.study.head import Head
 from keyhole.validate import room_in_memory
 
 _NO_ROWS: Final = np.zeros(1)
-_CODES: Final = {"int64": "q", "float64": "d"}
-
-
-class Form:
-    """How some named values lie in a row: 8 bytes for each number, one after the other."""
-
-    def __init__(self, fields: Mapping[str, Field], sizes: Mapping[str, int]) -> None:
-        codes, self._cuts, at = "<", [], 0
-        for name, field in fields.items():
-            cells = field.cells(sizes)
-            codes += f"{cells}{_CODES[field.dtype]}"
-            self._cuts.append((name, at, at + cells, not field.shape))
-            at += cells
-        self._struct = Struct(codes)
-        self.bytes = self._struct.size
-
-    def pack(self, values: Values) -> bytes:
-        """Return the values as bytes."""
-        flat: list[Any] = []
-        for name, _, _, single in self._cuts:
-            flat += [values[name]] if single else values[name]
-        return self._struct.pack(*flat)
-
-    def unpack(self, data: bytes, at: int = 0) -> Values:
-        """Return what stands in bytes, from some place on."""
-        flat = self._struct.unpack_from(data, at)
-        return {
-            name: flat[begin] if single else list(flat[begin:end])
-            for name, begin, end, single in self._cuts
-        }
 
 
 class Mind:

@@ -11,6 +11,7 @@ from keyhole.contract.policy import Policy
 from keyhole.study import verbs
 from keyhole.study.decision import Decision
 from keyhole.study.head import Head
+from keyhole.study.known import View
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, open_store
 from keyhole.study.turns import Clock, Turns, check_clock, checked
@@ -30,7 +31,7 @@ class Study:
     events; everything else follows from it.
 
     Make one with `create`, or `open` one that there is. Threads may share a study; a process opens
-    its own.
+    its own. Who only looks takes no lock, and sees what is durable.
 
     Examples
     --------
@@ -62,6 +63,7 @@ class Study:
     ) -> None:
         self.name, self._storage, self._survives = line("name", name), str(storage), survives
         check_clock(clock)
+        policies = tuple(policies)
         store = open_store(storage, survives=survives, make=False)
         try:
             number_of, head = store.find(name)
@@ -70,6 +72,8 @@ class Study:
             store.close()
             raise
         self._turns = Turns(store, number_of, head, clock, policies)
+        again = partial(open_store, storage, survives=survives, make=False)
+        self._view = View(again, number_of, head, policies)
 
     @classmethod
     def create(
@@ -168,6 +172,7 @@ class Study:
     def close(self) -> None:
         """Let go of the database. A closed study cannot be used any more."""
         self._turns.close()
+        self._view.close()
 
     def __enter__(self) -> Self:
         """Return the study."""
@@ -247,7 +252,7 @@ class Study:
 
         Labels by arm, the best arm, the best at each threshold, allocations, or arm and limit.
         """
-        return self._turns.take(lambda turn: turn.fold.report())
+        return self._view.look(lambda fold: fold.report())
 
     # What may change.
 
@@ -269,6 +274,9 @@ class Study:
         **facts
             What it needs to know beyond what the study's own was told.
         """
+        if isinstance(policy, Policy):
+            for known in (self._turns, self._view):
+                known.policies = (type(policy), *known.policies)
         self._turns.take(lambda turn: verbs.change(turn, policy, facts))
 
     # Looking.
@@ -276,24 +284,19 @@ class Study:
     @property
     def policy(self) -> Policy:
         """Who decides."""
-        found: Policy = self._turns.take(lambda turn: turn.fold.head.policy)
-        return found
+        return self._view.look(lambda fold: fold.head.policy)
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The arms in use."""
-        found: tuple[str, ...] = self._turns.take(verbs.arms)
-        return found
+        return self._view.look(verbs.arms)
 
     @property
     def open_decisions(self) -> list[Decision]:
         """The decisions whose feedback is waited for, the oldest first."""
-        found: list[Decision] = self._turns.take(
-            lambda turn: [
-                verbs.decision_of(turn.fold, id, row) for id, row in turn.fold.open.items()
-            ]
+        return self._view.look(
+            lambda fold: [verbs.decision_of(fold, id, row) for id, row in fold.open.items()]
         )
-        return found
 
     def history(self) -> "pa.Table":
         """Return all events, a row each: when, what, of which decision, and in the room's words.
@@ -338,9 +341,7 @@ class Study:
         old, head, rows = read_export(Path(path), policies)
         store = open_store(storage)
         try:
-            found = store.create(line("name", name or old), head.written(), time.time())
-            store.begin(found, 0)
-            store.commit(found, rows)
+            store.create(line("name", name or old), head.written(), time.time(), rows)
         finally:
             store.close()
         return cls(storage, name or old, policies=policies)
@@ -361,7 +362,7 @@ class Study:
 
     def log(self) -> list[Row]:
         """Return all events as they are stored."""
-        return self._turns.rows()
+        return self._view.rows()
 
     @property
     def head(self) -> Head:

@@ -5,7 +5,6 @@ wrote is taken into account, everybody's wish is granted or refused, all that fo
 and made durable at once; only then anybody is answered.
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -14,9 +13,9 @@ from typing import Any, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.study.events import CHANGED
-from keyhole.study.fold import Fold, PolicyChangedError
-from keyhole.study.head import Head
-from keyhole.study.snapshot import read_snapshot, snapshot_of
+from keyhole.study.fold import Fold
+from keyhole.study.known import Known
+from keyhole.study.snapshot import snapshot_of
 from keyhole.study.storage import Row, Store, StoreError
 from keyhole.validate import shown
 
@@ -87,7 +86,7 @@ class _Wish:
         self.done = False
 
 
-class Turns:
+class Turns(Known):
     """The one writer of a study in a process."""
 
     def __init__(
@@ -98,15 +97,11 @@ class Turns:
         clock: Clock,
         policies: Iterable[type[Policy]] = (),
     ) -> None:
-        self.store, self.study, self.clock = store, study, clock
-        self.head, self.policies = head, tuple(policies)
-        self._fold: Fold | None = None
-        self._kept = 0
+        super().__init__(study, head, policies)
+        self.store, self.clock = store, clock
         self._waiting: deque[_Wish] = deque()
         self._leader: _Wish | None = None  # whose thread serves all that wait
-        self._queue, self._lock = Lock(), Lock()  # of those that wait; of the database
-        self._process = os.getpid()
-        self._closed = False
+        self._queue = Lock()  # of those that wait
 
     def take(self, work: Callable[[Turn], Any]) -> Any:
         """Return what `work` returns, once all that it wrote is durable."""
@@ -201,64 +196,13 @@ class Turns:
 
     def _begin(self) -> Turn:
         """Take the lock, and take into account what others have written."""
-        fold = self._fold or self._loaded() or self._anew(self.head, 0)
-        while True:
-            news = self.store.begin(self.study, fold.seq)
-            try:
-                fold.take(news)
-            except PolicyChangedError as change:
-                self.store.rollback()
-                fold = self._anew(change.head, change.seq)
-                continue
-            self._fold = fold
-            return Turn(fold, checked(self.clock()), self.store, self.study)
+        fold = self.latest(self.store.begin)
+        return Turn(fold, checked(self.clock()), self.store, self.study)
 
-    def _loaded(self) -> Fold | None:
-        """Return the state of the last snapshot, if there is one that can be used."""
-        found = self.store.snapshot(self.study)
-        last = found and next(self.store.read(self.study, found[0] - 1, 1), None)
-        if not found or not last:  # the snapshot may be of a longer log than there is
-            return None
-        fold = read_snapshot(found, last, self.policies)
-        self._kept = fold.seq if fold else 0
-        return fold
-
-    def _anew(self, head: bytes, since: int) -> Fold:
-        """Return the state after all events, learnt by the policy that there is in the end."""
-        while True:
-            fold = Fold(Head.read(head, self.policies), since)
-            try:
-                fold.take(self.store.read(self.study))
-            except PolicyChangedError as change:
-                head, since = change.head, change.seq
-            else:
-                return fold
-
-    def rows(self) -> list[Row]:
-        """Return the whole log."""
-        self._check_process()
-        with self._lock:
-            self._check_open()
-            return list(self.store.read(self.study))
-
-    def close(self) -> None:
-        """Write a snapshot, and let go of the database."""
-        if os.getpid() != self._process:
-            return  # it is the parent's
-        with self._lock:
-            if not self._closed:
-                with suppress(StoreError):
-                    self.keep()
-                self.store.close()
-                self._closed = True
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise RuntimeError("a study is of the process that opened it: open it here again")
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise RuntimeError("the study was closed: open it again")
+    def _end(self) -> None:
+        with suppress(StoreError):
+            self.keep()
+        super()._end()
 
     def keep(self) -> None:
         """Write a snapshot of what has been taken into account."""

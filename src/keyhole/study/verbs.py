@@ -176,7 +176,7 @@ def add_arm(turn: Turn, name: str) -> None:
     """Add an arm."""
     turn.fold.head.check_arms_change()
     if name in turn.fold.arms:
-        said = "is an arm" if name in arms(turn) else "was retired, for good"
+        said = "is an arm" if name in arms(turn.fold) else "was retired, for good"
         raise ValueError(f"name must be new, but {name!r} {said}")
     turn.write(ADDED, None, name.encode())
 
@@ -185,15 +185,15 @@ def retire(turn: Turn, name: str) -> None:
     """Retire an arm."""
     fold = turn.fold
     fold.head.check_arms_change()
-    choice("name", name, arms(turn))
+    choice("name", name, arms(fold))
     if len(fold.live) == 1:
         raise ValueError(f"{name!r} is the last arm, and cannot be retired")
     turn.write(RETIRED, None, name.encode())
 
 
-def arms(turn: Turn) -> tuple[str, ...]:
+def arms(fold: Fold) -> tuple[str, ...]:
     """Return the arms in use."""
-    return tuple(turn.fold.arms[arm] for arm in turn.fold.live)
+    return tuple(fold.arms[arm] for arm in fold.live)
 
 
 def change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:

@@ -93,5 +93,5 @@ def test_whoever_knows_the_older_version_alone_is_refused(old, monkeypatch):
     with monkeypatch.context() as patch:
         upgrade(patch, NEXT)
         open_store(old).close()
-    with pytest.raises(ValueError, match="a schema of version at most 1, got 2"):
+    with pytest.raises(ValueError, match=r"a schema of version at most \d, got \d"):
         open_store(old)

@@ -49,6 +49,42 @@ def test_an_empty_store_says_that_it_is_empty(store):
         store.find("labels")
 
 
+def test_a_study_may_begin_with_rows(store):
+    rows = [row(1, key="k"), row(2)]
+    number = store.create("labels", b"head", 1.5, rows)
+    assert list(store.read(number)) == rows
+    assert store.begin(number, 2) == []
+    store.commit(number, [row(3)])
+
+
+def test_a_study_whose_rows_cannot_be_added_is_not_there(store):
+    with pytest.raises(StoreError):
+        store.create("labels", b"head", 1.5, [row(1, key="k"), row(2, key="k")])
+    with pytest.raises(ValueError, match="seq must be 2, got 3"):
+        store.create("labels", b"head", 1.5, [row(1), row(3)])
+    assert store.studies() == []
+    store.create("labels", b"head", 1.5, [row(1)])
+
+
+def test_a_study_is_not_there_if_who_made_it_is_cut_off_between(store, monkeypatch):
+    def cut_off(*_):
+        store._drop()
+        raise OSError("the power is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "_add", cut_off)
+        with pytest.raises(StoreError, match="the power is gone"):
+            store.create("labels", b"head", 1.5, [row(1)])
+    assert store.studies() == []
+
+
+def test_rows_of_a_name_that_is_taken_are_not_added(store, study):
+    with pytest.raises(ValueError, match="name must be new, got 'labels'"):
+        store.create("labels", b"other", 2.0, [row(1)])
+    assert list(store.read(study)) == []
+    add(store, study, row(1))  # and nobody holds the lock
+
+
 def test_a_name_stands_on_one_line(store):
     with pytest.raises(ValueError, match="name must have no control characters"):
         store.create("a\nb", b"", 0.0)

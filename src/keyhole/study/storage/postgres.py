@@ -97,6 +97,16 @@ class Postgres(Store):
     def _change(self, sql: str, values: tuple[object, ...]) -> int:
         return self._connected().execute(sql, values).rowcount
 
+    def _create(self, study: tuple[object, ...], rows: Sequence[Row]) -> bool:
+        db = self._connected()
+        db.execute(_BEGIN)
+        made = db.execute(self._sql[schema.CREATE] + " RETURNING id", study).fetchone()
+        if made is None:
+            self._undo()
+            return False
+        self._add(made[0], rows)
+        return True
+
     def _lock(self, study: int, after: int) -> list[Any]:
         lock = f"SELECT pg_advisory_xact_lock({_LOCKS}, {study:d})"
         since = f"EXECUTE keyhole_since({study:d}, {after:d})"

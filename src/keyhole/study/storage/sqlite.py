@@ -26,7 +26,9 @@ _APPLICATION: Final = int.from_bytes(b"Keyh")  # SQLite files say in their heade
 _MAGIC: Final = b"SQLite format 3\0"
 _VERSION_AT, _APPLICATION_AT, _HEADER = 60, 68, 100  # bytes
 _PATIENCE: Final = 30.0  # seconds, with somebody who holds the file and has not queued
-_INSERT: Final = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT: Final = (
+    "INSERT INTO event (study, seq, kind, decision, key, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
 _WORDS: Final = {
     "schema": "",
     "identity": "INTEGER",
@@ -75,7 +77,9 @@ class Sqlite(Store):
         _open.add(self)
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
-        return self._connected().execute(sql, values).fetchall()
+        db = self._connected()
+        self._check_place()
+        return db.execute(sql, values).fetchall()
 
     def _change(self, sql: str, values: tuple[object, ...]) -> int:
         db = self._enter()
@@ -83,6 +87,15 @@ class Sqlite(Store):
         db.execute("COMMIT")
         self._let_in()
         return changed
+
+    def _create(self, study: tuple[object, ...], rows: Sequence[Row]) -> bool:
+        made = self._enter().execute(self._sql[schema.CREATE], study)
+        if not made.rowcount:
+            self._undo()
+            return False
+        assert made.lastrowid is not None
+        self._add(made.lastrowid, rows)
+        return True
 
     def _lock(self, study: int, after: int) -> list[Any]:
         return self._enter().execute(self._sql[schema.SINCE], (study, after)).fetchall()
@@ -118,9 +131,13 @@ class Sqlite(Store):
         db = self._connected()
         self._wait()
         db.execute("BEGIN IMMEDIATE")
-        if self._file != _identity(self.path):
-            raise FileNotFoundError("the file was replaced while it was open")
+        self._check_place()
         return db
+
+    def _check_place(self) -> None:
+        """Refuse a file that is no longer where it was: what it says is of the past."""
+        if self._file != _identity(self.where):
+            raise FileNotFoundError("the file was replaced while it was open")
 
     def _wait(self) -> None:
         """Wait for our turn."""
@@ -149,21 +166,31 @@ class Sqlite(Store):
             check_same_thread=False,
         )
         try:
-            self._wait()
             self._prepare(self._db)
-            self._file = _identity(self.path)
+            self._file = _identity(self.where)
         except BaseException:
             self._drop()
             raise
-        self._let_in()
         return self._db
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Bring the file up to date, and say how it is written."""
+        """Bring the file up to date, only where it must be, and say how it is written."""
+        if not self._is_ready(db):
+            self._wait()
+            self._make(db)
+            self._let_in()
+        db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
+        db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
+
+    def _is_ready(self, db: sqlite3.Connection) -> bool:
+        """Return whether nothing is left to be made; looked at without a lock."""
+        is_ours = self._version(db) == len(schema.STEPS)
+        return is_ours and db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+    def _make(self, db: sqlite3.Connection) -> None:
+        """Make the tables, or bring them up to date."""
         db.execute("BEGIN IMMEDIATE")
-        version = 0
-        if db.execute("SELECT 1 FROM sqlite_master").fetchone():
-            version = self._check_owner(db)
+        version = self._version(db)
         if version < len(schema.STEPS):
             db.execute(f"PRAGMA application_id = {_APPLICATION}")
             schema.walk(db.execute, version, self.words)
@@ -171,8 +198,11 @@ class Sqlite(Store):
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError("a log cannot be kept beside it on this file system; use a local disk")
-        db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
-        db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
+
+    def _version(self, db: sqlite3.Connection) -> int:
+        """Return the version of the schema, 0 where there is none."""
+        is_there = db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        return self._check_owner(db) if is_there else 0
 
     def _check_file(self) -> None:
         """Refuse what is no store of ours before anything is written."""
@@ -218,7 +248,7 @@ def _integer(header: bytes, at: int) -> int:
     return int.from_bytes(header[at : at + 4])
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _identity(path: str) -> tuple[int, int]:
     """Return what tells a file from one that was put in its place."""
     found = os.stat(path)
     return found.st_dev, found.st_ino

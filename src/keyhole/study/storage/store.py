@@ -68,10 +68,13 @@ class Store(ABC):
         """Return the names of all studies and when they were created, oldest first."""
         return self._ask(schema.STUDIES)
 
-    def create(self, name: str, head: bytes, at: float) -> int:
-        """Add a study of a new name, with what never changes of it; return its number."""
-        values = (line("name", name), at, head)
-        if not self._try(self._change, self._sql[schema.CREATE], values):
+    def create(self, name: str, head: bytes, at: float, rows: Sequence[Row] = ()) -> int:
+        """Add a study of a new name, with what never changes of it; return its number.
+
+        The rows that it begins with are there as soon as it is.
+        """
+        self._check_numbers(rows, 1)
+        if not self._try(self._create, (line("name", name), at, head), rows):
             raise ValueError(f"name must be new, got {shown(name)}: there is such a study already")
         return self.find(name)[0]
 
@@ -86,7 +89,16 @@ class Store(ABC):
 
     def begin(self, study: int, after: int) -> list[Row]:
         """Wait for the lock of a study in turn, and return its rows after number `after`."""
-        found = self._try(self._lock, study, after)
+        news = self._joined(study, after, self._try(self._lock, study, after))
+        self._next = (news[-1].seq if news else after) + 1
+        return news
+
+    def since(self, study: int, after: int) -> list[Row]:
+        """Return the rows of a study after number `after`, without the lock."""
+        return self._joined(study, after, self._ask(schema.SINCE, study, after))
+
+    def _joined(self, study: int, after: int, found: list[Any]) -> list[Row]:
+        """Return rows after number `after`, if those found begin with it."""
         if after > 0 and (not found or found[0][0] != after):
             # Numbers would be given twice.
             self.rollback()
@@ -94,19 +106,21 @@ class Store(ABC):
                 f"{self.where}: row {after} of study {study} was there and is not; if an older "
                 "copy of the database was put in place, open the study again"
             )
-        self._next = (found[-1][0] if found else 0) + 1
         return [Row._make(row) for row in found[after > 0 :]]
 
     def commit(self, study: int, rows: Sequence[Row]) -> None:
         """Add rows, all or none, and give the lock back; they are durable when this returns."""
         if not self._next:
             raise RuntimeError("commit needs the lock, which begin takes")
-        for seq, row in enumerate(rows, self._next):
+        self._check_numbers(rows, self._next)
+        self._next = 0
+        self._try(self._add, study, rows)
+
+    def _check_numbers(self, rows: Sequence[Row], first: int) -> None:
+        for seq, row in enumerate(rows, first):
             if row.seq != seq:
                 self.rollback()
                 raise ValueError(f"seq must be {seq}, got {shown(row.seq)}")
-        self._next = 0
-        self._try(self._add, study, rows)
 
     def rollback(self) -> None:
         """Give the lock back with nothing written; where it is not held, do nothing."""
@@ -185,6 +199,10 @@ class Store(ABC):
     @abstractmethod
     def _change(self, sql: str, values: tuple[object, ...]) -> int:
         """Change something in a transaction of its own; return how many lines were changed."""
+
+    @abstractmethod
+    def _create(self, study: tuple[object, ...], rows: Sequence[Row]) -> bool:
+        """Add a study and its rows in one transaction; return whether the name was new."""
 
     @abstractmethod
     def _lock(self, study: int, after: int) -> list[Any]:

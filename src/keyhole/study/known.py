@@ -1,0 +1,130 @@
+"""What a process knows of a study: the state after all events that it has read."""
+
+import os
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from threading import Lock
+from typing import Any, TypeVar
+
+from keyhole.contract.policy import Policy
+from keyhole.study.fold import Fold, PolicyChangedError
+from keyhole.study.head import Head
+from keyhole.study.snapshot import read_snapshot
+from keyhole.study.storage import Row, Store
+
+_T = TypeVar("_T")
+
+
+class Known:
+    """A study's log, through a connection of one's own, and the state after what was read of it.
+
+    Parameters
+    ----------
+    study : int
+        The number of the study.
+    head : bytes
+        What it was created with.
+    policies : iterable of Policy classes, optional
+        Among which to look for the policy first.
+    """
+
+    store: Store
+
+    def __init__(self, study: int, head: bytes, policies: Iterable[type[Policy]] = ()) -> None:
+        self.study, self.head, self.policies = study, head, tuple(policies)
+        self._fold: Fold | None = None
+        self._kept = 0  # events that are in the last snapshot
+        self._lock = Lock()  # of the connection and the state
+        self._process = os.getpid()
+        self._closed = False
+
+    def latest(self, read: Callable[[int, int], list[Row]]) -> Fold:
+        """Return the state after all events; `read` returns those of a study after a number."""
+        fold = self._fold or self._loaded() or self._anew(self.head, 0)
+        self._fold = None  # what is not taken in whole is not known
+        while True:
+            news = read(self.study, fold.seq)
+            try:
+                fold.take(news)
+            except PolicyChangedError as change:
+                self.store.rollback()
+                fold = self._anew(change.head, change.seq)
+                continue
+            self._fold = fold
+            return fold
+
+    def _loaded(self) -> Fold | None:
+        """Return the state of the last snapshot, if there is one that can be used."""
+        found = self.store.snapshot(self.study)
+        last = found and next(self.store.read(self.study, found[0] - 1, 1), None)
+        if not found or not last:  # the snapshot may be of a longer log than there is
+            return None
+        fold = read_snapshot(found, last, self.policies)
+        self._kept = fold.seq if fold else 0
+        return fold
+
+    def _anew(self, head: bytes, since: int) -> Fold:
+        """Return the state after all events, learnt by the policy that there is in the end."""
+        while True:
+            fold = Fold(Head.read(head, self.policies), since)
+            try:
+                fold.take(self.store.read(self.study))
+            except PolicyChangedError as change:
+                head, since = change.head, change.seq
+            else:
+                return fold
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if os.getpid() != self._process:
+            return  # it is the parent's
+        with self._lock:
+            if not self._closed:
+                self._end()
+                self._closed = True
+
+    def _end(self) -> None:
+        if "store" in vars(self):  # there is a connection
+            self.store.close()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError("a study is of the process that opened it: open it here again")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the study was closed: open it again")
+
+
+class View(Known):
+    """What those see who only look: they take no lock, and hold nobody up who decides or tells.
+
+    The database is opened by `connect`, when it is first looked at.
+    """
+
+    def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
+        super().__init__(*study)
+        self._connect = connect
+
+    @cached_property
+    def store(self) -> Store:  # type: ignore[override]
+        """Where the log is."""
+        return self._connect()
+
+    def look(self, work: Callable[[Fold], _T]) -> _T:
+        """Return what `work` makes of the state after all that is durable."""
+        self._check_process()
+        with self._lock:
+            self._check_open()
+            try:
+                return work(self.latest(self.store.since))
+            except BaseException:
+                self._fold = None  # it may have been interrupted anywhere
+                raise
+
+    def rows(self) -> list[Row]:
+        """Return the whole log."""
+        self._check_process()
+        with self._lock:
+            self._check_open()
+            return list(self.store.read(self.study))

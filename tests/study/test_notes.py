@@ -1,0 +1,104 @@
+"""What the log keeps of a telling that no policy learns: that a run failed, and did not earn 0."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from keyhole.resource import RCUCB, Power
+from keyhole.study import ConflictError, Study
+from keyhole.study.storage import schema
+from tests.study.studies import check_state_is_fold, fingerprint, fold_of
+
+FACTS = {"limits": [1.0, 10.0], "cost": Power(slope=0.01), "penalty": Power(slope=0.01)}
+VERSION_1 = Path(__file__).parent / "storage" / "version_1.sql"
+
+
+@pytest.fixture
+def runs(address):
+    with Study.create(address, "runs", RCUCB(), ["a", "b"], scale=(0, 2), **FACTS) as study:
+        yield study
+
+
+def told(study):
+    """Return in words what was told, one after the other."""
+    words = ("reward", "consumption", "exceeded", "failed")
+    rows = [row for row in study.history().to_pylist() if row["event"].startswith("told")]
+    return [{n: row[n] for n in words if row.get(n) is not None} for row in rows]
+
+
+def test_a_run_that_failed_is_not_one_that_earned_the_least(runs):
+    runs.tell(runs.ask().id, consumption=0.5, failed=True)
+    runs.tell(runs.ask().id, reward=0, consumption=0.5)
+    assert told(runs) == [
+        {"consumption": 0.5, "failed": True},
+        {"reward": 0.0, "consumption": 0.5},
+    ]
+
+
+def test_a_policy_learns_the_least_reward_from_a_run_that_failed(runs, address):
+    with Study.create(address, "other", RCUCB(), ["a", "b"], scale=(0, 2), **FACTS) as other:
+        for _ in range(4):
+            runs.tell(runs.ask().id, consumption=0.5, failed=True)
+            other.tell(other.ask().id, reward=0, consumption=0.5)
+        assert fingerprint(fold_of(runs))["mind"] == fingerprint(fold_of(other))["mind"]
+    check_state_is_fold(runs)
+
+
+def test_a_failure_is_told_once(runs):
+    id = runs.ask().id
+    runs.tell(id, consumption=0.5, failed=True)
+    runs.tell(id, consumption=0.5, failed=True)
+    with pytest.raises(ConflictError, match=r"was told .*'failed': True.* before"):
+        runs.tell(id, reward=0, consumption=0.5)
+    assert len(runs.log()) == 2
+
+
+def test_a_failure_told_late_is_one(runs):
+    id = runs.ask().id
+    runs.lapse(id)
+    runs.tell(id, consumption=0.5, failed=True)
+    assert told(runs) == [{"consumption": 0.5, "failed": True}]
+    check_state_is_fold(runs)
+
+
+def test_a_failure_is_exported_and_restored(runs, tmp_path):
+    runs.tell(runs.ask().id, consumption=0.5, failed=True)
+    runs.export(tmp_path / "log.jsonl")
+    assert '"failed": true' in (tmp_path / "log.jsonl").read_text()
+    with Study.restore(tmp_path / "other.db", tmp_path / "log.jsonl") as other:
+        assert other.log() == runs.log()
+        assert other.replay(RCUCB()).agreed == 1
+
+
+@pytest.fixture
+def old(tmp_path):
+    """Make a database as the first version of the schema had it."""
+    with closing(sqlite3.connect(tmp_path / "old.db")) as db:
+        db.executescript(VERSION_1.read_text())
+    return tmp_path / "old.db"
+
+
+def test_a_study_of_the_first_version_goes_on(old):
+    with Study.open(old, "runs") as study:
+        assert told(study) == [
+            {"reward": 0.5, "consumption": 0.25},
+            {"reward": 0.0, "consumption": 0.5},
+            {"exceeded": True},
+            {"reward": 0.0, "consumption": 0.75},
+        ]
+        study.tell(study.open_decisions[0].id, consumption=0.5, failed=True)
+        assert told(study)[-1] == {"consumption": 0.5, "failed": True}
+        check_state_is_fold(study)
+    with closing(sqlite3.connect(old)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (len(schema.STEPS),)
+
+
+def test_what_was_told_to_the_first_version_may_be_told_again(old):
+    with Study.open(old, "runs") as study:
+        done = [row.decision for row in study.log()[:3]]
+        study.tell(done[0], reward=0.5, consumption=0.25)
+        study.tell(done[1], reward=0, consumption=0.5)
+        study.tell(done[2], exceeded=True)
+        assert len(study.log()) == 10
