@@ -1,6 +1,9 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
+from keyhole.tune.figures import thinned
 from keyhole.tune.survival import Survival
 from tests.tune.made import record
 
@@ -35,3 +38,14 @@ def test_a_run_that_failed_never_succeeds():
 def test_of_nothing_but_runs_given_up_nothing_is_known():
     curve = Survival.of([record("out of time", 1.0, 1.0), record("out of time", 4.0, 4.0)])
     assert (len(curve.seconds), curve.watched) == (0, 4.0)
+
+
+def test_many_runs_are_estimated_at_once_and_drawn_with_few_steps():
+    seconds = np.random.default_rng(3).exponential(0.1, 10_000)
+    one = record("ok", 0.1, 1.0)
+    runs = [dataclasses.replace(one, seconds=float(s)) for s in seconds if s < 1.0]
+    curve = Survival.of(runs)
+    assert len(curve.seconds) == len(runs)
+    thin = thinned(curve)
+    assert len(thin.seconds) <= 500
+    assert (thin.seconds[0], thin.seconds[-1]) == (curve.seconds[0], curve.seconds[-1])

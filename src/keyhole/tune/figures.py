@@ -1,7 +1,8 @@
 """Figures of a tune: how many runs are done by when, and what every limit is worth."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +14,8 @@ from keyhole.experiment.plots import blank
 from keyhole.results.plot import finish, look
 from keyhole.tune.survival import Survival
 from keyhole.tune.tune import Tune
+
+_STEPS: Final = 500
 
 
 def survival_figure(tune: Tune) -> Figure:
@@ -85,7 +88,21 @@ def gains_figure(tune: Tune) -> Figure:
 
 
 def _curves(tune: Tune) -> list[tuple[str, Survival]]:
-    return [(arm.name, Survival.of(runs)) for arm in tune.spec.arms if (runs := tune.of(arm.name))]
+    return [
+        (arm.name, thinned(Survival.of(runs)))
+        for arm in tune.spec.arms
+        if (runs := tune.of(arm.name))
+    ]
+
+
+def thinned(curve: Survival) -> Survival:
+    """Return a curve with no more steps than can be seen, the first and the last among them."""
+    steps = len(curve.seconds)
+    if steps <= _STEPS:
+        return curve
+    kept = np.unique(np.linspace(0, steps - 1, _STEPS).round().astype(np.int64))
+    names = ("seconds", "share", "low", "high")
+    return replace(curve, **{name: getattr(curve, name)[kept] for name in names})
 
 
 def _line(number: int) -> dict[str, Any]:

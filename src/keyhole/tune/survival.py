@@ -44,9 +44,8 @@ class Survival:
         """Estimate it from the runs of an arm."""
         done = np.array([run.outcome == "ok" for run in runs], dtype=bool)
         until = np.array([run.seconds if run.outcome == "ok" else run.limit for run in runs])
-        times = np.unique(until[done])
-        events = np.array([(until[done] == time).sum() for time in times], dtype=np.float64)
-        at_risk = np.array([(until >= time).sum() for time in times], dtype=np.float64)
+        times, events = np.unique(until[done], return_counts=True)
+        at_risk = len(until) - np.searchsorted(np.sort(until), times).astype(np.float64)
         share = np.cumprod(1.0 - events / at_risk)
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events))))
