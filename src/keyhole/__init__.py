@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         testing,
         threshold,
         thresholding,
+        tune,
     )
     from keyhole.contract.policy import parameter
     from keyhole.experiment import load_run
@@ -44,6 +45,7 @@ __all__ = [
     "testing",
     "threshold",
     "thresholding",
+    "tune",
 ]
 
 # Each is imported when it is first asked for: a list on the command line waits for no compiler.

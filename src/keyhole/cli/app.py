@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from keyhole.cli import study
+from keyhole.cli import study, tune
 from keyhole.cli.text import heading, on_a_line, paragraph
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ app = typer.Typer(
 )
 
 app.add_typer(study.app, name="study")
+app.add_typer(tune.app, name="tune")
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made if need be.")]
 Threads = Annotated[

@@ -5,6 +5,7 @@ as it should be is refused with an error that names the line and the field; file
 """
 
 from keyhole.data.aslib import Scenario, aslib, load_aslib
+from keyhole.data.aslib_writing import Made, write_aslib
 from keyhole.data.conversions import (
     Conversions,
     cdnow,
@@ -28,6 +29,7 @@ __all__ = [
     "Forests",
     "JobError",
     "Labels",
+    "Made",
     "Measured",
     "Scenario",
     "Times",
@@ -54,4 +56,5 @@ __all__ = [
     "read_patrols_csv",
     "read_rewards_csv",
     "reporting_delay",
+    "write_aslib",
 ]

@@ -1,5 +1,6 @@
 """Scenarios of the algorithm selection library: which solver to run, and when to give up."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -18,6 +19,7 @@ from keyhole.validate import choice
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Limits as parts of the cut-off, unless told otherwise."""
+_ROUNDING: Final = 1e-12
 REWARDS: Final = ("done", "quality")
 """What the reward of a run that is done can be: 1, or how good its answer is."""
 
@@ -39,6 +41,9 @@ class Scenario:
         Seconds, above 0.
     quality : ndarray of float64, shape (runs, arms), optional
         How good the answers of the runs that are done are, from 0 to 1; NaN where it is not known.
+    limits : ndarray of float64, shape (runs, arms), optional
+        Until when each run was watched, where some were given up before the cut-off: in seconds, 0
+        for a run that was not made. Nothing is known of what would have come later.
 
     Examples
     --------
@@ -51,18 +56,27 @@ class Scenario:
     seconds: FloatArray
     cutoff: float
     quality: FloatArray | None = None
+    limits: FloatArray | None = None
 
     def __repr__(self) -> str:
         """Return the name and the sizes."""
         runs, solvers = self.seconds.shape
-        return (
-            f"Scenario({self.name}: {solvers} solvers, {runs} runs each, cut-off {self.cutoff:g} s)"
-        )
+        made = f"{runs} runs each"
+        if self.limits is not None:
+            made = f"{int((self.limits > 0.0).sum())} runs in all"
+        return f"Scenario({self.name}: {solvers} solvers, {made}, cut-off {self.cutoff:g} s)"
 
     def solved(self, limit: float = 1.0) -> FloatArray:
-        """Return the share of runs that each solver has done by a limit, a part of the cut-off."""
+        """Return the share of runs that each solver has done by a limit, a part of the cut-off.
+
+        Of the runs that were watched for so long; NaN where there is none.
+        """
         done = np.isfinite(self.seconds) & (self.seconds <= limit * self.cutoff)
-        return np.asarray(done.mean(axis=0))
+        if self.limits is None:
+            return np.asarray(done.mean(axis=0))
+        told = self.limits >= limit * self.cutoff * (1.0 - _ROUNDING)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((done & told).sum(axis=0) / told.sum(axis=0))
 
     @property
     def virtual_best(self) -> float:
@@ -80,7 +94,8 @@ class Scenario:
         """Make a problem: choose a solver and a limit.
 
         A pull draws one of the instances, each equally likely, so that the gains are exact means
-        over them.
+        over them. Where runs have limits of their own, it draws one of those that were watched
+        until the largest limit here: see `keyhole.data.Measured.problem`.
 
         Parameters
         ----------
@@ -101,15 +116,14 @@ class Scenario:
             if self.quality is None:
                 raise ValueError(f"reward must be done for {self.name}, which has no quality")
             earned = np.where(earned > 0, self.quality, 0.0)
+        until = np.full(self.seconds.shape, self.cutoff) if self.limits is None else self.limits
         known = ~np.isnan(earned).any(axis=1)
-        used, cutoff = self.seconds[known] / self.cutoff, np.ones(known.sum())
-        runs = Measured(
-            self.name,
-            self.solvers,
-            tuple(earned[known].T),
-            tuple(used.T),
-            (cutoff,) * len(self.solvers),
-        )
+        columns = [values[known].T for values in (earned, self.seconds, until)]
+        made = [
+            [values[limit > 0.0] for values in (reward, used / self.cutoff, limit / self.cutoff)]
+            for reward, used, limit in zip(*columns, strict=True)
+        ]
+        runs = Measured(self.name, self.solvers, *map(tuple, zip(*made, strict=True)))
         return runs.problem(
             limits,
             cost=Power(slope=1.0) if cost is None else cost,
@@ -130,6 +144,8 @@ class Scenario:
         ``virtual best``, which runs on each instance the solver that is fastest there, and gives up
         at the smallest limit where none is done.
         """
+        if self.limits is not None:
+            raise ValueError(f"limits must be none: {self.name} does not tell what is the best")
         problem = self.problem(limits, cost=cost, penalty=penalty)
         fastest = self.seconds.min(axis=1) / self.cutoff
         done = fastest <= problem.limits[-1]
@@ -183,7 +199,8 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
         Solvers in alphabetical order; a row for each instance and repetition. A run is done if its
         status is ok and it took less than the cut-off. Its time is the measure that the description
         calls a runtime (of runs that are done, a PAR10 score is the time); its quality the one that
-        it calls a solution quality, where that lies in [0, 1].
+        it calls a solution quality, where that lies in [0, 1]. A column ``limit`` has the seconds
+        after which each run was given up at the latest; runs may then be missing.
     """
     where = Path(path)
     if where.suffix == ".parquet":
@@ -206,15 +223,20 @@ def _scenario(path: Path, name: str, runs: Iterator[Run], cutoff: float) -> Scen
     if not found:
         raise ValueError(f"{path}: at least one run must be given, got none")
     solvers = sorted({solver for row in found.values() for solver in row})
+    gaps = any(run.limit < math.inf for row in found.values() for run in row.values())
     for task, row in found.items():
         missing = [solver for solver in solvers if solver not in row]
-        if missing:
+        if missing and not gaps:
             raise ValueError(f"{path}: {missing[0]} on {', '.join(task)}, must be given")
-    table = np.array(
-        [[(row[one].seconds, row[one].quality) for one in solvers] for row in found.values()]
-    )
+    none = Run(("", ""), "", math.inf, math.nan, 0.0)
+    table = np.array([[row.get(one, none)[2:] for one in solvers] for row in found.values()])
     table.setflags(write=False)
-    seconds, quality = table[:, :, 0], table[:, :, 1]
+    seconds, quality, limits = (table[:, :, k] for k in range(3))
     return Scenario(
-        name, tuple(solvers), seconds, cutoff, None if np.isnan(quality).all() else quality
+        name,
+        tuple(solvers),
+        seconds,
+        cutoff,
+        None if np.isnan(quality).all() else quality,
+        np.minimum(limits, cutoff) if gaps else None,
     )

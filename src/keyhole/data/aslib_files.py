@@ -15,6 +15,8 @@ DESCRIPTION: Final = "description.txt"
 _TIMES: Final = ("runtime", "time")  # what the column is called where the description does not say
 _STATUSES: Final = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
 _TABLE: Final = ("instance", "repetition", "algorithm", "runtime", "runstatus", "cutoff")
+LIMIT: Final = "limit"
+"""The column of runs that were given up before the cut-off; where it is, runs may be missing."""
 _FURTHER: Final = ("objective", "objective_consistent")
 
 
@@ -25,6 +27,7 @@ class Run(NamedTuple):
     solver: str
     seconds: float  # how long it took; infinite if it was not done
     quality: float  # how good the answer is, from 0 to 1; NaN where the file does not say
+    limit: float = math.inf  # when it was given up at the latest, if before the cut-off
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,10 @@ def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[R
         good = math.nan
         if quality is not None and seconds < math.inf:
             good = _quality(where, quality, fields[columns.index(quality.name)].strip())
-        yield Run((instance, repetition), solver, seconds, good)
+        limit = math.inf
+        if LIMIT in columns:
+            limit = _seconds(path, LIMIT, fields[columns.index(LIMIT)].strip())
+        yield Run((instance, repetition), solver, seconds, good, limit)
 
 
 def _taken(where: str, text: str, status: str, cutoff: float) -> float:

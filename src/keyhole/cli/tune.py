@@ -1,0 +1,193 @@
+"""Real commands under learnt limits, from a shell."""
+
+import json
+import re
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from keyhole.validate import shown
+
+if TYPE_CHECKING:
+    from keyhole.tune import Record, Spec, Tune
+
+_RUN: Final = "run"
+_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+|\d+(?:\.\d+)?")
+_REHEARSED: Final = 10
+# Seconds between lines of progress: these at first, then this part of all, and these at most.
+_FIRST: Final = 5.0
+_PART: Final = 0.1
+_LAST: Final = 600.0
+
+
+class _Group(TyperGroup):
+    """A group in which the name of a file stands for the command that runs it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command in front of a file's name."""
+        if args and args[0] not in self.commands and "--help" not in args[:1]:
+            args = [_RUN, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="Run real commands under learnt limits: keyhole tune SPEC.toml --out DIR.",
+)
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a tune.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command(name=_RUN)
+def run(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="Commands, limits, instances.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the results; made if need be.")
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", help="How many runs at a time.")] = 1,
+    budget: Annotated[
+        str | None, typer.Option("--budget", help="How much time in all, as 90s, 2h, 1d12h.")
+    ] = None,
+    runs: Annotated[int | None, typer.Option("--runs", help="How many runs in all.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print ten command lines, and run none.")
+    ] = False,
+) -> None:
+    """Learn which command to run, and when to give up on it; or go on where it was left."""
+    from keyhole.tune import Spec
+
+    read = Spec.from_file(spec)
+    if dry_run:
+        _rehearse(read)
+        return
+    if out is None:
+        raise ValueError("--out must be given: a folder for the results")
+    if budget is None and runs is None:
+        raise ValueError("--budget or --runs must be given: how long, or how often")
+    from keyhole.tune import Tuner
+    from keyhole.tune.report import write_report
+
+    tuner = Tuner(read, out)
+    tune = tuner.run(
+        runs=runs,
+        budget=None if budget is None else _duration(budget),
+        workers=workers,
+        progress=_Progress(runs),
+    )
+    _print(tune)
+    typer.echo(f"report: {write_report(tune)}")
+
+
+@app.command()
+def show(folder: Folder) -> None:
+    """Print how far a tune has come, and what it has found."""
+    from keyhole.tune import Tune
+
+    _print(Tune.load(folder))
+
+
+@app.command()
+def best(folder: Folder, as_json: AsJson = False) -> None:
+    """Print which command to run with which limit, and how sure that is."""
+    from keyhole.tune import Tune
+    from keyhole.tune.summary import best_as_json, command_line, recommendation
+
+    tune = Tune.load(folder)
+    if as_json:
+        typer.echo(json.dumps(best_as_json(tune)))
+        return
+    found = tune.best()
+    typer.echo(f"{command_line(tune, found.arm)}    # for at most {found.limit:g} s")
+    for text in recommendation(tune)[1:]:
+        typer.echo(text)
+
+
+@app.command()
+def report(folder: Folder) -> None:
+    """Write the report anew; a tuner may be at work."""
+    from keyhole.tune import Tune
+    from keyhole.tune.report import write_report
+
+    typer.echo(f"report: {write_report(Tune.load(folder))}")
+
+
+@app.command()
+def export(
+    folder: Folder,
+    aslib: Annotated[Path, typer.Option("--aslib", help="Folder for a scenario of ASlib.")],
+) -> None:
+    """Write all runs as others read them."""
+    from keyhole.tune import Tune
+    from keyhole.tune.export import write_scenario
+
+    typer.echo(f"scenario: {write_scenario(Tune.load(folder), aslib)}")
+
+
+def _rehearse(spec: "Spec") -> None:
+    from keyhole.tune.tuner import rehearsed
+
+    for arm, limit, words in rehearsed(spec, _REHEARSED):
+        typer.echo(f"{shlex.join(words)}    # {arm}, at most {limit:g} s")
+
+
+def _print(tune: "Tune") -> None:
+    from keyhole.tune.summary import arms_table, progress, recommendation
+
+    typer.echo(progress(tune))
+    if not tune.runs:
+        return
+    for text in recommendation(tune):
+        typer.echo(text)
+    head, rows = arms_table(tune)
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    for row in [head, *rows]:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        typer.echo("  ".join(cells))
+
+
+def _duration(text: str) -> float:
+    """Return seconds; as 90, 90s, 1h30m.
+
+    Examples
+    --------
+    >>> _duration("90"), _duration("1h30m"), _duration("0.5d")
+    (90.0, 5400.0, 43200.0)
+    """
+    text = text.strip()
+    if not _DURATION.fullmatch(text):
+        raise ValueError(f"--budget must be as 90s, 30m, 2h or 1d12h, got {shown(text)}")
+    if text[-1] not in _SECONDS:
+        return float(text)
+    parts = re.findall(r"([\d.]+)([smhd])", text)
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+class _Progress:
+    """Says now and then, ever more rarely, on standard error how far it is."""
+
+    def __init__(self, runs: int | None) -> None:
+        self._of = "" if runs is None else f" of {runs:,}"
+        self._counts: dict[str, int] = {}
+        self._began = self._last = time.monotonic()
+
+    def __call__(self, record: "Record") -> None:
+        """Take a run into account."""
+        self._counts[record.outcome] = self._counts.get(record.outcome, 0) + 1
+        now = time.monotonic()
+        if now - self._last < min(max(_FIRST, _PART * (now - self._began)), _LAST):
+            return
+        self._last = now
+        counted = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
+        print(  # noqa: T201
+            f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "
+            f"last {record.arm} with {record.limit:g} s",
+            file=sys.stderr,
+        )

@@ -1,0 +1,136 @@
+"""Figures of a tune: how many runs are done by when, and what every limit is worth."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from keyhole.contract.memory import FloatArray
+from keyhole.experiment.plots import blank
+from keyhole.results.plot import finish, look
+from keyhole.tune.survival import Survival
+from keyhole.tune.tune import Tune
+
+_STEPS: Final = 500
+
+
+def survival_figure(tune: Tune) -> Figure:
+    """Return the share of runs that are not done by a time, by arm, with its intervals."""
+    figure = blank()
+    axes = figure.subplots()
+    drawn = {}
+    for number, (name, curve) in enumerate(_curves(tune)):
+        style = _line(number)
+        times, share, low, high = _steps(curve)
+        (line,) = axes.step(times, share, where="post", **style)
+        axes.fill_between(
+            times, low, high, step="post", color=style["color"], alpha=0.12, linewidth=0
+        )
+        drawn[name] = line, float(share[-1])
+    _seconds(axes, "x", tune)
+    axes.set_ylabel("share not done")
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_ylim(0.0, 1.02)
+    finish(axes, drawn)
+    return figure
+
+
+def cactus_figure(tune: Tune) -> Figure:
+    """Return within how many seconds how large a share of runs is done, by arm."""
+    figure = blank()
+    axes = figure.subplots()
+    drawn = {}
+    for number, (name, curve) in enumerate(_curves(tune)):
+        done = np.concatenate([[0.0], 1.0 - curve.share])
+        seconds = np.concatenate([curve.seconds[:1], curve.seconds])
+        (line,) = axes.step(done[: len(seconds)], seconds, where="pre", **_line(number))
+        drawn[name] = line, float(done[-1])
+    _seconds(axes, "y", tune)
+    axes.set_xlabel("share done")
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_xlim(0.0, 1.0)
+    finish(axes, drawn)
+    return figure
+
+
+def gains_figure(tune: Tune) -> Figure:
+    """Return what a run is worth with every limit, by arm, with its intervals."""
+    figure = blank()
+    axes = figure.subplots()
+    draws, limits = tune.gains.draws, np.array(tune.spec.limits)
+    low, high = np.quantile(draws, (0.025, 0.975), axis=0)
+    drawn = {}
+    for number, arm in enumerate(tune.spec.arms):
+        told = tune.gains.told[number] > 0
+        if told.any():
+            style = look(number)
+            mean = draws[:, number].mean(axis=0)
+            (line,) = axes.plot(limits[told], mean[told], **style)
+            axes.fill_between(
+                limits[told], low[number][told], high[number][told],
+                color=style["color"], alpha=0.12, linewidth=0,
+            )  # fmt: skip
+            drawn[arm.name] = line, float(mean[told].max())
+    best = tune.best()
+    axes.plot(
+        [best.limit], [best.gain.value], "o", markersize=12, fillstyle="none", color="#000000"
+    )
+    _seconds(axes, "x", tune)
+    axes.set_xlim(tune.spec.limits[0] * 0.9, tune.spec.limits[-1] * 1.1)
+    axes.set_xlabel("limit (s)")
+    axes.set_ylabel("worth of a run")
+    finish(axes, drawn)
+    return figure
+
+
+def _curves(tune: Tune) -> list[tuple[str, Survival]]:
+    return [
+        (arm.name, thinned(Survival.of(runs)))
+        for arm in tune.spec.arms
+        if (runs := tune.of(arm.name))
+    ]
+
+
+def thinned(curve: Survival) -> Survival:
+    """Return a curve with no more steps than can be seen, the first and the last among them."""
+    steps = len(curve.seconds)
+    if steps <= _STEPS:
+        return curve
+    kept = np.unique(np.linspace(0, steps - 1, _STEPS).round().astype(np.int64))
+    names = ("seconds", "share", "low", "high")
+    return replace(curve, **{name: getattr(curve, name)[kept] for name in names})
+
+
+def _line(number: int) -> dict[str, Any]:
+    return {key: value for key, value in look(number).items() if not key.startswith("marker")}
+
+
+def _steps(curve: Survival) -> Sequence[FloatArray]:
+    """Return times and shares with the beginning, where none is done, and the end."""
+    times = np.concatenate([[0.0], curve.seconds, [max(curve.watched, *curve.seconds, 0.0)]])
+    ends = []
+    for values in (curve.share, curve.low, curve.high):
+        whole = np.concatenate([[1.0], values])
+        ends.append(np.append(whole, whole[-1]))
+    return [times, *ends]
+
+
+def _seconds(axes: Axes, which: str, tune: Tune) -> None:
+    """Make an axis one of seconds, in their logarithm."""
+    done = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
+    first = min([*done, tune.spec.limits[0]])
+    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    if which == "x":
+        axes.set_xscale("log")
+        axes.set_xlim(first * 0.8, tune.spec.limits[-1] * 1.05)
+        axes.set_xlabel("seconds")
+    else:
+        axes.set_yscale("log")
+        axes.set_ylim(first * 0.8, tune.spec.limits[-1] * 1.05)
+        axes.set_ylabel("seconds")
+    axis.set_major_formatter(plain)

@@ -1,0 +1,92 @@
+"""What the folder of a tune holds, and whether it is of this spec."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole.files import is_begun, write_atomically
+from keyhole.study import Study
+from keyhole.study.storage import open_store
+from keyhole.tune.spec import DEFAULT_POLICY, Spec
+from keyhole.validate import shown
+
+SPEC: Final = "tune.json"
+RUNS: Final = "runs.jsonl"
+STUDY: Final = "study.db"
+REPORT: Final = "report.html"
+NAME: Final = "tune"
+"""Of the study in its file."""
+_FREE: Final = ("name", "notes", "folder")
+"""What may differ when a tune goes on."""
+
+
+def begin(folder: Path, spec: Spec) -> None:
+    """Make the folder, or see that it holds a tune of the same spec.
+
+    Raises
+    ------
+    ValueError
+        If it holds something else.
+    """
+    if not is_begun(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    elif not (folder / SPEC).exists():
+        raise ValueError(
+            f"out must be a new folder, or that of a tune; there are files in {folder}"
+        )
+    else:
+        before, now = read_spec(folder).as_json(), json.loads(json.dumps(spec.as_json()))
+        for entry in before:
+            if entry not in _FREE and before[entry] != now[entry]:
+                where, old, new = _difference(entry, before[entry], now[entry])
+                raise ValueError(
+                    f"{folder} holds a tune of another spec: {where} was {shown(old)}, now is "
+                    f"{shown(new)}; choose another folder"
+                )
+    write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
+
+
+def _difference(path: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+    """Return the first place in which two values differ, and what stands there."""
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+        key = next(key for key in old if old[key] != new[key])
+        return _difference(f"{path}.{key}", old[key], new[key])
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        at = next(i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
+        return _difference(f"{path}[{at}]", old[at], new[at])
+    if isinstance(old, list) and isinstance(new, list):
+        return f"the number of {path}", len(old), len(new)
+    return path, old, new
+
+
+def read_spec(folder: Path) -> Spec:
+    """Return the spec of a tune that was begun."""
+    path = folder / SPEC
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} must be the folder of a tune, but has no {SPEC}")
+    try:
+        return Spec.from_json(json.loads(path.read_text("utf-8")))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+
+
+def open_study(folder: Path, spec: Spec) -> Study:
+    """Return the study of a tune, made if need be."""
+    path = folder / STUDY
+    store = open_store(path)
+    try:
+        begun = any(name == NAME for name, _ in store.studies())
+    finally:
+        store.close()
+    if begun:
+        return Study.open(path, NAME)  # with the policy that it was begun with
+    return Study.create(
+        path,
+        NAME,
+        spec.policy or DEFAULT_POLICY,
+        [arm.name for arm in spec.arms],
+        after="again",
+        seed=spec.seed,
+        second=1.0 if spec.clock == "wall" else 0.0,
+        **spec.facts(),
+    )

@@ -1,0 +1,56 @@
+"""Functions of Python as arms: each call is a process, so that it can be ended."""
+
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole.tune import call
+from keyhole.validate import shown
+
+TO_START: Final = 60.0
+"""Seconds that Python and the function's module may take to load, beyond the limit."""
+
+
+def target_of(path: str, value: Any) -> str:
+    """Return where a function is found, ``module:name`` or ``file.py:name``, if it can be."""
+    if callable(value):
+        value = _place_of(path, value)
+    if not isinstance(value, str) or not all(value.rpartition(":")):
+        raise TypeError(f"{path} must be a function, or 'module:name', got {shown(value)}")
+    return value
+
+
+def _place_of(path: str, function: Callable[..., Any]) -> str:
+    name = getattr(function, "__qualname__", "")
+    module = inspect.getmodule(function)
+    if not name.isidentifier() or module is None:
+        raise ValueError(
+            f"{path} must be defined by its name in a module or a file, so that another process "
+            f"finds it, got {shown(function)}"
+        )
+    if module.__name__ != "__main__":
+        return f"{module.__name__}:{name}"
+    if not getattr(module, "__file__", None):
+        raise ValueError(f"{path} must be in a file, got one that was typed: {shown(function)}")
+    return f"{Path(str(module.__file__)).resolve()}:{name}"
+
+
+def command_of(target: str, fields: Mapping[str, Any]) -> list[str]:
+    """Return the command that calls a function with those fields that it names."""
+    said = json.dumps({"path": sys.path, "target": target, "fields": dict(fields)})
+    return [sys.executable, str(Path(call.__file__)), said]
+
+
+def answer(output: bytes) -> tuple[float, float | bool] | None:
+    """Return seconds and reward of a call that came to its end; None of one that did not."""
+    at = output.rfind(call.MARK.encode())
+    if at < 0:
+        return None
+    try:
+        said = json.loads(output[at + len(call.MARK) :])
+        return float(said["seconds"]), said["reward"]
+    except (ValueError, KeyError, TypeError):
+        return None

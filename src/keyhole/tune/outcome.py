@@ -1,0 +1,74 @@
+"""From how a run ended to what the study is told of it."""
+
+import signal
+from dataclasses import dataclass
+from typing import Final
+
+from keyhole.tune.command import Arm
+from keyhole.tune.executor import Ended
+from keyhole.tune.functions import answer
+from keyhole.tune.records import LAPSED
+from keyhole.tune.spec import Spec
+from keyhole.tune.success import Judgement, Success
+
+_ALARM: Final = int(getattr(signal, "SIGALRM", 0))
+
+
+class CannotStartError(ValueError):
+    """A command could not be started: no other run of it would do better."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to: see `keyhole.tune.records.Record`."""
+
+    outcome: str
+    seconds: float
+    reward: float | None = None
+    reason: str = ""
+
+
+def outcome_of(spec: Spec, arm: Arm, limit: float, run: Ended) -> Outcome:
+    """Return what a run came to.
+
+    One that its machine slept through, or that was lost, counts for nothing. One that ended by
+    itself, but after its limit, is out of time.
+    """
+    if run.outcome == "could not start":
+        raise CannotStartError(f"arm {arm.name!r} could not be started: {run.reason}")
+    if run.slept:
+        return Outcome(LAPSED, run.seconds, reason="the machine was asleep meanwhile")
+    if run.outcome == "lost":
+        return Outcome(LAPSED, run.seconds, reason=run.reason or "the run was lost")
+    if run.outcome == "out of time":
+        return Outcome(run.outcome, limit, reason=run.reason)
+    seconds = run.seconds if spec.clock == "wall" else run.cpu
+    if run.outcome == "out of memory":
+        return Outcome(run.outcome, min(seconds, limit), reason=run.reason)
+    judged: Judgement | None = spec.success.judged(run)
+    if arm.function:
+        seconds, judged = _called(spec.success, limit, run)
+    if judged is None or seconds > limit:
+        return Outcome("out of time", limit, reason=f"ended after {seconds:.3f} s")
+    if judged.reward is None:
+        return Outcome("failed", seconds, reason=judged.reason)
+    return Outcome("ok", seconds, judged.reward)
+
+
+def _called(success: Success, limit: float, run: Ended) -> tuple[float, Judgement | None]:
+    """Return how long a function took, and what it came to; None if its alarm ended it."""
+    if (found := answer(run.output)) is not None:
+        return found[0], _returned(success, found[1])
+    if run.signal == _ALARM:
+        return run.seconds, None
+    why = f"signal {run.signal}" if run.signal is not None else f"code {run.code}"
+    return min(run.seconds, limit), Judgement(None, f"ended with {why}")
+
+
+def _returned(success: Success, reward: float | bool) -> Judgement:
+    """Return what the answer of a function came to."""
+    if reward is False:
+        return Judgement(None, "returned False")
+    if reward is True:
+        return Judgement(success.scale[1])
+    return success.within(float(reward))

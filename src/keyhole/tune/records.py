@@ -1,0 +1,132 @@
+"""What became of every run: a line of JSON each, durable before the study is told of it.
+
+A record is written under the id of its decision, and flushed, before the study hears what came of
+it. Whatever moment a process is killed at: a decision without a record is run again, one with a
+record that the study has not heard of is told from the record, and none is counted twice.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+LAPSED: Final = "lapsed"
+OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", LAPSED)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What became of a run.
+
+    Attributes
+    ----------
+    id : str
+        Of its decision.
+    round : int
+        The decision's number.
+    arm, limit, instance, seed
+        What was run, and until when.
+    outcome : str
+        ok, failed, out of time, out of memory; lapsed if it counts for nothing, and is done again.
+    reward : float or None
+        Of one that is ok.
+    seconds, cpu, memory
+        What it used: time, seconds of processors, bytes.
+    code, signal : int or None
+        How it ended.
+    reason : str
+        Why, in words.
+    output : str
+        The end of what it wrote, of one that failed.
+    at : float
+        When it began, in seconds since 1970.
+    elapsed : float
+        For how long the tuner had been at work when it ended, all its stays together.
+    others : float
+        Seconds in which its cores worked for somebody else.
+    """
+
+    id: str
+    round: int
+    arm: str
+    limit: float
+    instance: str
+    seed: int
+    outcome: str
+    reward: float | None
+    seconds: float
+    cpu: float
+    memory: int
+    code: int | None
+    signal: int | None
+    reason: str
+    output: str
+    at: float
+    elapsed: float
+    others: float
+
+    @property
+    def counts(self) -> bool:
+        """Whether the study is told of it."""
+        return self.outcome != LAPSED
+
+    def told(self) -> dict[str, Any]:
+        """Return it in the words of the room."""
+        if self.outcome == "out of time":
+            return {"exceeded": True}
+        used = min(self.seconds, self.limit)
+        if self.outcome == "ok":
+            return {"reward": self.reward, "consumption": used}
+        return {"consumption": used, "failed": True}
+
+
+class Records:
+    """The file of all records, which one process may add to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.all: list[Record] = list(read(path)) if path.exists() else []
+        self.by_id = {one.id: one for one in self.all if one.counts}
+        self._file = path.open("ab")
+        self._cut()
+
+    def _cut(self) -> None:
+        """Drop a line that a killed process had not written to its end."""
+        data = self.path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            self._file.truncate(whole)
+            self._file.seek(0, os.SEEK_END)
+
+    def add(self, record: Record) -> None:
+        """Add a record, and return once it is durable."""
+        self._file.write(json.dumps(asdict(record), allow_nan=False).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.all.append(record)
+        if record.counts:
+            self.by_id[record.id] = record
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Yield the records of a file; not a last line that was not written to its end."""
+    lines = path.read_bytes().split(b"\n")
+    for number, text in enumerate(lines[:-1], 1):
+        try:
+            yield Record(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}, line {number}, is no record of a run: {error}") from None

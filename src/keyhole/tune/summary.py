@@ -1,0 +1,100 @@
+"""What a tune has found, in words and tables."""
+
+import shlex
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any, Final
+
+from keyhole.results.estimate import written
+from keyhole.tune.gains import Known
+from keyhole.tune.records import Record
+from keyhole.tune.tune import Tune
+
+_ENDS: Final = ("ok", "out of time", "failed", "out of memory")
+
+
+def seconds(known: Known) -> str:
+    """Return seconds with their interval."""
+    return f"{known} s"
+
+
+def share(known: Known) -> str:
+    """Return a share in per cent, with its interval."""
+    return f"{known.value:.0%} [{known.low:.0%}, {known.high:.0%}]"
+
+
+def counts(runs: list[Record]) -> dict[str, int]:
+    """Return how many runs ended in which way."""
+    return {end: sum(run.outcome == end for run in runs) for end in _ENDS}
+
+
+def progress(tune: Tune) -> str:
+    """Return how far a tune has come."""
+    ended = ", ".join(f"{n:,} {end}" for end, n in counts(tune.runs).items() if n)
+    took = timedelta(seconds=round(tune.elapsed))
+    said = f"{tune.spec.name}: {len(tune.runs):,} runs in {took}" + (f"; {ended}" if ended else "")
+    if tune.lapsed:
+        said += f"; {len(tune.lapsed):,} counted for nothing and were done again"
+    return said
+
+
+def recommendation(tune: Tune) -> list[str]:
+    """Return what to run, what it is worth, how sure that is, and against what: a line each."""
+    best = tune.best()
+    full = best.full
+    against = (
+        f"against the full cut-off, {full.arm} with {full.limit:g} s, worth {full.gain}: "
+        f"{best.more} more a run"
+    )
+    if (best.arm, best.limit) == (full.arm, full.limit):
+        against = "against the full cut-off: it is the best at that, and no earlier limit is better"
+    return [
+        f"best: {best.arm} with {best.limit:g} s",
+        f"worth: {best.gain} a run; {share(best.done)} succeed, {seconds(best.seconds)} a run "
+        f"(from {best.runs:,} runs)",
+        f"sure: {best.sure:.0%} that no pair is better by more than 1 % of a success; the best is "
+        f"better by at most {written(best.loss, best.loss)} (95 %)",
+        against,
+    ]
+
+
+def command_line(tune: Tune, arm: str) -> str:
+    """Return the template of an arm's command, its own parameters filled in."""
+    found = next(one for one in tune.spec.arms if one.name == arm)
+    if found.function:
+        given = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items())
+        return f"{found.function}({given})"
+    return " ".join(word if "{" in word and " " not in word else shlex.quote(word)
+                    for word in found.template())  # fmt: skip
+
+
+def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows: what became of each arm's runs, and the time that they took."""
+    head = ["arm", "runs", *_ENDS, "seconds", "of all", "best limit", "gain with it"]
+    total = sum(run.seconds for run in tune.runs) or 1.0
+    gains = tune.gains
+    mean = gains.draws.mean(axis=0)
+    rows = []
+    for number, arm in enumerate(tune.spec.arms):
+        runs = tune.of(arm.name)
+        spent = sum(run.seconds for run in runs)
+        tried = gains.told[number] > 0
+        row = [arm.name, f"{len(runs):,}", *map(str, counts(runs).values())]
+        row += [f"{spent:,.1f}", f"{spent / total:.0%}"]
+        if tried.any():
+            place = max((k for k in range(len(tried)) if tried[k]), key=lambda k: mean[number, k])
+            row += [f"{tune.spec.limits[place]:g} s", str(tune.pair(number, place).gain)]
+        else:
+            row += ["", ""]
+        rows.append(row)
+    return head, rows
+
+
+def best_as_json(tune: Tune) -> dict[str, Any]:
+    """Return the recommendation for a program."""
+    best = tune.best()
+    found = next(one for one in tune.spec.arms if one.name == best.arm)
+    said = asdict(best) | {"command": list(found.command), "parameters": dict(found.parameters)}
+    if found.function:
+        said["function"] = found.function
+    return said

@@ -1,0 +1,57 @@
+"""How long runs take: what is known of runs that were given up, and what is not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keyhole.contract.memory import FloatArray
+from keyhole.tune.records import Record
+
+_NORMAL: Final = 1.959964  # the 97.5 % quantile
+
+
+@dataclass(frozen=True)
+class Survival:
+    r"""The share of runs that are not done by a time: the estimate of Kaplan and Meier (1958).
+
+    .. math:: \hat S(t) = \prod_{t_j \le t} (1 - d_j / n_j)
+
+    with :math:`d_j` the runs that succeeded after :math:`t_j` seconds and :math:`n_j` those that
+    were watched for so long. A run that was given up was watched until its limit; one that failed
+    would never have succeeded, and is known not to have until its own limit. Intervals are
+    Greenwood's, on the scale of :math:`\ln(-\ln S)`.
+
+    Attributes
+    ----------
+    seconds : ndarray of float64
+        The times at which some run succeeded, rising.
+    share, low, high : ndarray of float64
+        The share not done right after each, with the ends of its 95 % interval.
+    watched : float
+        Until when any run was watched: nothing is known of what lies beyond.
+    """
+
+    seconds: FloatArray
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
+    watched: float
+
+    @classmethod
+    def of(cls, runs: Sequence[Record]) -> "Survival":
+        """Estimate it from the runs of an arm."""
+        done = np.array([run.outcome == "ok" for run in runs], dtype=bool)
+        until = np.array([run.seconds if run.outcome == "ok" else run.limit for run in runs])
+        times, events = np.unique(until[done], return_counts=True)
+        at_risk = len(until) - np.searchsorted(np.sort(until), times).astype(np.float64)
+        share = np.cumprod(1.0 - events / at_risk)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.sqrt(np.cumsum(events / (at_risk * (at_risk - events))))
+            reach = _NORMAL * spread / -np.log(share)
+            low, high = share ** np.exp(reach), share ** np.exp(-reach)
+        none = share <= 0.0  # where all are done, the formula says nothing
+        low, high = np.where(none, 0.0, low), np.where(none, np.nan, high)
+        share, low, high = (np.asarray(end, np.float64) for end in (share, low, high))
+        return cls(times, share, low, high, max((run.limit for run in runs), default=0.0))

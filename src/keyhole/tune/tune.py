@@ -1,0 +1,160 @@
+"""A tune that was begun: what was run, what follows from it, and what it is good for elsewhere."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from keyhole.contract.policy import Policy
+from keyhole.tune import folder as places
+from keyhole.tune.gains import Gains, Known
+from keyhole.tune.records import Record, read
+from keyhole.tune.spec import Spec
+
+if TYPE_CHECKING:
+    from keyhole.study.log import Replay
+
+_CLOSE: Final = 0.01
+"""Pairs are alike that differ by no more than this share of what a success is worth."""
+_LOSS: Final = 0.95
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A command with a limit, and what is known of it.
+
+    Attributes
+    ----------
+    arm : str
+        The command's name.
+    limit : float
+        When to give up, in seconds.
+    gain : Known
+        What a run is worth, in the unit of the reward.
+    done : Known
+        The share of runs that succeed.
+    seconds : Known
+        How long a run takes on average.
+    runs : int
+        How many runs tell of it: those with this limit, or a larger one.
+    """
+
+    arm: str
+    limit: float
+    gain: Known
+    done: Known
+    seconds: Known
+    runs: int
+
+
+@dataclass(frozen=True)
+class Best(Pair):
+    """The pair that is recommended.
+
+    Attributes
+    ----------
+    sure : float
+        The probability that no pair is better by more than a hundredth of what a success is worth.
+    loss : float
+        By how much, with probability 95 %, the best pair is better at most.
+    full : Pair
+        The best command at the full cut-off.
+    more : Known
+        How much more a run is worth than with that.
+    """
+
+    sure: float
+    loss: float
+    full: Pair
+    more: Known
+
+
+class Tune:
+    """What the folder of a tune holds.
+
+    Attributes
+    ----------
+    spec : Spec
+        What is tuned.
+    runs : list of Record
+        The runs that count, in the order in which they ended.
+    lapsed : list of Record
+        Those that count for nothing and were done again.
+    """
+
+    def __init__(self, folder: Path, spec: Spec, records: Sequence[Record]) -> None:
+        self.folder, self.spec = folder, spec
+        self.runs = list({one.id: one for one in records if one.counts}.values())
+        self.lapsed = [one for one in records if not one.counts]
+        self.elapsed = max((one.elapsed for one in records), default=0.0)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read what a folder holds; a tuner may be at work in it."""
+        folder = Path(folder)
+        spec = places.read_spec(folder)
+        path = folder / places.RUNS
+        return cls(folder, spec, list(read(path)) if path.exists() else [])
+
+    @cached_property
+    def gains(self) -> Gains:
+        """What every pair is worth."""
+        return Gains(self.spec, self.runs)
+
+    def of(self, arm: str) -> list[Record]:
+        """Return the runs of an arm."""
+        return [run for run in self.runs if run.arm == arm]
+
+    def pair(self, arm: int, place: int) -> Pair:
+        """Return what is known of a command, by its number, with a limit, by its."""
+        return Pair(**self._pair(arm, place))
+
+    def _pair(self, arm: int, place: int) -> dict[str, Any]:
+        gains = self.gains
+        return {
+            "arm": self.spec.arms[arm].name,
+            "limit": self.spec.limits[place],
+            "gain": Known.of(gains.draws[:, arm, place]),
+            "done": Known.of(gains.done[:, arm, place]),
+            "seconds": Known.of(gains.seconds[:, arm, place]),
+            "runs": int(gains.told[arm, place]),
+        }
+
+    def best(self) -> Best:
+        """Return the pair that is worth the most, of those that were tried.
+
+        Raises
+        ------
+        ValueError
+            If nothing has been run yet.
+        """
+        if not self.runs:
+            raise ValueError(f"{self.folder}: nothing has been run yet")
+        gains = self.gains
+        tried = np.where(gains.told > 0, gains.draws.mean(axis=0), -np.inf)
+        arm, place = divmod(int(tried.argmax()), tried.shape[1])
+        at_full = (
+            tried[:, -1] if np.isfinite(tried[:, -1]).any() else gains.draws.mean(axis=0)[:, -1]
+        )
+        full = int(at_full.argmax())
+        mine = gains.draws[:, arm, place]
+        behind = gains.draws.max(axis=(1, 2), where=gains.told > 0, initial=-np.inf) - mine
+        return Best(
+            **self._pair(arm, place),
+            sure=float((behind <= _CLOSE * self.spec.success.span).mean()),
+            loss=float(np.quantile(behind, _LOSS)),
+            full=self.pair(full, len(self.spec.limits) - 1),
+            more=Known.of(mine - gains.draws[:, full, -1]),
+        )
+
+    def replay(self, policy: Policy, **facts: Any) -> "Replay":
+        """Return what another policy would have asked: see `keyhole.study.Study.replay`."""
+        with places.open_study(self.folder, self.spec) as study:
+            return study.replay(policy, **facts)
+
+    def __repr__(self) -> str:
+        """Return what it is and how far it has come."""
+        return f"Tune({self.spec.name}: {len(self.spec.arms)} arms, {len(self.runs)} runs)"

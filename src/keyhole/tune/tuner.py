@@ -1,0 +1,110 @@
+"""A tuner: learns which command to run, and when to give up on it."""
+
+import warnings
+from pathlib import Path
+
+from keyhole.files import held
+from keyhole.tune import folder as places
+from keyhole.tune.cores import available, cores_of
+from keyhole.tune.executor import Executor, Executors
+from keyhole.tune.instances import drawn
+from keyhole.tune.records import Records
+from keyhole.tune.spec import Spec
+from keyhole.tune.stay import Progress, Stay, words_of
+from keyhole.tune.tune import Tune
+from keyhole.tune.watch import workers_warning
+from keyhole.validate import Range, integer, number
+
+
+def here() -> Executor:
+    """Return what runs commands on this machine."""
+    from keyhole.runner import Runner
+
+    runner = Runner()
+    if runner.mechanism == "group":
+        warnings.warn(runner.words, stacklevel=2)
+    return runner
+
+
+class Tuner:
+    """Learns which command to run, and when to give up on it.
+
+    Parameters
+    ----------
+    spec : Spec
+        What is tuned.
+    out : str or Path
+        The folder of results: a new one, or one to go on with.
+    executors : callable, optional
+        Makes what runs the commands of a worker: see `keyhole.tune.executor`. By default processes
+        of this machine.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from keyhole.tune import Spec
+    >>> spec = Spec.from_table({
+    ...     "arm": [{"name": "quick", "command": "true"}, {"name": "slow", "command": "sleep 9"}],
+    ...     "limits": [0.05, 0.2],
+    ... })
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     tune = Tuner(spec, out).run(runs=6)
+    ...     tune.best().arm, len(tune.runs)
+    ('quick', 6)
+    """
+
+    def __init__(self, spec: Spec, out: str | Path, *, executors: Executors = here) -> None:
+        self.spec, self.out, self._executors = spec, Path(out), executors
+
+    def run(
+        self,
+        *,
+        runs: int | None = None,
+        budget: float | None = None,
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> Tune:
+        """Go on until so many runs, or so many seconds, have been spent in all; return the tune.
+
+        Both count what earlier calls did. Ctrl-C, and the death of this process, end all commands;
+        the same call then goes on.
+
+        Parameters
+        ----------
+        runs : int, optional
+            How many runs.
+        budget : float, optional
+            How many seconds of this clock, while it was at work. No run is begun later.
+        workers : int, default 1
+            How many runs at a time, each on cores of its own.
+        progress : callable, optional
+            Told of every run.
+        """
+        if runs is None and budget is None:
+            raise ValueError("runs or budget must be given")
+        most = integer("runs", runs, Range(ge=1)) if runs is not None else None
+        seconds = number("budget", budget, Range(gt=0)) if budget is not None else None
+        integer("workers", workers, Range(ge=1, le=1024))
+        if text := workers_warning(workers, self.spec.cores, available()):
+            warnings.warn(text, stacklevel=2)
+        places.begin(self.out, self.spec)
+        with (
+            held(self.out),
+            Records(self.out / places.RUNS) as records,
+            places.open_study(self.out, self.spec) as study,
+        ):
+            stay = Stay(self.spec, study, records, self._executors, progress)
+            stay.catch_up()
+            stay.go(most, seconds, cores_of(workers, self.spec.cores))
+        return Tune.load(self.out)
+
+
+def rehearsed(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
+    """Return arm, limit and words of some runs, the arms in turn; nothing is run."""
+    found = []
+    for round in range(1, count + 1):
+        arm = spec.arms[(round - 1) % len(spec.arms)]
+        limit = spec.limits[-1 - (round - 1) // len(spec.arms) % len(spec.limits)]
+        instance, seed = drawn(spec.instances, spec.seed, round)
+        found.append((arm.name, limit, words_of(spec, arm, instance, seed, limit)))
+    return found

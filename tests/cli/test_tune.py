@@ -1,0 +1,78 @@
+import json
+
+import pytest
+
+from keyhole.cli.tune import _duration
+
+SPEC = """
+limits = [0.05, 0.5]
+instances = ["0", "9"]
+[[arm]]
+name = "sometimes"
+command = "sh -c 'sleep {instance}'"
+[[arm]]
+name = "always"
+command = "true {instance}"
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """Return the file of a spec, whose commands end at once or never."""
+    path = tmp_path_factory.mktemp("tune") / "mine.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_a_tune_from_the_first_command_to_the_last(keyhole, file):
+    out = file.parent / "out"
+    code, text, error = keyhole("tune", "--runs", 8, file, "--out", out)
+    assert code == 0, error
+    assert "mine: 8 runs in 0:00:" in text
+    assert f"report: {out / 'report.html'}\n" in text
+    assert keyhole("tune", "show", out)[1].startswith("mine: 8 runs in")
+    code, text, _ = keyhole("tune", "best", out)
+    assert text.startswith("true {instance}    # for at most ")
+    said = json.loads(keyhole("tune", "best", out, "--json")[1])
+    assert (said["arm"], said["command"]) == ("always", ["true", "{instance}"])
+    code, text, _ = keyhole("tune", "export", out, "--aslib", out / "aslib")
+    assert (code, (out / "aslib" / "algorithm_runs.arff").exists()) == (0, True)
+    file.write_text(SPEC.replace("0.05", "0.06"))
+    code, text, error = keyhole("tune", file, "--out", out, "--runs", 10)
+    assert (code, text) == (2, "")
+    assert "holds a tune of another spec: limits[0] was 0.05, now is 0.06" in error
+    file.write_text(SPEC)
+
+
+def test_a_dry_run_shows_ten_command_lines_and_leaves_nothing(keyhole, file):
+    before = sorted(file.parent.iterdir())
+    code, text, error = keyhole("tune", file, "--dry-run")
+    assert (code, error, len(text.splitlines())) == (0, "", 10)
+    assert "true 0    # always, at most 0.5 s\n" in text
+    assert sorted(file.parent.iterdir()) == before
+
+
+BAD = {
+    "no folder": ((), "--out must be given"),
+    "no end": (("--out", "x"), "--budget or --runs must be given"),
+    "a budget": (("--out", "x", "--budget", "long"), "--budget must be as 90s, 30m, 2h or 1d12h"),
+    "no workers": (("--out", "x", "--runs", 1, "--workers", 0), "workers must lie in [1, 1024]"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), BAD.values(), ids=BAD)
+def test_a_bad_call_is_refused_on_one_line(keyhole, file, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    code, text, error = keyhole("tune", file, *words)
+    assert (code, text, error.count("\n")) == (2, "", 1)
+    assert said in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_spec_that_is_not_there_and_a_folder_that_is_none_are_refused(keyhole, tmp_path):
+    assert keyhole("tune", tmp_path / "x.toml", "--dry-run")[2].startswith("keyhole: there is no f")
+    assert "must be the folder of a tune" in keyhole("tune", "show", tmp_path)[2]
+
+
+def test_budgets_are_said_in_days_hours_minutes_and_seconds():
+    assert [_duration(text) for text in ("90", "90s", "1h30m", "0.5d")] == [90, 90, 5400, 43200]

@@ -1,0 +1,44 @@
+"""The examples of tuning run as their pages say, on small instances and few runs."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def keyhole(*words, cwd):
+    command = [sys.executable, "-m", "keyhole", "tune", *map(str, words)]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_sat_solver_is_found_on_any_machine(tmp_path):
+    script = EXAMPLES / "tune-sat" / "make.py"
+    subprocess.run([sys.executable, script, tmp_path, "--small"], check=True, capture_output=True)
+    text = keyhole("sat.toml", "--out", "out", "--runs", 25, cwd=tmp_path)
+    assert "sat: 25 runs in" in text
+    assert "best: " in text
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_suite_that_hangs_is_waited_for_no_longer_than_it_pays(tmp_path):
+    shutil.copytree(EXAMPLES / "tune-tests", tmp_path / "here")
+    spec = tmp_path / "here" / "tests.toml"
+    spec.write_text(spec.read_text().replace("to = 10", "to = 1.5"))
+    text = keyhole(spec, "--out", "out", "--runs", 8, cwd=tmp_path)
+    assert text.startswith("tests: 8 runs in")
+    assert " failed" not in text.splitlines()[0]
+
+
+@pytest.mark.parametrize("name", ["tune-sat", "tune-tests"])
+def test_the_page_of_an_example_names_what_is_there(name):
+    text = (EXAMPLES / name / "README.md").read_text()
+    for path in re.findall(rf"examples/{name}/([\w.]+\.(?:py|toml))", text):
+        assert (EXAMPLES / name / path).exists(), path
+    assert "keyhole tune best" in text

@@ -1,0 +1,76 @@
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from keyhole.tune import Spec, Tuner
+from keyhole.tune.functions import answer, command_of, target_of
+from tests.tune import work
+
+FOLDER = Path(__file__).parent
+
+
+def called(target, **fields):
+    done = subprocess.run(command_of(target, fields), capture_output=True, cwd=FOLDER)
+    return done.returncode, answer(done.stdout)
+
+
+def test_a_function_is_found_again_by_its_module_or_its_file():
+    assert target_of("f", work.works) == "tests.tune.work:works"
+    assert target_of("f", "module:name") == "module:name"
+    code, (seconds, reward) = called(
+        f"{FOLDER / 'work.py'}:works", instance="2", factor=3.5, limit=5.0, seed=1
+    )
+    assert (code, reward) == (0, 7.0)
+    assert 0.0 <= seconds < 1.0
+
+
+def test_its_alarm_ends_a_function_that_does_not_return():
+    start = time.monotonic()
+    code, said = called(f"{FOLDER / 'work.py'}:waits", instance="2", limit=0.05)
+    assert (code < 0, said) == (True, None)
+    assert time.monotonic() - start < 50
+
+
+@pytest.mark.parametrize("what", [lambda: 1, 3, "name", "module:", print.__call__])
+def test_what_another_process_cannot_find_is_refused(what):
+    with pytest.raises((TypeError, ValueError), match="f must be "):
+        target_of("f", what)
+
+
+@pytest.mark.parametrize("text", [b"", b"keyhole.tune.call: ", b"keyhole.tune.call: {}"])
+def test_output_without_an_answer_has_none(text):
+    assert answer(text) is None
+
+
+def test_a_call_needs_nothing_but_the_standard_library():
+    script = Path(sys.modules["keyhole.tune.call"].__file__)
+    request = json.dumps({"path": sys.path, "target": "math:exp", "fields": {"limit": 1.0}})
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(script), request], capture_output=True, text=True
+    )
+    assert "exp" in done.stderr  # found, and called without what it wants
+
+
+def test_functions_are_tuned_as_commands_are(tmp_path):
+    spec = Spec.from_table(
+        {
+            "arm": [
+                {"name": "half", "function": work.works, "parameters": {"factor": 0.5}},
+                {"name": "whole", "function": work.works, "parameters": {"factor": 1.0}},
+                {"name": "never", "function": work.waits},
+            ],
+            "instances": ["40", "60"],
+            "success": {"scale": [0, 100]},
+            "worth": {"second": 1},
+            "limits": [0.5, 1.0],
+        }
+    )
+    tune = Tuner(spec, tmp_path / "out").run(runs=6)
+    ended = {(run.arm, run.outcome) for run in tune.runs}
+    assert ended == {("half", "ok"), ("whole", "ok"), ("never", "out of time")}
+    assert tune.best().arm == "whole"
+    assert all(run.seconds < 0.4 for run in tune.runs if run.outcome == "ok")

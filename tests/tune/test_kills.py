@@ -1,0 +1,129 @@
+"""A tuner that is killed loses no run, counts none twice, and leaves no process behind."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from keyhole.tune import Tune
+from keyhole.tune.folder import RUNS
+from tests.tune.test_tuner import check_every_run_counts_once
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+SPEC = """
+limits = [0.01, 0.03, 0.1]
+instances = ["0", "0.005", "0.02", "9"]
+[[arm]]
+name = "plain"
+command = "sleep {instance}"
+[[arm]]
+name = "family"
+command = "sh -c 'setsid sleep 60 & sleep {instance}'"
+"""
+LOOP = """
+import sys
+from keyhole.tune import Spec, Tuner
+Tuner(Spec.from_file("mine.toml"), "out").run(runs=int(sys.argv[1]), workers=2)
+"""
+ALIVE = 5.0  # seconds within which all that a killed tuner had started is gone
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """Return a function that starts the tuner, and the tag of all that it starts."""
+    (tmp_path / "mine.toml").write_text(SPEC)
+    tag = uuid.uuid4().hex
+
+    def begin(*words):
+        return subprocess.Popen(
+            [sys.executable, *map(str, words)],
+            cwd=tmp_path,
+            env=os.environ | {"KEYHOLE_TAG": tag},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return begin, tag
+
+
+def tagged(tag):
+    """Return the processes that are alive and have the tag in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            state = (path / "stat").read_text().rpartition(")")[2].split()[0]
+            if state != "Z" and tag.encode() in (path / "environ").read_bytes():
+                found.append(int(path.name))
+        except OSError:
+            pass
+    return found
+
+
+def check_nothing_is_left(tag):
+    deadline = time.monotonic() + ALIVE
+    while left := tagged(tag):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
+
+
+def lines(out):
+    return len((out / RUNS).read_bytes().splitlines()) if (out / RUNS).exists() else 0
+
+
+def kill_and_go_on(begun, out, kills, seed):
+    """Kill it so often, each time after one or two more runs, at any moment of the next."""
+    begin, tag = begun
+    rng, runs = random.Random(seed), 2 * kills + 4
+    for _ in range(kills):
+        before, tuner = lines(out), begin("-c", LOOP, 10**6)
+        deadline = time.monotonic() + 120
+        while lines(out) <= before:
+            assert tuner.poll() is None, tuner.communicate()[1]
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0.0, 0.15))
+        tuner.kill()
+        tuner.communicate()
+        check_nothing_is_left(tag)
+        had = {run.id for run in Tune.load(out).runs}
+        assert len(had) > before - 1
+    runs = max(runs, lines(out) + 2)
+    last = begin("-c", LOOP, runs)
+    _, error = last.communicate(timeout=120)
+    assert last.returncode == 0, error
+    check_nothing_is_left(tag)
+    tune = check_every_run_counts_once(out, runs)
+    assert had <= {run.id for run in tune.runs}
+
+
+def test_a_tuner_that_is_killed_goes_on(begun, tmp_path):
+    kill_and_go_on(begun, tmp_path / "out", 2, seed=1)
+
+
+@pytest.mark.slow
+def test_a_tuner_that_is_killed_at_fifty_moments_goes_on(begun, tmp_path):
+    kill_and_go_on(begun, tmp_path / "out", 50, seed=2)
+
+
+def test_ctrl_c_ends_all_commands_and_says_how_to_go_on(begun, tmp_path):
+    begin, tag = begun
+    words = ("tune", "mine.toml", "--out", "out", "--runs", 10**6, "--workers", 2)
+    tuner = begin("-m", "keyhole", *words)
+    deadline = time.monotonic() + 120
+    while lines(tmp_path / "out") < 2:
+        assert tuner.poll() is None, tuner.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    tuner.send_signal(signal.SIGINT)
+    _, error = tuner.communicate(timeout=60)
+    assert tuner.returncode == 130
+    assert "the same command goes on from here" in error
+    assert "Traceback" not in error
+    check_nothing_is_left(tag)

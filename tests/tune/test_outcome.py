@@ -1,0 +1,82 @@
+import dataclasses
+import signal
+
+import pytest
+
+from keyhole.tune import Spec
+from keyhole.tune.command import Arm
+from keyhole.tune.outcome import CannotStartError, outcome_of
+from keyhole.tune.success import Success
+from tests.tune.conftest import TABLE, Run
+
+COMMAND, FUNCTION = Arm("a", ("true",)), Arm("f", function="module:f")
+READS = Success.of({"pattern": "^done$", "number": r"cost (\S+)", "scale": [0, 100]})
+MARK = b"keyhole.tune.call: "
+CASES = {
+    "an exit code of success": (Success(), Run(), "ok", 1.0, ""),
+    "another code": (Success(), Run("failed", code=3), "failed", None, "ended with code 3"),
+    "a code that is one": (Success((10,)), Run("failed", code=10), "ok", 1.0, ""),
+    "0 where it is none": (Success((10,)), Run(), "failed", None, "ended with code 0"),
+    "a crash": (
+        Success(), Run("failed", code=None, signal=11), "failed", None, "ended by signal 11"),
+    "the time": (Success(), Run("out of time", 1.003), "out of time", None, ""),
+    "the memory": (Success(), Run("out of memory"), "out of memory", None, ""),
+    "by itself, but too late": (
+        Success(), Run(seconds=1.2), "out of time", None, "ended after 1.200 s"),
+    "a machine that slept": (
+        Success(), Run(slept=True), "lapsed", None, "the machine was asleep meanwhile"),
+    "a run that was lost": (Success(), Run("lost", reason="gone"), "lapsed", None, "gone"),
+    "a number": (READS, Run(output=b"cost 3\ncost 41.5\ndone\n"), "ok", 41.5, ""),
+    "no pattern": (READS, Run(output=b"cost 3\n"), "failed", None, "the pattern was not found"),
+    "no number": (READS, Run(output=b"done\n"), "failed", None, "the number was not found"),
+    "a number that is none": (
+        READS, Run(output=b"cost nan\ndone"), "failed", None, "the number was 'nan'"),
+    "a number beyond the scale": (
+        READS, Run(output=b"cost 101\ndone"), "failed", None, "the reward 101 is not in [0, 100]"),
+}  # fmt: skip
+
+
+def asked(success, clock="wall"):
+    return dataclasses.replace(Spec.from_table(TABLE), success=success, clock=clock)
+
+
+@pytest.mark.parametrize(("success", "run", "outcome", "reward", "reason"), CASES.values(),
+                         ids=CASES)  # fmt: skip
+def test_a_run_ends_with(success, run, outcome, reward, reason):
+    found = outcome_of(asked(success), COMMAND, 1.0, run)
+    assert (found.outcome, found.reward, found.reason) == (outcome, reward, reason)
+    assert found.seconds <= 1.0
+
+
+def test_what_cannot_start_ends_the_tune():
+    with pytest.raises(CannotStartError, match="arm 'a' could not be started: no such file"):
+        outcome_of(asked(Success()), COMMAND, 1.0, Run("could not start", reason="no such file"))
+
+
+@pytest.mark.parametrize(
+    ("output", "outcome", "reward", "seconds"),
+    [
+        (b'{"seconds": 0.25, "reward": true}', "ok", 50.0, 0.25),
+        (b'{"seconds": 0.25, "reward": 7}', "ok", 7.0, 0.25),
+        (b'{"seconds": 0.25, "reward": false}', "failed", None, 0.25),
+        (b'{"seconds": 1.25, "reward": true}', "out of time", None, 1.0),
+    ],
+)
+def test_a_function_says_itself_how_long_it_took(output, outcome, reward, seconds):
+    run = Run(seconds=30.0, output=b"words\n" + MARK + output + b"\n")
+    found = outcome_of(asked(Success(scale=(0.0, 50.0))), FUNCTION, 1.0, run)
+    assert (found.outcome, found.reward, found.seconds) == (outcome, reward, seconds)
+
+
+def test_a_function_that_its_alarm_ends_is_out_of_time_and_one_that_raises_has_failed():
+    ended = Run("failed", 1.2, code=None, signal=int(signal.SIGALRM))
+    assert outcome_of(asked(Success()), FUNCTION, 1.0, ended).outcome == "out of time"
+    raised = outcome_of(asked(Success()), FUNCTION, 1.0, Run("failed", 1.2, code=1))
+    assert (raised.outcome, raised.reason) == ("failed", "ended with code 1")
+
+
+def test_by_the_clock_of_processors_a_run_took_what_they_worked():
+    run = Run(seconds=30.0, cpu=0.5)
+    assert outcome_of(asked(Success(), "cpu"), COMMAND, 1.0, run).seconds == 0.5
+    late = Run(seconds=30.0, cpu=1.5)
+    assert outcome_of(asked(Success(), "cpu"), COMMAND, 1.0, late).outcome == "out of time"

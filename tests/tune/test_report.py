@@ -1,0 +1,93 @@
+import dataclasses
+import json
+import re
+
+import numpy as np
+import pytest
+
+from keyhole.data import load_aslib
+from keyhole.tune import Spec, Tune, figures
+from keyhole.tune.export import write_scenario
+from keyhole.tune.report import write_report
+from keyhole.tune.summary import arms_table, best_as_json, command_line, progress, recommendation
+from tests.tune.conftest import TABLE
+from tests.tune.made import record
+from tests.tune.test_gains import played
+
+
+@pytest.fixture(scope="module")
+def tune(tmp_path_factory):
+    """Return a tune of 60 runs, one of which lapsed."""
+    spec = Spec.from_table(TABLE)
+    runs = played(np.random.default_rng(9), (0.05, 1.0), 58, [0.1, 1.0])
+    runs.append(record("failed", 0.5, 1.0, "slow", reason="<script>alert(1)</script>", output="x"))
+    runs.append(record("lapsed", 0.5, 1.0, "slow", reason="the machine was asleep meanwhile"))
+    return Tune(tmp_path_factory.mktemp("tune"), spec, runs)
+
+
+@pytest.fixture(scope="module")
+def page(tune):
+    """Return its report."""
+    return write_report(tune).read_text()
+
+
+def test_a_report_says_what_to_run_and_shows_every_run(tune, page):
+    assert "Best: quick with " in page
+    assert "true 0.05 {instance} {seed}" in page
+    for title in ("What every limit is worth", "Run times", "Cactus plot", "Time and outcomes"):
+        assert f">{title}" in page
+    rows = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])
+    assert len(rows) == 60
+    assert {row[4] for row in rows} >= {"ok", "out of time", "failed", "lapsed"}
+    assert {path.suffix for path in tune.folder.iterdir()} == {".html", ".svg", ".png", ".pdf"}
+
+
+def test_a_report_needs_nothing_from_elsewhere_and_runs_nothing_that_it_shows(page):
+    assert not re.search(r'(?:src|href)="https?:', page)
+    assert "<script>alert" not in page
+    assert page.count("<script") == 2
+
+
+def test_figures_can_be_drawn_of_runs_without_any_success(spec, tmp_path):
+    runs = [record("out of time", limit, limit, arm)
+            for limit in (0.1, 1.0) for arm in ("quick", "slow")]  # fmt: skip
+    tune = Tune(tmp_path, spec, runs)
+    for draw in (figures.survival_figure, figures.cactus_figure, figures.gains_figure):
+        draw(tune).draw_without_rendering()
+
+
+def test_the_summary_counts_what_became_of_runs_and_the_time_they_took(tune):
+    assert re.match(
+        r"two: 59 runs in \S+; \d+ ok, \d+ out of time, 1 failed; 1 counted for nothing",
+        progress(tune),
+    )
+    head, rows = arms_table(tune)
+    assert [row[0] for row in rows] == ["quick", "slow"]
+    assert sum(int(row[head.index("runs")]) for row in rows) == 59
+    assert sum(int(row[head.index("of all")].rstrip("%")) for row in rows) == pytest.approx(100, 1)
+    assert len(recommendation(tune)) == 4
+
+
+def test_the_best_can_be_read_by_a_program(tune):
+    said = json.loads(json.dumps(best_as_json(tune)))
+    assert said["command"] == ["true", "0.05", "{instance}", "{seed}"]
+    assert said["gain"]["low"] < said["gain"]["value"] < said["gain"]["high"]
+    assert 0.0 <= said["sure"] <= 1.0
+    assert said["full"]["limit"] == 1.0
+
+
+def test_a_command_line_can_be_pasted(spec, tmp_path):
+    words = ("sh", "-c", "a b", "{x}", "{instance}", "{limit:.2f}")
+    arm = dataclasses.replace(spec.arms[0], command=words, parameters={"x": 3})
+    tune = Tune(tmp_path, dataclasses.replace(spec, arms=(arm,)), [])
+    assert command_line(tune, "quick") == "sh -c 'a b' 3 {instance} {limit:.2f}"
+
+
+def test_runs_are_exported_as_they_were_and_read_back(tune, tmp_path):
+    scenario = load_aslib(write_scenario(tune, tmp_path / "aslib"))
+    assert (scenario.name, scenario.solvers, scenario.cutoff) == ("two", ("quick", "slow"), 1.0)
+    done = [run for run in tune.runs if run.outcome == "ok"]
+    times = np.sort(scenario.seconds[np.isfinite(scenario.seconds)])
+    assert times.tolist() == sorted(run.seconds for run in done)
+    limits = scenario.limits[scenario.limits > 0.0]
+    assert sorted(limits) == sorted(run.limit for run in tune.runs)

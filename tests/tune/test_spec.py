@@ -1,0 +1,142 @@
+import copy
+
+import pytest
+
+from keyhole.resource import RCUCB
+from keyhole.tune import Spec
+from tests.tune.conftest import TABLE
+
+BAD = {
+    "an unknown entry": ({"limit": [1]}, "limit is not known; known are .*did you mean 'limits'"),
+    "no arm": ({"arm": None}, "arm must be given"),
+    "no limits": ({"limits": None}, "limits must be given"),
+    "a limit of 0": ({"limits": [0, 1]}, r"limits\[0\] must be at least 0.001, got 0"),
+    "limits that fall": ({"limits": [2, 1]}, "limits must rise, got 1 after 2"),
+    "a range without an end": ({"limits": {"from": 1, "count": 3}}, "limits.to must be given"),
+    "a range that falls": (
+        {"limits": {"from": 2, "to": 1, "count": 3}}, "limits.to must be above 2, got 1"),
+    "an unknown word of a range": (
+        {"limits": {"from": 2, "upto": 1}}, "limits.upto is not known; known are from, to, count"),
+    "no instance": ({"instances": "*.nothing"}, "instances must be at least one file, got none"),
+    "an empty list of instances": ({"instances": []}, "instances must be a pattern of files"),
+    "an instance twice": ({"instances": ["a", "a"]}, "instances must differ, got 'a' twice"),
+    "instances that a command needs": (
+        {"instances": None}, r"no field \{instance\}; .*; instances must be given for it"),
+    "arms that are one": (
+        {"arm": [{"name": "a", "command": "true"}] * 2}, "names of arms must differ, got 'a'"),
+    "an arm without a command": (
+        {"arm": [{"name": "a"}]}, r"arm\[0\] must have either a command or a function"),
+    "an arm without a name": ({"arm": [{"command": "true"}]}, r"arm\[0\].name must be given"),
+    "a misspelt entry of an arm": (
+        {"arm": [{"name": "a", "comand": "true"}]}, r"arm\[0\].comand is not known; .*'command'"),
+    "a missing binary": (
+        {"arm": [{"name": "a", "command": "no-such-solver x"}]},
+        "arm 'a': there is no program 'no-such-solver' that can be run here"),
+    "an unknown field": (
+        {"arm": [{"name": "a", "command": "true {instanse}"}]},
+        r"arm 'a': there is no field \{instanse\}; known are \{instance\}, .*'instance'"),
+    "a text as a number": (
+        {"arm": [{"name": "a", "command": "true {instance:d}"}]},
+        "arm 'a': its fields cannot be written so: Unknown format code 'd'"),
+    "a brace alone": (
+        {"arm": [{"name": "a", "command": "true {"}]}, r"arm\[0\].command: .* a brace is written"),
+    "a quote alone": (
+        {"arm": [{"name": "a", "command": "true '"}]}, r"arm\[0\].command must be words as in a"),
+    "a parameter called as a field": (
+        {"arm": [{"name": "a", "command": "true", "parameters": {"seed": 1}}]},
+        r"arm\[0\].parameters.seed must be a name of letters that is not instance, seed, limit"),
+    "a grid of no list": (
+        {"arm": [{"name": "a", "command": "true", "grid": {"x": 1}}]},
+        r"arm\[0\].grid.x must be a list of values, got 1"),
+    "no exit code": ({"success": {"codes": [256]}}, "success.codes must be a list of exit codes"),
+    "no expression": ({"success": {"pattern": "("}}, "success.pattern must be a regular expr"),
+    "a number without a group": (
+        {"success": {"number": "x"}}, r"success.number must have one group, in \(\), got 0"),
+    "a scale that falls": ({"success": {"scale": [1, 0]}}, "success.scale must rise, got 1 and 0"),
+    "an unknown preset": ({"worth": "PAR1"}, "worth must be one of PAR2, PAR10; got 'PAR1'"),
+    "seconds that cost too much": (
+        {"worth": {"second": 2}}, "worth.second must be at most 1: the largest limit would cost"),
+    "memory without a unit": ({"memory": "2"}, "memory must be as '2 GiB', got '2'"),
+    "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, KB"),
+    "another clock": ({"clock": "sun"}, "clock must be one of wall, cpu; got 'sun'"),
+    "functions by the clock of processors": (
+        {"clock": "cpu", "arm": [{"name": "f", "function": "math:exp"}]},
+        "clock must be 'wall' for functions, such as 'f'"),
+    "no core": ({"cores": 0}, "cores must be at least 1, got 0"),
+    "a policy with a horizon": (
+        {"policy": "ZoomingRCUCB"}, "policy.name must be of one that need not be told horizon"),
+    "an unknown policy": ({"policy": "RCUCP"}, "policy.name must be one of .*'RCUCB'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "words"), BAD.values(), ids=BAD)
+def test_a_bad_spec_is_refused_in_one_sentence(change, words):
+    table = {name: value for name, value in (TABLE | change).items() if value is not None}
+    with pytest.raises((TypeError, ValueError), match=words) as refused:
+        Spec.from_table(table)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_spec_is_read_from_a_file_whose_name_it_has(tmp_path):
+    (tmp_path / "mine.toml").write_text("limits = 2\n[[arm]]\nname = 'a'\ncommand = 'true'\n")
+    spec = Spec.from_file(tmp_path / "mine.toml")
+    assert (spec.name, spec.limits, spec.folder) == ("mine", (2.0,), tmp_path)
+    assert spec.policy is None
+
+
+@pytest.mark.parametrize("text", ["limits = = 2", "limits = " + "[" * 5000, "limits = [0]"])
+def test_errors_name_the_file(tmp_path, text):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(ValueError, match=r"mine\.toml"):
+        Spec.from_file(tmp_path / "mine.toml")
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        Spec.from_file(tmp_path / "yours.toml")
+
+
+def test_a_range_of_limits_has_even_steps_in_their_logarithm():
+    table = TABLE | {"limits": {"from": 0.01, "to": 1, "count": 5}}
+    assert Spec.from_table(table).limits == (0.01, 0.03162, 0.1, 0.3162, 1.0)
+
+
+def test_a_grid_makes_an_arm_of_each_combination():
+    arm = {"name": "s", "command": "true {a} {b}", "grid": {"a": [1, 2], "b": ["x"]}}
+    arms = Spec.from_table(TABLE | {"arm": [arm]}).arms
+    assert [one.name for one in arms] == ["s a=1 b=x", "s a=2 b=x"]
+    assert arms[1].words({}) == ["true", "2", "x"]
+
+
+def test_a_list_of_parameters_makes_an_arm_of_each():
+    arm = {"name": "s", "command": "true {a}", "parameters": [{"a": 1}, {"a": 0.5}]}
+    arms = Spec.from_table(TABLE | {"arm": [arm]}).arms
+    assert [one.words({})[1] for one in arms] == ["1", "0.5"]
+
+
+def test_a_spec_is_the_same_when_it_is_read_from_what_it_said():
+    table = copy.deepcopy(TABLE) | {
+        "memory": "1.5 GiB",
+        "worth": {"second": 0.5, "giving_up": 0.25},
+        "success": {"codes": [0, 3], "pattern": "yes", "number": "got (.*)", "scale": [-5, 5]},
+        "policy": RCUCB(alpha=0.2),
+        "environment": {"LANG": "C"},
+    }
+    spec = Spec.from_table(table)
+    assert spec.memory == 3 * 2**29
+    assert Spec.from_json(spec.as_json()).as_json() == spec.as_json()
+    assert Spec.from_json(spec.as_json()).policy == RCUCB(alpha=0.2)
+
+
+@pytest.mark.parametrize(("preset", "times"), [("PAR2", 2), ("PAR10", 10)])
+def test_at_the_full_cut_off_a_gain_is_a_par_score(preset, times):
+    spec = Spec.from_table(TABLE | {"worth": preset, "limits": [1, 20]})
+    cost, penalty = spec.facts()["cost"], spec.facts()["penalty"]
+    for done, seconds in ((1.0, 5.0), (0.0, 20.0)):
+        gain = done - float(cost(seconds)) if done else -float(penalty(20.0))
+        score = seconds / 20.0 if done else times
+        assert (times - 1) * gain == pytest.approx(times - 1 - score)
+
+
+def test_who_gives_up_earns_the_least_of_a_scale():
+    table = {"worth": {"second": 0.5, "giving_up": 2}, "success": {"scale": [-5, 5]}}
+    facts = Spec.from_table(TABLE | table).facts()
+    assert float(facts["penalty"](1.0)) == 0.5 + 2 + 5
+    assert facts["scale"] == (-5, 5)

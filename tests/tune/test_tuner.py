@@ -1,0 +1,285 @@
+import dataclasses
+import errno
+import itertools
+import json
+import os
+import threading
+import warnings
+
+import pytest
+
+from keyhole.study import Study, WaitingError
+from keyhole.tune import Spec, Tune, Tuner
+from keyhole.tune import stay as staying
+from keyhole.tune.folder import NAME, RUNS, STUDY
+from keyhole.tune.spec import DEFAULT_POLICY
+from keyhole.tune.tuner import rehearsed
+from keyhole.tune.watch import AllFailedError
+from tests.tune.conftest import TABLE, Run, Simulated
+
+
+def check_every_run_counts_once(out, runs):
+    """Compare the log of the study with the records: each decision is told of once, as recorded."""
+    tune = Tune.load(out)
+    assert len(tune.runs) == runs == len({run.id for run in tune.runs})
+    lines = (out / RUNS).read_text().splitlines()
+    counted = [json.loads(line)["id"] for line in lines if '"outcome": "lapsed"' not in line]
+    assert len(counted) == runs
+    with Study.open(out / STUDY, NAME) as study:
+        events = study.history().to_pylist()
+        told = {one["decision"]: one for one in events if one["event"] in ("told", "told late")}
+        assert sum(one["event"].startswith("told") for one in events) == runs
+        assert told.keys() == set(counted)
+        for run in tune.runs:
+            over = run.outcome == "out of time"
+            assert bool(told[run.id].get("exceeded")) == over
+            assert over or told[run.id]["consumption"] == min(run.seconds, run.limit)
+        assert not study.open_decisions
+    return tune
+
+
+def test_a_tune_learns_which_command_is_quick(spec, tmp_path):
+    tune = Tuner(spec, tmp_path / "out", executors=Simulated).run(runs=60)
+    assert tune.best().arm == "quick"
+    assert sum(run.arm == "quick" for run in tune.runs) > 40
+    check_every_run_counts_once(tmp_path / "out", 60)
+
+
+def test_workers_run_side_by_side_on_cores_of_their_own(spec, tmp_path, monkeypatch):
+    for module in ("cores", "tuner"):
+        monkeypatch.setattr(f"keyhole.tune.{module}.available", lambda: [3, 5, 7])
+    together, made = threading.Barrier(3, timeout=60), []
+
+    def meet(number, run):
+        if number <= 5:
+            together.wait()
+        return run
+
+    def executor():
+        made.append(Simulated(meet))
+        return made[-1]
+
+    Tuner(spec, tmp_path / "out", executors=executor).run(runs=30, workers=3)
+    cores = [{told["cores"] for *_, told in one.commands} for one in made]
+    assert sorted(cores, key=min) == [{(3,)}, {(5,)}, {(7,)}]
+    assert all(one.closed for one in made)
+    check_every_run_counts_once(tmp_path / "out", 30)
+
+
+def test_a_tune_goes_on_where_it_was_left_and_draws_the_same(spec, tmp_path):
+    for runs in (7, 7, 12):
+        tune = Tuner(spec, tmp_path / "parts", executors=Simulated).run(runs=runs)
+    whole = Tuner(spec, tmp_path / "whole", executors=Simulated).run(runs=12)
+    facts = [
+        [(run.round, run.arm, run.limit, run.instance, run.seed) for run in one.runs]
+        for one in (tune, whole)
+    ]
+    assert facts[0] == facts[1]
+    check_every_run_counts_once(tmp_path / "parts", 12)
+
+
+def test_the_budget_counts_all_stays(spec, tmp_path, monkeypatch):
+    clock = itertools.count(step=0.25)
+    monkeypatch.setattr(staying.time, "monotonic", lambda: next(clock))
+    tuner = Tuner(spec, tmp_path, executors=Simulated)
+    first = tuner.run(budget=10.0)
+    assert 0 < len(first.runs) < 40
+    assert 9.0 < first.elapsed <= 10.5
+    again = tuner.run(budget=10.0)
+    assert len(again.runs) <= len(first.runs) + 2
+    assert len(tuner.run(budget=20.0).runs) > len(first.runs) + 5
+
+
+def test_what_was_run_and_not_told_is_told_and_not_run_again(spec, tmp_path, monkeypatch):
+    def die(study, id, **feedback):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Study, "tell", die)
+        with pytest.raises(KeyboardInterrupt):
+            Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
+    assert len((tmp_path / RUNS).read_text().splitlines()) == 1
+    made = Simulated()
+    Tuner(spec, tmp_path, executors=lambda: made).run(runs=5)
+    assert len(made.commands) == 4
+    check_every_run_counts_once(tmp_path, 5)
+
+
+def test_what_was_asked_and_not_run_is_run_under_its_own_number(spec, tmp_path):
+    def die(number, run):
+        if number == 3:
+            raise KeyboardInterrupt
+        return run
+
+    with pytest.raises(KeyboardInterrupt):
+        Tuner(spec, tmp_path, executors=lambda: Simulated(die)).run(runs=5)
+    tune = Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
+    assert [run.round for run in tune.runs] == [1, 2, 3, 4, 5]
+    check_every_run_counts_once(tmp_path, 5)
+
+
+def test_a_line_that_was_not_written_to_its_end_is_dropped(spec, tmp_path):
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
+    whole = (tmp_path / RUNS).read_text()
+    (tmp_path / RUNS).write_text(whole + whole[:50])
+    assert len(Tune.load(tmp_path).runs) == 3
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
+    check_every_run_counts_once(tmp_path, 4)
+
+
+def test_a_damaged_line_is_named(spec, tmp_path):
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
+    lines = (tmp_path / RUNS).read_text().splitlines(keepends=True)
+    (tmp_path / RUNS).write_text("".join([lines[0], "{}\n", lines[2]]))
+    with pytest.raises(ValueError, match=r"runs\.jsonl, line 2, is no record of a run"):
+        Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
+
+
+def test_a_run_that_the_machine_slept_through_is_done_again(spec, tmp_path):
+    def sleep(number, run):
+        return dataclasses.replace(run, slept=True) if number == 2 else run
+
+    made = Simulated(sleep)
+    with pytest.warns(UserWarning, match="done again: the machine was asleep meanwhile"):
+        tune = Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
+    assert [run.round for run in tune.runs] == [1, 2, 3, 4]
+    assert [run.round for run in tune.lapsed] == [2]
+    assert made.commands[1] == made.commands[2]
+    check_every_run_counts_once(tmp_path, 4)
+
+
+def test_runs_that_are_always_lost_end_the_tune(spec, tmp_path):
+    lost = Run("lost", reason="its helper has ended")
+    with (
+        pytest.warns(UserWarning, match="counts for nothing"),
+        pytest.raises(RuntimeError, match="5 runs in a row counted for nothing: its helper"),
+    ):
+        Tuner(spec, tmp_path, executors=lambda: Simulated(lambda *_: lost)).run(runs=4)
+
+
+def failing(number, run):
+    return Run("failed", 0.002, code=2, output=b"no licence\n")
+
+
+def test_when_all_runs_fail_it_ends_and_says_so(spec, tmp_path):
+    with pytest.raises(
+        AllFailedError, match=r"all 10 runs failed, of 2 arms.*code 2; it wrote: no licence"
+    ):
+        Tuner(spec, tmp_path, executors=lambda: Simulated(failing)).run(runs=100)
+    assert len(Tune.load(tmp_path).runs) == 10
+
+
+def test_a_pattern_that_is_never_found_is_said_after_ten_runs(tmp_path):
+    spec = Spec.from_table(TABLE | {"success": {"pattern": "solved"}, "limits": [0.1, 1]})
+    said = []
+
+    def count(record):
+        said.append(len(seen))
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        one = {"name": "late", "command": "true 100 {instance} {seed}"}
+        spec = dataclasses.replace(spec, arms=(*spec.arms, *Spec.from_table(
+            TABLE | {"arm": [one]}).arms))  # fmt: skip
+        Tuner(spec, tmp_path, executors=Simulated).run(runs=40, progress=count)
+    (text,) = [str(one.message) for one in seen]
+    assert text.startswith("success.pattern 'solved' was found in none of 10 outputs so far")
+    assert said.index(1) < 39
+
+
+def test_a_busy_machine_is_said_once(spec, tmp_path, monkeypatch):
+    monkeypatch.setattr(staying.Watched, "others", lambda watched, own: 0.5)
+    with pytest.warns(UserWarning, match="the machine is busy: .* worked for others") as seen:
+        Tuner(spec, tmp_path, executors=lambda: Simulated(slow)).run(runs=20)
+    assert len(seen) == 1
+
+
+def slow(number, run):
+    return dataclasses.replace(run, outcome="ok", seconds=1.0, code=0)
+
+
+def test_more_workers_than_cores_are_said(spec, tmp_path, monkeypatch):
+    monkeypatch.setattr("keyhole.tune.tuner.available", lambda: [0])
+    with pytest.warns(UserWarning, match="2 workers with 1 core each share 1"):
+        Tuner(spec, tmp_path, executors=Simulated).run(runs=4, workers=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"limits": [0.01, 0.1, 2]}, r"limits\[2\] was 1.0, now is 2.0"),
+        ({"instances": ["a", "b"]}, "the number of instances was 3, now is 2"),
+        ({"seed": 3}, "seed was 0, now is 3"),
+        ({"arm": [TABLE["arm"][0], {"name": "slow", "command": "true 2"}]}, r"arms\[1\].command"),
+    ],
+)
+def test_the_folder_of_another_spec_is_refused(spec, tmp_path, change, words):
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
+    other = Spec.from_table(TABLE | change)
+    with pytest.raises(ValueError, match=f"holds a tune of another spec: .*{words}"):
+        Tuner(other, tmp_path, executors=Simulated).run(runs=2)
+
+
+def test_a_folder_with_other_files_is_refused(spec, tmp_path):
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(ValueError, match="out must be a new folder, or that of a tune"):
+        Tuner(spec, tmp_path, executors=Simulated).run(runs=2)
+
+
+def test_it_must_be_said_how_long(spec, tmp_path):
+    with pytest.raises(ValueError, match="runs or budget must be given"):
+        Tuner(spec, tmp_path, executors=Simulated).run()
+
+
+def test_a_rehearsal_shows_every_arm(spec):
+    shown = rehearsed(spec, 10)
+    assert len(shown) == 10
+    assert {arm for arm, *_ in shown} == {"quick", "slow"}
+    assert {limit for _, limit, _ in shown} == set(spec.limits)
+
+
+def test_a_worker_waits_while_the_policy_does(spec, tmp_path, monkeypatch):
+    ask, refused = Study.ask, []
+
+    def wait(study):
+        if len(refused) < 2:
+            refused.append(1)
+            raise WaitingError("the policy waits for the feedback of a decision")
+        return ask(study)
+
+    monkeypatch.setattr(Study, "ask", wait)
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
+    check_every_run_counts_once(tmp_path, 3)
+
+
+def test_a_finished_tune_can_be_replayed(spec, tmp_path):
+    tune = Tuner(spec, tmp_path, executors=Simulated).run(runs=12)
+    assert "12" in repr(tune.replay(DEFAULT_POLICY))
+
+
+def test_by_the_clock_of_processors_what_sleeps_is_ended_as_well(tmp_path):
+    spec = Spec.from_table(TABLE | {"clock": "cpu"})
+    made = Simulated(lambda number, run: dataclasses.replace(run, cpu=run.seconds))
+    Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
+    for _, wall, told in made.commands:
+        assert wall == 10 * told["cpu"] + 1.0
+        assert told["cpu"] in spec.limits
+
+
+def test_a_disk_that_is_full_ends_it_and_what_it_had_begun_to_write_counts_once(
+    spec, tmp_path, monkeypatch
+):
+    flush, calls = os.fsync, []
+
+    def full(file):
+        calls.append(file)
+        if len(calls) == 3:  # the spec, the first record, the second
+            raise OSError(errno.ENOSPC, "No space left on device")
+        flush(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
+    check_every_run_counts_once(tmp_path, 5)
