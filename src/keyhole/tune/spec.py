@@ -12,7 +12,7 @@ import numpy as np
 from keyhole.contract.policy import Policy
 from keyhole.experiment import rooms
 from keyhole.reading import unknown
-from keyhole.resource import RCUCB
+from keyhole.resource import HazardUCB
 from keyhole.resource.functions import rising
 from keyhole.tune.command import Arm, arms_of
 from keyhole.tune.instances import Instance, instances_of
@@ -20,7 +20,7 @@ from keyhole.tune.success import Success
 from keyhole.tune.worth import Worth
 from keyhole.validate import Range, choice, integer, line, number, shown, vector
 
-DEFAULT_POLICY: Final = RCUCB.from_parameters({"alpha": 0.05})
+DEFAULT_POLICY: Final = HazardUCB()
 """Who decides, unless a spec says otherwise."""
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "worth", "seed",
