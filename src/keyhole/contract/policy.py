@@ -108,7 +108,8 @@ class Policy:
         How studies speak of the room's decisions (see `keyhole.play.terms.Terms`).
     arms_change : bool
         Whether arms may be added and retired while it is at work: its state is per arm, and an
-        arm that was never pulled comes first whenever it appears.
+        arm that was never pulled comes first whenever it appears, or is taken for one like the
+        others.
     abstract : bool
         Whether the class is only a base of others: said as ``class Mine(Policy, abstract=True)``.
     works_with : tuple of str
