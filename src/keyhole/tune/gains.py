@@ -5,10 +5,13 @@ Runs are counted by the interval between two limits in which they ended. For arm
 in it by themselves: the chance to is :math:`h_{ak}`, of which
 
 .. math::
-    h_{ak} \sim \mathrm{Beta}(d_{ak} + s \bar h_k,\; n_{ak} - d_{ak} + s (1 - \bar h_k))
+    h_{ak} \sim \mathrm{Beta}\Bigl(d_{ak} + \frac{1}{2 M} + s_{ak} \bar h_{ak},\;
+    n_{ak} - d_{ak} + \frac{1}{2} + \frac{M - k}{2 M} + s_{ak} (1 - \bar h_{ak})\Bigr)
 
-is known, with :math:`\bar h_k` the share of all arms, which counts as :math:`s` runs: from 1 to 16,
-the more, the more alike arms are. The gain of a limit follows
+is known, with M limits: before any run, whether it ever ends is Jeffreys' law, and when is open.
+The share of the other arms, :math:`\bar h_{ak}` of :math:`N_{ak}` runs, counts as
+:math:`s_{ak} = 1 / ((1 + 1/J)/s + 1/N_{ak})` runs, with J such arms, and s from 1 to 16: the more,
+the more alike they are. The gain of a limit follows
 
 .. math::
     G_{a\tau_m} = \sum_{k \le m} S_{a,k-1} h_{ak} v_{ak} - \lambda(\tau_m) S_{am}, \qquad
@@ -21,9 +24,10 @@ nothing is made up of what would have come after. Numbers are means and quantile
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keyhole.contract.memory import FloatArray
 from keyhole.tune.records import Record
@@ -33,9 +37,10 @@ from keyhole.tune.spec import Spec
 _LEAST_RUNS: Final = 1.0
 _MOST_RUNS: Final = 16.0
 _DRAWS: Final = 4000
+_LEAST_DRAWS: Final = 400
+_CELLS: Final = 2_000_000  # numbers of each kind: more pairs than 500 have fewer draws
 _ENDS: Final = (0.025, 0.975)
 _ROUNDING: Final = 1e-12
-_LEAST: Final = 1e-3  # keeps the parameters of a Beta above 0
 
 
 @dataclass(frozen=True)
@@ -78,21 +83,57 @@ class Gains:
 
     def __init__(self, spec: Spec, runs: Sequence[Record]) -> None:
         counts, rng = _Counts(spec, runs), np.random.default_rng(spec.seed)
-        limits, (least, most) = np.array(spec.limits), (spec.success.least, spec.success.scale[1])
-        begins = np.concatenate([[0.0], limits[:-1]])
-        hazards = _shares(rng, counts.ended, counts.entered)
-        went_on = np.cumprod(1.0 - hazards, axis=2)
-        ended = np.concatenate([np.ones_like(went_on[:, :, :1]), went_on[:, :, :-1]], 2) * hazards
-        succeed = _shares(rng, counts.done, counts.ended)
-        seconds = _means(rng, counts.seconds, counts.ended, (begins + limits) / 2)
-        seconds = np.clip(seconds, begins, limits)
-        rewards = np.clip(_means(rng, counts.rewards, counts.done, most), least, most)
-        worth = succeed * rewards + (1.0 - succeed) * least - spec.worth.second * seconds
-        given_up = np.asarray(spec.worth.penalty(least)(limits))
-        self.draws = np.cumsum(ended * worth, axis=2) - given_up * went_on
-        self.done = np.cumsum(ended * succeed, axis=2)
-        self.seconds = np.cumsum(ended * seconds, axis=2) + limits * went_on
+        arms, (limits, least) = len(spec.arms), (np.array(spec.limits), spec.success.least)
+        known, given_up = _Posterior(spec, counts), np.asarray(spec.worth.penalty(least)(limits))
+        draws = min(max(_CELLS // (arms * len(limits)), _LEAST_DRAWS), _DRAWS)
+        shape = (draws, arms, len(limits))
+        self.draws, self.done, self.seconds = np.empty(shape), np.empty(shape), np.empty(shape)
+        for arm in range(arms):
+            hazards, succeed, seconds, rewards = known.drawn(rng, arm, draws)
+            went_on = np.cumprod(1.0 - hazards, axis=1)
+            ended = np.concatenate([np.ones((draws, 1)), went_on[:, :-1]], 1) * hazards
+            worth = succeed * rewards + (1.0 - succeed) * least - spec.worth.second * seconds
+            self.draws[:, arm] = np.cumsum(ended * worth, axis=1) - given_up * went_on
+            self.done[:, arm] = np.cumsum(ended * succeed, axis=1)
+            self.seconds[:, arm] = np.cumsum(ended * seconds, axis=1) + limits * went_on
         self.told = counts.told
+
+
+class _Posterior:
+    """What is known of all arms: the laws of hazards, shares of success, seconds and rewards."""
+
+    def __init__(self, spec: Spec, counts: "_Counts") -> None:
+        self._limits = np.array(spec.limits)
+        self._begins = np.concatenate([[0.0], self._limits[:-1]])
+        most = spec.success.scale[1]
+        self._least, self._most = spec.success.least, most
+        m = len(self._limits)
+        later = np.arange(m - 1, -1, -1)
+        self._hazards = _shares(counts.ended, counts.entered, 0.5 / m, 0.5 + later * (0.5 / m))
+        self._succeed = _shares(counts.done, counts.ended, 0.25 / m, 0.25 / m)
+        width = self._limits - self._begins
+        self._seconds = _means(counts.seconds, counts.ended, self._begins + width / 2, width)
+        varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
+        self._rewards = _means(counts.rewards, counts.done, most, spec.success.span * varies)
+
+    def drawn(
+        self, rng: np.random.Generator, arm: int, draws: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Draw hazards, shares of success, mean seconds and mean rewards of an arm."""
+        hazards, succeed = (
+            rng.beta(up[arm], down[arm], (draws, len(self._limits)))
+            for up, down in (self._hazards, self._succeed)
+        )
+        seconds, rewards = (
+            center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(self._limits)))
+            for center, error, freedom in (self._seconds, self._rewards)
+        )
+        return (
+            hazards,
+            succeed,
+            np.clip(seconds, self._begins, self._limits),
+            np.clip(rewards, self._least, self._most),
+        )
 
 
 class _Counts:
@@ -124,14 +165,19 @@ class _Counts:
                 self.rewards[:, arm, at] += run.reward, run.reward**2
 
 
-def _shares(rng: np.random.Generator, count: FloatArray, of: FloatArray) -> FloatArray:
-    """Draw the shares that were counted, around the arm's own and that of all: a Beta law."""
-    overall = (count.sum() + 0.5) / (of.sum() + 1.0)
-    pool = (count.sum(axis=0) + overall) / (of.sum(axis=0) + 1.0)
-    strength = _alike(count, of)
-    a = np.maximum(count + strength * pool, _LEAST)
-    b = np.maximum(of - count + strength * (1.0 - pool), _LEAST)
-    return rng.beta(a, b, size=(_DRAWS, *count.shape))
+def _shares(
+    count: FloatArray, of: FloatArray, up: float, down: NDArray[Any] | float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the Beta laws of the shares that were counted, given what the other arms did.
+
+    `up` and `down` are the law's parameters before any run.
+    """
+    others, runs = count.sum(axis=0) - count, of.sum(axis=0) - of
+    arms = (of > 0.0).sum(axis=0) - (of > 0.0)
+    apart = (1.0 + 1.0 / np.maximum(arms, 1)) / _alike(count, of)
+    said = np.where(runs > 0.0, 1.0 / (apart + 1.0 / np.maximum(runs, 1.0)), 0.0)
+    pool = (others + up) / (runs + up + down)
+    return count + up + said * pool, of - count + down + said * (1.0 - pool)
 
 
 def _alike(count: FloatArray, of: FloatArray) -> float:
@@ -151,13 +197,17 @@ def _alike(count: FloatArray, of: FloatArray) -> float:
 
 
 def _means(
-    rng: np.random.Generator, sums: FloatArray, count: FloatArray, usual: FloatArray | float
-) -> FloatArray:
-    """Draw means, around the arm's own and that of all, which counts as one run: a normal law."""
+    sums: FloatArray, count: FloatArray, usual: FloatArray | float, width: FloatArray | float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return center, scale and freedom of Student's laws of the means of all arms.
+
+    What is known of all arms counts as one run of each. Before two are known of any, a mean is
+    `usual`, of numbers that spread evenly over `width`.
+    """
     runs = count.sum(axis=0)
     total, squares = sums.sum(axis=1)
-    pool = (total + usual) / (runs + 1.0)
-    mean = total / np.maximum(runs, 1.0)
-    variance = np.maximum(squares / np.maximum(runs, 1.0) - mean * mean, 0.0)
-    center, error = (sums[0] + pool) / (count + 1.0), np.sqrt(variance / (count + 1.0))
-    return np.asarray(center + error * rng.standard_normal((_DRAWS, *count.shape)))
+    pool = np.where(runs > 0.0, total / np.maximum(runs, 1.0), usual)
+    spread = np.maximum(squares - runs * pool * pool, 0.0) / np.maximum(runs - 1.0, 1.0)
+    variance = np.where(runs > 1.0, spread, np.square(width) / 12.0)
+    freedom = np.maximum(runs - 1.0, 1.0)
+    return (sums[0] + pool) / (count + 1.0), np.sqrt(variance / (count + 1.0)), freedom
