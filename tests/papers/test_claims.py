@@ -127,6 +127,11 @@ def test_a_reversal_does_not_hold_where_one_is_best_throughout():
     assert judge(reversal(["c", "b", "a"]), found)[0] == "does not hold"
 
 
+def test_a_reversal_is_not_shown_by_worse_ones_that_change_order():
+    found = result({"a": [1, 1], "b": [2, 3], "c": [3, 2.0]})
+    assert judge(reversal(["a", "b", "c"]), found)[0] == "does not hold"
+
+
 def test_a_reversal_is_undecided_where_the_best_are_close():
     found = result({"a": [1, 1], "b": [1, 1.0], "c": [3, 3]})
     assert judge(reversal(["a", "b", "c"]), found)[0] == "undecided"

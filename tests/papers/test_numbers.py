@@ -40,12 +40,18 @@ CLAIMS = {
     ),
     "reversal": (
         {"problem": "a", "policies": ["us", "x"], "early": 10, "late": 640},
-        ["pairs that significantly change order", "us minus x at T = 10", GAPS[0]],
+        [
+            "pairs that significantly change order",
+            "of them the best early and late",
+            "us minus x at T = 10",
+            GAPS[0],
+        ],
     ),
     "other-best": (
         PLACES | {"policies": ["us", "x"]},
         [
             "pairs that significantly change order",
+            "of them the best here and there",
             "us minus x on A at T = 640",
             "us minus x on B at T = 640",
         ],
