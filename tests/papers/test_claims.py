@@ -222,7 +222,10 @@ def test_exactly_allows_no_exception():
     for label in found.curves.labels:
         found.curves.values(label, "aggregate_regret")[:] = 0.0
     claim = Exactly(kind="exactly", value=0.0, **COMMON)
-    assert judge(claim, found)[:2] == ("holds", "so in all of 400 replications of each of 2 policies")
+    assert judge(claim, found)[:2] == (
+        "holds",
+        "so in all of 400 replications of each of 2 policies",
+    )
     found.curves.values("b", "aggregate_regret")[1, 7] = 1.0
     assert judge(claim, found)[:2] == ("does not hold", "not so for b")
     of_one = claim.model_copy(update={"policy": "a"})

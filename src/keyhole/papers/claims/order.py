@@ -133,7 +133,9 @@ class Reversal(Single):
             f"{best} at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
             f"{len(turned)} of {len(pairs)} pairs significantly change order"
         )
-        shown = next((pair for pair in both if {pair[0].policy, pair[0].other} == {early, late}), ())
+        shown = next(
+            (pair for pair in both if {pair[0].policy, pair[0].other} == {early, late}), ()
+        )
         supported = shown in turned
         if shown:
             detail += f", these two {'among them' if supported else 'not'}: {shown[0]}, {shown[1]}"

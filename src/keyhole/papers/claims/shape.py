@@ -91,7 +91,9 @@ class Linear(Witnessed):
 def _off(furthest: str, line: "Line") -> str:
     if all(gap.equal for gap in line.gaps):
         return "every run is on the line"
-    return f"most clearly off the line: {furthest} ({p_text(min(line.off_line))})"
+    always = any(gap.low == gap.high != 0.0 for gap in line.gaps)
+    how = "in every run" if always else p_text(min(line.off_line))
+    return f"most clearly off the line: {furthest} ({how})"
 
 
 def _share(share: Number) -> str:
