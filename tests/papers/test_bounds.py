@@ -53,6 +53,12 @@ def test_the_nearest_round_is_shown(steps):
     assert "at T = 40,000: 0.900 [0.889, 0.911], the bound is 1.000" in detail
 
 
+def test_of_one_round_there_is_no_nearest(steps):
+    found = result({"us": [5, 0.9]}, checkpoints=ROUNDS)
+    detail = judge(bounded("below-bound", rounds=[40_000]), found)[1]
+    assert detail == "at T = 40,000: 0.900 [0.889, 0.911], the bound is 1.000"
+
+
 def test_theorem_1_is_that_of_the_room():
     value = BOUNDS["thresholding.theorem_1"](TEN_ARMS, None, 40_000, 100_000)
     assert value == lsa_regret_bound(TEN_ARMS.gaps, 40_000)

@@ -127,6 +127,11 @@ def test_a_reversal_does_not_hold_where_one_is_best_throughout():
     assert judge(reversal(["c", "b", "a"]), found)[0] == "does not hold"
 
 
+def test_a_reversal_is_not_shown_by_worse_ones_that_change_order():
+    found = result({"a": [1, 1], "b": [2, 3], "c": [3, 2.0]})
+    assert judge(reversal(["a", "b", "c"]), found)[0] == "does not hold"
+
+
 def test_a_reversal_is_undecided_where_the_best_are_close():
     found = result({"a": [1, 1], "b": [1, 1.0], "c": [3, 3]})
     assert judge(reversal(["a", "b", "c"]), found)[0] == "undecided"
@@ -217,9 +222,14 @@ def test_exactly_allows_no_exception():
     for label in found.curves.labels:
         found.curves.values(label, "aggregate_regret")[:] = 0.0
     claim = Exactly(kind="exactly", value=0.0, **COMMON)
-    assert judge(claim, found)[:2] == ("holds", "so in all of 800 replications")
+    assert judge(claim, found)[:2] == (
+        "holds",
+        "so in all of 400 replications of each of 2 policies",
+    )
     found.curves.values("b", "aggregate_regret")[1, 7] = 1.0
     assert judge(claim, found)[:2] == ("does not hold", "not so for b")
+    of_one = claim.model_copy(update={"policy": "a"})
+    assert judge(of_one, found)[:2] == ("holds", "so in all of 400 replications")
 
 
 def test_the_reading_of_a_claim_is_shown():

@@ -40,12 +40,18 @@ CLAIMS = {
     ),
     "reversal": (
         {"problem": "a", "policies": ["us", "x"], "early": 10, "late": 640},
-        ["pairs that significantly change order", "us minus x at T = 10", GAPS[0]],
+        [
+            "pairs that significantly change order",
+            "of them the best early and late",
+            "us minus x at T = 10",
+            GAPS[0],
+        ],
     ),
     "other-best": (
         PLACES | {"policies": ["us", "x"]},
         [
             "pairs that significantly change order",
+            "of them the best here and there",
             "us minus x on A at T = 640",
             "us minus x on B at T = 640",
         ],
@@ -219,7 +225,7 @@ def test_an_exponent_beyond_what_is_tried_is_infinite():
     values[:] = np.array([1.0, 1.001, 50.0])[:, None]
     table = ONE | {"rounds": [10, 11, 12], "at_least": 1.0}
     finding = judged("power", table, {"a": steep})
-    assert "exponent above 8 [above 8, above 8]" in finding.detail
+    assert "exponent of what is gained above 8 [above 8, above 8]" in finding.detail
     assert finding.numbers[-1].value == math.inf
 
 

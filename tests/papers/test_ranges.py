@@ -33,7 +33,7 @@ def test_a_mean_lies_between_the_numbers_of_each_round():
     claim = between(rounds=[10, 20], low=[0.9, 1.9], high=[1.1, 2.1])
     status, detail, _ = judge(claim, found)
     assert status == "holds"
-    assert detail.startswith("at T = 10: 1.000 [0.989")
+    assert detail.startswith("aggregate regret at T = 10: 1.000 [0.989")
     assert detail.endswith("(claimed: 1.9 to 2.1)")
     assert judge(between(rounds=[10, 20], low=0.9, high=1.1), found)[0] == "does not hold"
     assert judge(between(rounds=[10, 20], low=[0.9, 2.0], high=3), found)[0] == "undecided"

@@ -1,4 +1,4 @@
-from keyhole.papers.sections import Claims, Summary
+from keyhole.papers.sections import Claims, Summary, by_origin
 from keyhole.papers.verdicts import Verdict
 from keyhole.results.html import render
 from tests.html import parse
@@ -16,13 +16,32 @@ def shown(block):
 def test_the_summary_says_what_became_of_all_claims_and_leads_to_those_that_fail():
     found = [verdict("It is"), verdict("It is not", "does not hold"), verdict("It was")]
     page = shown(Summary(found, "2 of 3 entries, "))
-    assert page.words() == "2 of 3 entries, 3 claims: 2 hold, 0 undecided, 1 do not hold (9)."
+    assert page.words() == (
+        "2 of 3 entries, 3 claims: 2 hold, 0 undecided, 1 do not hold. 1 do not hold 9"
+    )
     assert [one.attrs["href"] for one in page.all("a")] == ["#mine/9"]
 
 
 def test_claims_of_several_entries_are_named_in_full():
     found = [verdict("It is", "undecided", id="a/1"), verdict("It is", "undecided", id="b/1")]
     assert [one.words() for one in shown(Summary(found)).all("a")] == ["a/1", "b/1"]
+
+
+def test_the_summary_leads_to_every_claim_that_fails_however_many():
+    found = [verdict("It is", "undecided", id=f"{e}/{i}") for e in "ab" for i in range(1, 21)]
+    links = [one.attrs["href"] for one in shown(Summary(found)).all("a")]
+    assert links == [f"#{one.id}" for one in found]
+
+
+def test_claims_are_counted_by_who_makes_them():
+    found = [
+        verdict("It is"),
+        verdict("It is not", "does not hold"),
+        verdict("It was", "undecided", origin="paper"),
+    ]
+    table = by_origin(found)
+    assert table.head == ["origin", "claims", "hold", "undecided", "do not hold"]
+    assert table.rows == [["paper", "1", "0", "1", "0"], ["ours", "2", "1", "0", "1"]]
 
 
 def test_a_claim_stands_with_its_verdict_and_what_was_found():

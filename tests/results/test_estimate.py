@@ -29,7 +29,7 @@ def test_paired_samples_without_spread_and_single_ones():
     same = np.ones(5)
     assert compare(same, same).p_value == 1.0
     assert compare(same + 1, same).p_value == 0.0
-    assert str(compare(same + 1, same)) == "1 in every run, p < 1e-300"
+    assert str(compare(same + 1, same)) == "1 in every run"
     alone = compare(np.array([3.0]), np.array([1.0]))
     assert (alone.difference, alone.low, alone.p_value) == (2.0, -np.inf, 1.0)
 

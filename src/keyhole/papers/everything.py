@@ -15,13 +15,12 @@ from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.files import FILES, PAPERS
 from keyhole.papers.front import write_front
 from keyhole.papers.overall import Overall, Work, overall
-from keyhole.papers.pages import Part
+from keyhole.papers.pages import ALL, Part
 from keyhole.papers.reproduction import Tell, finished, play
 from keyhole.papers.verdicts import Verdict, counts_line
 from keyhole.play.simulation import Plan
 from keyhole.validate import Range, choice, integer
 
-MARKER: Final = "everything.json"
 _FORMAT: Final = "keyhole-everything"
 _VERSION: Final = 1
 
@@ -144,7 +143,7 @@ def _begin(folder: Path, scale: str) -> None:
     marker = {"format": _FORMAT, "version": _VERSION, "scale": scale}
     if is_begun(folder):
         try:
-            found = json.loads((folder / MARKER).read_bytes())
+            found = json.loads((folder / ALL).read_bytes())
         except (OSError, ValueError, RecursionError):
             found = None
         if found != marker:
@@ -154,4 +153,4 @@ def _begin(folder: Path, scale: str) -> None:
         remove_drafts(folder)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / MARKER, (json.dumps(marker, indent=2) + "\n").encode())
+    write_atomically(folder / ALL, (json.dumps(marker, indent=2) + "\n").encode())

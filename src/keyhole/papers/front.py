@@ -12,7 +12,7 @@ from keyhole.papers.entry import Entry
 from keyhole.papers.files import PAPERS
 from keyhole.papers.pages import Part
 from keyhole.papers.records import write_claims
-from keyhole.papers.sections import RULES, Claims, Summary
+from keyhole.papers.sections import RULES, Claims, Summary, by_origin
 from keyhole.papers.verdicts import WORDS, Verdict
 
 _OURS: Final = "Beyond the papers"
@@ -68,6 +68,7 @@ def write_front(
         f"What the papers claim, and what was found ({scale} scale)",
         [
             Summary(verdicts, f"{len(done)} of {len(entries)} entries, ", "claims.json"),
+            by_origin(verdicts),
             Text("", RULES),
         ],
         [
@@ -90,7 +91,8 @@ def _chapter(paper: str, entries: Sequence[Entry], done: Mapping[str, Part], sca
     known = Coverage.load(paper)
     stated = [Covered(known.items)]
     inner.insert(0, Section(f"{paper}-stated", "What the paper shows and states", stated))
-    return Section(paper, known.title, [Text(known.citation)], inner, _counts(verdicts))
+    blocks: list[Block] = [Text(known.citation), *([by_origin(verdicts)] if verdicts else [])]
+    return Section(paper, known.title, blocks, inner, _counts(verdicts))
 
 
 def _entry(entry: Entry, scale: str, part: Part | None) -> Section:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from matplotlib.figure import Figure
 
@@ -19,6 +20,9 @@ from keyhole.papers.sections import RULES, Claims, Summary
 from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
 from keyhole.results.html import Table
+
+ALL: Final = "everything.json"
+"""The file that marks the folder of all entries, each in ``entries/NAME``."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,8 @@ class Part:
 def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     """Write ``report.html`` and the figures of a reproduction."""
     verdicts = [verdict for part in parts for verdict in part.verdicts]
-    opening: list[Block] = [Summary(verdicts)] if verdicts else []
+    front = "../../index.html" if (folder.parent.parent / ALL).is_file() else ""
+    opening: list[Block] = [Summary(verdicts, front=front)] if verdicts else []
     opening += [Text(part.entry.about, part.entry.source) for part in parts]
     judged = Section("claims", "Claims", [Claims(verdicts), Text("", RULES)])
     sections = [judged] if verdicts else []

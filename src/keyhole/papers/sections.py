@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, get_args
 
-from keyhole.papers.verdicts import WORDS, Status, Verdict
+from keyhole.papers.verdicts import WORDS, Origin, Status, Verdict
+from keyhole.results.html import Table
 
 RULES = (
     "A claim holds, does not hold, or is undecided: too few replications to tell, or a witness, a "
@@ -12,6 +13,12 @@ RULES = (
     "paired over common random numbers; intervals are 95 %: Student's t for means, the delta "
     "method for ratios, exact ones for shares of replications. The comparisons of one claim are "
     "adjusted together (Holm, 5 %), those of different claims are not."
+)
+
+_ORIGINS = (
+    "By whom claims are made: the paper; the paper, of experiments of which only the conclusion "
+    "could be read, or as a bound; our replica, of a set-up of the paper that could not be read "
+    "in full; or we, of what is not in the paper."
 )
 
 
@@ -46,6 +53,7 @@ class Summary(_Verdicts):
 
     before: str = ""
     file: str = ""  # with all their numbers
+    front: str = ""  # the page about all entries
     template: ClassVar[str] = "papers/templates/summary.html.j2"
 
     @property
@@ -55,3 +63,25 @@ class Summary(_Verdicts):
             (status, words, [v for v in self.verdicts if v.status == status])
             for status, words in WORDS.items()
         ]
+
+    @property
+    def not_held(self) -> list[tuple[str, dict[str, list[Verdict]]]]:
+        """What is said of the claims that do not hold, or are undecided, and which, by entry."""
+        listed = list[tuple[str, dict[str, list[Verdict]]]]()
+        for status, words, verdicts in self.counts:
+            entries: dict[str, list[Verdict]] = {}
+            for verdict in verdicts if status != "holds" else ():
+                entries.setdefault(verdict.id.partition("/")[0], []).append(verdict)
+            if entries:
+                listed.append((f"{len(verdicts)} {words}", entries))
+        return listed
+
+
+def by_origin(verdicts: Sequence[Verdict]) -> Table:
+    """Return what became of claims, by who makes them."""
+    rows = []
+    for origin in get_args(Origin):
+        found = [verdict.status for verdict in verdicts if verdict.origin == origin]
+        if found:
+            rows.append([origin, *map(str, (len(found), *map(found.count, WORDS)))])
+    return Table(_ORIGINS, ["origin", "claims", *WORDS.values()], rows)

@@ -138,7 +138,7 @@ class Paired:
         if not math.isfinite(reach):
             return f"{written(self.difference)} (one replication: no interval)"
         if reach == 0.0:
-            return f"{written(self.difference)} in every run, {p_text(self.p_value)}"
+            return f"{written(self.difference)} in every run"
         one, low, high = (written(x, reach) for x in (self.difference, self.low, self.high))
         return f"{one} [{low}, {high}], {p_text(self.p_value)}"
 

@@ -101,6 +101,9 @@ class Claim(BaseModel, ABC):
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem."""
 
+    def _title(self, result: Result) -> str:
+        return result.curves.metric(self.metric).title
+
     def check(self, plan: Plan) -> None:
         """Raise a ValueError that begins with a field, if it asks too much of an experiment.
 

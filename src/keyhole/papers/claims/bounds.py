@@ -82,10 +82,11 @@ class Bounded(OfOne):
         numbers = [
             number_of(f"mean {when(t)}", *ranged) for t, ranged in zip(rounds, found, strict=True)
         ]
-        detail = (
-            f"{len(found)} rounds compared; nearest to the bound (in standard errors) "
-            f"{when(t)}: {number}, the bound is {written(value, abs(value) / 100)}"
-        )
+        detail = f"{when(t)}: {number}, the bound is {written(value, abs(value) / 100)}"
+        if len(found) > 1:
+            detail = (
+                f"{len(found)} rounds compared; nearest to the bound (in standard errors) {detail}"
+            )
         return Finding(inside(found), detail, told(numbers, [numbers[nearest]]))
 
     @abstractmethod

@@ -49,9 +49,9 @@ class OfTwo(Claim):
 class OtherBest(OfTwo):
     """Of some policies, the best here is not the best there.
 
-    It holds if some pair is ordered one way here and the other way there, both significantly; it
-    does not hold if one policy is significantly better than all others in both places. All
-    comparisons are adjusted together (Holm).
+    It holds if the policies with the best mean here and there are two, and their order here and
+    there is the opposite, both significantly; it does not hold if one policy is significantly
+    better than all others in both places. All comparisons are adjusted together (Holm).
     """
 
     kind: Literal["other-best"]
@@ -83,19 +83,26 @@ class OtherBest(OfTwo):
             if sign
         ]
         same = any(wins.count(policy) == 2 * (len(self.policies) - 1) for policy in self.policies)
-        first = "; ".join(f"{p.says(results)}: {self._best(results, p)}" for p in places)
+        first, second = (self._best(results, place) for place in places)
+        supported = (first, second) in turned or (second, first) in turned
         best = results[self.here.problem].curves.metric(self.metric).best
-        detail = f"{best}: {first}; {len(turned)} of {len(pairs)} pairs significantly change order"
-        if turned:
-            detail += ", such as {} and {}".format(*turned[0])
+        detail = (
+            f"{best}: {self.here.says(results)}: {first}; {self.there.says(results)}: {second}; "
+            f"{len(turned)} of {len(pairs)} pairs significantly change order"
+        )
+        if first != second:
+            detail += f", these two {'among them' if supported else 'not'}"
         gaps = [
             gap
             for place, own in zip(places, (cells[: len(pairs)], cells[len(pairs) :]), strict=True)
             for gap in differences(own, results[place.problem].title)
         ]
-        count = known("pairs that significantly change order", len(turned), at_least=1)
-        status = decide(supported=bool(turned), contradicted=same)
-        return Finding(status, detail, (count, *told(gaps, [])))
+        numbers = (
+            known("pairs that significantly change order", len(turned)),
+            known("of them the best here and there", supported, at_least=1),
+        )
+        status = decide(supported=supported, contradicted=same)
+        return Finding(status, detail, (*numbers, *told(gaps, [])))
 
     def _best(self, results: Mapping[str, Result], place: Place) -> str:
         return results[place.problem].best_of(self.policies, self.metric, place.round)

@@ -97,9 +97,9 @@ class NotBetter(Single):
 class Reversal(Single):
     """Of some policies, the best at one checkpoint is not the best at another.
 
-    It holds if some pair is ordered one way at `early` and the other way at `late`, both
-    significantly; it does not hold if one policy is significantly better than all others at both.
-    All comparisons are adjusted together (Holm).
+    It holds if the policies with the best mean at `early` and at `late` are two, and their order
+    there is the opposite, both significantly; it does not hold if one policy is significantly
+    better than all others at both. All comparisons are adjusted together (Holm).
     """
 
     kind: Literal["reversal"]
@@ -133,15 +133,20 @@ class Reversal(Single):
             f"{best} at T = {self.early:,} is {early}, at T = {self.late:,} {late}; "
             f"{len(turned)} of {len(pairs)} pairs significantly change order"
         )
-        shown: tuple[Comparison, ...] = ()
-        if turned:
-            shown = min(turned, key=lambda pair: max(cell.p_value for cell in pair))
-            detail += f", such as {shown[0]}, {shown[1]}"
-        changed = known("pairs that significantly change order", len(turned), at_least=1)
+        shown = next(
+            (pair for pair in both if {pair[0].policy, pair[0].other} == {early, late}), ()
+        )
+        supported = shown in turned
+        if shown:
+            detail += f", these two {'among them' if supported else 'not'}: {shown[0]}, {shown[1]}"
+        numbers = (
+            known("pairs that significantly change order", len(turned)),
+            known("of them the best early and late", supported, at_least=1),
+        )
         return Finding(
-            decide(supported=bool(turned), contradicted=same),
+            decide(supported=supported, contradicted=same),
             detail,
-            (changed, *told(differences(cells), differences(shown))),
+            (*numbers, *told(differences(cells), differences(shown))),
         )
 
 

@@ -87,7 +87,7 @@ class Power(Witnessed):
         return Finding(
             inside(tests),
             f"means {', '.join(map(str, means))} at {', '.join(places)}; "
-            f"exponent {_text(value)} [{_text(least)}, {_text(most)}]"
+            f"exponent of what is gained {_text(value)} [{_text(least)}, {_text(most)}]"
             f" (claimed: {self._claimed()})",
             (
                 *(number_of(f"mean at {at}", mean) for at, mean in zip(places, means, strict=True)),

@@ -47,7 +47,8 @@ class Between(OfOne):
         """Compare the interval with the range, round by round."""
         rounds: Sequence[int | None] = self.rounds or [None]
         found = [result.estimate(policy, self.metric, t) for t in rounds]
-        return _judged("mean", found, rounds, self.low, self.high)
+        status, detail, numbers = _judged("mean", found, rounds, self.low, self.high)
+        return Finding(status, f"{self._title(result)} {detail}", numbers)
 
 
 class OfTwo(OverCells):
@@ -165,7 +166,8 @@ class Growth(OfOne):
         low, high = or_infinite(self.at_least, self.at_most)
         return Finding(
             inside([(found, low, high)]),
-            f"{', '.join(f'{mean} {at}' for mean, at in means)}; ratio {found}{claimed(low, high)}",
+            f"{self._title(result)} {', '.join(f'{mean} {at}' for mean, at in means)}; "
+            f"ratio {found}{claimed(low, high)}",
             (
                 *(number_of(f"mean {at}", mean) for mean, at in means),
                 number_of("ratio of means", found, low, high),
@@ -231,7 +233,8 @@ class Counts(OfOne):
             contradicted=share.high < least or most < share.low,
         )
         detail = (
-            f"in {share.count:,} of {share.replications:,} replications {when(self.round)}: "
+            f"{self._title(result)} in the range in {share.count:,} of {share.replications:,} "
+            f"replications {when(self.round)}: "
             f"{share}{claimed(least, most)}"
         )
         number = number_of(f"share of replications {when(self.round)}", share, least, most)

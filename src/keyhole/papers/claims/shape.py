@@ -19,6 +19,7 @@ from keyhole.results.estimate import Estimate, Paired, compare, mean_of, p_text,
 
 _FEWEST: Final = 3  # any two means lie on a line
 _ROUNDING: Final = 1e-12
+_SUMMED: Final = 1e-11  # of a line, whose slope and intercept are sums
 _FINEST: Final = 1e-5
 
 
@@ -82,11 +83,17 @@ class Linear(Witnessed):
         ]
         return Finding(
             decide(supported=rises and straight, contradicted=turned or bent),
-            f"{detail}; R squared {_share(share)} "
-            f"{said}; most clearly off the line: "
-            f"{titles[furthest]} ({p_text(min(line.off_line))})",
+            f"{detail}; R squared {_share(share)} {said}; {_off(titles[furthest], line)}",
             (*numbers, share, *told(off, [off[furthest]])),
         )
+
+
+def _off(furthest: str, line: "Line") -> str:
+    if all(gap.equal for gap in line.gaps):
+        return "every run is on the line"
+    always = any(gap.low == gap.high != 0.0 for gap in line.gaps)
+    how = "in every run" if always else p_text(min(line.off_line))
+    return f"most clearly off the line: {furthest} ({how})"
 
 
 def _share(share: Number) -> str:
@@ -128,13 +135,21 @@ def fit(x: FloatArray, values: FloatArray) -> Line:
     # Slope and intercept are linear in the means, so each replication has its own.
     slopes = ((weights * center)[:, None] * values).sum(axis=0) / spread
     intercepts = (weights[:, None] * values).sum(axis=0) - middle * slopes
-    gaps = [compare(row, intercepts + place * slopes) for place, row in zip(x, values, strict=True)]
+    gaps = [_gap(row, intercepts, place * slopes) for place, row in zip(x, values, strict=True)]
     return Line(
         mean_of(slopes),
         mean_of(intercepts),
         _r_squared_with_error(x, values, equal=equal),
         gaps,
     )
+
+
+def _gap(row: FloatArray, intercepts: FloatArray, rises: FloatArray) -> Paired:
+    """Compare values with those on a line, whose sums leave rounding alone where all are on it."""
+    line = intercepts + rises
+    size = np.maximum(np.abs(intercepts), np.abs(rises))
+    near = np.abs(row - line) <= _SUMMED * size
+    return compare(row, np.where(near, row, line))
 
 
 def _r_squared_with_error(x: FloatArray, values: FloatArray, *, equal: bool) -> Estimate | None:

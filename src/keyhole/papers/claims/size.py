@@ -140,24 +140,27 @@ class Spread(Single):
 
 
 class Exactly(Single):
-    """A metric has one value for every policy, checkpoint and replication."""
+    """A metric has one value for a policy, by default all, at every checkpoint and replication."""
 
     kind: Literal["exactly"]
     value: float
+    policy: PolicyName | None = None  # its label
 
     def judge_one(self, result: Result) -> Finding:
         """Look for any other value."""
         curves = result.curves
         counts = {}
-        for label in curves.labels:
+        labels = curves.labels if self.policy is None else [self.policy]
+        for label in labels:
             off = (curves.values(label, self.metric) != self.value).any(axis=0).sum()
             counts[label] = known(f"replications of {label} in which not so", off, at_most=0)
         wrong = [label for label, count in counts.items() if count.value]
         numbers = told(list(counts.values()), [counts[label] for label in wrong])
         if wrong:
             return Finding("does not hold", f"not so for {', '.join(wrong)}", numbers)
-        count = len(curves.labels) * curves.replications
-        return Finding("holds", f"so in all of {count:,} replications", numbers)
+        each = f" of each of {len(labels)} policies" if len(labels) > 1 else ""
+        detail = f"so in all of {curves.replications:,} replications{each}"
+        return Finding("holds", detail, numbers)
 
 
 def _log(number: Estimate, arms: int) -> Estimate:
