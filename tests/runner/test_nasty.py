@@ -185,7 +185,7 @@ def test_who_stops_what_watches_over_it_is_ended_later(tuners, mechanism, folder
     tuner = start(tuners, mechanism, "stop_parent", folder, tag, limit=LIMIT)
     run = answer(folder)
     assert not alive(folder, tag)
-    assert run["outcome"] == ("out of time" if mechanism == "namespace" else "lost")
+    assert run["outcome"] == "out of time"
     kill(tuner)
 
 

@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from keyhole.runner import MECHANISMS, OUTCOMES, Runner
+from keyhole.runner import MECHANISMS, OUTCOMES, Runner, channel
+from keyhole.runner import runner as module
+from keyhole.runner.helper.frames import framed
 from tests.runner.survivors import TAG, helpers_of, tagged, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
@@ -40,7 +42,12 @@ def test_a_command_that_ends_well_is_ok(runner):
 
 @pytest.mark.parametrize(
     ("script", "code", "number"),
-    [("exit 3", 3, None), ("kill -KILL $$", None, signal.SIGKILL), ("nonesuch_9", 127, None)],
+    [
+        ("exit 3", 3, None),
+        ("kill -KILL $$", None, signal.SIGKILL),
+        ("kill -XCPU $$", None, signal.SIGXCPU),  # as by an `ulimit -t` of its own
+        ("nonesuch_9", 127, None),
+    ],
 )
 def test_another_code_or_a_signal_is_a_failure(runner, script, code, number):
     run = runner.run(["sh", "-c", script], limit=LONG)
@@ -71,6 +78,10 @@ def test_cpu_time_is_limited(runner):
     run = runner.run(python("while True: pass"), limit=LONG, cpu=0.2)
     assert run.outcome == "out of time"
     assert run.cpu >= 0.2
+
+
+def test_a_limit_may_be_larger_than_any_number_of_the_kernel(runner):
+    assert runner.run(["true"], limit=1e300, cpu=1e300).outcome == "ok"
 
 
 @LINUX
@@ -272,6 +283,23 @@ def test_closing_ends_what_another_thread_runs():
     runner.close()
 
 
+def test_a_runner_that_is_closed_while_its_helper_is_replaced_runs_nothing(monkeypatch):
+    one = Runner()
+    one._helper.end()
+    one._helper = None
+    made = []
+
+    def closed_meanwhile(mechanism):
+        one.close()
+        made.append(channel.Helper(mechanism))
+        return made[0]
+
+    monkeypatch.setattr(module, "Helper", closed_meanwhile)
+    run = one.run(["true"], limit=LONG)
+    assert (run.outcome, run.reason) == ("lost", "the runner was closed")
+    assert made[0]._process.poll() is not None
+
+
 class Interrupted(Exception):
     pass
 
@@ -315,6 +343,53 @@ def test_a_helper_that_is_killed_loses_its_run_and_is_replaced(runner):
         assert not tagged(tag)
         assert one.run(["true"], limit=LONG).outcome == "ok"
         assert before
+
+
+@LINUX
+def test_nobody_answers_for_what_watches_over_it(runner):
+    """The run opens all files of its init that it may, and writes an answer of its own."""
+    words = {"outcome": "ok", "seconds": 0.01}
+    script = f"""if True:
+        import os
+        for file in os.listdir(f"/proc/{{os.getppid()}}/fd"):
+            name = f"/proc/{{os.getppid()}}/fd/{{file}}"
+            try:
+                if not os.readlink(name).startswith("/"):
+                    os.write(os.open(name, os.O_WRONLY | os.O_NONBLOCK), {framed(words)!r})
+            except OSError:
+                pass
+        os._exit(3)
+    """
+    assert [runner.run(python(script), limit=LONG).code for _ in range(2)] == [3, 3]
+
+
+@LINUX
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do anything")
+def test_what_watches_over_a_run_is_not_open_to_it(runner):
+    script = "import os; open(f'/proc/{os.getppid()}/mem')"
+    assert b"PermissionError" in runner.run(python(script), limit=LONG).output
+
+
+@LINUX
+@pytest.mark.parametrize(
+    ("script", "outcome"),
+    [
+        ("os.kill(init, signal.SIGSTOP)", "out of time"),
+        # What is traced has not gone before its tracer (PTRACE_SEIZE; refused, but to root).
+        ("trace(0x4206, init, 0, 0); os.kill(init, signal.SIGKILL)", "lost"),
+    ],
+    ids=["stopped", "traced and killed"],
+)
+def test_a_run_whose_init_is_held_ends(monkeypatch, script, outcome):
+    """(In a namespace, an init takes no such signals.)"""
+    boot = "from helper import serving; serving._OVERDUE = 0.1; serving.main()"
+    monkeypatch.setattr(channel, "_BOOT", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}")
+    start = "import ctypes, os, signal, time; trace = ctypes.CDLL(None).ptrace; init = os.getppid()"
+    with Runner("subreaper") as one:
+        run = one.run(python(f"{start}; {script}; time.sleep({LONG})"), limit=0.3)
+        assert run.outcome == outcome
+        assert run.seconds < LONG / 2
+        assert one.run(["true"], limit=LONG).outcome == "ok"
 
 
 @pytest.mark.parametrize(

@@ -40,3 +40,32 @@ def test_a_bomb_is_not_looked_at_to_its_end(monkeypatch):
     finally:
         os.killpg(child.pid, 9)
         child.wait()
+
+
+def test_who_may_not_be_signalled_is_waited_for_and_then_left():
+    """(Such a child has become root, by a setuid program.)"""
+    script = """if True:
+        import os, signal, sys
+        from keyhole.runner.helper import tree
+
+        def refuse(*_):
+            refused.append(1)
+            raise PermissionError
+
+        refused, kill, tree._PATIENCE = [], os.kill, 0.1
+        os.kill = os.killpg = refuse
+        heard, said = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(said)
+            os.read(heard, 1)
+            os._exit(0)
+        first = tree.end_children()
+        few = len(refused) < 100
+        os.kill = kill
+        print(first, few, tree.end_children())
+    """
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-S", "-c", script]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert run.stdout.split() == ["False", "True", "True"], run.stderr

@@ -27,7 +27,7 @@ class Run:
     left : int
         Processes, the main one apart, that were alive when that ended, or was ended.
     reason : str
-        Why it could not start, or was lost; else "".
+        Why it could not start, or was lost, or what could not be done to end it; else "".
     slept : bool
         Whether the machine was asleep meanwhile: such times are not to be trusted.
     """

@@ -131,8 +131,9 @@ class Runner:
             return {"lost": f"no helper: {error.strerror}"}, b""
         answer = None
         try:
-            helper.ask(ask, passed)
-            answer = helper.answer()
+            if not self._closed:  # while the helper was made, there was nobody to be ended
+                helper.ask(ask, passed)
+                answer = helper.answer()
         finally:
             # An answer that comes later must not be taken for another run's.
             if answer is None or self._closed:

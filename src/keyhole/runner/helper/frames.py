@@ -14,6 +14,14 @@ def framed(words: dict[str, Any], rest: bytes = b"") -> bytes:
     return _LENGTHS.pack(len(text), len(rest)) + text + rest
 
 
+def is_one(data: bytes | bytearray) -> bool:
+    """Return whether bytes are a single message, with nothing missing and nothing after it."""
+    if len(data) < _LENGTHS.size:
+        return False
+    size, more = _LENGTHS.unpack_from(data)
+    return len(data) == _LENGTHS.size + int(size) + int(more)
+
+
 def received(read: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes] | None:
     """Return the next message, None if it does not come to its end.
 

@@ -11,6 +11,7 @@ NEW_MOUNTS: Final = 0x00020000  # see clone(2)
 NEW_USERS: Final = 0x10000000
 NEW_PIDS: Final = 0x20000000
 _DEATH_SIGNAL: Final = 1  # see prctl(2)
+_DUMPABLE: Final = 4
 _SUBREAPER: Final = 36
 _PRIVATE: Final = 0x4000 | 0x40000  # see mount(2): this and all below it
 _PLAIN: Final = 0x2 | 0x4 | 0x8  # no setuid programs, devices or programs at all
@@ -39,6 +40,15 @@ def adopt_orphans() -> None:
 def end_with_parent() -> None:
     """Be killed when the parent ends."""
     _checked("prctl", _libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0))
+
+
+def open_to_others(yes: bool) -> None:
+    """Let processes of the same user read and trace this one, or root alone (elsewhere: nothing).
+
+    A new program is open again; a fork is as its parent.
+    """
+    if LINUX:
+        _checked("prctl", _libc.prctl(_DUMPABLE, int(yes), 0, 0, 0))
 
 
 def keep_mounts() -> None:

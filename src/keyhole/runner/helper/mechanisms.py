@@ -77,16 +77,18 @@ class Namespace:
         """Return how many processes are alive, the main one apart."""
         return _others(main)
 
-    def end(self, main: int) -> None:
+    def end(self, main: int) -> bool:
         """End all but the init in one go: who is being signalled cannot fork."""
         with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         with suppress(ChildProcessError):
             while True:
                 os.wait()
+        return True
 
-    def clean(self) -> None:
-        """End what an init has left that was ended itself: nothing."""
+    def clean(self, init: int) -> None:
+        """Wait for an init that ends: it leaves nothing."""
+        os.waitpid(init, 0)
 
 
 class Subreaper:
@@ -109,12 +111,15 @@ class Subreaper:
         """Return how many processes are alive, the main one apart."""
         return _others(main)
 
-    def end(self, main: int) -> None:
+    def end(self, main: int) -> bool:
         """End all children, and those who become children thereby."""
-        tree.end_children()
+        return tree.end_children()
 
-    def clean(self) -> None:
-        """End what an init has left that was ended itself."""
+    def clean(self, init: int) -> None:
+        """Wait for an init that ends, and end what it has left if it was ended itself.
+
+        All at once: should one of them trace the init, that has not gone before its tracer.
+        """
         tree.end_children()
 
 
@@ -133,15 +138,17 @@ class ProcessGroup:
         seen = _others(main)
         return seen if seen or _is_there(main) else int(_is_there(-main))
 
-    def end(self, main: int) -> None:
+    def end(self, main: int) -> bool:
         """End the group."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(main, signal.SIGKILL)
         with suppress(ChildProcessError):
             os.waitpid(main, 0)
+        return True
 
-    def clean(self) -> None:
-        """End what an init has left that was ended itself: it is not known any more."""
+    def clean(self, init: int) -> None:
+        """Wait for an init that ends: what it has left is not known any more."""
+        os.waitpid(init, 0)
 
 
 def _is_there(pid: int) -> bool:

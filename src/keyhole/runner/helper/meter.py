@@ -59,7 +59,7 @@ class Meter:
         # Twice added up, as either may miss something: a process whose parent waits for nobody
         # hands its time on to no one, and one that lives from look to look is not seen.
         living = sum(one.cpu + one.cpu_of_children for one in processes)
-        self._at_least(sum(self._own.values()), living + _waited_for())
+        self._at_least(sum(self._own.values()), living + waited_for())
 
     def _memory_of(self, processes: list[tree.Process]) -> None:
         total = sum(process.resident for process in processes)
@@ -74,7 +74,7 @@ class Meter:
         """Count what has been waited for, which is all when no process is left."""
         largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.memory = max(self.memory, largest * _UNIT)
-        self._at_least(_waited_for())
+        self._at_least(waited_for())
 
     def _at_least(self, *sums: float) -> None:
         if self._group is not None:
@@ -82,6 +82,7 @@ class Meter:
         self.cpu = max(self.cpu, *sums)
 
 
-def _waited_for() -> float:
+def waited_for() -> float:
+    """Return seconds of CPU time of the children that have been waited for, and of theirs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -12,8 +12,9 @@ from contextlib import suppress
 from typing import Any, Final, NoReturn
 
 from .cgroup import Group
-from .frames import framed, received
+from .frames import framed, is_one, received
 from .mechanisms import MECHANISMS, Mechanism
+from .meter import waited_for
 from .supervision import supervise
 
 _GLANCE: Final = 500  # milliseconds between two looks at who is the parent
@@ -67,40 +68,49 @@ def _run(
     ask: dict[str, Any], runner: "_Runner", mechanism: Mechanism, group: Group | None
 ) -> bytes | None:
     """Do a run; return its answer as a frame, None if nobody waits for it any more."""
-    leash, hold = os.pipe()
-    heard, said = os.pipe()
-    try:
-        init = mechanism.fork()
-    except OSError as error:
-        for number in (leash, hold, heard, said, *ask["passed"]):
-            os.close(number)
-        return framed({"lost": f"no process for it: {os.strerror(error.errno or 0)}"})
-    if init == 0:
-        os.close(hold)
-        _be_init(ask, leash, said, mechanism, group)
-    for ours_no_more in (leash, said, *ask["passed"]):
-        os.close(ours_no_more)
-    answer = bytearray()
-    complete = runner.hears(heard, answer, ask["limit"] + _OVERDUE)
-    os.close(hold)  # the run is over, or is to be
-    if not complete:
-        _see_it_end(heard, init)
-    os.close(heard)
-    _, status = os.waitpid(init, 0)
-    mechanism.clean()
+    # (No pipe: whoever finds one in /proc may open it, and answer in the init's place.)
+    ours, theirs = socket.socketpair()
+    began, used = time.monotonic(), waited_for()
+    with ours:
+        with theirs:
+            try:
+                init = mechanism.fork()
+            except OSError as error:
+                _close(ask["passed"])
+                return framed({"lost": f"no process for it: {os.strerror(error.errno or 0)}"})
+            if init == 0:
+                ours.close()
+                _be_init(ask, theirs.fileno(), mechanism, group)
+        _close(ask["passed"])
+        answer = bytearray()
+        complete = runner.hears(ours.fileno(), answer, ask["limit"] + _OVERDUE)
+        if runner.gone:
+            _see_it_end(ours, init)
+        elif not complete:
+            os.kill(init, signal.SIGKILL)
+    mechanism.clean(init)
     if runner.gone:
         return None
-    if status or not complete:
+    if not complete:
+        seconds, reason = time.monotonic() - began, "what watched over the run has been stopped"
+        words = {"outcome": "out of time", "seconds": seconds, "cpu": waited_for() - used}
+        return framed(words | {"reason": reason})
+    if not is_one(answer):
         return framed({"lost": "what watched over the run has been ended"})
     return bytes(answer)
 
 
+def _close(files: list[int]) -> None:
+    for file in files:
+        os.close(file)
+
+
 def _be_init(
-    ask: dict[str, Any], leash: int, said: int, mechanism: Mechanism, group: Group | None
+    ask: dict[str, Any], helper: int, mechanism: Mechanism, group: Group | None
 ) -> NoReturn:
     status = 1
     try:
-        supervise(ask, leash, said, mechanism, group)
+        supervise(ask, helper, mechanism, group)
         status = 0
     except Exception:
         traceback.print_exc()
@@ -108,13 +118,15 @@ def _be_init(
         os._exit(status)
 
 
-def _see_it_end(heard: int, init: int) -> None:
-    """Wait until an init has ended, whose leash has been let go of; kill it should it not."""
+def _see_it_end(ours: socket.socket, init: int) -> None:
+    """Let an init end its run, and wait until it has ended; kill it should it not."""
+    with suppress(OSError):  # it may have gone
+        ours.shutdown(socket.SHUT_WR)
     poll = select.poll()
-    poll.register(heard, select.POLLIN)
+    poll.register(ours, select.POLLIN)
     end = time.monotonic() + _PATIENCE
     while (left := end - time.monotonic()) > 0:
-        if poll.poll(left * 1000) and not os.read(heard, 1 << 16):
+        if poll.poll(left * 1000) and not ours.recv(1 << 16):
             return
     os.kill(init, signal.SIGKILL)
 
@@ -137,7 +149,7 @@ class _Runner:
         return self._wait(math.inf) == self._channel
 
     def hears(self, heard: int, answer: bytearray, seconds: float) -> bool:
-        """Take an answer from a pipe; return False if the runner goes, or time, before its end."""
+        """Take an answer from an init; return False if the runner goes, or time, before its end."""
         end = time.monotonic() + seconds
         self._poll.register(heard, select.POLLIN)
         try:

@@ -10,7 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
+from .kernel import open_to_others
+
 _FIRST_TO_GO: Final = "500"  # of 1000, see proc(5)
+_FOR_EVER: Final = 1e9  # seconds: more CPU time than the kernel is told of
 _GUARDED: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
 
 
@@ -39,6 +42,7 @@ def _become(ask: dict[str, Any], output: int, said: int) -> NoReturn:
     what = ask["folder"]
     try:
         os.setsid()
+        open_to_others(True)
         for name in _GUARDED:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -54,8 +58,9 @@ def _become(ask: dict[str, Any], output: int, said: int) -> NoReturn:
         # The time is taken here: an init may be woken late, when the command has long begun.
         os.write(said, b"%.9f" % time.monotonic())
         os.execvpe(ask["command"][0], ask["command"], environment)
-    except OSError as error:
-        os.write(said, os.fsencode(f"!{os.strerror(error.errno or 0)}: {what}"))
+    except Exception as error:  # whatever it is, the command has not begun, and not failed
+        why = os.strerror(error.errno or 0) if isinstance(error, OSError) else error
+        os.write(said, os.fsencode(f"!{why}: {what}"))
     finally:
         os._exit(127)
 
@@ -77,7 +82,7 @@ def _limit(cpu: float | None) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if cpu is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        seconds = math.ceil(cpu) + 1
+        seconds = math.ceil(min(cpu, _FOR_EVER)) + 1
         if hard == resource.RLIM_INFINITY or seconds < hard:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     # Should the machine run out of memory, the kernel is to end this rather than who runs it.

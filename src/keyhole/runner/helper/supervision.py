@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from .cgroup import Group
 from .frames import framed
+from .kernel import open_to_others
 from .mechanisms import Mechanism
 from .meter import Meter
 from .output import Output
@@ -16,16 +17,16 @@ from .starting import Main, start
 
 _ASLEEP: Final = 0.1  # seconds that two clocks may drift apart without the machine having slept
 _AT_ONCE: Final = 0.01  # seconds within which they are read
+_LEFT: Final = "processes of another user could not be ended"
 
 
-def supervise(
-    ask: dict[str, Any], leash: int, answer: int, mechanism: Mechanism, group: Group | None
-) -> None:
+def supervise(ask: dict[str, Any], helper: int, mechanism: Mechanism, group: Group | None) -> None:
     """Do one run in this process; answer when all that it has started has ended.
 
-    `leash` is a pipe that comes to its end when the run is to end, or the helper has ended.
+    `helper` is a socket to it, which comes to its end when the run is to end, or it has ended.
     """
     mechanism.enter()
+    open_to_others(False)  # a run that could write to this process would answer for it
     slept = _slept()
     output, meter = Output(ask["output"]), Meter(ask["cpu"], ask["memory"], group)
     children = _Children()
@@ -33,12 +34,12 @@ def supervise(
     for ours_no_more in (output.writing, *ask["passed"]):
         os.close(ours_no_more)
     children.main = main.pid
-    lost = not _watch(ask, main, children, leash, output, meter)
+    lost = not _watch(ask, main, children, helper, output, meter)
     seconds = time.monotonic() - main.began
     children.collect()
     left = mechanism.left(main.pid)
     by_itself = children.status is not None
-    mechanism.end(main.pid)
+    all_ended = mechanism.end(main.pid)
     meter.finish()
     output.take()
     code = children.status if by_itself and not main.problem else None
@@ -50,23 +51,23 @@ def supervise(
         "code": code if code is not None and code >= 0 else None,
         "signal": -code if code is not None and code < 0 else None,
         "left": left,
-        "reason": main.problem,
+        "reason": main.problem or ("" if all_ended else _LEFT),
         "slept": _slept() - slept > _ASLEEP,
     }
-    _write(answer, framed(words, output.kept()))
+    _write(helper, framed(words, output.kept()))
 
 
 def _watch(
     ask: dict[str, Any],
     main: Main,
     children: "_Children",
-    leash: int,
+    helper: int,
     output: Output,
     meter: Meter,
 ) -> bool:
-    """Wait until the main process ends or a limit is passed; False if the leash has ended."""
+    """Wait until the main process ends or a limit is passed; False if it is to end."""
     poll = select.poll()
-    for ready in (children.ready, leash, output.reading):
+    for ready in (children.ready, helper, output.reading):
         poll.register(ready, select.POLLIN)
     end = main.began + ask["limit"]
     while children.status is None:
@@ -79,7 +80,7 @@ def _watch(
             continue
         # Rounded up, so that nothing is asked for over and over in the last millisecond.
         found = dict(poll.poll(int((min(end, meter.next) - now) * 1000) + 1))
-        if leash in found:
+        if helper in found:
             return False
         if output.reading in found and not output.take():
             poll.unregister(output.reading)
@@ -96,7 +97,7 @@ def _outcome(
         return "could not start"
     if ask["memory"] is not None and meter.memory > ask["memory"]:
         return "out of memory"
-    if seconds > ask["limit"] or meter.too_much() or code is None or code == -signal.SIGXCPU:
+    if seconds > ask["limit"] or meter.too_much() or code is None:
         return "out of time"
     return "ok" if code == 0 else "failed"
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +11,8 @@ PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 _ENDED: Final = (b"Z", b"X")
 _MOST: Final = 4096  # processes that are looked at: a bomb keeps nobody from ending it
+_PATIENCE: Final = 1.0  # seconds for children to go by themselves that may not be signalled
+_PAUSE: Final = 0.01  # seconds between two looks at them
 _LISTED: Final = os.path.exists("/proc/thread-self/children")
 
 
@@ -95,23 +98,35 @@ def proportional(process: Process) -> int:
     return process.resident
 
 
-def end_children() -> None:
+def end_children() -> bool:
     """End all below, where orphans come to this process: returns when there is no child left.
 
     Only children are signalled, with their process groups, whose numbers cannot be given to others
     as long as nobody has waited for the child; what is below them comes here when they have gone.
+    False if all that are left have become another user, and may not be signalled.
     """
-    own = os.getpgid(0)
+    own, end = os.getpgid(0), time.monotonic() + _PATIENCE
     while True:
+        reached = refused = False
         for pid in map(int, _children(str(os.getpid()))):
             with suppress(ProcessLookupError, PermissionError):
                 group = os.getpgid(pid)
                 if group != own:
                     os.killpg(group, signal.SIGKILL)
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    reached = True
+                except PermissionError:
+                    refused = True
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         except ChildProcessError:
-            return
+            return True
+        if reached:
+            end = time.monotonic() + _PATIENCE
+        elif refused:  # (else there is no pause: a bomb makes none)
+            if time.monotonic() > end:
+                return False
+            time.sleep(_PAUSE)

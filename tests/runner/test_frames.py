@@ -1,0 +1,21 @@
+import pytest
+
+from keyhole.runner.helper.frames import framed, is_one
+
+MESSAGE = framed({"outcome": "ok"}, b"rest")
+
+
+@pytest.mark.parametrize(
+    ("data", "one"),
+    [
+        (MESSAGE, True),
+        (framed({}), True),
+        (b"", False),
+        (MESSAGE[:5], False),
+        (MESSAGE[:-1], False),
+        (MESSAGE + b"x", False),
+        (MESSAGE + MESSAGE, False),
+    ],
+)
+def test_a_message_is_told_from_less_and_from_more(data, one):
+    assert is_one(data) is one
