@@ -76,3 +76,13 @@ def test_a_spec_that_is_not_there_and_a_folder_that_is_none_are_refused(keyhole,
 
 def test_budgets_are_said_in_days_hours_minutes_and_seconds():
     assert [_duration(text) for text in ("90", "90s", "1h30m", "0.5d")] == [90, 90, 5400, 43200]
+
+
+def test_the_report_is_written_before_anything_is_printed(tune, file, tmp_path, monkeypatch):
+    def unheard(tune):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("keyhole.cli.tune._print", unheard)
+    with pytest.raises(BrokenPipeError):
+        tune(file, out=tmp_path / "out", runs=2)
+    assert (tmp_path / "out" / "report.html").exists()

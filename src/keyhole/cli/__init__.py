@@ -1,5 +1,15 @@
 """Words on a terminal."""
 
-from keyhole.cli.app import main
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit: see `keyhole.cli.app`."""
+    try:
+        from keyhole.cli.app import main as begin
+    except KeyboardInterrupt:  # while it loads, which takes a while
+        sys.exit(130)
+    begin()
+
 
 __all__ = ["main"]

@@ -5,12 +5,14 @@ import re
 import shlex
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
+from keyhole.cli.text import printable
 from keyhole.validate import shown
 
 if TYPE_CHECKING:
@@ -81,8 +83,10 @@ def run(
         workers=workers,
         progress=_Progress(runs),
     )
+    written = write_report(tune) if tune.runs else None  # first: nobody may read on
     _print(tune)
-    typer.echo(f"report: {write_report(tune)}")
+    if written:
+        typer.echo(f"report: {written}")
 
 
 @app.command()
@@ -134,7 +138,7 @@ def _rehearse(spec: "Spec") -> None:
     from keyhole.tune.tuner import rehearsed
 
     for arm, limit, words in rehearsed(spec, _REHEARSED):
-        typer.echo(f"{shlex.join(words)}    # {arm}, at most {limit:g} s")
+        typer.echo(f"{printable(shlex.join(words))}    # {arm}, at most {limit:g} s")
 
 
 def _print(tune: "Tune") -> None:
@@ -186,8 +190,9 @@ class _Progress:
             return
         self._last = now
         counted = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
-        print(  # noqa: T201
-            f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "
-            f"last {record.arm} with {record.limit:g} s",
-            file=sys.stderr,
-        )
+        with suppress(OSError):  # a full disk on standard error ends no tune
+            print(  # noqa: T201
+                f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "
+                f"last {record.arm} with {record.limit:g} s",
+                file=sys.stderr,
+            )

@@ -1,5 +1,6 @@
 """What a tune has found, in words and tables."""
 
+import re
 import shlex
 from dataclasses import asdict
 from datetime import timedelta
@@ -10,6 +11,7 @@ from keyhole.tune.gains import Known
 from keyhole.tune.records import Record
 from keyhole.tune.tune import Tune
 
+_FIELD: Final = re.compile(r"(?:\{\w+\}|[\w@%+=:,./-])+")  # words of fields and what is safe
 _ENDS: Final = ("ok", "out of time", "failed", "out of memory")
 
 
@@ -64,7 +66,7 @@ def command_line(tune: Tune, arm: str) -> str:
     if found.function:
         given = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items())
         return f"{found.function}({given})"
-    return " ".join(word if "{" in word and " " not in word else shlex.quote(word)
+    return " ".join(word if _FIELD.fullmatch(word) else shlex.quote(word)
                     for word in found.template())  # fmt: skip
 
 

@@ -3,10 +3,10 @@
 import warnings
 from pathlib import Path
 
-from keyhole.files import held
 from keyhole.tune import folder as places
 from keyhole.tune.cores import available, cores_of
 from keyhole.tune.executor import Executor, Executors
+from keyhole.tune.functions import in_a_call
 from keyhole.tune.instances import drawn
 from keyhole.tune.records import Records
 from keyhole.tune.spec import Spec
@@ -87,10 +87,14 @@ class Tuner:
         integer("workers", workers, Range(ge=1, le=1024))
         if text := workers_warning(workers, self.spec.cores, available()):
             warnings.warn(text, stacklevel=2)
-        places.begin(self.out, self.spec)
+        if in_a_call():
+            raise RuntimeError(
+                "a tuner must not run where a function of a tune is called: what a script does "
+                "beyond defining it belongs under `if __name__ == '__main__':`"
+            )
         with (
-            held(self.out),
-            Records(self.out / places.RUNS) as records,
+            places.begun(self.out, self.spec),
+            Records(self.out / places.RUNS, self.spec.names) as records,
             places.open_study(self.out, self.spec) as study,
         ):
             stay = Stay(self.spec, study, records, self._executors, progress)
