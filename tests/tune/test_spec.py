@@ -57,7 +57,8 @@ BAD = {
     "seconds that cost too much": (
         {"worth": {"second": 2}}, "worth.second must be at most 1: the largest limit would cost"),
     "memory without a unit": ({"memory": "2"}, "memory must be as '2 GiB', got '2'"),
-    "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, KB"),
+    "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, kB"),
+    "memory in bits": ({"memory": "2 Gb"}, "memory: its unit must be one of .*; got 'Gb'"),
     "more memory than there can be": ({"memory": "9" * 400 + " GiB"}, "memory must .*, got a"),
     "memory in which nothing runs": ({"memory": "16 MiB"}, r"memory must be at least 2\*\*25, got"),
     "a variable that is two": (

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from keyhole.cli.text import printable
-from keyhole.validate import shown
+from keyhole.validate import integer, shown
 
 if TYPE_CHECKING:
     from keyhole.tune import Record, Spec, Tune
@@ -40,7 +40,8 @@ class _Group(TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Run real commands under learnt limits: keyhole tune SPEC.toml --out DIR.",
+    help="Run real commands under learnt limits: keyhole tune SPEC.toml --out DIR --budget 2h; "
+    "for --workers, --runs, --dry-run see keyhole tune run --help.",
 )
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a tune.")]
@@ -64,8 +65,11 @@ def run(
 ) -> None:
     """Learn which command to run, and when to give up on it; or go on where it was left."""
     from keyhole.tune import Spec
+    from keyhole.tune.tuner import WORKERS
 
     read = Spec.from_file(spec)
+    integer("workers", workers, WORKERS)
+    seconds = None if budget is None else _duration(budget)
     if dry_run:
         _rehearse(read)
         return
@@ -79,7 +83,7 @@ def run(
     tuner = Tuner(read, out)
     tune = tuner.run(
         runs=runs,
-        budget=None if budget is None else _duration(budget),
+        budget=seconds,
         workers=workers,
         progress=_Progress(runs),
     )
@@ -142,7 +146,7 @@ def _rehearse(spec: "Spec") -> None:
 
 
 def _print(tune: "Tune") -> None:
-    from keyhole.tune.summary import arms_table, progress, recommendation
+    from keyhole.tune.summary import POOLED, arms_table, progress, recommendation
 
     typer.echo(progress(tune))
     if not tune.runs:
@@ -155,6 +159,7 @@ def _print(tune: "Tune") -> None:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         typer.echo("  ".join(cells))
+    typer.echo(POOLED)
 
 
 def _duration(text: str) -> float:

@@ -28,8 +28,8 @@ DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "worth", "seed",
                    "memory", "cores", "clock", "environment", "policy")  # fmt: skip
 _CLOCKS: Final = ("wall", "cpu")
-_BYTES: Final = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9,
-                 "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}  # fmt: skip
+_BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
+                 "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
 _LEAST_LIMIT: Final = 0.001  # seconds: nothing starts faster
 
@@ -238,7 +238,7 @@ def _range(table: Mapping[str, Any]) -> Any:
 
 def _memory(value: Any) -> int | None:
     if isinstance(value, str) and (found := _SIZE.fullmatch(value)):
-        unit = choice("memory: its unit", found[2].upper(), _BYTES)
+        unit = choice("memory: its unit", found[2], _BYTES)
         return integer("memory", int(Fraction(found[1]) * _BYTES[unit]), LEAST_MEMORY)
     if isinstance(value, str):
         raise ValueError(f"memory must be as '2 GiB', got {shown(value)}")

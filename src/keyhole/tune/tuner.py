@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Final
 
 from keyhole.tune import folder as places
 from keyhole.tune.cores import available, cores_of
@@ -14,6 +15,8 @@ from keyhole.tune.stay import Progress, Stay, words_of
 from keyhole.tune.tune import Tune
 from keyhole.tune.watch import workers_warning
 from keyhole.validate import Range, integer, number
+
+WORKERS: Final = Range(ge=1, le=1024)
 
 
 def here() -> Executor:
@@ -84,7 +87,7 @@ class Tuner:
             raise ValueError("runs or budget must be given")
         most = integer("runs", runs, Range(ge=1)) if runs is not None else None
         seconds = number("budget", budget, Range(gt=0)) if budget is not None else None
-        integer("workers", workers, Range(ge=1, le=1024))
+        integer("workers", workers, WORKERS)
         if text := workers_warning(workers, self.spec.cores, available()):
             warnings.warn(text, stacklevel=2)
         if in_a_call():
@@ -101,6 +104,10 @@ class Tuner:
             stay.catch_up()
             stay.go(most, seconds, cores_of(workers, self.spec.cores))
         return Tune.load(self.out)
+
+    def __repr__(self) -> str:
+        """Return what it tunes, and where."""
+        return f"Tuner({self.spec.name}: {len(self.spec.arms)} arms, {str(self.out)!r})"
 
 
 def rehearsed(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
