@@ -34,6 +34,17 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
+def flush_folder(folder: Path) -> None:
+    """Make the names of a folder's files durable; Windows does so by itself."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def is_begun(folder: Path) -> bool:
     """Return whether there is something in a folder for results, which need not be there yet.
 

@@ -1,7 +1,10 @@
+import errno
 import json
+import sys
 
 import pytest
 
+from keyhole.cli.app import _warned
 from keyhole.cli.tune import _duration
 
 SPEC = """
@@ -26,11 +29,11 @@ def file(tmp_path_factory):
 
 def test_a_tune_from_the_first_command_to_the_last(keyhole, file):
     out = file.parent / "out"
-    code, text, error = keyhole("tune", "--runs", 8, file, "--out", out)
+    code, text, error = keyhole("tune", "--runs", 30, file, "--out", out)
     assert code == 0, error
-    assert "mine: 8 runs in 0:00:" in text
+    assert "mine: 30 runs in 0:00:" in text
     assert f"report: {out / 'report.html'}\n" in text
-    assert keyhole("tune", "show", out)[1].startswith("mine: 8 runs in")
+    assert keyhole("tune", "show", out)[1].startswith("mine: 30 runs in")
     code, text, _ = keyhole("tune", "best", out)
     assert text.startswith("true {instance}    # for at most ")
     said = json.loads(keyhole("tune", "best", out, "--json")[1])
@@ -38,7 +41,7 @@ def test_a_tune_from_the_first_command_to_the_last(keyhole, file):
     code, text, _ = keyhole("tune", "export", out, "--aslib", out / "aslib")
     assert (code, (out / "aslib" / "algorithm_runs.arff").exists()) == (0, True)
     file.write_text(SPEC.replace("0.05", "0.06"))
-    code, text, error = keyhole("tune", file, "--out", out, "--runs", 10)
+    code, text, error = keyhole("tune", file, "--out", out, "--runs", 40)
     assert (code, text) == (2, "")
     assert "holds a tune of another spec: limits[0] was 0.05, now is 0.06" in error
     file.write_text(SPEC)
@@ -57,6 +60,7 @@ BAD = {
     "no end": (("--out", "x"), "--budget or --runs must be given"),
     "a budget": (("--out", "x", "--budget", "long"), "--budget must be as 90s, 30m, 2h or 1d12h"),
     "no workers": (("--out", "x", "--runs", 1, "--workers", 0), "workers must lie in [1, 1024]"),
+    "no workers to rehearse": (("--dry-run", "--workers", 0), "workers must lie in [1, 1024]"),
 }
 
 
@@ -76,3 +80,52 @@ def test_a_spec_that_is_not_there_and_a_folder_that_is_none_are_refused(keyhole,
 
 def test_budgets_are_said_in_days_hours_minutes_and_seconds():
     assert [_duration(text) for text in ("90", "90s", "1h30m", "0.5d")] == [90, 90, 5400, 43200]
+
+
+def test_the_report_is_written_before_anything_is_printed(keyhole, file, tmp_path, monkeypatch):
+    def unheard(tune):
+        raise RuntimeError("nobody reads on")
+
+    monkeypatch.setattr("keyhole.cli.tune._print", unheard)
+    code, _, error = keyhole("tune", file, "--out", tmp_path / "out", "--runs", 2)
+    assert (code, error) == (2, "keyhole: nobody reads on\n")
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_budget_in_which_nothing_was_run_is_no_error(keyhole, file, tmp_path):
+    code, text, error = keyhole("tune", file, "--out", tmp_path / "out", "--budget", "0.0000001")
+    assert (code, text, error) == (0, "mine: 0 runs in 0:00:00\n", "")
+
+
+def test_a_dry_run_shows_what_a_terminal_would_obey(keyhole, tmp_path):
+    (tmp_path / "rows.csv").write_text("instance,x\na,\x1b[2J\n")
+    text = SPEC.replace('["0", "9"]', '{ csv = "rows.csv" }').replace("true {i", "true {x} {i")
+    (tmp_path / "mine.toml").write_text(text)
+    assert "true '\\x1b[2J' a" in keyhole("tune", tmp_path / "mine.toml", "--dry-run")[1]
+
+
+def test_a_warning_that_cannot_be_said_ends_nothing(monkeypatch):
+    class Full:
+        def write(self, text):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stderr", Full())
+    _warned("busy")
+
+
+def test_an_interrupt_while_the_command_line_loads_is_one(monkeypatch, keyhole):
+    class Interrupting:
+        def find_spec(self, name, *_):
+            if name == "keyhole.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "keyhole.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    assert keyhole("doctor")[0] == 130
+
+
+def test_the_folder_of_a_tune_is_none_for_a_scenario(keyhole, file, tmp_path):
+    keyhole("tune", file, "--out", tmp_path / "out", "--runs", 1)
+    code, _, error = keyhole("tune", "export", tmp_path / "out", "--aslib", tmp_path / "out")
+    assert code == 2
+    assert "the scenario must be in a folder of its own, got that of a tune" in error

@@ -21,11 +21,9 @@ def called(target, **fields):
 def test_a_function_is_found_again_by_its_module_or_its_file():
     assert target_of("f", work.works) == "tests.tune.work:works"
     assert target_of("f", "module:name") == "module:name"
-    code, (seconds, reward) = called(
-        f"{FOLDER / 'work.py'}:works", instance="2", factor=3.5, limit=5.0, seed=1
-    )
-    assert (code, reward) == (0, 7.0)
-    assert 0.0 <= seconds < 1.0
+    code, said = called(f"{FOLDER / 'work.py'}:works", instance="2", factor=3.5, limit=5.0, seed=1)
+    assert (code, said.reward) == (0, 7.0)
+    assert 0.0 <= said.seconds < 1.0
 
 
 def test_its_alarm_ends_a_function_that_does_not_return():
@@ -33,6 +31,34 @@ def test_its_alarm_ends_a_function_that_does_not_return():
     code, said = called(f"{FOLDER / 'work.py'}:waits", instance="2", limit=0.05)
     assert (code < 0, said) == (True, None)
     assert time.monotonic() - start < 50
+
+
+@pytest.mark.parametrize("name", ["prints_at_the_end", "replaces_stdout", "leaves_a_thread"])
+def test_what_a_function_leaves_behind_is_not_waited_for(name):
+    code, said = called(f"{FOLDER / 'work.py'}:{name}", limit=30.0)
+    assert (code, said.reward) == (0, 0.7)
+
+
+def test_a_false_of_numpy_is_one():
+    assert called(f"{FOLDER / 'work.py'}:says_no", limit=30.0)[1].reward is False
+
+
+def test_what_raises_says_so_itself():
+    code, said = called(f"{FOLDER / 'work.py'}:raises", limit=30.0)
+    assert (code, said.raised) == (1, "ValueError: no good")
+
+
+def test_a_script_that_goes_on_to_tune_does_not_where_its_function_is_called(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from keyhole.tune import Spec, Tuner\ndef f(): return 1\n"
+        "spec = Spec.from_table({'arm': [{'name': 'f', 'function': f}], 'limits': [1]})\n"
+        "Tuner(spec, 'out').run(runs=1)\n"
+    )
+    code, said = called(f"{script}:f", limit=30.0)
+    assert (code, said.seconds) == (1, 0.0)
+    assert "belongs under `if __name__ == '__main__':`" in said.raised
+    assert not list(tmp_path.glob("out"))
 
 
 @pytest.mark.parametrize("what", [lambda: 1, 3, "name", "module:", print.__call__])

@@ -26,6 +26,8 @@ def test_the_columns_of_a_table_are_fields(tmp_path):
         ("instance\n", "instances must be at least one, got none in"),
         ("instance,seed\na,1\n", "the column 'seed' must have a name of letters of its own"),
         ("instance,x\na\n", "line 2: the row must have 2 fields, got 1"),
+        ("instance,x\na,\0\n", "line 2: the row must have no character 0"),
+        ("instance\n" + "a" * 140_000, "line 2: field larger than field limit"),
         ("instance\na\na\n", "instances must differ, got 'a' twice"),
     ],
 )
@@ -44,3 +46,8 @@ def test_instances_follow_from_seed_and_number_and_are_all_drawn_alike():
     # Five standard deviations of a binomial count of 4,000 and 1/4.
     assert all(abs(count - 1000) < 5 * (4000 * 0.25 * 0.75) ** 0.5 for count in counts.values())
     assert len({seed for _, seed in draws}) > 3990
+
+
+def test_a_folder_instead_of_a_table_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"instances\.csv must be a file, got the folder"):
+        instances_of({"csv": "."}, tmp_path)

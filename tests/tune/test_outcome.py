@@ -80,3 +80,26 @@ def test_by_the_clock_of_processors_a_run_took_what_they_worked():
     assert outcome_of(asked(Success(), "cpu"), COMMAND, 1.0, run).seconds == 0.5
     late = Run(seconds=30.0, cpu=1.5)
     assert outcome_of(asked(Success(), "cpu"), COMMAND, 1.0, late).outcome == "out of time"
+
+
+def test_a_call_that_raised_has_failed_after_the_time_that_the_function_took():
+    said = MARK + b'{"seconds": 0.25, "raised": "ValueError: no"}\n'
+    found = outcome_of(asked(Success()), FUNCTION, 1.0, Run("failed", 30.0, code=1, output=said))
+    assert (found.outcome, found.seconds) == ("failed", 0.25)
+    assert found.reason == "raised ValueError: no"
+
+
+def test_an_answer_counts_only_of_a_call_that_came_to_its_end():
+    said = MARK + b'{"seconds": 0.25, "reward": true}\nbye\n'
+    assert outcome_of(asked(Success()), FUNCTION, 1.0, Run(output=said)).outcome == "ok"
+    crashed = Run("failed", code=1, output=said)
+    assert outcome_of(asked(Success()), FUNCTION, 1.0, crashed).outcome == "failed"
+
+
+@pytest.mark.parametrize(("end", "reward"), [(b"9\ndone\n", None), (b"9\ncost 5\ndone\n", 5.0)])
+def test_a_line_that_is_cut_where_the_middle_is_left_out_is_not_read(end, reward):
+    half = 40
+    output = b"cost 1".rjust(half) + b"\n... 900 bytes ...\n" + end.rjust(half, b"7")
+    assert outcome_of(asked(READS), COMMAND, 1.0, Run(output=output)).reward == reward
+    whole = b"cost 12\n... 900 bytes ...\ndone\n"  # which a command may well write itself
+    assert outcome_of(asked(READS), COMMAND, 1.0, Run(output=whole)).reward == 12

@@ -74,13 +74,21 @@ def test_the_best_can_be_read_by_a_program(tune):
     assert said["gain"]["low"] < said["gain"]["value"] < said["gain"]["high"]
     assert 0.0 <= said["sure"] <= 1.0
     assert said["full"]["limit"] == 1.0
+    assert said["template"] == said["command"]
+
+
+def test_it_is_said_how_many_runs_tell_of_the_full_cut_off(spec, tmp_path):
+    runs = [record("ok", 0.05, 1.0), record("out of time", 1.0, 1.0)] * 20
+    runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
+    against = recommendation(Tune(tmp_path, spec, runs))[3]
+    assert re.match(r"against the full cut-off, quick with 1 s, .* \(from 40 runs\): ", against)
 
 
 def test_a_command_line_can_be_pasted(spec, tmp_path):
-    words = ("sh", "-c", "a b", "{x}", "{instance}", "{limit:.2f}")
+    words = ("sh", "-c", "a b", "{x}", "{instance}", "{limit:.2f}", "a={seed};rm")
     arm = dataclasses.replace(spec.arms[0], command=words, parameters={"x": 3})
     tune = Tune(tmp_path, dataclasses.replace(spec, arms=(arm,)), [])
-    assert command_line(tune, "quick") == "sh -c 'a b' 3 {instance} {limit:.2f}"
+    assert command_line(tune, "quick") == "sh -c 'a b' 3 {instance} {limit:.2f} 'a={seed};rm'"
 
 
 def test_runs_are_exported_as_they_were_and_read_back(tune, tmp_path):

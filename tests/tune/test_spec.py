@@ -57,7 +57,29 @@ BAD = {
     "seconds that cost too much": (
         {"worth": {"second": 2}}, "worth.second must be at most 1: the largest limit would cost"),
     "memory without a unit": ({"memory": "2"}, "memory must be as '2 GiB', got '2'"),
-    "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, KB"),
+    "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, kB"),
+    "memory in bits": ({"memory": "2 Gb"}, "memory: its unit must be one of .*; got 'Gb'"),
+    "more memory than there can be": ({"memory": "9" * 400 + " GiB"}, "memory must .*, got a"),
+    "memory in which nothing runs": ({"memory": "16 MiB"}, r"memory must be at least 2\*\*25, got"),
+    "a variable that is two": (
+        {"environment": {"A=B": "c"}}, "environment.A=B must have a name without ="),
+    "a variable with character 0": (
+        {"environment": {"A": "\0"}}, "environment.A must have .* no character 0"),
+    "a grid with line ends": (
+        {"arm": [{"name": "a", "command": "true", "grid": {"x": ["a\nb"]}}]},
+        "names of arms must have no control characters"),
+    "a parameter with character 0": (
+        {"arm": [{"name": "a", "command": "true", "parameters": {"x": "\0"}}]},
+        r"arm\[0\].parameters.x must have no character 0"),
+    "a grid beyond all measure": (
+        {"arm": [{"name": "a", "command": "true", "grid": dict.fromkeys("xyz", [0] * 1000)}]},
+        r"arm\[0\].grid must make at most 10,000 arms, got 1,000,000,000"),
+    "a conversion": (
+        {"arm": [{"name": "a", "command": "true {instance!r}"}]},
+        r"arm\[0\].command: \{instance\} must have no conversion, got !r"),
+    "a number as a character": (
+        {"arm": [{"name": "a", "command": "true {x:c}", "parameters": {"x": 2**40}}]},
+        "arm 'a': its fields cannot be written so: "),
     "another clock": ({"clock": "sun"}, "clock must be one of wall, cpu; got 'sun'"),
     "functions by the clock of processors": (
         {"clock": "cpu", "arm": [{"name": "f", "function": "math:exp"}]},
@@ -140,3 +162,24 @@ def test_who_gives_up_earns_the_least_of_a_scale():
     facts = Spec.from_table(TABLE | table).facts()
     assert float(facts["penalty"](1.0)) == 0.5 + 2 + 5
     assert facts["scale"] == (-5, 5)
+
+
+@pytest.mark.parametrize("value", [0.12345678, 16777217.0, 12345.678, 1e-7, 10.0, 1e300])
+def test_a_number_keeps_its_digits_in_a_command(value):
+    arm = {"name": "s", "command": "true {a} {limit}", "parameters": {"a": value}}
+    (arm,) = Spec.from_table(TABLE | {"arm": [arm]}).arms
+    assert [float(word) for word in arm.words({"limit": value})[1:]] == [value, value]
+    assert not arm.words({"limit": value})[1].endswith(".0")
+
+
+def test_a_column_may_be_called_name(tmp_path):
+    (tmp_path / "rows.csv").write_text("instance,name\na,joe\n")
+    spec = Spec.from_table(TABLE | {"instances": {"csv": "rows.csv"}}, folder=tmp_path)
+    assert Spec.from_json(spec.as_json()).instances == spec.instances
+
+
+def test_a_program_is_looked_for_where_it_will_be(tmp_path):
+    (tmp_path / "mine").write_text("#!/bin/sh\n")
+    (tmp_path / "mine").chmod(0o755)
+    arm, paths = {"name": "m", "command": "mine"}, {"PATH": str(tmp_path)}
+    assert Spec.from_table(TABLE | {"arm": [arm], "environment": paths}).arms[0].command

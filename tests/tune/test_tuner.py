@@ -273,7 +273,7 @@ def test_a_disk_that_is_full_ends_it_and_what_it_had_begun_to_write_counts_once(
 
     def full(file):
         calls.append(file)
-        if len(calls) == 3:  # the spec, the first record, the second
+        if len(calls) == 4:  # the spec, the folder, the first record, the second
             raise OSError(errno.ENOSPC, "No space left on device")
         flush(file)
 
@@ -283,3 +283,59 @@ def test_a_disk_that_is_full_ends_it_and_what_it_had_begun_to_write_counts_once(
             Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
     Tuner(spec, tmp_path, executors=Simulated).run(runs=5)
     check_every_run_counts_once(tmp_path, 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda out: (out / STUDY).unlink(),
+            r"study\.db knows nothing of 6 of the runs in runs\.j",
+        ),
+        (lambda out: (out / RUNS).unlink(), r"runs\.jsonl lacks 6 of the runs that the study was"),
+        (lambda out: cut(out / RUNS, 4), r"runs\.jsonl lacks 2 of the runs that the study was"),
+    ],
+)
+def test_records_that_are_not_those_of_the_study_are_refused(spec, tmp_path, change, words):
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=6)
+    change(tmp_path)
+    with pytest.raises(ValueError, match=words):
+        Tuner(spec, tmp_path, executors=Simulated).run(runs=8)
+
+
+def cut(path, lines):
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:lines]))
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "words"),
+    [
+        ("seconds", "x", "line 1, is no record of a run: seconds is 'x'"),
+        ("arm", "third", "line 1, is no record of a run: there is no arm 'third'"),
+        ("outcome", "good", "line 1, is no record of a run: outcome must be one of ok"),
+    ],
+)
+def test_a_record_that_was_altered_is_named(spec, tmp_path, entry, value, words):
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
+    record = json.loads((tmp_path / RUNS).read_text()) | {entry: value}
+    (tmp_path / RUNS).write_text(json.dumps(record) + "\n")
+    with pytest.raises(ValueError, match=words):
+        Tune.load(tmp_path)
+
+
+def test_a_tuner_that_is_refused_changes_nothing(spec, tmp_path):
+    def meet(number, run):
+        with pytest.raises(ValueError, match="another process is at work"):
+            Tuner(dataclasses.replace(spec, notes="mine"), tmp_path).run(runs=1)
+        return run
+
+    Tuner(spec, tmp_path, executors=lambda: Simulated(meet)).run(runs=1)
+    assert Tune.load(tmp_path).spec.notes == ""
+
+
+def test_what_a_run_wrote_last_is_shown_from_the_beginning_of_a_line(spec, tmp_path):
+    lines = b"".join(b"line %d of many\n" % i for i in range(100))
+    fail = Run("failed", 0.002, code=2, output=lines)
+    with pytest.raises(AllFailedError, match=r"code 2; it wrote: line \d+ of many .* line 99 of m"):
+        Tuner(spec, tmp_path, executors=lambda: Simulated(lambda *_: fail)).run(runs=100)
+    assert all(run.output.startswith("line ") for run in Tune.load(tmp_path).runs)

@@ -1,5 +1,5 @@
 """Words on a terminal."""
 
-from keyhole.cli.app import main
+from keyhole.cli.starting import main
 
 __all__ = ["main"]

@@ -8,6 +8,7 @@ output, progress to standard error.
 import os
 import sys
 import warnings
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -262,7 +263,8 @@ def _code() -> int | None:
 
 def _warned(message: Warning | str) -> None:
     """Show a warning on one line, without the place in the code."""
-    print(f"keyhole: warning: {on_a_line(str(message))}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):  # what cannot be said ends nothing
+        print(f"keyhole: warning: {on_a_line(str(message))}", file=sys.stderr)  # noqa: T201
 
 
 def _unheard() -> int:

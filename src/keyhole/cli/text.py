@@ -12,8 +12,12 @@ _MOST_COLUMNS: Final = 100
 
 def on_a_line(text: str) -> str:
     """Return a text on one line; what a terminal would obey is written out."""
-    words = " ".join(text.split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+    return printable(" ".join(text.split()))
+
+
+def printable(text: str) -> str:
+    """Return a text in which what a terminal would obey is written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def heading(text: str, indent: int = 0) -> None:

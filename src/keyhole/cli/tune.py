@@ -5,13 +5,15 @@ import re
 import shlex
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
-from keyhole.validate import shown
+from keyhole.cli.text import printable
+from keyhole.validate import integer, shown
 
 if TYPE_CHECKING:
     from keyhole.tune import Record, Spec, Tune
@@ -38,7 +40,8 @@ class _Group(TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Run real commands under learnt limits: keyhole tune SPEC.toml --out DIR.",
+    help="Run real commands under learnt limits: keyhole tune SPEC.toml --out DIR --budget 2h; "
+    "for --workers, --runs, --dry-run see keyhole tune run --help.",
 )
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a tune.")]
@@ -62,8 +65,11 @@ def run(
 ) -> None:
     """Learn which command to run, and when to give up on it; or go on where it was left."""
     from keyhole.tune import Spec
+    from keyhole.tune.tuner import WORKERS
 
     read = Spec.from_file(spec)
+    integer("workers", workers, WORKERS)
+    seconds = None if budget is None else _duration(budget)
     if dry_run:
         _rehearse(read)
         return
@@ -77,12 +83,14 @@ def run(
     tuner = Tuner(read, out)
     tune = tuner.run(
         runs=runs,
-        budget=None if budget is None else _duration(budget),
+        budget=seconds,
         workers=workers,
         progress=_Progress(runs),
     )
+    written = write_report(tune) if tune.runs else None  # first: nobody may read on
     _print(tune)
-    typer.echo(f"report: {write_report(tune)}")
+    if written:
+        typer.echo(f"report: {written}")
 
 
 @app.command()
@@ -134,11 +142,11 @@ def _rehearse(spec: "Spec") -> None:
     from keyhole.tune.tuner import rehearsed
 
     for arm, limit, words in rehearsed(spec, _REHEARSED):
-        typer.echo(f"{shlex.join(words)}    # {arm}, at most {limit:g} s")
+        typer.echo(f"{printable(shlex.join(words))}    # {arm}, at most {limit:g} s")
 
 
 def _print(tune: "Tune") -> None:
-    from keyhole.tune.summary import arms_table, progress, recommendation
+    from keyhole.tune.summary import POOLED, arms_table, progress, recommendation
 
     typer.echo(progress(tune))
     if not tune.runs:
@@ -151,6 +159,7 @@ def _print(tune: "Tune") -> None:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         typer.echo("  ".join(cells))
+    typer.echo(POOLED)
 
 
 def _duration(text: str) -> float:
@@ -186,8 +195,9 @@ class _Progress:
             return
         self._last = now
         counted = ", ".join(f"{count:,} {outcome}" for outcome, count in self._counts.items())
-        print(  # noqa: T201
-            f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "
-            f"last {record.arm} with {record.limit:g} s",
-            file=sys.stderr,
-        )
+        with suppress(OSError):  # a full disk on standard error ends no tune
+            print(  # noqa: T201
+                f"keyhole: run {record.round:,}{self._of}, {record.elapsed:,.0f} s; now {counted}; "
+                f"last {record.arm} with {record.limit:g} s",
+                file=sys.stderr,
+            )

@@ -1,6 +1,7 @@
 """Commands: templates whose fields are filled in for each run."""
 
 import itertools
+import math
 import shlex
 import shutil
 import string
@@ -16,6 +17,7 @@ from keyhole.validate import distinct, hint, line, shown
 OF_THE_RUN: Final = ("instance", "seed", "limit")
 """Fields that every run has."""
 Parameter = str | int | float | bool
+_MOST_ARMS: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,12 @@ class Arm:
         """Return the command with its own parameters filled in, and all other fields as written."""
         return [_filled(word, self.parameters) for word in self.command]
 
-    def check(self, path: str, fields: Mapping[str, Any], folder: Path) -> None:
+    def check(
+        self, path: str, fields: Mapping[str, Any], folder: Path, search: str | None = None
+    ) -> None:
         """Refuse fields that there are not, and a program that cannot be found.
 
-        `fields` are those of some run.
+        `fields` are those of some run; `search` stands for the ``PATH`` of this process.
         """
         known = list(dict.fromkeys([*fields, *self.parameters]))
         for word in self.command:
@@ -66,11 +70,11 @@ class Arm:
                     )
         try:
             self.words(fields)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise ValueError(f"{path}: its fields cannot be written so: {error}") from None
         if self.function or _fields(path, program := self.command[0]):
             return
-        if shutil.which(folder / program if "/" in program else program) is None:
+        if shutil.which(folder / program if "/" in program else program, path=search) is None:
             raise ValueError(f"{path}: there is no program {program!r} that can be run here")
 
 
@@ -108,7 +112,8 @@ def _arms(path: str, table: Any) -> list[Arm]:
 def _called(name: str, several: bool, parameters: Mapping[str, Parameter]) -> str:
     if not several:
         return name
-    return " ".join([name, *(f"{key}={value}" for key, value in parameters.items())])
+    words = [name, *(f"{key}={value}" for key, value in parameters.items())]
+    return line("names of arms", " ".join(words))
 
 
 def _settings(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dict[str, Parameter]]]:
@@ -120,6 +125,8 @@ def _settings(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dict[str,
         for key, values in grid.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:
                 raise TypeError(f"{path}.grid.{key} must be a list of values, got {shown(values)}")
+        if (several := math.prod(map(len, grid.values()))) > _MOST_ARMS:
+            raise ValueError(f"{path}.grid must make at most {_MOST_ARMS:,} arms, got {several:,}")
         rows = [dict(zip(grid, row, strict=True)) for row in itertools.product(*grid.values())]
         return [(True, _plain(f"{path}.grid", row)) for row in rows]
     given = table.get("parameters", {})
@@ -150,6 +157,8 @@ def _plain(path: str, row: Mapping[str, Any]) -> dict[str, Parameter]:
     for name, value in row.items():
         if not isinstance(value, str | int | float):
             raise TypeError(f"{path}.{name} must be a text or a number, got {shown(value)}")
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError(f"{path}.{name} must have no character 0, got {shown(value)}")
     return dict(row)
 
 
@@ -178,6 +187,9 @@ def _fields(path: str, word: str) -> list[str]:
         parts = list(string.Formatter().parse(word))
     except ValueError as error:
         raise ValueError(f"{path}: {error} in {shown(word)}; a brace is written twice") from None
+    for _, name, _, conversion in parts:
+        if conversion:
+            raise ValueError(f"{path}: {{{name}}} must have no conversion, got !{conversion}")
     return [name for _, name, _, _ in parts if name is not None]
 
 
@@ -187,8 +199,9 @@ def _filled(word: str, fields: Mapping[str, Any]) -> str:
         made.append(text)
         if name is not None and name in fields:
             value = fields[name]
-            plain = "g" if isinstance(value, float) and not spec else spec or ""
-            made.append(format(value, plain))
+            written = format(value, spec or "")
+            whole = isinstance(value, float) and not spec
+            made.append(written.removesuffix(".0") if whole else written)
         elif name is not None:
             made.append(f"{{{name}:{spec}}}" if spec else f"{{{name}}}")
     return "".join(made)

@@ -6,6 +6,7 @@ from typing import Final
 
 from keyhole.data import write_aslib
 from keyhole.data.aslib_writing import Made
+from keyhole.tune.folder import SPEC
 from keyhole.tune.records import Record
 from keyhole.tune.tune import Tune
 
@@ -24,6 +25,10 @@ def write_scenario(tune: Tune, folder: str | Path) -> Path:
     """
     if not tune.runs:
         raise ValueError(f"{tune.folder}: nothing has been run yet")
+    if (Path(folder) / SPEC).exists():
+        raise ValueError(
+            f"the scenario must be in a folder of its own, got that of a tune, {folder}"
+        )
     made = (_made(tune, run) for run in tune.runs)
     return write_aslib(folder, tune.spec.name, tune.spec.limits[-1], made)
 

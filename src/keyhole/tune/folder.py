@@ -1,10 +1,12 @@
 """What the folder of a tune holds, and whether it is of this spec."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.files import is_begun, write_atomically
+from keyhole.files import held, is_begun, write_atomically
 from keyhole.study import Study
 from keyhole.study.storage import open_store
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
@@ -20,21 +22,29 @@ _FREE: Final = ("name", "notes", "folder")
 """What may differ when a tune goes on."""
 
 
-def begin(folder: Path, spec: Spec) -> None:
-    """Make the folder, or see that it holds a tune of the same spec.
+@contextmanager
+def begun(folder: Path, spec: Spec) -> Iterator[None]:
+    """Hold the folder, which is made or holds a tune of the same spec.
 
     Raises
     ------
     ValueError
-        If it holds something else.
+        If it holds something else, or another process is at work in it.
     """
-    if not is_begun(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    elif not (folder / SPEC).exists():
-        raise ValueError(
-            f"out must be a new folder, or that of a tune; there are files in {folder}"
-        )
-    else:
+    is_begun(folder)  # a file in its place is refused
+    folder.mkdir(parents=True, exist_ok=True)
+    with held(folder):
+        _see(folder, spec)
+        yield
+
+
+def _see(folder: Path, spec: Spec) -> None:
+    """See that what there is in the folder is a tune of this spec, and write the spec."""
+    if is_begun(folder):
+        if not (folder / SPEC).exists():
+            raise ValueError(
+                f"out must be a new folder, or that of a tune; there are files in {folder}"
+            )
         before, now = read_spec(folder).as_json(), json.loads(json.dumps(spec.as_json()))
         for entry in before:
             if entry not in _FREE and before[entry] != now[entry]:

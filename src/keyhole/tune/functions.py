@@ -4,6 +4,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,13 +45,27 @@ def command_of(target: str, fields: Mapping[str, Any]) -> list[str]:
     return [sys.executable, str(Path(call.__file__)), said]
 
 
-def answer(output: bytes) -> tuple[float, float | bool] | None:
-    """Return seconds and reward of a call that came to its end; None of one that did not."""
+@dataclass(frozen=True)
+class Answer:
+    """How long a call took, and what it returned or raised."""
+
+    seconds: float
+    reward: float | bool = False
+    raised: str = ""
+
+
+def answer(output: bytes) -> Answer | None:
+    """Return what a call said that came to its end; None of one that did not."""
     at = output.rfind(call.MARK.encode())
     if at < 0:
         return None
     try:
-        said = json.loads(output[at + len(call.MARK) :])
-        return float(said["seconds"]), said["reward"]
+        said = json.loads(output[at + len(call.MARK) :].partition(b"\n")[0])
+        return Answer(float(said["seconds"]), said.get("reward", False), said.get("raised", ""))
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def in_a_call() -> bool:
+    """Return whether this process is one in which a function is called."""
+    return getattr(sys.modules["__main__"], "MARK", None) == call.MARK

@@ -80,7 +80,21 @@ def _files(pattern: str, folder: Path) -> tuple[Instance, ...]:
 
 
 def _rows(path: Path) -> tuple[Instance, ...]:
-    rows = csv.reader(io.StringIO(read_text(path), newline=""), skipinitialspace=True)
+    rows = csv.reader(io.StringIO(_text(path), newline=""), skipinitialspace=True)
+    try:
+        return _instances(path, rows)
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {rows.line_num}: {error}") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_text(path)
+    except IsADirectoryError:
+        raise ValueError(f"instances.csv must be a file, got the folder {path}") from None
+
+
+def _instances(path: Path, rows: Any) -> tuple[Instance, ...]:
     header = [name.strip() for name in next(rows, [])]
     if "instance" not in header:
         raise ValueError(f"{path}: the header must have a column instance, got {header}")
@@ -95,6 +109,8 @@ def _rows(path: Path) -> tuple[Instance, ...]:
                 f"got {len(row)}"
             )
         columns = dict(zip(header, map(str.strip, row), strict=True))
+        if "\0" in "".join(row):
+            raise ValueError(f"{path}, line {rows.line_num}: the row must have no character 0")
         name = line(f"{path}, line {rows.line_num}: instance", columns.pop("instance"))
         found.append(Instance(name, columns))
     if not found:

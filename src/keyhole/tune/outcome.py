@@ -57,8 +57,11 @@ def outcome_of(spec: Spec, arm: Arm, limit: float, run: Ended) -> Outcome:
 
 def _called(success: Success, limit: float, run: Ended) -> tuple[float, Judgement | None]:
     """Return how long a function took, and what it came to; None if its alarm ended it."""
-    if (found := answer(run.output)) is not None:
-        return found[0], _returned(success, found[1])
+    found = answer(run.output)
+    if found is not None and found.raised:
+        return found.seconds, Judgement(None, f"raised {found.raised}")
+    if found is not None and run.code == 0:
+        return found.seconds, _returned(success, found.reward)
     if run.signal == _ALARM:
         return run.seconds, None
     why = f"signal {run.signal}" if run.signal is not None else f"code {run.code}"

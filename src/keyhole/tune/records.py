@@ -7,10 +7,13 @@ record that the study has not heard of is told from the record, and none is coun
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, get_type_hints
+
+from keyhole.files import flush_folder
+from keyhole.validate import choice, shown
 
 LAPSED: Final = "lapsed"
 OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", LAPSED)
@@ -85,11 +88,12 @@ class Record:
 class Records:
     """The file of all records, which one process may add to."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, arms: Collection[str]) -> None:
         self.path = path
-        self.all: list[Record] = list(read(path)) if path.exists() else []
+        self.all: list[Record] = list(read(path, arms)) if path.exists() else []
         self.by_id = {one.id: one for one in self.all if one.counts}
         self._file = path.open("ab")
+        flush_folder(path.parent)
         self._cut()
 
     def _cut(self) -> None:
@@ -122,11 +126,25 @@ class Records:
         self.close()
 
 
-def read(path: Path) -> Iterator[Record]:
+def read(path: Path, arms: Collection[str]) -> Iterator[Record]:
     """Yield the records of a file; not a last line that was not written to its end."""
-    lines = path.read_bytes().split(b"\n")
+    lines, arms = path.read_bytes().split(b"\n"), frozenset(arms)
     for number, text in enumerate(lines[:-1], 1):
         try:
-            yield Record(**json.loads(text))
+            yield _checked(Record(**json.loads(text)), arms)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}, line {number}, is no record of a run: {error}") from None
+
+
+_KINDS: Final = get_type_hints(Record)
+
+
+def _checked(record: Record, arms: Collection[str]) -> Record:
+    for name, kind in _KINDS.items():
+        value = getattr(record, name)
+        if not isinstance(value, kind) and not (isinstance(0.0, kind) and type(value) is int):
+            raise TypeError(f"{name} is {shown(value)}")
+    choice("outcome", record.outcome, OUTCOMES)
+    if record.arm not in arms:
+        raise ValueError(f"there is no arm {shown(record.arm)}")
+    return record

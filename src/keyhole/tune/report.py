@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from keyhole.experiment.page import Block, Picture, Section, Text, write_page
 from keyhole.results.html import Table
 from keyhole.tune import figures, folder
-from keyhole.tune.summary import arms_table, command_line, progress, recommendation
+from keyhole.tune.summary import POOLED, arms_table, command_line, progress, recommendation
 from keyhole.tune.tune import Tune
 
 _HEAD: Final = ("round", "arm", "limit", "instance", "outcome", "seconds", "reward", "CPU s",
@@ -76,7 +76,8 @@ def _sentence(text: str) -> str:
 
 def _arms(tune: Tune) -> Table:
     head, rows = arms_table(tune)
-    return Table("What became of the runs of each arm, and the time that they took.", head, rows)
+    caption = f"What became of the runs of each arm, and the time that they took. {POOLED}"
+    return Table(caption, head, rows)
 
 
 def _gains(tune: Tune) -> Section:

@@ -3,7 +3,8 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -14,22 +15,22 @@ from keyhole.experiment import rooms
 from keyhole.reading import unknown
 from keyhole.resource import HazardUCB
 from keyhole.resource.functions import rising
+from keyhole.runner import LEAST_MEMORY
 from keyhole.tune.command import Arm, arms_of
 from keyhole.tune.instances import Instance, instances_of
 from keyhole.tune.success import Success
 from keyhole.tune.worth import Worth
 from keyhole.validate import Range, choice, integer, line, number, shown, vector
 
-DEFAULT_POLICY: Final = HazardUCB()
+DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Who decides, unless a spec says otherwise."""
 
 _ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "worth", "seed",
                    "memory", "cores", "clock", "environment", "policy")  # fmt: skip
 _CLOCKS: Final = ("wall", "cpu")
-_BYTES: Final = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9,
-                 "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}  # fmt: skip
+_BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
+                 "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
 _SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
-_LEAST_MEMORY: Final = Range(ge=2**24)
 _LEAST_LIMIT: Final = 0.001  # seconds: nothing starts faster
 
 
@@ -135,10 +136,15 @@ class Spec:
         if "instances" not in table:
             del fields["instance"]
         for arm in spec.arms:
-            arm.check(f"arm {arm.name!r}", fields, folder)
+            arm.check(f"arm {arm.name!r}", fields, folder, spec.environment.get("PATH"))
             if arm.function and spec.clock == "cpu":
                 raise ValueError(f"clock must be 'wall' for functions, such as {arm.name!r}")
         return spec
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the arms."""
+        return tuple(arm.name for arm in self.arms)
 
     def facts(self) -> dict[str, Any]:
         """Return what a policy is told beforehand, as `Study.create` takes it."""
@@ -168,7 +174,7 @@ class Spec:
                 for arm in self.arms
             ],
             "limits": list(self.limits),
-            "instances": [{"name": one.name, **one.columns} for one in self.instances],
+            "instances": [asdict(one) for one in self.instances],
             "success": self.success.as_json(),
             "worth": self.worth.as_json(),
             "seed": self.seed,
@@ -186,12 +192,11 @@ class Spec:
     def from_json(cls, said: Mapping[str, Any]) -> Self:
         """Return the spec that `as_json` said."""
         success, limits = Success.of(said["success"]), tuple(said["limits"])
-        rows = [dict(one) for one in said["instances"]]
         return cls(
             name=said["name"],
             arms=tuple(Arm(**{**arm, "command": tuple(arm["command"])}) for arm in said["arms"]),
             limits=limits,
-            instances=tuple(Instance(row.pop("name"), row) for row in rows),
+            instances=tuple(Instance(**one) for one in said["instances"]),
             success=success,
             worth=Worth.of(said["worth"], limits[-1], success.span),
             seed=said["seed"],
@@ -233,16 +238,19 @@ def _range(table: Mapping[str, Any]) -> Any:
 
 def _memory(value: Any) -> int | None:
     if isinstance(value, str) and (found := _SIZE.fullmatch(value)):
-        unit = choice("memory: its unit", found[2].upper(), _BYTES)
-        return integer("memory", int(float(found[1]) * _BYTES[unit]), _LEAST_MEMORY)
+        unit = choice("memory: its unit", found[2], _BYTES)
+        return integer("memory", int(Fraction(found[1]) * _BYTES[unit]), LEAST_MEMORY)
     if isinstance(value, str):
         raise ValueError(f"memory must be as '2 GiB', got {shown(value)}")
-    return None if value is None else integer("memory", value, _LEAST_MEMORY)
+    return None if value is None else integer("memory", value, LEAST_MEMORY)
 
 
 def _environment(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
         raise TypeError(f"environment must be a table of texts, got {shown(value)}")
+    for name, text in value.items():
+        if not name or "=" in name or "\0" in name + text:
+            raise ValueError(f"environment.{name} must have a name without =, and no character 0")
     return dict(value)
 
 

@@ -8,9 +8,12 @@ from threading import Event, Lock, Thread
 from typing import Any, Final
 
 from keyhole.study import Decision, Study, WaitingError
+from keyhole.study.events import KEPT, LATE, TOLD
+from keyhole.tune.call import MARK
 from keyhole.tune.command import Arm
 from keyhole.tune.cores import Watched
 from keyhole.tune.executor import Executor, Executors
+from keyhole.tune.folder import STUDY
 from keyhole.tune.functions import TO_START, command_of
 from keyhole.tune.instances import Instance, drawn
 from keyhole.tune.outcome import outcome_of
@@ -56,11 +59,24 @@ class Stay:
 
     def catch_up(self) -> None:
         """Tell what was written down and not told; hand out again what was asked and not run."""
-        for decision in self.study.open_decisions:
+        open_ones = self.study.open_decisions
+        self._compare({one.id for one in open_ones})
+        for decision in open_ones:
             if (record := self.records.by_id.get(decision.id)) is not None:
                 self.study.tell(decision.id, **record.told())
             else:
                 self.study.lapse(decision.id)
+
+    def _compare(self, open_ones: set[str]) -> None:
+        """Refuse records that are not those of the study: a file was removed, cut, or put back."""
+        told = {row.decision for row in self.study.log() if row.kind in (TOLD, LATE, KEPT)}
+        recorded, path = set(self.records.by_id), self.records.path
+        if lost := len(told - recorded):
+            raise ValueError(f"{path} lacks {lost:,} of the runs that the study was told of")
+        if unknown := len(recorded - told - open_ones):
+            raise ValueError(
+                f"{path.with_name(STUDY)} knows nothing of {unknown:,} of the runs in {path.name}"
+            )
 
     def go(
         self,
@@ -196,11 +212,20 @@ class Stay:
             code=run.code,
             signal=run.signal,
             reason=came.reason,
-            output=run.output.decode("utf-8", "replace")[-_KEPT:] if failed else "",
+            output=_end(run.output) if failed else "",
             at=at,
             elapsed=self.elapsed,
             others=watched.others(run.cpu),
         )
+
+
+def _end(output: bytes) -> str:
+    """Return the last lines of what a run wrote; the answer of a call is not its own."""
+    text = output.decode("utf-8", "replace").partition(f"\n{MARK}")[0]
+    if len(text) <= _KEPT:
+        return text
+    _, end, whole = text[-_KEPT:].partition("\n")
+    return whole if end and whole else text[-_KEPT:]
 
 
 def words_of(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: float) -> list[str]:

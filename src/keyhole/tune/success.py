@@ -10,6 +10,7 @@ from keyhole.tune.executor import Ended
 from keyhole.validate import number, shown
 
 _ENTRIES: Final = ("codes", "pattern", "number", "scale")
+_GAP: Final = re.compile(rb"\n\.\.\. \d+ bytes \.\.\.\n")
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -63,7 +64,7 @@ class Success:
             return Judgement(None, f"ended by signal {run.signal}")
         if run.code not in self.codes:
             return Judgement(None, f"ended with code {run.code}")
-        text = run.output.decode("utf-8", "replace")
+        text = _whole_lines(run.output).decode("utf-8", "replace")
         if self.pattern and not re.search(self.pattern, text, re.MULTILINE):
             return Judgement(None, "the pattern was not found")
         if not self.number:
@@ -104,6 +105,15 @@ class Success:
             "number": self.number,
             "scale": list(self.scale),
         }
+
+
+def _whole_lines(output: bytes) -> bytes:
+    """Return an output without what stands for its middle, and the two lines that are cut there."""
+    for gap in _GAP.finditer(output):
+        if gap.start() == len(output) - gap.end():  # as much is kept before as after it
+            first, last = output[: gap.start()], output[gap.end() :]
+            return first[: first.rfind(b"\n") + 1] + last.partition(b"\n")[2]
+    return output
 
 
 def _codes(value: Any) -> tuple[int, ...]:

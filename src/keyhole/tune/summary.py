@@ -1,5 +1,6 @@
 """What a tune has found, in words and tables."""
 
+import re
 import shlex
 from dataclasses import asdict
 from datetime import timedelta
@@ -10,6 +11,9 @@ from keyhole.tune.gains import Known
 from keyhole.tune.records import Record
 from keyhole.tune.tune import Tune
 
+_FIELD: Final = re.compile(
+    r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
+)  # words of fields and what is safe
 _ENDS: Final = ("ok", "out of time", "failed", "out of memory")
 
 
@@ -43,8 +47,8 @@ def recommendation(tune: Tune) -> list[str]:
     best = tune.best()
     full = best.full
     against = (
-        f"against the full cut-off, {full.arm} with {full.limit:g} s, worth {full.gain}: "
-        f"{best.more} more a run"
+        f"against the full cut-off, {full.arm} with {full.limit:g} s, worth {full.gain} (from "
+        f"{full.runs:,} runs): {best.more} more a run"
     )
     if (best.arm, best.limit) == (full.arm, full.limit):
         against = "against the full cut-off: it is the best at that, and no earlier limit is better"
@@ -64,8 +68,11 @@ def command_line(tune: Tune, arm: str) -> str:
     if found.function:
         given = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items())
         return f"{found.function}({given})"
-    return " ".join(word if "{" in word and " " not in word else shlex.quote(word)
+    return " ".join(word if _FIELD.fullmatch(word) else shlex.quote(word)
                     for word in found.template())  # fmt: skip
+
+
+POOLED: Final = "Gains of arms with few runs say mostly what is known of all arms together."
 
 
 def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
@@ -94,7 +101,11 @@ def best_as_json(tune: Tune) -> dict[str, Any]:
     """Return the recommendation for a program."""
     best = tune.best()
     found = next(one for one in tune.spec.arms if one.name == best.arm)
-    said = asdict(best) | {"command": list(found.command), "parameters": dict(found.parameters)}
+    said = asdict(best) | {
+        "command": list(found.command),
+        "parameters": dict(found.parameters),
+        "template": found.template(),  # the command with its parameters
+    }
     if found.function:
         said["function"] = found.function
     return said

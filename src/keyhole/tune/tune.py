@@ -97,7 +97,7 @@ class Tune:
         folder = Path(folder)
         spec = places.read_spec(folder)
         path = folder / places.RUNS
-        return cls(folder, spec, list(read(path)) if path.exists() else [])
+        return cls(folder, spec, list(read(path, spec.names)) if path.exists() else [])
 
     @cached_property
     def gains(self) -> Gains:

@@ -2,11 +2,12 @@
 
 import warnings
 from pathlib import Path
+from typing import Final
 
-from keyhole.files import held
 from keyhole.tune import folder as places
 from keyhole.tune.cores import available, cores_of
 from keyhole.tune.executor import Executor, Executors
+from keyhole.tune.functions import in_a_call
 from keyhole.tune.instances import drawn
 from keyhole.tune.records import Records
 from keyhole.tune.spec import Spec
@@ -14,6 +15,8 @@ from keyhole.tune.stay import Progress, Stay, words_of
 from keyhole.tune.tune import Tune
 from keyhole.tune.watch import workers_warning
 from keyhole.validate import Range, integer, number
+
+WORKERS: Final = Range(ge=1, le=1024)
 
 
 def here() -> Executor:
@@ -84,19 +87,27 @@ class Tuner:
             raise ValueError("runs or budget must be given")
         most = integer("runs", runs, Range(ge=1)) if runs is not None else None
         seconds = number("budget", budget, Range(gt=0)) if budget is not None else None
-        integer("workers", workers, Range(ge=1, le=1024))
+        integer("workers", workers, WORKERS)
         if text := workers_warning(workers, self.spec.cores, available()):
             warnings.warn(text, stacklevel=2)
-        places.begin(self.out, self.spec)
+        if in_a_call():
+            raise RuntimeError(
+                "a tuner must not run where a function of a tune is called: what a script does "
+                "beyond defining it belongs under `if __name__ == '__main__':`"
+            )
         with (
-            held(self.out),
-            Records(self.out / places.RUNS) as records,
+            places.begun(self.out, self.spec),
+            Records(self.out / places.RUNS, self.spec.names) as records,
             places.open_study(self.out, self.spec) as study,
         ):
             stay = Stay(self.spec, study, records, self._executors, progress)
             stay.catch_up()
             stay.go(most, seconds, cores_of(workers, self.spec.cores))
         return Tune.load(self.out)
+
+    def __repr__(self) -> str:
+        """Return what it tunes, and where."""
+        return f"Tuner({self.spec.name}: {len(self.spec.arms)} arms, {str(self.out)!r})"
 
 
 def rehearsed(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:

@@ -101,5 +101,11 @@ def workers_warning(workers: int, each: int, cores: Sequence[int]) -> str:
 
 
 def _output(record: Record) -> str:
-    text = " ".join(record.output.split())[-_SHOWN:]
-    return f"; it wrote: {text}" if text else "; it wrote nothing"
+    """Return the last lines of what a run wrote, on one."""
+    found = ""
+    for line in reversed(record.output.splitlines()):
+        more = " ".join(f"{line} {found}".split())
+        if found and len(more) > _SHOWN:
+            break
+        found = more
+    return f"; it wrote: {found[-_SHOWN:]}" if found else "; it wrote nothing"
