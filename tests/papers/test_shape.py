@@ -58,7 +58,9 @@ def test_constants_on_a_line_are_linear_and_equal_ones_are_not():
     found = curve(lambda x: x)
     for key, x in X.items():
         found[key].curves.values("us", "aggregate_regret")[:] = 3.0 + x
-    assert linear().judge(found)[0] == "holds"
+    status, detail, _ = linear().judge(found)
+    assert status == "holds"
+    assert detail.endswith("; every run is on the line")
     for key in X:
         found[key].curves.values("us", "aggregate_regret")[:] = 3.0
     assert linear().judge(found)[0] == "does not hold"
