@@ -372,23 +372,39 @@ def test_what_watches_over_a_run_is_not_open_to_it(runner):
 
 @LINUX
 @pytest.mark.parametrize(
-    ("script", "outcome"),
+    ("script", "limit", "outcome"),
     [
-        ("os.kill(init, signal.SIGSTOP)", "out of time"),
+        ("os.kill(init, signal.SIGSTOP)", 0.3, "out of time"),
         # What is traced has not gone before its tracer (PTRACE_SEIZE; refused, but to root).
-        ("trace(0x4206, init, 0, 0); os.kill(init, signal.SIGKILL)", "lost"),
+        ("trace(0x4206, init, 0, 0); os.kill(init, signal.SIGKILL)", LONG, "lost"),
     ],
     ids=["stopped", "traced and killed"],
 )
-def test_a_run_whose_init_is_held_ends(monkeypatch, script, outcome):
+def test_a_run_whose_init_is_held_ends(monkeypatch, script, limit, outcome):
     """(In a namespace, an init takes no such signals.)"""
     boot = "from helper import serving; serving._OVERDUE = 0.1; serving.main()"
     monkeypatch.setattr(channel, "_BOOT", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}")
     start = "import ctypes, os, signal, time; trace = ctypes.CDLL(None).ptrace; init = os.getppid()"
     with Runner("subreaper") as one:
-        run = one.run(python(f"{start}; {script}; time.sleep({LONG})"), limit=0.3)
+        run = one.run(python(f"{start}; {script}; time.sleep({LONG})"), limit=limit)
         assert run.outcome == outcome
         assert run.seconds < LONG / 2
+        assert one.run(["true"], limit=LONG).outcome == "ok"
+
+
+@LINUX
+def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
+    monkeypatch.setattr(channel, "_OVERDUE", 0.5 - LONG)
+    monkeypatch.setattr(channel, "_PATIENCE", 0.1)
+    script = """if True:
+        import os, signal
+        with open(f"/proc/{os.getppid()}/stat") as file:
+            helper = int(file.read().rpartition(")")[2].split()[1])
+        os.kill(helper, signal.SIGSTOP)
+    """
+    with ThreadPoolExecutor(1) as threads, Runner("subreaper") as one:
+        assert threads.submit(one.run, python(script), limit=LONG).result(LONG).outcome == "lost"
+        monkeypatch.setattr(channel, "_OVERDUE", LONG)
         assert one.run(["true"], limit=LONG).outcome == "ok"
 
 

@@ -1,5 +1,6 @@
 """A helper at work, as its runner sees it."""
 
+import math
 import os
 import socket
 import subprocess
@@ -16,6 +17,8 @@ _BOOT: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); from helper.serving import main; main()"
 )
 _PATIENCE: Final = 15.0  # seconds for a helper to end what it runs, and to go
+_OVERDUE: Final = 30.0  # seconds after the limit when a helper is taken to have been stopped
+_LONGEST: Final = 1e6  # seconds: a timeout that every system takes
 
 
 class RefusedError(OSError):
@@ -58,12 +61,16 @@ class Helper:
             if passed:
                 socket.send_fds(self._channel, [b"!"], passed)
 
-    def answer(self) -> tuple[dict[str, Any], bytes] | None:
-        """Wait for an answer; None if the helper has ended, with all below it."""
+    def answer(self, limit: float = math.inf) -> tuple[dict[str, Any], bytes] | None:
+        """Wait for an answer; None if the helper has ended, or does not keep the limit."""
+        end = limit + _OVERDUE
         try:
-            return received(self._channel.recv)
+            self._channel.settimeout(end if end < _LONGEST else None)
+            answer = received(self._channel.recv)
+            self._channel.settimeout(None)
         except OSError:
             return None
+        return answer
 
     def end(self) -> None:
         """End the helper, and what it runs; wake who waits for an answer in another thread."""

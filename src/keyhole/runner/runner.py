@@ -133,14 +133,14 @@ class Runner:
         try:
             if not self._closed:  # while the helper was made, there was nobody to be ended
                 helper.ask(ask, passed)
-                answer = helper.answer()
+                answer = helper.answer(ask["limit"])
         finally:
             # An answer that comes later must not be taken for another run's.
             if answer is None or self._closed:
                 self._helper = None
                 helper.end()
         if answer is None:
-            reason = "the runner was closed" if self._closed else "the runner's helper has ended"
+            reason = "the runner was closed" if self._closed else "the runner's helper was ended"
             answer = {"lost": reason}, b""
         return answer
 

@@ -23,20 +23,21 @@ class Group:
         try:
             _write(f"{self._path}/cgroup.procs", "0")
             self._told = os.open(f"{self._path}/cpu.stat", os.O_RDONLY)
-            self._used()
+            self.used()
         except OSError:
             self.leave()
             raise
 
     def start(self) -> None:
         """Count from now on, in this process."""
-        self._at_start = self._used()
+        self._at_start = self.used()
 
     def cpu(self) -> float:
         """Return seconds of CPU time that all others in the group have used since the start."""
-        return self._used() - self._at_start
+        return self.used() - self._at_start
 
-    def _used(self) -> float:
+    def used(self) -> float:
+        """Return seconds of CPU time that all others in the group have ever used."""
         words = os.pread(self._told, 4096, 0).split()
         if words[:1] != [b"usage_usec"]:
             raise OSError(0, "cpu.stat tells no CPU time")

@@ -70,7 +70,7 @@ def _run(
     """Do a run; return its answer as a frame, None if nobody waits for it any more."""
     # (No pipe: whoever finds one in /proc may open it, and answer in the init's place.)
     ours, theirs = socket.socketpair()
-    began, used = time.monotonic(), waited_for()
+    began, cpu = time.monotonic(), _cpu(group)
     with ours:
         with theirs:
             try:
@@ -93,11 +93,15 @@ def _run(
         return None
     if not complete:
         seconds, reason = time.monotonic() - began, "what watched over the run has been stopped"
-        words = {"outcome": "out of time", "seconds": seconds, "cpu": waited_for() - used}
+        words = {"outcome": "out of time", "seconds": seconds, "cpu": _cpu(group) - cpu}
         return framed(words | {"reason": reason})
     if not is_one(answer):
         return framed({"lost": "what watched over the run has been ended"})
     return bytes(answer)
+
+
+def _cpu(group: Group | None) -> float:
+    return waited_for() if group is None else group.used()
 
 
 def _close(files: list[int]) -> None:
