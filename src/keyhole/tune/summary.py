@@ -48,18 +48,22 @@ def recommendation(tune: Tune) -> list[str]:
     full = best.full
     against = (
         f"against the full cut-off, {full.arm} with {full.limit:g} s, worth {full.gain} (from "
-        f"{full.runs:,} runs): {best.more} more a run"
+        f"{_told(full.runs)}): {best.more} more a run"
     )
     if (best.arm, best.limit) == (full.arm, full.limit):
         against = "against the full cut-off: it is the best at that, and no earlier limit is better"
     return [
         f"best: {best.arm} with {best.limit:g} s",
         f"worth: {best.gain} a run; {share(best.done)} succeed, {seconds(best.seconds)} a run "
-        f"(from {best.runs:,} runs)",
+        f"(from {_told(best.runs)})",
         f"sure: {best.sure:.0%} that no pair is better by more than 1 % of a success; the best is "
         f"better by at most {written(best.loss, best.loss)} (95 %)",
         against,
     ]
+
+
+def _told(runs: int) -> str:
+    return f"{runs:,} run{'' if runs == 1 else 's'}" if runs else "no run"
 
 
 def command_line(tune: Tune, arm: str) -> str:
