@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass
 from importlib import resources
 from itertools import product
-from types import TracebackType
 from typing import Final, Self
 
 import numpy as np
@@ -159,12 +158,7 @@ class Forests:
         """Return the forests."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the process."""
         self.close()
 

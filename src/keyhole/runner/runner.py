@@ -4,7 +4,6 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Final, Self
 
 from keyhole.runner.channel import Helper, RefusedError
@@ -155,12 +154,7 @@ class Runner:
         """Return the runner."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 

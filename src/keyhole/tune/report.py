@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar, Final
 
+from matplotlib.figure import Figure
+
 from keyhole.experiment.page import Block, Picture, Section, Text, write_page
 from keyhole.results.html import Table
 from keyhole.tune import figures, folder
@@ -81,15 +83,10 @@ def _arms(tune: Tune) -> Table:
 
 
 def _gains(tune: Tune) -> Section:
-    title = "What every limit is worth"
     caption = (
         f"{_unit(tune)} Mean and 95 % interval, given all runs; a circle is around the pair that "
         "is recommended. Limits beyond those with which an arm was run are left out."
     )
-    figure = Picture.of(
-        figures.gains_figure(tune), tune.folder / "gains",
-        title=f"{tune.spec.name}: {title.lower()}", caption=caption,
-    )  # fmt: skip
     limits = [f"{limit:g} s" for limit in tune.spec.limits]
     told = tune.gains.told
     rows = [
@@ -99,7 +96,8 @@ def _gains(tune: Tune) -> Section:
     ]  # fmt: skip
     table = Table("Worth of a run, by arm and limit, and how many runs tell of it.",
                   ["arm", *limits], rows)  # fmt: skip
-    return Section("gains", title, [figure, table])
+    drawn = figures.gains_figure(tune)
+    return _pictured(tune, "gains", "What every limit is worth", drawn, caption, table)
 
 
 def _unit(tune: Tune) -> str:
@@ -112,30 +110,29 @@ def _unit(tune: Tune) -> str:
 
 
 def _survival(tune: Tune) -> Section:
-    title = "Run times"
     caption = (
         "Share of runs that have not succeeded by a time (Kaplan and Meier), with pointwise 95 % "
         "intervals (Greenwood). A run that was given up was watched until its limit; one that "
         "failed never succeeds."
     )
-    figure = Picture.of(
-        figures.survival_figure(tune), tune.folder / "survival",
-        title=f"{tune.spec.name}: {title.lower()}", caption=caption,
-    )  # fmt: skip
-    return Section("survival", title, [figure])
+    return _pictured(tune, "survival", "Run times", figures.survival_figure(tune), caption)
 
 
 def _cactus(tune: Tune) -> Section:
-    title = "Cactus plot"
     caption = (
         "Within how many seconds a share of the runs is done, by arm: the same estimates, the "
         "other way round. The further right and down, the better."
     )
-    figure = Picture.of(
-        figures.cactus_figure(tune), tune.folder / "cactus",
-        title=f"{tune.spec.name}: {title.lower()}", caption=caption,
-    )  # fmt: skip
-    return Section("cactus", title, [figure])
+    return _pictured(tune, "cactus", "Cactus plot", figures.cactus_figure(tune), caption)
+
+
+def _pictured(
+    tune: Tune, name: str, title: str, figure: Figure, caption: str, *more: Block
+) -> Section:
+    """Return the section of a figure, which is also kept in files of that name."""
+    said = f"{tune.spec.name}: {title.lower()}"
+    picture = Picture.of(figure, tune.folder / name, title=said, caption=caption)
+    return Section(name, title, [picture, *more])
 
 
 def _runs(tune: Tune) -> Runs:
