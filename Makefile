@@ -12,6 +12,7 @@ LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/test_parts.py thresh
 PIP := python -m pip --disable-pip-version-check -qq
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 EXTRAS := --extra forests --extra pandas --extra postgres
+CLUSTERS := --extra dask --extra ray
 COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command "make lock"
@@ -87,7 +88,7 @@ package: wheel .venv-runtime/.requirements ## build wheel and sdist, and try the
 lock: ## lock the requirements anew (needs uv)
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv on the PATH, or UV=/path/to/uv" >&2; exit 1; }
 	@$(COMPILE) $(LOCKFLAGS) $(EXTRAS) -o requirements/runtime.txt pyproject.toml
-	@$(COMPILE) $(LOCKFLAGS) $(EXTRAS) -c requirements/runtime.txt -o requirements/dev.txt \
+	@$(COMPILE) $(LOCKFLAGS) $(EXTRAS) $(CLUSTERS) -c requirements/runtime.txt -o requirements/dev.txt \
 		pyproject.toml requirements/dev.in
 	@$(COMPILE) --resolution lowest-direct $(EXTRAS) -o requirements/lowest.txt \
 		pyproject.toml requirements/lowest.in
