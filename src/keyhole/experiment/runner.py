@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from keyhole.clusters import Cluster
+from keyhole.clusters.connecting import THREADS, check_on, connected
 from keyhole.contract.memory import FloatArray
 from keyhole.experiment import rooms
-from keyhole.experiment.blocks import play_in_blocks
-from keyhole.experiment.identity import digest_of, identity
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.store import (
@@ -33,10 +33,11 @@ from keyhole.experiment.store import (
 )
 from keyhole.files import held, is_begun, remove_drafts, write_atomically
 from keyhole.kernels.arithmetic import arithmetic_digest
+from keyhole.play.identity import digest_of, identity
+from keyhole.play.plan import Plan
 from keyhole.play.progress import Report, bar
-from keyhole.play.simulation import Plan
-from keyhole.validate import Range, integer
 
+_BLOCKS: Final = "blocks"
 # What reports show, and results do not depend on.
 _SHOWN: Final = ("title", "notes", "figure")
 _PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
@@ -51,10 +52,11 @@ def run(
     progress: bool | Report = False,
     command: str = "",
     shelf: Shelf | None = None,
+    on: str | Cluster = THREADS,
 ) -> Run:
     """Play a spec into a folder, or finish what an earlier call began there.
 
-    However often the run is killed and started again, and whatever `threads` is, the Parquet files
+    However often the run is killed and started again, and wherever it is played, the Parquet files
     end with the same content; every file is complete or absent. Blocks that an earlier call left
     are taken only as they were written, bit by bit.
 
@@ -72,6 +74,8 @@ def run(
         What the user typed, for the record.
     shelf : Shelf, optional
         Holds what this run has in common with others.
+    on : str or Cluster, default "threads"
+        Where: as for `keyhole.simulate`. The folder is written by this process alone.
 
     Raises
     ------
@@ -81,8 +85,7 @@ def run(
     OSError
         If a file cannot be written; what was finished is kept.
     """
-    if threads is not None:
-        integer("threads", threads, Range(ge=1))
+    check_on(on, threads)
     folder, plan = Path(out), spec.plan
     digest = run_digest(spec)
     is_begun(folder)  # refuses a file
@@ -90,21 +93,15 @@ def run(
     with held(folder):
         provenance = _begin(folder, spec, digest, command)
         if provenance.get("finished") is None:
-            with bar(progress) as report:
-                values = {
-                    label: play_in_blocks(
-                        folder / "blocks", f"{i:02d}", plan, label, spec.replications,
-                        digest=digest, threads=threads, report=report,
-                    )
-                    if shelf is None
-                    else shelf.values(plan, label, spec.replications, threads, report)
-                    for i, label in enumerate(plan.policies)
-                }  # fmt: skip
+            shelf = shelf or Shelf(folder / _BLOCKS, [spec])
+            with connected(on, threads) as cluster, bar(progress) as report:
+                shelf.fill([spec], cluster, threads, report)
+            values = shelf.values(spec)
             _finish(folder, plan, values)
             checksums = {name: checksum((folder / name).read_bytes()) for name in RESULTS}
             provenance["checksums"] |= checksums
             write_provenance(folder, provenance | {"finished": _now()})
-            shutil.rmtree(folder / "blocks", ignore_errors=True)
+            shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return open_run(folder)
 
 
@@ -123,7 +120,7 @@ def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any
             raise ValueError(
                 f"{folder} holds a run {_other(folder, spec, found)}; choose another folder"
             )
-    for place in (folder, folder / "blocks"):
+    for place in (folder, folder / _BLOCKS):
         remove_drafts(place)
     texts = {SPEC: as_json(spec.table()), "spec.toml": spec.to_toml()}
     checksums = {SPEC: checksum(texts[SPEC].encode())}

@@ -1,4 +1,4 @@
-"""What several experiments play alike, played once.
+"""What experiments play, once each, on file.
 
 Two experiments agree on a policy if problem, policy, seed, horizon and replications are the same:
 where they differ in when they look, it is played once, and looked at whenever one of them does.
@@ -6,30 +6,36 @@ where they differ in when they look, it is played once, and looked at whenever o
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from keyhole.clusters import Cluster
 from keyhole.contract.memory import FloatArray
-from keyhole.experiment.blocks import play_in_blocks
-from keyhole.experiment.identity import digest_of, identity
+from keyhole.experiment.blocks import gaps, joined, read_blocks, write_block
 from keyhole.experiment.spec import Spec
+from keyhole.play.afar import play_afar
+from keyhole.play.block import Block
+from keyhole.play.identity import digest_of, identity
+from keyhole.play.jobs import Job, play_here
+from keyhole.play.plan import Plan
 from keyhole.play.progress import Report
-from keyhole.play.simulation import Plan
 
 _LABEL = "policy"  # labels may differ where policies do not
+_KEY = 32
 
 
 class Shelf:
-    """Blocks, in a folder, that the experiments share which are going to be run."""
+    """Blocks, in a folder, of the experiments that are going to be run."""
 
     def __init__(self, folder: Path, specs: Iterable[Spec]) -> None:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # of each policy, as all play it together
         self._first: dict[tuple[str, str], int] = {}  # who plays it, and how many rounds
+        self._filled: set[str] = set()
         users: dict[str, tuple[str, str, int]] = {}
         for spec in specs:
-            for label in spec.plan.policies:
+            for label, key in self._keys(spec).items():
                 alone = _alone(spec.plan, label)
-                key = _key(alone, spec.replications)
                 self._plans[key] = _together(self._plans.get(key, alone), alone)
                 users.setdefault(key, (spec.name, label, spec.replications))
         for key, (name, label, replications) in users.items():
@@ -40,26 +46,61 @@ class Shelf:
         """Return how many rounds a policy takes in a spec, by its name: 0 if another plays it."""
         return self._first.get((name, label), 0)
 
-    def values(
+    def fill(
         self,
-        plan: Plan,
-        label: str,
-        replications: int,
+        specs: Iterable[Spec],
+        cluster: Cluster | None,
         threads: int | None,
         report: Report | None,
-    ) -> FloatArray:
-        """Return one policy's values, playing what has not been played for another experiment."""
-        key = _key(_alone(plan, label), replications)
-        shared = self._plans[key]
+    ) -> None:
+        """Play what is not on file of some of the experiments: on a cluster all at once."""
+        jobs: dict[str, tuple[str, Job]] = {}
         self.folder.mkdir(parents=True, exist_ok=True)
-        values = play_in_blocks(
-            self.folder, key[:32], shared, _LABEL, replications,
-            digest=digest_of(identity(shared)), threads=threads,
-            report=report and (lambda _, played, total: report(label, played, total)),
-        )  # fmt: skip
+        for spec in specs:
+            for label, key in self._keys(spec).items():
+                if key not in self._filled and key not in jobs:
+                    jobs[key] = label, self._job(key, spec.replications)
+        names = {job: key for key, (_, job) in jobs.items()}
+
+        def keep(job: Job, block: Block, data: bytes) -> None:
+            write_block(self.folder, names[job], block, data)
+
+        if cluster is not None:
+            play_afar(cluster, list(names), keep, report)
+        else:
+            for label, job in jobs.values():
+                play_here(job, keep, threads, report and partial(_told, report, label))
+        self._filled |= jobs.keys()
+
+    def values(self, spec: Spec) -> dict[str, FloatArray]:
+        """Return what the policies of an experiment have yielded, once it is on file."""
+        return {label: self._look(spec, key) for label, key in self._keys(spec).items()}
+
+    def _keys(self, spec: Spec) -> dict[str, str]:
+        """Return under what names the policies of an experiment are on file, by label."""
+        return {
+            label: _key(_alone(spec.plan, label), spec.replications) for label in spec.plan.policies
+        }
+
+    def _job(self, key: str, replications: int) -> Job:
+        """Return what is not on file of a policy."""
+        job = Job(self._plans[key], _LABEL, replications, [])
+        job.left = gaps([part for part, _ in read_blocks(self.folder, key, job)], replications)
+        return job
+
+    def _look(self, spec: Spec, key: str) -> FloatArray:
+        """Return what is on file of a policy, when an experiment looks, and at what it does."""
+        shared, plan = self._plans[key], spec.plan
+        job = Job(shared, _LABEL, spec.replications, [])
+        values = joined(read_blocks(self.folder, key, job), spec.replications)
         rows = [shared.checkpoints.index(t) for t in plan.checkpoints]
         columns = [shared.metrics.index(name) for name in plan.metrics]
         return values[rows][:, columns]
+
+
+def _told(report: Report, label: str, _: str, played: int, total: int) -> None:
+    """Tell of a policy by the label that its experiment gives it."""
+    report(label, played, total)
 
 
 def _alone(plan: Plan, label: str) -> Plan:
@@ -68,9 +109,9 @@ def _alone(plan: Plan, label: str) -> Plan:
 
 
 def _key(alone: Plan, replications: int) -> str:
-    """Return a digest of what must be the same, whenever one looks."""
+    """Return the start of a digest of what must be the same, whenever one looks."""
     ends = replace(alone, checkpoints=(alone.horizon,), details=False)
-    return digest_of([alone.horizon, alone.seed, replications, identity(ends)])
+    return digest_of([alone.horizon, alone.seed, replications, identity(ends)])[:_KEY]
 
 
 def _together(one: Plan, other: Plan) -> Plan:
