@@ -1,6 +1,6 @@
 """Print the table of speeds.
 
-``python -m benchmarks [--quick] [--all | --only ROOM|study|running]``
+``python -m benchmarks [--quick] [--all | --only ROOM|study|running|clusters]``
 """
 
 import argparse
@@ -13,7 +13,7 @@ from rich.table import Table
 from benchmarks import measure, targets
 from keyhole.experiment.rooms import OURS
 
-PARTS = (*OURS, "study", "running")
+PARTS = (*OURS, "study", "running", "clusters")
 
 
 def main():
@@ -21,7 +21,7 @@ def main():
         prog="python -m benchmarks", description=__doc__.partition("\n")[0]
     )
     parser.add_argument("--quick", action="store_true", help="tiny sizes: numbers mean little")
-    parser.add_argument("--only", choices=PARTS, help="the policies of one room, studies, or runs")
+    parser.add_argument("--only", choices=PARTS, help="the policies of one room, or another part")
     parser.add_argument("--all", action="store_true", help="beside it the policies of all rooms")
     options = parser.parse_args()
     size = measure.QUICK if options.quick else measure.Size()

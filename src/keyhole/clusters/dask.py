@@ -8,7 +8,9 @@ import warnings
 from asyncio import CancelledError
 from contextlib import suppress
 from itertools import count
+from math import inf
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any, Final, Self
 
 from distributed import Client, Future, KilledWorker, LocalCluster
@@ -19,6 +21,7 @@ from keyhole.clusters.cluster import Ended, GoneError
 
 _PATIENCE: Final = 10.0
 """Seconds in which a scheduler must answer."""
+_FRESH: Final = 0.5
 _TALKERS: Final = ("distributed", "distributed.batched", "distributed.client")
 _LOST: Final = (CancelledError, CommClosedError, TimeoutError, OSError)
 
@@ -67,13 +70,20 @@ class Dask:
     def __init__(self, name: str, client: Client, local: LocalCluster | None = None) -> None:
         self.name = name
         self._client, self._local = client, local
+        self._slots, self._counted = 0, -inf
         self._tickets = count()
         self._under_way: dict[int, Future] = {}
         self._done: SimpleQueue[int] = SimpleQueue()
 
     def slots(self) -> int:
-        """Return how many threads all workers have."""
-        return sum(self._client.nthreads().values())
+        """Return how many threads all workers have, as of some moments ago."""
+        if monotonic() - self._counted > _FRESH:
+            try:
+                self._slots = sum(self._client.nthreads().values())
+            except _LOST as error:
+                raise self._gone() from error
+            self._counted = monotonic()
+        return self._slots
 
     def share(self, data: bytes) -> Future:
         """Return a future of the bytes: a result, since one that is lost is computed again."""

@@ -1,0 +1,150 @@
+"""Clusters: what a second worker brings, what a task costs, and what a thousand workers would do.
+
+The thousand are an estimate: the code that hands out blocks runs against workers that only count
+time, behind a scheduler that spends on each task what the one of this machine was measured to.
+"""
+
+import heapq
+import os
+import statistics
+import time
+from contextlib import contextmanager, nullcontext
+from itertools import count
+
+from distributed import Client, LocalCluster
+
+from benchmarks.measure import Row
+from keyhole import simulate
+from keyhole.clusters import Ended, connect
+from keyhole.clusters.dask import Dask
+from keyhole.play.afar import play_afar
+from keyhole.play.jobs import Job
+from keyhole.play.plan import Plan
+from keyhole.thresholding import APT, LSA, Problem
+
+PROBLEM = Problem(means=[0.1, 0.2, 0.3, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8, 0.9], threshold=0.5)
+KINDS = ("dask", "ray")
+TASKS = 1000
+WORKERS = (100, 1000, 4000)
+# The imagined work: so many policies, for an hour in all.
+POLICIES, HORIZON, SECONDS = 100, 10_000, 3600.0
+ROUND = 20e-9
+
+
+def rows(size):
+    """Yield the rows of clusters."""
+    costs = {}
+    for kind in KINDS:
+        began = time.perf_counter()
+        with connect(kind, workers=2) as cluster:
+            yield Row(f"{kind}: two workers started", time.perf_counter() - began, "s")
+            costs[kind] = task_cost(cluster, TASKS if size.repeats > 2 else 50)
+            yield Row(f"{kind}: a task that does nothing", costs[kind] * 1e3, "ms")
+    yield from scaling(size)
+    for kind, cost in costs.items():
+        for workers in WORKERS:
+            share = imagined(workers, cost)
+            yield Row(f"{kind}: {workers:,} workers at work (an estimate)", 100 * share, "%")
+
+
+def task_cost(cluster, tasks):
+    """Return the seconds of a task, if many are handed out."""
+    ended(cluster, [cluster.submit(os.getpid) for _ in range(4)])
+    began = time.perf_counter()
+    ended(cluster, [cluster.submit(os.getpid) for _ in range(tasks)])
+    return (time.perf_counter() - began) / tasks
+
+
+def ended(cluster, tickets):
+    """Wait until all tasks have ended."""
+    left = set(tickets)
+    while left:
+        left -= {one.ticket for one in cluster.ended(1.0)}
+
+
+def scaling(size):
+    """Yield how many times faster than one thread others are, taken in turn with it."""
+    replications = 40 * size.replications
+
+    def play(**where):
+        began = time.perf_counter()
+        simulate(PROBLEM, [LSA()], horizon=size.horizon, replications=replications, **where)
+        return time.perf_counter() - began
+
+    for name, place in PLACES.items():
+        with place() as on:
+            play(**on)
+            pairs = [(play(threads=1), play(**on)) for _ in range(max(2, size.repeats // 2))]
+        yield Row(f"{name} / one thread", statistics.median(a / b for a, b in pairs), "x")
+
+
+def on_cluster(kind, workers):
+    """Return what gives a cluster of this machine."""
+
+    @contextmanager
+    def place():
+        with connect(kind, workers=workers) as cluster:
+            yield {"on": cluster}
+
+    return place
+
+
+@contextmanager
+def threads_of_dask():
+    """Give a cluster of one process."""
+    local = LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0")
+    with Dask("dask", Client(local, set_as_default=False), local) as cluster:
+        yield {"on": cluster}
+
+
+PLACES = {
+    "two threads": lambda: nullcontext({"threads": 2}),
+    "dask, one process": on_cluster("dask", 1),
+    "dask, two processes": on_cluster("dask", 2),
+    "dask, two threads of a process": threads_of_dask,
+    "ray, one process": on_cluster("ray", 1),
+    "ray, two processes": on_cluster("ray", 2),
+}
+
+
+class Imagined:
+    """Workers that take no time to take time, behind a scheduler that takes some for each task."""
+
+    name = "imagined"
+
+    def __init__(self, workers, cost):
+        self.workers, self.cost = workers, cost
+        self.now = self.scheduler = self.busy = 0.0
+        self.free = [0.0] * workers
+        self.ends, self.tickets = [], count()
+
+    def slots(self):
+        return self.workers
+
+    def share(self, data):
+        return data
+
+    def submit(self, function, data, key, versions, digest, label, part):
+        self.scheduler = max(self.scheduler, self.now) + self.cost
+        seconds = ROUND * HORIZON * len(part)
+        begin = max(heapq.heappop(self.free), self.scheduler)
+        heapq.heappush(self.free, begin + seconds)
+        self.busy += seconds
+        ticket = next(self.tickets)
+        heapq.heappush(self.ends, (begin + seconds, ticket, seconds))
+        return ticket
+
+    def ended(self, seconds):
+        self.now, ticket, seconds = heapq.heappop(self.ends)
+        return [Ended(ticket, (b"", seconds))]
+
+
+def imagined(workers, cost):
+    """Return which share of their time so many workers are at work."""
+    replications = round(SECONDS * workers / (ROUND * HORIZON) / POLICIES)
+    policies = {str(i): APT() for i in range(POLICIES)}
+    plan = Plan.make(PROBLEM, policies, horizon=HORIZON, checkpoints=None, seed=0)
+    jobs = [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
+    cluster = Imagined(workers, cost)
+    play_afar(cluster, jobs, lambda *_: None)
+    return cluster.busy / (workers * cluster.now)
