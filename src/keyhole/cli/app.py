@@ -1,8 +1,8 @@
 """The command line: what is typed, what is printed, and how it ends.
 
-Exit codes: 0 done, 1 a claim does not hold, 2 bad input, 3 not now (a study waits for feedback, or
-its database failed), both with one line on standard error, 130 interrupted. Results go to standard
-output, progress to standard error.
+Exit codes: 0 done, 1 a claim does not hold, 2 bad input, 3 not now (a study waits for feedback, its
+database failed, a cluster does not answer), the last two with one line on standard error, 130
+interrupted. Results go to standard output, progress to standard error.
 """
 
 import os
