@@ -25,8 +25,8 @@ from keyhole.clusters.carrying import Failure, carry_out, died
 
 START: Final = 0
 """The ticket of the start: (name, address, workers)."""
-_AGAIN: Final = 3  # times that a task is begun again whose worker has died
-_WITHOUT_MEMORY: Final = "RAY_task_oom_retries"  # for ever, if Ray has its way
+AGAIN: Final = 3
+"""Times that a task is begun again whose worker has died."""
 _EVERY: Final = 1.0  # seconds between looks at the head
 _PATIENCE: Final = 10.0  # seconds without an answer after which it is taken to be gone
 _SHORT: Final = Path("/tmp")  # the path of a socket has at most 107 characters
@@ -64,8 +64,8 @@ def main() -> None:
     driver.answer(START, refused)
     if refused is None:
         Thread(target=driver.listen, args=(asked,), daemon=True).start()
-        if driver.serve():
-            ray.shutdown()
+    if refused is not None or driver.serve():
+        ray.shutdown()
     answers.close()
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -90,7 +90,6 @@ class Driver:
         """Connect to Ray, or start it; return why it could not be done."""
         if address == "auto":
             address = os.environ.get("RAY_ADDRESS", address)
-        os.environ[_WITHOUT_MEMORY] = str(_AGAIN)
         try:
             if address is None:
                 cpus = workers or os.cpu_count() or 1
@@ -101,7 +100,7 @@ class Driver:
                 ray.init(address)
             at = address if address and "://" in address else _head()
             self._head = _place(at)
-            self._task = ray.remote(num_cpus=1, max_retries=_AGAIN)(carried)
+            self._task = ray.remote(num_cpus=1, max_retries=AGAIN)(carried)
             self._slots = _slots()
             self.answer(None, self._slots)
         except Exception as error:  # whatever it is, nobody else says it
@@ -193,11 +192,11 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
     if error is None:
         return future.result()
     if isinstance(error, WorkerCrashedError):
-        return Failure("RuntimeError", str(died(_AGAIN + 1)))
+        return Failure("RuntimeError", str(died(AGAIN + 1)))
     if isinstance(error, OutOfMemoryError):
         return Failure(
             "MemoryError",
-            f"Ray ended {_AGAIN + 1} workers at the same task: their machines ran out of memory",
+            f"Ray ended {AGAIN + 1} workers at the same task: their machines ran out of memory",
         )
     if "No module named 'keyhole" in _line(error):
         return Failure(
