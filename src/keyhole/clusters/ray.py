@@ -55,7 +55,7 @@ class Ray:
         self._driver = _started(address is None)
         self._listener = Thread(target=self._listen, daemon=True)
         self._listener.start()
-        self._ask(START, (name, address, workers))
+        self._ask(START, (address, workers))
         try:
             for begun in self.ended(_TO_START) or [Ended(START, error=self._gone())]:
                 if begun.error is not None:
@@ -118,7 +118,7 @@ class Ray:
         return found
 
     def _gone(self) -> GoneError:
-        return GoneError(f"Ray's head of {self.name} does not answer any more")
+        return GoneError(f"the head of {self.name} does not answer any more")
 
     def close(self) -> None:
         """End the driver, and with it what is at work."""

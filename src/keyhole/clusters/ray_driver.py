@@ -24,7 +24,7 @@ from ray.exceptions import OutOfMemoryError, WorkerCrashedError
 from keyhole.clusters.carrying import Failure, carry_out, died
 
 START: Final = 0
-"""The ticket of the start: (name, address, workers)."""
+"""The ticket of the start, asked for with an address and the number of workers."""
 AGAIN: Final = 3
 """Times that a task is begun again whose worker has died."""
 _EVERY: Final = 1.0  # seconds between looks at the head
@@ -57,10 +57,10 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    _, (name, address, workers) = pickle.load(asked)
+    _, (address, workers) = pickle.load(asked)
     folder = None if address else tempfile.mkdtemp(prefix="keyhole-ray-", dir=_short())
     driver = Driver(answers)
-    refused = driver.begin(name, address, workers, folder)
+    refused = driver.begin(address, workers, folder)
     driver.answer(START, refused)
     if refused is None:
         Thread(target=driver.listen, args=(asked,), daemon=True).start()
@@ -84,9 +84,7 @@ class Driver:
         self._done: SimpleQueue[tuple[int, Future[bytes]] | None] = SimpleQueue()
         self._shared: dict[int, Any] = {}
 
-    def begin(
-        self, name: str, address: str | None, workers: int | None, folder: str | None
-    ) -> Failure | None:
+    def begin(self, address: str | None, workers: int | None, folder: str | None) -> Failure | None:
         """Connect to Ray, or start it; return why it could not be done."""
         if address == "auto":
             address = os.environ.get("RAY_ADDRESS", address)
@@ -107,7 +105,7 @@ class Driver:
             if address is None:
                 return Failure("RuntimeError", f"Ray could not be started: {_line(error)}")
             kind = "ConnectionError" if isinstance(error, OSError) else type(error).__name__
-            return Failure(kind, f"there is no answer from Ray with {name}: {_line(error)}")
+            return Failure(kind, f"there is no head of Ray at {address}: {_line(error)}")
         return None
 
     def listen(self, asked: IO[bytes]) -> None:
@@ -206,6 +204,8 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
 
 
 def _line(error: BaseException) -> str:
-    """Return an error on one line, its last one: the others are its way through Ray."""
+    """Return what an error began with, the last line of it: the others are its way through Ray."""
+    while error.__cause__ is not None:
+        error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
