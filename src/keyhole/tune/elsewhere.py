@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 import warnings
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
@@ -19,7 +20,8 @@ from keyhole.tune.executor import Ended, Executor, Executors
 from keyhole.tune.spec import Spec
 
 _WAIT: Final = 0.5
-_mine: Final = threading.local()
+_idle: Final = deque[Runner]()
+"""Those that this process, a worker, has made; one for each run that it makes at a time."""
 
 
 def is_here(on: str | Cluster) -> bool:
@@ -194,14 +196,14 @@ def run_here(
         folder=folder,
         environment={**os.environ, **environment},
     )
+    _idle.append(runner)
     if run.reason:
         run = replace(run, reason=f"{run.reason}, on {host}")
     return run, f"on {host}: {runner.words}" if runner.mechanism == "group" else ""
 
 
 def _runner() -> Runner:
-    """Return the runner of this thread, which is kept for its next run."""
-    if not hasattr(_mine, "runner"):
-        _mine.runner = Runner()
-    found: Runner = _mine.runner
-    return found
+    try:
+        return _idle.pop()
+    except IndexError:
+        return Runner()
