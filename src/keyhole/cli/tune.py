@@ -59,16 +59,21 @@ def run(
         str | None, typer.Option("--budget", help="How much time in all, as 90s, 2h, 1d12h.")
     ] = None,
     runs: Annotated[int | None, typer.Option("--runs", help="How many runs in all.")] = None,
+    on: Annotated[
+        str, typer.Option("--on", help="Where: threads, dask[=ADDRESS] or ray[=ADDRESS].")
+    ] = "threads",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print ten command lines, and run none.")
     ] = False,
 ) -> None:
     """Learn which command to run, and when to give up on it; or go on where it was left."""
+    from keyhole.clusters.connecting import check_on
     from keyhole.tune import Spec
     from keyhole.tune.tuner import WORKERS
 
     read = Spec.from_file(spec)
     integer("workers", workers, WORKERS)
+    check_on(on, None)
     seconds = None if budget is None else _duration(budget)
     if dry_run:
         _rehearse(read)
@@ -85,6 +90,7 @@ def run(
         runs=runs,
         budget=seconds,
         workers=workers,
+        on=on,
         progress=_Progress(runs),
     )
     written = write_report(tune) if tune.runs else None  # first: nobody may read on

@@ -4,11 +4,13 @@ Where Ray is used it takes the signals of the process, prints on its terminal, a
 head is gone. So it has a process of its own, `keyhole.clusters.ray_driver`, beside this one.
 """
 
+import os
 import pickle
 import sys
 from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
+from secrets import token_hex
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Lock, Thread
 from typing import IO, Any, Final, Self, cast
@@ -17,7 +19,7 @@ import ray
 
 from keyhole.clusters.carrying import ended
 from keyhole.clusters.cluster import Ended, GoneError
-from keyhole.clusters.ray_driver import START, Shared
+from keyhole.clusters.ray_driver import AGAIN, START, Shared
 
 _BOOT: Final = (
     "import sys; sys.argv[0], *sys.path[:] = sys.argv[1:]; "
@@ -50,10 +52,10 @@ class Ray:
         self.name = name
         self._tickets, self._slots = count(START + 1), 0
         self._asking, self._came = Lock(), SimpleQueue[tuple[int, Any] | None]()
-        self._driver = _started()
+        self._driver = _started(address is None)
         self._listener = Thread(target=self._listen, daemon=True)
         self._listener.start()
-        self._ask(START, (name, address, workers))
+        self._ask(START, (address, workers))
         try:
             for begun in self.ended(_TO_START) or [Ended(START, error=self._gone())]:
                 if begun.error is not None:
@@ -116,7 +118,7 @@ class Ray:
         return found
 
     def _gone(self) -> GoneError:
-        return GoneError(f"Ray's head of {self.name} does not answer any more")
+        return GoneError(f"the head of {self.name} does not answer any more")
 
     def close(self) -> None:
         """End the driver, and with it what is at work."""
@@ -147,7 +149,17 @@ class Ray:
         self.close()
 
 
-def _started() -> Popen[bytes]:
+def _started(local: bool) -> Popen[bytes]:
     """Start a driver; it looks for modules where this process does, and Ctrl-C is not for it."""
     words = [sys.executable, "-c", _BOOT, sys.argv[0], *sys.path]
-    return Popen(words, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True)
+    settings = {"RAY_task_oom_retries": str(AGAIN)}  # else without end
+    if local and "RAY_AUTH_MODE" not in os.environ:  # else a token is left in the home folder
+        settings |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token_hex()}
+    return Popen(
+        words,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        env=os.environ | settings,
+        start_new_session=True,
+    )

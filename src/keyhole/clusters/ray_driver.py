@@ -24,9 +24,9 @@ from ray.exceptions import OutOfMemoryError, WorkerCrashedError
 from keyhole.clusters.carrying import Failure, carry_out, died
 
 START: Final = 0
-"""The ticket of the start: (name, address, workers)."""
-_AGAIN: Final = 3  # times that a task is begun again whose worker has died
-_WITHOUT_MEMORY: Final = "RAY_task_oom_retries"  # for ever, if Ray has its way
+"""The ticket of the start, asked for with an address and the number of workers."""
+AGAIN: Final = 3
+"""Times that a task is begun again whose worker has died."""
 _EVERY: Final = 1.0  # seconds between looks at the head
 _PATIENCE: Final = 10.0  # seconds without an answer after which it is taken to be gone
 _SHORT: Final = Path("/tmp")  # the path of a socket has at most 107 characters
@@ -57,15 +57,15 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    _, (name, address, workers) = pickle.load(asked)
+    _, (address, workers) = pickle.load(asked)
     folder = None if address else tempfile.mkdtemp(prefix="keyhole-ray-", dir=_short())
     driver = Driver(answers)
-    refused = driver.begin(name, address, workers, folder)
+    refused = driver.begin(address, workers, folder)
     driver.answer(START, refused)
     if refused is None:
         Thread(target=driver.listen, args=(asked,), daemon=True).start()
-        if driver.serve():
-            ray.shutdown()
+    if refused is not None or driver.serve():
+        ray.shutdown()
     answers.close()
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -84,13 +84,10 @@ class Driver:
         self._done: SimpleQueue[tuple[int, Future[bytes]] | None] = SimpleQueue()
         self._shared: dict[int, Any] = {}
 
-    def begin(
-        self, name: str, address: str | None, workers: int | None, folder: str | None
-    ) -> Failure | None:
+    def begin(self, address: str | None, workers: int | None, folder: str | None) -> Failure | None:
         """Connect to Ray, or start it; return why it could not be done."""
         if address == "auto":
             address = os.environ.get("RAY_ADDRESS", address)
-        os.environ[_WITHOUT_MEMORY] = str(_AGAIN)
         try:
             if address is None:
                 cpus = workers or os.cpu_count() or 1
@@ -101,14 +98,14 @@ class Driver:
                 ray.init(address)
             at = address if address and "://" in address else _head()
             self._head = _place(at)
-            self._task = ray.remote(num_cpus=1, max_retries=_AGAIN)(carried)
+            self._task = ray.remote(num_cpus=1, max_retries=AGAIN)(carried)
             self._slots = _slots()
             self.answer(None, self._slots)
         except Exception as error:  # whatever it is, nobody else says it
             if address is None:
                 return Failure("RuntimeError", f"Ray could not be started: {_line(error)}")
             kind = "ConnectionError" if isinstance(error, OSError) else type(error).__name__
-            return Failure(kind, f"there is no answer from Ray with {name}: {_line(error)}")
+            return Failure(kind, f"there is no head of Ray at {address}: {_line(error)}")
         return None
 
     def listen(self, asked: IO[bytes]) -> None:
@@ -193,11 +190,11 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
     if error is None:
         return future.result()
     if isinstance(error, WorkerCrashedError):
-        return Failure("RuntimeError", str(died(_AGAIN + 1)))
+        return Failure("RuntimeError", str(died(AGAIN + 1)))
     if isinstance(error, OutOfMemoryError):
         return Failure(
             "MemoryError",
-            f"Ray ended {_AGAIN + 1} workers at the same task: their machines ran out of memory",
+            f"Ray ended {AGAIN + 1} workers at the same task: their machines ran out of memory",
         )
     if "No module named 'keyhole" in _line(error):
         return Failure(
@@ -207,6 +204,8 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
 
 
 def _line(error: BaseException) -> str:
-    """Return an error on one line, its last one: the others are its way through Ray."""
+    """Return what an error began with, the last line of it: the others are its way through Ray."""
+    while error.__cause__ is not None:
+        error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

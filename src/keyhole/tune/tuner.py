@@ -4,8 +4,11 @@ import warnings
 from pathlib import Path
 from typing import Final
 
+from keyhole.clusters import Cluster
+from keyhole.clusters.connecting import THREADS, check_on
 from keyhole.tune import folder as places
 from keyhole.tune.cores import available, cores_of
+from keyhole.tune.elsewhere import executors_on, is_here
 from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.functions import in_a_call
 from keyhole.tune.instances import drawn
@@ -65,6 +68,7 @@ class Tuner:
         runs: int | None = None,
         budget: float | None = None,
         workers: int = 1,
+        on: str | Cluster = THREADS,
         progress: Progress | None = None,
     ) -> Tune:
         """Go on until so many runs, or so many seconds, have been spent in all; return the tune.
@@ -79,7 +83,10 @@ class Tuner:
         budget : float, optional
             How many seconds of this clock, while it was at work. No run is begun later.
         workers : int, default 1
-            How many runs at a time, each on cores of its own.
+            How many runs at a time, each on cores of its own if they are this machine's.
+        on : str or Cluster, default "threads"
+            Where the commands are run: by this process, or on a cluster, as
+            `keyhole.clusters.connect` takes it.
         progress : callable, optional
             Told of every run.
         """
@@ -88,7 +95,10 @@ class Tuner:
         most = integer("runs", runs, Range(ge=1)) if runs is not None else None
         seconds = number("budget", budget, Range(gt=0)) if budget is not None else None
         integer("workers", workers, WORKERS)
-        if text := workers_warning(workers, self.spec.cores, available()):
+        check_on(on, None)
+        if on != THREADS and self._executors is not here:
+            raise ValueError("executors must be left out with `on`, which makes them")
+        if is_here(on) and (text := workers_warning(workers, self.spec.cores, available())):
             warnings.warn(text, stacklevel=2)
         if in_a_call():
             raise RuntimeError(
@@ -99,10 +109,12 @@ class Tuner:
             places.begun(self.out, self.spec),
             Records(self.out / places.RUNS, self.spec.names) as records,
             places.open_study(self.out, self.spec) as study,
+            executors_on(on, workers, self.spec) as theirs,
         ):
-            stay = Stay(self.spec, study, records, self._executors, progress)
+            stay = Stay(self.spec, study, records, theirs or self._executors, progress)
             stay.catch_up()
-            stay.go(most, seconds, cores_of(workers, self.spec.cores))
+            cores = [None] * workers if theirs else cores_of(workers, self.spec.cores)
+            stay.go(most, seconds, cores)
         return Tune.load(self.out)
 
     def __repr__(self) -> str:

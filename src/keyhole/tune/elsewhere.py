@@ -1,0 +1,209 @@
+"""Runs on a cluster: each is a task, and its worker runs the command as this machine would."""
+
+import os
+import socket
+import threading
+import warnings
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole.clusters import Cluster
+from keyhole.clusters.connecting import THREADS, connected
+from keyhole.runner import Run, Runner
+from keyhole.tune.executor import Ended, Executor, Executors
+from keyhole.tune.spec import Spec
+
+_WAIT: Final = 0.5
+_idle: Final = deque[Runner]()
+"""Those that this process, a worker, has made; one for each run that it makes at a time."""
+
+
+def is_here(on: str | Cluster) -> bool:
+    """Return whether the runs are those of this machine."""
+    return isinstance(on, str) and "=" not in on
+
+
+@contextmanager
+def executors_on(on: str | Cluster, workers: int, spec: Spec) -> Iterator[Executors | None]:
+    """Give what makes the executors of a cluster; None for `threads`, which is this machine.
+
+    One that was started for it, for so many runs at a time, is closed in the end.
+    """
+    started = is_here(on) and on != THREADS
+    with connected(on, workers if started else None) as cluster:
+        if cluster is None:
+            yield None
+            return
+        if spec.cores > 1:
+            raise ValueError(f"cores must be 1 on a cluster, which gives each, got {spec.cores}")
+        if (slots := cluster.slots()) < workers:
+            warnings.warn(
+                f"workers: {workers} runs at a time on {cluster.name}, which has room for {slots} "
+                "just now: others wait",
+                stacklevel=2,
+            )
+        elsewhere = Elsewhere(cluster, spec.environment)
+        try:
+            yield elsewhere.executor
+        finally:
+            elsewhere.close()
+
+
+class Elsewhere:
+    """Has runs made on a cluster for several executors, each in a thread of its own.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Where.
+    environment : mapping
+        What a run's environment has beyond that of its worker.
+    """
+
+    def __init__(self, cluster: Cluster, environment: Mapping[str, str]) -> None:
+        self.cluster, self._environment = cluster, dict(environment)
+        self._version = version("keyhole")
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._waiting: dict[int, Future[tuple[Run, str]]] = {}
+        self._error: BaseException | None = None
+        self._warned: set[str] = set()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def executor(self) -> Executor:
+        """Return one more that runs commands there."""
+        return _Executor(self)
+
+    def begin(self, *run: Any) -> "Future[tuple[Run, str]]":
+        """Hand out a run."""
+        future: Future[tuple[Run, str]] = Future()
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            ticket = self.cluster.submit(run_here, self._version, self._environment, *run)
+            self._waiting[ticket] = future
+        return future
+
+    def warn(self, text: str) -> None:
+        """Warn of something, once."""
+        with self._lock:
+            known = not text or text in self._warned
+            self._warned.add(text)
+        if not known:
+            warnings.warn(text, stacklevel=2)
+
+    def _listen(self) -> None:
+        """Pass on what comes back, to whoever waits for it."""
+        try:
+            while not self._over.is_set():
+                for one in self.cluster.ended(_WAIT):
+                    with self._lock:
+                        future = self._waiting.pop(one.ticket)
+                    if not future.set_running_or_notify_cancel():
+                        continue
+                    if isinstance(one.error, RuntimeError | MemoryError):
+                        future.set_result((Run("lost", 0.0, reason=str(one.error)), ""))
+                    elif one.error is not None:
+                        future.set_exception(one.error)
+                    else:
+                        future.set_result(one.value)
+        except BaseException as error:  # such as that the scheduler is gone
+            with self._lock:
+                self._error, waiting = error, list(self._waiting.values())
+            for future in waiting:
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(error)
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._over.set()
+        self._listener.join()
+
+
+class _Executor:
+    """Runs commands on a cluster, one at a time."""
+
+    def __init__(self, elsewhere: Elsewhere) -> None:
+        self._elsewhere, self._closed = elsewhere, False
+        self._future: Future[tuple[Run, str]] | None = None
+        self.words = f"{elsewhere.cluster.name}: a run ends with the worker that runs it"
+
+    def run(
+        self,
+        command: Sequence[str],
+        limit: float,
+        *,
+        cpu: float | None,
+        memory: int | None,
+        folder: Path | None,
+        environment: Mapping[str, str] | None,
+        cores: Sequence[int] | None,
+    ) -> Ended:
+        """Run a command; environment and cores are those that its worker has."""
+        future = self._future = self._elsewhere.begin(
+            list(command), limit, cpu, memory, None if folder is None else str(folder)
+        )
+        if self._closed:
+            future.cancel()
+        try:
+            run, warning = future.result()
+        except CancelledError:
+            return Run("lost", 0.0, reason="the tuner was ended")
+        self._elsewhere.warn(warning)
+        return run
+
+    def close(self) -> None:
+        """Wait no more for what runs: it is ended with the cluster, or with its client."""
+        self._closed = True
+        if self._future is not None:
+            self._future.cancel()
+
+
+def run_here(
+    wanted: str,
+    environment: Mapping[str, str],
+    command: Sequence[str],
+    limit: float,
+    cpu: float | None,
+    memory: int | None,
+    folder: str | None,
+) -> tuple[Run, str]:
+    """Run a command, and return a warning with what became of it; this is what a worker runs.
+
+    Raises
+    ------
+    ValueError
+        If the client has another version of Keyhole.
+    """
+    host = socket.gethostname()
+    if (there := version("keyhole")) != wanted:
+        raise ValueError(
+            f"the worker on {host} has keyhole {there}, and this client has keyhole {wanted}: "
+            "they must have the same"
+        )
+    runner = _runner()
+    run = runner.run(
+        command,
+        limit,
+        cpu=cpu,
+        memory=memory,
+        folder=folder,
+        environment={**os.environ, **environment},
+    )
+    _idle.append(runner)
+    if run.reason:
+        run = replace(run, reason=f"{run.reason}, on {host}")
+    return run, f"on {host}: {runner.words}" if runner.mechanism == "group" else ""
+
+
+def _runner() -> Runner:
+    try:
+        return _idle.pop()
+    except IndexError:
+        return Runner()

@@ -1,0 +1,213 @@
+"""Tasks under Ray, on this machine's processors and under a head of its own."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from keyhole.clusters import Cluster, GoneError, connect
+from tests.clusters.conftest import until
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with connect("ray", workers=2) as cluster:
+        yield cluster
+
+
+def result(cluster, function, *args):
+    """Return what a task returned, or raise what it ended with."""
+    ticket, found = cluster.submit(function, *args), []
+    until(lambda: found.extend(cluster.ended(0.5)) or found)
+    assert [one.ticket for one in found] == [ticket]
+    if found[0].error is not None:
+        raise found[0].error
+    return found[0].value
+
+
+def test_processors_are_slots(cluster):
+    assert isinstance(cluster, Cluster)
+    assert (cluster.name, cluster.slots()) == ("ray", 2)
+
+
+def test_tasks_come_back_with_what_they_return(cluster):
+    tickets = {cluster.submit(pow, base, 2): base**2 for base in range(300)}
+    found = {}
+    until(lambda: found.update({e.ticket: e.value for e in cluster.ended(0.5)}) or len(found) > 299)
+    assert found == tickets
+    assert cluster.ended(0.0) == []
+
+
+def test_what_is_shared_is_there_for_every_task_in_its_place(cluster):
+    data = os.urandom(2_000_000)
+    first, second = cluster.share(data), cluster.share(b"more")
+    assert result(cluster, listed, 1, second, 2, first) == [1, b"more", 2, data]
+    assert result(cluster, listed, first, first) == [data, data]
+
+
+def listed(*args):
+    return list(args)
+
+
+class OwnError(Exception):
+    pass
+
+
+def fail(kind):
+    raise kind("field must be small, got 3")
+
+
+@pytest.mark.parametrize("kind", [ValueError, FileNotFoundError])
+def test_errors_come_back_as_they_were_raised(cluster, kind):
+    with pytest.raises(kind, match=r"^field must be small, got 3$"):
+        result(cluster, fail, kind)
+
+
+def test_an_error_of_somebodys_own_comes_back_in_words(cluster):
+    with pytest.raises(RuntimeError, match=r"^OwnError: field must be small, got 3$"):
+        result(cluster, fail, OwnError)
+
+
+def test_a_module_that_workers_lack_is_named(cluster, tmp_path, monkeypatch):
+    (tmp_path / "nowhere_else.py").write_text("def f(): pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import nowhere_else
+
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'nowhere_else'$"):
+        result(cluster, nowhere_else.f)
+
+
+def end_worker():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def end_worker_once(mark):
+    """End it, unless that was done before."""
+    try:
+        Path(mark).touch(exist_ok=False)
+    except FileExistsError:
+        return "begun again"
+    end_worker()
+
+
+def test_a_task_whose_worker_is_killed_is_begun_again(cluster, tmp_path):
+    assert result(cluster, end_worker_once, str(tmp_path / "mark")) == "begun again"
+
+
+def test_a_task_that_kills_its_workers_ends_in_one_line(cluster):
+    with pytest.raises(RuntimeError, match=r"^4 workers died at the same task: .*memory.*$"):
+        result(cluster, end_worker)
+
+
+@pytest.mark.slow
+def test_a_task_that_ray_ends_for_want_of_memory_says_so(monkeypatch):
+    monkeypatch.setenv("RAY_memory_usage_threshold", "0.001")
+    with connect("ray", workers=1) as cluster, pytest.raises(MemoryError, match="ran out of mem"):
+        result(cluster, wait)
+
+
+def wait():
+    while True:
+        signal.pause()
+
+
+CLIENT = """
+from keyhole.clusters import connect
+from tests.clusters.test_ray import wait
+
+with connect("ray", workers=1) as cluster:
+    print(cluster._driver.pid, flush=True)
+    cluster.submit(wait)
+    while True:
+        cluster.ended(1.0)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+def test_a_client_that_is_killed_leaves_nothing_at_work():
+    words = [sys.executable, "-c", CLIENT]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as client:
+        driver = int(client.stdout.readline())
+        until(lambda: "ray::carried" in " ".join(in_session(driver)))
+        client.kill()
+    until(lambda: not in_session(driver))
+
+
+def in_session(leader):
+    """Return the commands of the processes that are alive in a session."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, session = (path / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(session) == leader and state not in "ZX":
+                found.append((path / "cmdline").read_text())
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def head():
+    """Yield a head with one processor, and its address."""
+    folder = Path(tempfile.mkdtemp(prefix="kh-", dir="/tmp"))  # paths of sockets must be short
+    patch = pytest.MonkeyPatch()
+    patch.setenv("RAY_AUTH_MODE", "token")
+    patch.setenv("RAY_AUTH_TOKEN", "that of the tests")
+    words = ["start", "--head", "--block", "--port=0", "--num-cpus=1", "--include-dashboard=false"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ray.scripts.scripts", *words, f"--temp-dir={folder}"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    file = folder / "ray_current_cluster"
+    try:
+        yield process, until(lambda: file.is_file() and file.read_text().strip())
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+        patch.undo()
+
+
+def test_what_the_user_has_initialised_is_used_and_left_alone(head):
+    done = subprocess.run(
+        [sys.executable, "-c", OF_THE_USER, head[1]], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1", "True", "3"]
+
+
+OF_THE_USER = """
+import sys
+import ray
+from keyhole.clusters import connect
+
+ray.init(sys.argv[1], log_to_driver=False)
+with connect("ray") as cluster:
+    cluster.submit(pow, 2, 2)
+    print(cluster.slots(), len(cluster.ended(60.0)) == 1)
+print(ray.get(ray.put(3)))
+"""
+
+
+def test_a_head_that_is_killed_is_gone_within_seconds(head):
+    process, address = head
+    with connect(f"ray={address}") as cluster:
+        assert cluster.slots() == 1
+        cluster.submit(wait)
+        os.killpg(process.pid, signal.SIGKILL)
+        with pytest.raises(
+            GoneError, match=f"^the head of ray={address} does not answer any more$"
+        ):
+            until(lambda: cluster.ended(0.5))
+    with pytest.raises(GoneError, match=f"^there is no head of Ray at {address}: .*refused$"):
+        connect(f"ray={address}")
+
+
+def test_what_is_no_address_is_refused():
+    with pytest.raises(ValueError, match=r"an address is auto, HOST:PORT or ray://HOST:PORT, got "):
+        connect("ray=somewhere")

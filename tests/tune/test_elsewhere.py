@@ -1,0 +1,239 @@
+"""Runs on a cluster: one that is played, and a real one of this machine whose parts are killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+import pytest
+
+from keyhole.clusters import Ended, GoneError
+from keyhole.clusters.carrying import carry_out, ended
+from keyhole.runner import Runner
+from keyhole.tune import Spec, Tune, Tuner, elsewhere
+from tests.tune import work
+from tests.tune.test_kills import lines, tagged
+from tests.tune.test_tuner import check_every_run_counts_once
+
+PATIENCE = 100.0
+
+
+@pytest.fixture(autouse=True)
+def runners(monkeypatch):
+    """End what workers, which are threads of this process, have made."""
+    made = []
+
+    def make():
+        made.append(Runner())
+        return made[-1]
+
+    monkeypatch.setattr(elsewhere, "Runner", make)
+    yield
+    for one in made:
+        one.close()
+    elsewhere._idle.clear()
+
+
+class Played:
+    """A cluster whose workers are threads; `changed` may change how a task ended."""
+
+    name = "dask=played"
+
+    def __init__(self, changed=lambda ended: ended, slots=2):
+        self._changed, self._slots = changed, slots
+        self._tickets, self._done = count(), SimpleQueue()
+        self._pool = ThreadPoolExecutor(2)
+        self.tasks = []
+
+    def slots(self):
+        return self._slots
+
+    def share(self, data):
+        return data
+
+    def submit(self, function, *args):
+        ticket = next(self._tickets)
+        self.tasks.append(args)
+        work = self._pool.submit(carry_out, function, *args)
+        work.add_done_callback(lambda one: self._done.put(ended(ticket, one.result())))
+        return ticket
+
+    def ended(self, seconds):
+        try:
+            return [self._changed(self._done.get(timeout=seconds))]
+        except Empty:
+            return []
+
+    def close(self):
+        self._pool.shutdown(wait=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def spec_of(command, **more):
+    arms = [{"name": "one", "command": command}]
+    return Spec.from_table({"arm": arms, "limits": [0.2, 20.0], **more})
+
+
+def test_runs_are_made_there_with_the_environment_that_is_there(tmp_path):
+    spec = spec_of("sh -c 'echo $KIND'", environment={"KIND": "7.5"},
+                   success={"number": r"(.+)", "scale": [0, 10]})  # fmt: skip
+    with Played() as cluster:
+        tune = Tuner(spec, tmp_path).run(runs=6, workers=2, on=cluster)
+        assert len(cluster.tasks) == 6
+    assert {(run.outcome, run.reward) for run in tune.runs} == {("ok", 7.5)}
+    check_every_run_counts_once(tmp_path, 6)
+
+
+def test_a_function_is_called_by_the_same_python_and_from_the_same_file(tmp_path):
+    arms = [{"name": "f", "function": work.works, "parameters": {"factor": 2.0}}]
+    spec = Spec.from_table(
+        {"arm": arms, "limits": [30], "instances": ["3"], "success": {"scale": [0, 10]}}
+    )
+    with Played() as cluster:
+        tune = Tuner(spec, tmp_path).run(runs=1, on=cluster)
+    assert tune.runs[0].reward == 6.0
+
+
+def test_a_run_that_is_lost_with_its_worker_is_done_again_and_counts_once(tmp_path):
+    def lose(ended):
+        return Ended(ended.ticket, error=RuntimeError("died")) if ended.ticket == 1 else ended
+
+    with Played(lose) as cluster, pytest.warns(UserWarning, match="is done again: died"):
+        Tuner(spec_of("true"), tmp_path).run(runs=4, on=cluster)
+    assert len(cluster.tasks) == 5
+    check_every_run_counts_once(tmp_path, 4)
+
+
+def test_a_worker_with_another_version_is_refused(tmp_path, monkeypatch):
+    versions = iter(["1.0", "2.0"])
+    monkeypatch.setattr(elsewhere, "version", lambda _: next(versions))
+    with (
+        Played() as cluster,
+        pytest.raises(ValueError, match=r"has keyhole 2\.0, and this client has keyhole 1\.0: "),
+    ):
+        Tuner(spec_of("true"), tmp_path).run(runs=1, on=cluster)
+
+
+def test_a_command_that_is_not_there_is_said_with_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(elsewhere.socket, "gethostname", lambda: "node7")
+    spec = spec_of("{instance}", instances=["not-there"])
+    with (
+        Played() as cluster,
+        pytest.raises(ValueError, match=r"could not be started: .*, on node7$"),
+    ):
+        Tuner(spec, tmp_path).run(runs=1, on=cluster)
+
+
+def test_a_scheduler_that_is_gone_ends_the_tune_which_then_goes_on(tmp_path):
+    def go(ended):
+        if ended.ticket == 3:
+            raise GoneError("the head of ray=x does not answer any more")
+        return ended
+
+    with Played(go) as cluster, pytest.raises(GoneError, match="does not answer any more"):
+        Tuner(spec_of("true"), tmp_path).run(runs=6, workers=2, on=cluster)
+    assert len(Tune.load(tmp_path).runs) < 6
+    with Played() as cluster:
+        Tuner(spec_of("true"), tmp_path).run(runs=6, on=cluster)
+    check_every_run_counts_once(tmp_path, 6)
+
+
+def test_ctrl_c_does_not_wait_for_what_runs_there(tmp_path):
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    began = time.monotonic()
+    instances = {"instances": ["0", "15"], "seed": 1}
+    with Played() as cluster:
+        with pytest.raises(KeyboardInterrupt):
+            Tuner(spec_of("sleep {instance}", **instances), tmp_path).run(
+                runs=20, workers=2, on=cluster, progress=interrupt
+            )
+        assert time.monotonic() - began < 10.0
+
+
+@pytest.mark.parametrize(("slots", "workers"), [(0, 1), (2, 3)])
+def test_more_runs_at_a_time_than_there_is_room_for_are_said(tmp_path, slots, workers):
+    with (
+        Played(slots=slots) as cluster,
+        pytest.warns(UserWarning, match=f"which has room for {slots} just now: others wait"),
+    ):
+        Tuner(spec_of("true"), tmp_path).run(runs=1, workers=workers, on=cluster)
+
+
+def test_what_goes_with_no_cluster_is_refused(tmp_path):
+    with Played() as cluster:
+        with pytest.raises(ValueError, match=r"cores must be 1 on a cluster, .* got 2"):
+            Tuner(spec_of("true", cores=2), tmp_path / "a").run(runs=1, on=cluster)
+        with pytest.raises(ValueError, match="executors must be left out with `on`"):
+            Tuner(spec_of("true"), tmp_path / "b", executors=Played).run(runs=1, on=cluster)
+    with pytest.raises(ValueError, match=r"^on must be threads, dask\[=ADDRESS\]"):
+        Tuner(spec_of("true"), tmp_path / "c").run(runs=1, on="slurm")
+    assert not list(tmp_path.glob("[bc]"))
+
+
+def wait_for(found):
+    deadline = time.monotonic() + PATIENCE
+    while not (what := found()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return what
+
+
+def workers_of(tuner):
+    """Return the workers of Ray that a tuner has started, and that are at work."""
+    parents, at_work = {}, []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if (path / "cmdline").read_text().startswith("ray::carried"):
+                at_work.append(int(path.name))
+    return [one for one in at_work if tuner in ancestors(one, parents)]
+
+
+def ancestors(pid, parents):
+    while pid := parents.get(pid):
+        yield pid
+
+
+SPEC = """
+limits = [20]
+[[arm]]
+name = "family"
+command = "sh -c 'setsid sleep 120 & sleep 0.3'"
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+def test_a_tune_on_ray_survives_whatever_is_killed_and_leaves_nothing_behind(tmp_path):
+    pytest.importorskip("ray")
+    (tmp_path / "mine.toml").write_text(SPEC)
+    tag, out = f"ray-{os.getpid()}-{time.monotonic_ns()}", tmp_path / "out"
+    words = ["tune", "mine.toml", "--out", "out", "--workers", "2", "--on", "ray", "--runs", "999"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "keyhole", *words], cwd=tmp_path,
+        env=os.environ | {"KEYHOLE_TAG": tag}, stderr=subprocess.PIPE, text=True,
+    ) as tuner:  # fmt: skip
+        wait_for(lambda: lines(out) >= 1 or tuner.poll() is not None)
+        os.kill(wait_for(lambda: workers_of(tuner.pid))[0], signal.SIGKILL)
+        before = lines(out)
+        wait_for(lambda: lines(out) > before + 3 or tuner.poll() is not None)
+        assert tuner.poll() is None
+        tuner.kill()
+        said = tuner.stderr.read().splitlines()
+    assert all(line.startswith("keyhole: run ") for line in said), said
+    wait_for(lambda: not tagged(tag))
+    runs = len(Tune.load(out).runs) + 2
+    Tuner(Spec.from_file(tmp_path / "mine.toml"), out).run(runs=runs)
+    check_every_run_counts_once(out, runs)
