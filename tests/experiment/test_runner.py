@@ -237,11 +237,11 @@ def test_blocks_of_another_policy_are_played_again(
     finished, text, tmp_path, small_blocks, monkeypatch
 ):
     """Exchanged blocks have the right form, and valid checksums; they were taken once."""
-    real = keyhole.experiment.runner._finish
-    monkeypatch.setattr(keyhole.experiment.runner, "_finish", None)
+    real = keyhole.experiment.runner.write_table
+    monkeypatch.setattr(keyhole.experiment.runner, "write_table", None)
     with pytest.raises(TypeError):
         run(Spec.from_text(text), tmp_path / "run")
-    monkeypatch.setattr(keyhole.experiment.runner, "_finish", real)
+    monkeypatch.setattr(keyhole.experiment.runner, "write_table", real)
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
     names = [path.name for path in blocks]
     assert names == [f"{i:02d}-{first:08d}.block" for i in (0, 1) for first in range(0, 40, 8)]

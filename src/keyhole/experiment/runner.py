@@ -3,7 +3,7 @@
 import json
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,8 +14,9 @@ import pyarrow as pa
 from keyhole.contract.memory import FloatArray
 from keyhole.experiment import rooms
 from keyhole.experiment.blocks import play_in_blocks
+from keyhole.experiment.grid import CURVES, points_file, values_schema
 from keyhole.experiment.identity import digest_of, identity
-from keyhole.experiment.shelf import Shelf
+from keyhole.experiment.shelf import Job, Shelf, together
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.store import (
     FORMAT,
@@ -25,12 +26,14 @@ from keyhole.experiment.store import (
     Run,
     as_json,
     checksum,
+    file_checksum,
     open_run,
     read_provenance,
     values_table,
     write_provenance,
     write_table,
 )
+from keyhole.experiment.sweeping import Point
 from keyhole.files import held, is_begun, remove_drafts, write_atomically
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.progress import Report, bar
@@ -83,7 +86,7 @@ def run(
     """
     if threads is not None:
         integer("threads", threads, Range(ge=1))
-    folder, plan = Path(out), spec.plan
+    folder = Path(out)
     digest = run_digest(spec)
     is_begun(folder)  # refuses a file
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,17 +94,8 @@ def run(
         provenance = _begin(folder, spec, digest, command)
         if provenance.get("finished") is None:
             with bar(progress) as report:
-                values = {
-                    label: play_in_blocks(
-                        folder / "blocks", f"{i:02d}", plan, label, spec.replications,
-                        digest=digest, threads=threads, report=report,
-                    )
-                    if shelf is None
-                    else shelf.values(plan, label, spec.replications, threads, report)
-                    for i, label in enumerate(plan.policies)
-                }  # fmt: skip
-            _finish(folder, plan, values)
-            checksums = {name: checksum((folder / name).read_bytes()) for name in RESULTS}
+                provenance |= _finish(folder, spec, digest, shelf, threads, report)
+            checksums = {name: file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             write_provenance(folder, provenance | {"finished": _now()})
             shutil.rmtree(folder / "blocks", ignore_errors=True)
@@ -109,9 +103,9 @@ def run(
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of a spec, but for what only reports show, and of its plan's `identity`."""
+    """Return a digest of a spec, but for what only reports show, and of its plans' `identity`."""
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
-    return digest_of([table, identity(spec.plan)])
+    return digest_of([table, *(identity(point.spec.plan) for point in spec.points)])
 
 
 def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any]:
@@ -161,18 +155,19 @@ def _other(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
 
 def _with_room(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
     """Return packages, and the one that brings the room, each once."""
-    room = rooms.find(spec.plan.problem.setting.name)
-    return dict.fromkeys([*packages, room.package])
+    settings = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
+    return dict.fromkeys([*packages, *(rooms.find(name).package for name in settings)])
 
 
 def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
+    arms = [point.spec.plan.problem.fact("arms") for point in spec.points]
     return {
         "format": FORMAT,
         "version": VERSION,
         "name": spec.name,
         "digest": digest,
         "seed": spec.seed,
-        "arms": spec.plan.problem.fact("arms"),
+        "arms": arms if spec.sweep else arms[0],
         "command": command,
         "versions": {package: version(package) for package in _with_room(_PACKAGES, spec)},
         "python": platform.python_version(),
@@ -183,13 +178,84 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
     }
 
 
-def _finish(folder: Path, plan: Plan, values: dict[str, FloatArray]) -> None:
-    tables = [
+def _finish(
+    folder: Path,
+    spec: Spec,
+    digest: str,
+    shelf: Shelf | None,
+    threads: int | None,
+    report: Report | None,
+) -> dict[str, Any]:
+    """Play what has not been played yet, write the results; return what provenance says of them."""
+    blocks = folder / "blocks"
+    if spec.sweep is not None:
+        shelf = Shelf(blocks, (point.spec for point in spec.points))
+        jobs = shelf.jobs
+        all_of_it = (
+            together(report, f"{len(spec.points)} points", jobs) if report else lambda _: None
+        )
+        for _ in _played(jobs, blocks, threads, all_of_it):
+            pass  # on file until all have been played: the grid may be larger than memory
+        return {"groups": _write_grid(folder, spec, shelf, threads)}
+    plan = spec.plan
+    if shelf is None:
+        jobs = [
+            Job(f"{i:02d}", plan, label, spec.replications, digest)
+            for i, label in enumerate(plan.policies)
+        ]
+        found = _played(jobs, blocks, threads, lambda _: report)
+    else:
+        found = (
+            shelf.values(plan, label, spec.replications, threads, report) for label in plan.policies
+        )
+    values = dict(zip(plan.policies, found, strict=True))
+    for name, table in zip(RESULTS, _tables(plan, values), strict=True):
+        write_table(folder / name, table)
+    return {}
+
+
+def _tables(plan: Plan, values: Mapping[str, FloatArray]) -> tuple[pa.Table, pa.Table]:
+    """Return what `RESULTS` are to hold."""
+    parts = [
         values_table(label, plan.metrics, plan.checkpoints, array)
         for label, array in values.items()
     ]
-    write_table(folder / "values.parquet", pa.concat_tables(tables))
-    write_table(folder / "curves.parquet", plan.curves(values).to_arrow())
+    return pa.concat_tables(parts), plan.curves(values).to_arrow()
+
+
+def _write_grid(folder: Path, spec: Spec, shelf: Shelf, threads: int | None) -> list[int]:
+    """Write the tables of a grid, point by point; return how many row groups each has."""
+
+    def tables() -> Iterator[tuple[Point, tuple[pa.Table, pa.Table]]]:
+        for point in spec.points:
+            plan, count = point.spec.plan, point.spec.replications
+            values = {
+                label: shelf.values(plan, label, count, threads, None) for label in plan.policies
+            }
+            yield point, _tables(plan, values)
+
+    sweep = spec.sweep or {}
+    metrics = dict.fromkeys(name for point in spec.points for name in point.spec.plan.metrics)
+    with (
+        points_file(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
+        points_file(folder / RESULTS[1], sweep, CURVES) as write_curves,
+    ):
+        counts = []
+        for point, (values, curves) in tables():
+            write_curves(point.values, curves)
+            counts.append(write_values(point.values, values))
+    return counts
+
+
+def _played(
+    jobs: Sequence[Job], blocks: Path, threads: int | None, report: Callable[[Job], Report | None]
+) -> Iterator[FloatArray]:
+    """Yield the values of each job, playing the blocks that are not in the folder yet."""
+    for job in jobs:
+        yield play_in_blocks(
+            blocks, job.name, job.plan, job.label, job.replications,
+            digest=job.digest, threads=threads, report=report(job),
+        )  # fmt: skip
 
 
 def _now() -> str:
