@@ -2,4 +2,5 @@
 
 from keyhole.cli import main
 
-main()
+if __name__ == "__main__":  # processes that are started for a cluster import it
+    main()

@@ -6,7 +6,7 @@ import pytest
 import keyhole.experiment.blocks
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.shelf import Shelf
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 
 TABLE = {
     "name": "one",

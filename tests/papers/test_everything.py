@@ -8,7 +8,7 @@ import pytest
 import keyhole.papers.everything
 from keyhole.papers import FILES, Entry, Everything, reproduce, reproduce_all
 from keyhole.papers.reproduction import report_again
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from tests.html import check_page
 
 MINE = """

@@ -7,7 +7,7 @@ import pytest
 import keyhole.papers.reproduction
 from keyhole import load_run
 from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from tests.html import check_page
 
 

@@ -44,6 +44,11 @@ Threads = Annotated[
     int | None, typer.Option("--threads", help="Threads; by default one for each processor.")
 ]
 
+On = Annotated[
+    str,
+    typer.Option("--on", help="Where: threads, dask[=ADDRESS] or ray[=ADDRESS]."),
+]
+
 
 def _show_version(wanted: bool) -> None:
     if wanted:
@@ -79,6 +84,7 @@ def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
     out: Out,
     threads: Threads = None,
+    on: On = "threads",
 ) -> None:
     """Run an experiment, or finish one that was cut off."""
     from keyhole import experiment
@@ -86,8 +92,9 @@ def run(
 
     command = f"keyhole run {spec.name} --out {out.name}"
     result = experiment.run(
-        experiment.Spec.from_file(spec), out, threads=threads, progress=True, command=command
-    )
+        experiment.Spec.from_file(spec), out, threads=threads, progress=True, command=command,
+        on=on,
+    )  # fmt: skip
     _print_means(result.curves)
     typer.echo(f"report: {write_report(out)}")
 
@@ -113,6 +120,7 @@ def reproduce(
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
     scale: Annotated[str, typer.Option("--scale", help="quick or paper.")] = "quick",
     threads: Threads = None,
+    on: On = "threads",
     all_: Annotated[bool, typer.Option("--all", help="All entries, with a page in front.")] = False,
     paper: Annotated[str | None, typer.Option("--paper", help="All entries of a paper.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the entries.")] = False,
@@ -133,9 +141,13 @@ def reproduce(
     if out is None:
         raise ValueError("--out must be given: a folder for the results")
     if name is not None:
-        _conclude(papers.reproduce(name, scale=scale, out=out, threads=threads, progress=True))
+        _conclude(
+            papers.reproduce(name, scale=scale, out=out, threads=threads, progress=True, on=on)
+        )
     _conclude_all(
-        papers.reproduce_all(out=out, paper=paper, scale=scale, threads=threads, progress=True)
+        papers.reproduce_all(
+            out=out, paper=paper, scale=scale, threads=threads, progress=True, on=on
+        )
     )
 
 
@@ -251,7 +263,7 @@ def _code() -> int | None:
         code = _unheard()
     except MemoryError as error:
         code = _refused(str(error) or "there is not enough memory")
-    except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError) as error:
+    except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
         code = _refused(str(error), TRY_LATER if getattr(error, "later", False) else BAD_INPUT)
     except Exception as error:
         # What was mistyped: Typer's errors have no public base, but they can all be shown.

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from keyhole.clusters.cluster import Ended
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -30,3 +32,18 @@ def carry_out(function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
     except Exception as error:
         return Failure(type(error).__name__, str(error))
+
+
+def ended(ticket: int, value: Any) -> Ended:
+    """Return how a task ended, by what `carry_out` returned."""
+    if isinstance(value, Failure):
+        return Ended(ticket, error=value.error())
+    return Ended(ticket, value)
+
+
+def died(times: int) -> RuntimeError:
+    """Return the error of a task that had no luck with its workers."""
+    return RuntimeError(
+        f"{times} workers died at the same task: each may have run out of memory; "
+        "see what they have logged"
+    )

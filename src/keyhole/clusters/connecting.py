@@ -1,26 +1,34 @@
 """From what is typed, such as ``dask=tcp://10.0.0.1:8786``, to a cluster."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Final, cast
 
 from keyhole.clusters.cluster import Cluster
-from keyhole.validate import Range, choice, integer, line
+from keyhole.validate import Range, integer, line, shown
 
 THREADS: Final = "threads"
 _MODULES: Final = {"dask": "keyhole.clusters.dask", "ray": "keyhole.clusters.ray"}
 _WORKERS: Final = Range(ge=1, le=1024)
 
 
-def check_on(on: str, workers: int | None) -> tuple[str, str | None]:
-    """Return the kind and the address, if one is given, of what is typed; refuse anything else."""
-    kind, sign, address = line("on", on).partition("=")
-    choice("on", kind, (THREADS, *_MODULES))
-    if sign and (kind == THREADS or not address):
-        raise ValueError(f"on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got {on!r}")
-    if workers is not None:
-        integer("threads", workers, _WORKERS if kind in _MODULES else Range(ge=1))
+def check_on(on: str | Cluster, threads: int | None) -> None:
+    """Refuse what does not say where to play, or a number of `threads` that does not go with it."""
+    kind, address = (on.name, on.name) if isinstance(on, Cluster) else _parts(on)
+    if threads is not None:
+        integer("threads", threads, Range(ge=1) if kind == THREADS else _WORKERS)
         if address:
-            raise ValueError(f"threads must be left out with {on}: the cluster has its own workers")
+            raise ValueError(f"threads must be left out here: {on} has workers of its own")
+
+
+def _parts(on: str) -> tuple[str, str | None]:
+    """Return the kind and, if one is given, the address of what is typed."""
+    if not isinstance(on, str):
+        raise TypeError(f"on must be a text, or what connect returns, got {shown(on)}")
+    kind, sign, address = line("on", on).partition("=")
+    if kind not in (THREADS, *_MODULES) or (sign and (kind == THREADS or not address)):
+        raise ValueError(f"on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got {shown(on)}")
     return kind, address or None
 
 
@@ -48,9 +56,10 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     >>> connect("slurm")
     Traceback (most recent call last):
     ...
-    ValueError: on must be one of threads, dask, ray; got 'slurm'
+    ValueError: on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got 'slurm'
     """
-    kind, address = check_on(on, workers)
+    kind, address = _parts(on)
+    check_on(on, workers)
     if kind == THREADS:
         raise ValueError(f"on must be dask[=ADDRESS] or ray[=ADDRESS] here, got {on!r}")
     package = {"dask": "distributed"}.get(kind, kind)
@@ -59,3 +68,19 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     except ImportError as error:
         raise ImportError(f"on = {on!r} needs {package}: pip install 'keyhole[{kind}]'") from error
     return cast(Cluster, import_module(_MODULES[kind]).start(on, address, workers))
+
+
+@contextmanager
+def connected(on: str | Cluster, threads: int | None) -> Iterator[Cluster | None]:
+    """Give the cluster of an argument `on` beside one `threads`; None for threads of this process.
+
+    One that was started for it is closed in the end.
+    """
+    check_on(on, threads)
+    if isinstance(on, Cluster):
+        yield on
+    elif on == THREADS:
+        yield None
+    else:
+        with connect(on, workers=threads) as cluster:
+            yield cluster

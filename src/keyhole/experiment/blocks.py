@@ -1,115 +1,65 @@
-"""Blocks: the replications that a run has played so far, some to a file.
+"""Blocks on file: what a run has played so far, however it was cut."""
 
-A file is a line of JSON (what it holds, of which run, its checksum), then the values as float64,
-lowest byte first. One that differs in a single bit from what it must be is as good as none.
-"""
-
-import hashlib
-import json
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from keyhole.contract.memory import FloatArray
-from keyhole.drivers.engine import LANES
 from keyhole.files import write_atomically
-from keyhole.play.progress import Report
-from keyhole.play.simulation import Plan
+from keyhole.play.block import Block
+from keyhole.play.jobs import Job
 
-# Rounds in a block: about half a second of work, which is what a killed run loses.
-_BLOCK_ROUNDS: Final = 30_000_000
-_FORMAT: Final = "keyhole-block"
-_NUMBER: Final = "<f8"
+_RANGE: Final = re.compile(r"(\d+)-(\d+)\.block")
+
+Found = tuple[range, FloatArray]
+"""Replications, and their values."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """What one file holds: of a run, by its digest, a policy's replications from `first` on."""
+def write_block(folder: Path, name: str, block: Block, data: bytes) -> None:
+    """Write a block in one step, to a file that begins with a name."""
+    write_atomically(folder / f"{name}-{block.first:010d}-{block.stop:010d}.block", data)
 
-    run: str
-    label: str
-    first: int
-    shape: tuple[int, int, int]
-    """Checkpoints, metrics, replications."""
 
-    def _head(self, values: bytes) -> bytes:
-        content = {
-            "format": _FORMAT,
-            "run": self.run,
-            "policy": self.label,
-            "first": self.first,
-            "shape": self.shape,
-            "checksum": hashlib.sha256(values).hexdigest(),
-        }
-        return json.dumps(content).encode() + b"\n"
-
-    def read(self, path: Path) -> FloatArray | None:
-        """Return the values that a file holds, or None if it is not this block, whole."""
+def read_blocks(folder: Path, name: str, job: Job) -> list[Found]:
+    """Return what the folder has of a job, in order; files that are damaged, or another's, not."""
+    found: list[Found] = []
+    for path in sorted(folder.glob(f"{name}-*.block")):
+        written = _RANGE.fullmatch(path.name.removeprefix(f"{name}-"))
+        if written is None:
+            continue
+        part = range(*map(int, written.groups()))
+        begun = found[-1][0].stop if found else 0
+        if not begun <= part.start < part.stop <= job.replications:
+            continue
         try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            return None
+            values = job.block(part).from_bytes(path.read_bytes())
         except IsADirectoryError:
             raise ValueError(f"{path} must be a file, got a folder; remove it") from None
-        size = math.prod(self.shape) * np.dtype(_NUMBER).itemsize
-        head, values = data[:-size], data[-size:]
-        if head != self._head(values):
-            return None
-        return np.frombuffer(values, _NUMBER).astype(np.float64).reshape(self.shape)
-
-    def write(self, path: Path, values: FloatArray) -> None:
-        """Write the file in one step."""
-        data = np.ascontiguousarray(values, _NUMBER).tobytes()
-        write_atomically(path, self._head(data) + data)
+        if values is not None:
+            found.append((part, values))
+    return found
 
 
-def play_in_blocks(
-    folder: Path,
-    name: str,
-    plan: Plan,
-    label: str,
-    replications: int,
-    *,
-    digest: str,
-    threads: int | None,
-    report: Report | None,
-) -> FloatArray:
-    """Return one policy's values, playing the blocks that are not in the folder yet.
+def gaps(parts: Iterable[range], replications: int) -> list[range]:
+    """Return what ranges, in order, leave out.
 
-    The folder is made if need be; the blocks' files begin with `name`. `digest` is that of all
-    that decides the results, and `report` is told the progress over all blocks.
+    Examples
+    --------
+    >>> gaps([range(0, 8), range(16, 20)], 24)
+    [range(8, 16), range(20, 24)]
     """
-    folder.mkdir(exist_ok=True)
-    rounds = plan.rounds(plan.policies[label])
-    parts = []
-    for part in _ranges(replications, rounds):
-        path = folder / f"{name}-{part.start:08d}.block"
-        shape = (len(plan.checkpoints), len(plan.metrics), len(part))
-        block = Block(digest, label, part.start, shape)
-        values = block.read(path)
-        if values is None:
-            values = plan.play(
-                label, part, threads=threads, report=_shifted(report, part, replications, rounds)
-            )
-            block.write(path, values)
-        parts.append(values)
-    return np.concatenate(parts, axis=2)
+    missing, end = [], 0
+    for part in parts:
+        missing.append(range(end, part.start))
+        end = part.stop
+    return [gap for gap in (*missing, range(end, replications)) if gap]
 
 
-def _ranges(replications: int, rounds: int) -> Iterator[range]:
-    size = max(1, _BLOCK_ROUNDS // (rounds * LANES)) * LANES
-    for first in range(0, replications, size):
-        yield range(first, min(first + size, replications))
-
-
-def _shifted(report: Report | None, part: range, replications: int, rounds: int) -> Report | None:
-    """Return a report for one block that speaks of all of them."""
-    if report is None:
-        return None
-    return lambda label, played, _: report(
-        label, part.start * rounds + played, replications * rounds
-    )
+def joined(found: Sequence[Found], replications: int) -> FloatArray:
+    """Return the values of all replications; refuse to if some are missing."""
+    if missing := gaps([part for part, _ in found], replications):
+        raise ValueError(f"somebody else has changed the blocks of replication {missing[0].start}")
+    return np.concatenate([values for _, values in found], axis=2)

@@ -81,7 +81,7 @@ def points_file(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
     schema = pa.schema([*front, *(field for field in schema if field.name not in sweep)])
 
     def write(values: Mapping[str, Any], table: pa.Table) -> int:
-        rows = table.num_rows
+        rows: int = table.num_rows
         held = {name: hold(values[name]) for name, (_, hold) in columns.items()}
         parts = [
             pa.repeat(pa.scalar(held[field.name], field.type), rows)

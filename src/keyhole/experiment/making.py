@@ -12,6 +12,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.experiment import rooms
 from keyhole.laws.durations import duration_of
+from keyhole.play.travel import remember
 from keyhole.play.workers import Workers
 from keyhole.reading import unknown
 from keyhole.validate import choice, hint
@@ -118,6 +119,7 @@ def users_policy(name: str, folder: Path) -> type[Policy]:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # whatever a stranger's file may do
         raise ValueError(f"name: {file!r} cannot be imported: {_reason(error, path)}") from error
+    remember(module)
     found = getattr(module, class_name, None)
     if not (inspect.isclass(found) and issubclass(found, Policy)):
         raise ValueError(f"name: {file!r} has no policy {class_name!r}")

@@ -3,7 +3,7 @@
 import json
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -11,12 +11,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from keyhole.contract.memory import FloatArray
+from keyhole.clusters import Cluster
+from keyhole.clusters.connecting import THREADS, check_on, connected
 from keyhole.experiment import rooms
-from keyhole.experiment.blocks import play_in_blocks
-from keyhole.experiment.grid import CURVES, points_file, values_schema
-from keyhole.experiment.identity import digest_of, identity
-from keyhole.experiment.shelf import Job, Shelf, together
+from keyhole.experiment.grid import CURVES, Sweep, points_file, values_schema
+from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.store import (
     FORMAT,
@@ -36,10 +35,10 @@ from keyhole.experiment.store import (
 from keyhole.experiment.sweeping import Point
 from keyhole.files import held, is_begun, remove_drafts, write_atomically
 from keyhole.kernels.arithmetic import arithmetic_digest
+from keyhole.play.identity import digest_of, identity
 from keyhole.play.progress import Report, bar
-from keyhole.play.simulation import Plan
-from keyhole.validate import Range, integer
 
+_BLOCKS: Final = "blocks"
 # What reports show, and results do not depend on.
 _SHOWN: Final = ("title", "notes", "figure")
 _PACKAGES: Final = ("keyhole", "numba", "numpy", "pyarrow", "scipy")
@@ -54,10 +53,11 @@ def run(
     progress: bool | Report = False,
     command: str = "",
     shelf: Shelf | None = None,
+    on: str | Cluster = THREADS,
 ) -> Run:
     """Play a spec into a folder, or finish what an earlier call began there.
 
-    However often the run is killed and started again, and whatever `threads` is, the Parquet files
+    However often the run is killed and started again, and wherever it is played, the Parquet files
     end with the same content; every file is complete or absent. Blocks that an earlier call left
     are taken only as they were written, bit by bit.
 
@@ -75,6 +75,8 @@ def run(
         What the user typed, for the record.
     shelf : Shelf, optional
         Holds what this run has in common with others.
+    on : str or Cluster, default "threads"
+        Where: as for `keyhole.simulate`. The folder is written by this process alone.
 
     Raises
     ------
@@ -84,8 +86,7 @@ def run(
     OSError
         If a file cannot be written; what was finished is kept.
     """
-    if threads is not None:
-        integer("threads", threads, Range(ge=1))
+    check_on(on, threads)
     folder = Path(out)
     digest = run_digest(spec)
     is_begun(folder)  # refuses a file
@@ -93,12 +94,15 @@ def run(
     with held(folder):
         provenance = _begin(folder, spec, digest, command)
         if provenance.get("finished") is None:
-            with bar(progress) as report:
-                provenance |= _finish(folder, spec, digest, shelf, threads, report)
+            specs = [point.spec for point in spec.points]
+            shelf = shelf or Shelf(folder / _BLOCKS, specs)
+            with connected(on, threads) as cluster, bar(progress) as report:
+                shelf.fill(specs, cluster, threads, report)
+            provenance |= _finish(folder, spec, shelf)
             checksums = {name: file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             write_provenance(folder, provenance | {"finished": _now()})
-            shutil.rmtree(folder / "blocks", ignore_errors=True)
+            shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return open_run(folder)
 
 
@@ -117,7 +121,7 @@ def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any
             raise ValueError(
                 f"{folder} holds a run {_other(folder, spec, found)}; choose another folder"
             )
-    for place in (folder, folder / "blocks"):
+    for place in (folder, folder / _BLOCKS):
         remove_drafts(place)
     texts = {SPEC: as_json(spec.table()), "spec.toml": spec.to_toml()}
     checksums = {SPEC: checksum(texts[SPEC].encode())}
@@ -178,84 +182,38 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
     }
 
 
-def _finish(
-    folder: Path,
-    spec: Spec,
-    digest: str,
-    shelf: Shelf | None,
-    threads: int | None,
-    report: Report | None,
-) -> dict[str, Any]:
-    """Play what has not been played yet, write the results; return what provenance says of them."""
-    blocks = folder / "blocks"
+def _finish(folder: Path, spec: Spec, shelf: Shelf) -> dict[str, Any]:
+    """Write the results; return what provenance has to say of a grid."""
     if spec.sweep is not None:
-        shelf = Shelf(blocks, (point.spec for point in spec.points))
-        jobs = shelf.jobs
-        all_of_it = (
-            together(report, f"{len(spec.points)} points", jobs) if report else lambda _: None
-        )
-        for _ in _played(jobs, blocks, threads, all_of_it):
-            pass  # on file until all have been played: the grid may be larger than memory
-        return {"groups": _write_grid(folder, spec, shelf, threads)}
-    plan = spec.plan
-    if shelf is None:
-        jobs = [
-            Job(f"{i:02d}", plan, label, spec.replications, digest)
-            for i, label in enumerate(plan.policies)
-        ]
-        found = _played(jobs, blocks, threads, lambda _: report)
-    else:
-        found = (
-            shelf.values(plan, label, spec.replications, threads, report) for label in plan.policies
-        )
-    values = dict(zip(plan.policies, found, strict=True))
-    for name, table in zip(RESULTS, _tables(plan, values), strict=True):
+        return {"groups": _write_grid(folder, spec.sweep, spec.points, shelf)}
+    for name, table in zip(RESULTS, _tables(spec, shelf), strict=True):
         write_table(folder / name, table)
     return {}
 
 
-def _tables(plan: Plan, values: Mapping[str, FloatArray]) -> tuple[pa.Table, pa.Table]:
-    """Return what `RESULTS` are to hold."""
-    parts = [
+def _tables(spec: Spec, shelf: Shelf) -> tuple[pa.Table, pa.Table]:
+    """Return what `RESULTS` hold of a spec without a sweep."""
+    plan, values = spec.plan, shelf.values(spec)
+    tables = [
         values_table(label, plan.metrics, plan.checkpoints, array)
         for label, array in values.items()
     ]
-    return pa.concat_tables(parts), plan.curves(values).to_arrow()
+    return pa.concat_tables(tables), plan.curves(values).to_arrow()
 
 
-def _write_grid(folder: Path, spec: Spec, shelf: Shelf, threads: int | None) -> list[int]:
+def _write_grid(folder: Path, sweep: Sweep, points: Sequence[Point], shelf: Shelf) -> list[int]:
     """Write the tables of a grid, point by point; return how many row groups each has."""
-
-    def tables() -> Iterator[tuple[Point, tuple[pa.Table, pa.Table]]]:
-        for point in spec.points:
-            plan, count = point.spec.plan, point.spec.replications
-            values = {
-                label: shelf.values(plan, label, count, threads, None) for label in plan.policies
-            }
-            yield point, _tables(plan, values)
-
-    sweep = spec.sweep or {}
-    metrics = dict.fromkeys(name for point in spec.points for name in point.spec.plan.metrics)
+    metrics = dict.fromkeys(name for point in points for name in point.spec.plan.metrics)
+    counts = []
     with (
         points_file(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
         points_file(folder / RESULTS[1], sweep, CURVES) as write_curves,
     ):
-        counts = []
-        for point, (values, curves) in tables():
-            write_curves(point.values, curves)
+        for point in points:
+            values, curves = _tables(point.spec, shelf)
             counts.append(write_values(point.values, values))
+            write_curves(point.values, curves)
     return counts
-
-
-def _played(
-    jobs: Sequence[Job], blocks: Path, threads: int | None, report: Callable[[Job], Report | None]
-) -> Iterator[FloatArray]:
-    """Yield the values of each job, playing the blocks that are not in the folder yet."""
-    for job in jobs:
-        yield play_in_blocks(
-            blocks, job.name, job.plan, job.label, job.replications,
-            digest=job.digest, threads=threads, report=report(job),
-        )  # fmt: skip
 
 
 def _now() -> str:

@@ -1,63 +1,42 @@
-"""What several experiments play alike, played once.
+"""What experiments play, once each, on file.
 
 Two experiments agree on a policy if problem, policy, seed, horizon and replications are the same:
 where they differ in when they look, it is played once, and looked at whenever one of them does.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from keyhole.clusters import Cluster
 from keyhole.contract.memory import FloatArray
-from keyhole.experiment.blocks import play_in_blocks
-from keyhole.experiment.identity import digest_of, identity
+from keyhole.experiment.blocks import gaps, joined, read_blocks, write_block
 from keyhole.experiment.spec import Spec
+from keyhole.play.afar import play_afar
+from keyhole.play.block import Block
+from keyhole.play.identity import digest_of, identity
+from keyhole.play.jobs import Job, play_here
+from keyhole.play.plan import Plan
 from keyhole.play.progress import Report
-from keyhole.play.simulation import Plan
 
 _LABEL = "policy"  # labels may differ where policies do not
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is played once, into blocks: a policy of a plan, so often.
-
-    The blocks' files begin with `name`; `digest` is that of all that decides the results.
-    """
-
-    name: str
-    plan: Plan
-    label: str
-    replications: int
-    digest: str
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds it takes."""
-        return self.plan.rounds(self.plan.policies[self.label]) * self.replications
-
-    def part(self, plan: Plan, values: FloatArray) -> FloatArray:
-        """Return of its values those that a plan asks for, which may look less often, at less."""
-        rows = [self.plan.checkpoints.index(t) for t in plan.checkpoints]
-        columns = [self.plan.metrics.index(name) for name in plan.metrics]
-        return values[rows][:, columns]
+_KEY = 32
 
 
 class Shelf:
-    """Blocks, in a folder, that the experiments share which are going to be run."""
+    """Blocks, in a folder, of the experiments that are going to be run."""
 
     def __init__(self, folder: Path, specs: Iterable[Spec]) -> None:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # of each policy, as all play it together
-        self._replications: dict[str, int] = {}
         self._first: dict[tuple[str, str], int] = {}  # who plays it, and how many rounds
+        self._filled: set[str] = set()
         users: dict[str, tuple[str, str, int]] = {}
         for spec in specs:
-            for label in spec.plan.policies:
+            for label, key in self._keys(spec).items():
                 alone = _alone(spec.plan, label)
-                key = _key(alone, spec.replications)
                 self._plans[key] = _together(self._plans.get(key, alone), alone)
-                self._replications[key] = spec.replications
                 users.setdefault(key, (spec.name, label, spec.replications))
         for key, (name, label, replications) in users.items():
             plan = self._plans[key]
@@ -67,36 +46,79 @@ class Shelf:
         """Return how many rounds a policy takes in a spec, by its name: 0 if another plays it."""
         return self._first.get((name, label), 0)
 
-    def values(
+    def fill(
         self,
-        plan: Plan,
-        label: str,
-        replications: int,
+        specs: Iterable[Spec],
+        cluster: Cluster | None,
         threads: int | None,
         report: Report | None,
-    ) -> FloatArray:
-        """Return one policy's values, playing what has not been played for another experiment."""
-        job = self.job(plan, label, replications)
+    ) -> None:
+        """Play what is not on file of some of the experiments: on a cluster all at once."""
+        jobs: dict[str, tuple[str, Job]] = {}
         self.folder.mkdir(parents=True, exist_ok=True)
-        values = play_in_blocks(
-            self.folder, job.name, job.plan, job.label, replications,
-            digest=job.digest, threads=threads,
-            report=report and (lambda _, played, total: report(label, played, total)),
-        )  # fmt: skip
-        return job.part(plan, values)
+        specs = list(specs)
+        for spec in specs:
+            for label, key in self._keys(spec).items():
+                if key not in self._filled and key not in jobs:
+                    jobs[key] = label, self._job(key, spec.replications)
+        names = {job: key for key, (_, job) in jobs.items()}
 
-    @property
-    def jobs(self) -> list[Job]:
-        """All that is to be played, each once."""
-        return [self._job(key) for key in self._plans]
+        def keep(job: Job, block: Block, data: bytes) -> None:
+            write_block(self.folder, names[job], block, data)
 
-    def job(self, plan: Plan, label: str, replications: int) -> Job:
-        """Return what is played for one policy of an experiment."""
-        return self._job(_key(_alone(plan, label), replications))
+        if cluster is not None:
+            play_afar(cluster, list(names), keep, report)
+        else:
+            tell = report and len(specs) > 1 and _Overall(report, names)
+            for label, job in jobs.values():
+                told = partial(tell, job) if tell else report and partial(_told, report, label)
+                play_here(job, keep, threads, told or None)
+        self._filled |= jobs.keys()
 
-    def _job(self, key: str) -> Job:
-        plan = self._plans[key]
-        return Job(key[:32], plan, _LABEL, self._replications[key], digest_of(identity(plan)))
+    def values(self, spec: Spec) -> dict[str, FloatArray]:
+        """Return what the policies of an experiment have yielded, once it is on file."""
+        return {label: self._look(spec, key) for label, key in self._keys(spec).items()}
+
+    def _keys(self, spec: Spec) -> dict[str, str]:
+        """Return under what names the policies of an experiment are on file, by label."""
+        return {
+            label: _key(_alone(spec.plan, label), spec.replications) for label in spec.plan.policies
+        }
+
+    def _job(self, key: str, replications: int) -> Job:
+        """Return what is not on file of a policy."""
+        job = Job(self._plans[key], _LABEL, replications, [])
+        job.left = gaps([part for part, _ in read_blocks(self.folder, key, job)], replications)
+        return job
+
+    def _look(self, spec: Spec, key: str) -> FloatArray:
+        """Return what is on file of a policy, when an experiment looks, and at what it does."""
+        shared, plan = self._plans[key], spec.plan
+        job = Job(shared, _LABEL, spec.replications, [])
+        values = joined(read_blocks(self.folder, key, job), spec.replications)
+        rows = [shared.checkpoints.index(t) for t in plan.checkpoints]
+        columns = [shared.metrics.index(name) for name in plan.metrics]
+        return values[rows][:, columns]
+
+
+class _Overall:
+    """Tells of several jobs as of one."""
+
+    def __init__(self, report: Report, jobs: Collection[Job]) -> None:
+        self._report = report
+        self._name = f"{len(jobs)} policies"
+        self._total = sum(job.rounds * job.replications for job in jobs)
+        self._done = {job: job.rounds * job.replications - job.rounds_left for job in jobs}
+
+    def __call__(self, job: Job, _label: str, played: int, _total: int) -> None:
+        """Tell how far all are, now that one is so far."""
+        self._done[job] = played
+        self._report(self._name, sum(self._done.values()), self._total)
+
+
+def _told(report: Report, label: str, _: str, played: int, total: int) -> None:
+    """Tell of a policy by the label that its experiment gives it."""
+    report(label, played, total)
 
 
 def _alone(plan: Plan, label: str) -> Plan:
@@ -105,28 +127,12 @@ def _alone(plan: Plan, label: str) -> Plan:
 
 
 def _key(alone: Plan, replications: int) -> str:
-    """Return a digest of what must be the same, whenever one looks."""
+    """Return the start of a digest of what must be the same, whenever one looks."""
     ends = replace(alone, checkpoints=(alone.horizon,), details=False)
-    return digest_of([alone.horizon, alone.seed, replications, identity(ends)])
+    return digest_of([alone.horizon, alone.seed, replications, identity(ends)])[:_KEY]
 
 
 def _together(one: Plan, other: Plan) -> Plan:
     """Return the plan that looks whenever one of two does, at all that one of them does."""
     rounds = tuple(sorted({*one.checkpoints, *other.checkpoints}))
     return replace(one, checkpoints=rounds, details=one.details or other.details)
-
-
-def together(report: Report, name: str, jobs: Iterable[Job]) -> Callable[[Job], Report]:
-    """Return what gives each job a report that speaks of all of them, by one name."""
-    rounds = {job.name: job.rounds for job in jobs}
-    done = dict.fromkeys(rounds, 0)
-    total = sum(rounds.values())
-
-    def of(job: Job) -> Report:
-        def told(_label: str, played: int, _total: int) -> None:
-            done[job.name] = played
-            report(name, sum(done.values()), total)
-
-        return told
-
-    return of

@@ -15,7 +15,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.experiment import sweeping
 from keyhole.experiment.making import OWN_WORK, make_policy, make_problem, make_workers
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.play.workers import Workers
 from keyhole.reading import complaint, plain, unknown
 from keyhole.validate import line

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.validate import choice
 
 PlansOf = Callable[[str], Mapping[str, Plan]]

@@ -14,7 +14,7 @@ from keyhole.papers.drawings import Drawing
 from keyhole.papers.files import FILES, by_label, picked, place, tables
 from keyhole.papers.overview import Overview
 from keyhole.papers.printed import Printed
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.reading import complaint
 from keyhole.validate import choice
 

@@ -18,7 +18,7 @@ from keyhole.papers.overall import Overall, Work, overall
 from keyhole.papers.pages import ALL, Part
 from keyhole.papers.reproduction import Tell, finished, play
 from keyhole.papers.verdicts import Verdict, counts_line
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.validate import Range, choice, integer
 
 _FORMAT: Final = "keyhole-everything"

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from keyhole.clusters import Cluster
+from keyhole.clusters.connecting import THREADS, check_on, connected
 from keyhole.experiment import Run, Spec, open_run, run
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.shelf import Shelf
@@ -19,7 +21,7 @@ from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.pages import Part, write_pages
 from keyhole.papers.verdicts import Verdict
 from keyhole.play.progress import Report
-from keyhole.validate import Range, choice, distinct, integer, line
+from keyhole.validate import choice, distinct, line
 
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
@@ -51,6 +53,7 @@ def reproduce(
     out: str | Path,
     threads: int | None = None,
     progress: bool = False,
+    on: str | Cluster = THREADS,
 ) -> Reproduction:
     """Run an entry, judge its claims, and write ``report.html``.
 
@@ -68,10 +71,12 @@ def reproduce(
         At least 1; by default one for each processor.
     progress : bool, default False
         Whether to show progress: on standard error, in a notebook below the cell.
+    on : str or Cluster, default "threads"
+        Where: as for `keyhole.simulate`.
     """
     entry = Entry.find(name)
     choice("scale", scale, SCALES)
-    return play([(entry, scale)], Path(out), threads=threads, progress=progress)
+    return play([(entry, scale)], Path(out), threads=threads, progress=progress, on=on)
 
 
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
@@ -128,6 +133,7 @@ def play(
     renew: bool = False,
     shelf: Shelf | None = None,
     ahead: bool = True,
+    on: str | Cluster = THREADS,
 ) -> Reproduction:
     """Run entries at their scales into one folder, judge their claims, and write one report.
 
@@ -135,8 +141,7 @@ def play(
     `renew` replaces what other code left in the folder; a `shelf` holds what the runs have in
     common with others; `ahead` has another process compile ahead, unless there is but one thread.
     """
-    if threads is not None:
-        integer("threads", threads, Range(ge=1))
+    check_on(on, threads)
     entry, scale = choices[0]
     title = title or f"{entry.title} ({scale} scale)"
     # A record names no places.

@@ -35,7 +35,7 @@ _GRACE_SECONDS: Final = 2.0
 
 
 class Planned(Protocol):
-    """What a player asks of an experiment: see `keyhole.play.simulation.Plan`."""
+    """What a player asks of an experiment: see `keyhole.play.plan.Plan`."""
 
     @property
     def problem(self) -> Problem:

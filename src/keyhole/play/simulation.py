@@ -1,27 +1,22 @@
-"""Simulation: policies x replications, spread over threads."""
+"""Simulation: policies x replications, on threads or on a cluster."""
 
-import os
-import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, Final
 
 import numpy as np
 
+from keyhole.clusters import Cluster
+from keyhole.clusters.connecting import THREADS, connected
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
-from keyhole.contract.world import PER_ROUND, Problem, metrics_of
-from keyhole.metric import CLOCK, Metric
-from keyhole.play.player import Player, in_threads, pieces
+from keyhole.contract.world import Problem
+from keyhole.play.afar import play_afar
+from keyhole.play.block import Block
+from keyhole.play.jobs import Job
+from keyhole.play.plan import COUNT, Plan
 from keyhole.play.progress import Report, bar
-from keyhole.play.workers import Duration, Workers, WorkersPlayer
+from keyhole.play.workers import Duration, Workers
 from keyhole.results.curves import Curves
-from keyhole.validate import Range, integer, line, room_in_memory, shown
-
-_MAX_SEED: Final = 2**63
-# Until here a float counts exactly, and pulls are counted in floats.
-_COUNT: Final = Range(ge=1, le=2**53)
+from keyhole.validate import integer, room_in_memory
 
 
 def simulate(
@@ -39,12 +34,13 @@ def simulate(
     workers: int = 1,
     duration: Duration | None = None,
     pending: str | None = None,
+    on: str | Cluster = THREADS,
 ) -> Curves:
     """Play policies against a problem, many times, and measure how they do.
 
     All policies meet the same randomness: the n-th pull of an arm in a replication yields the same
-    sample to each. The result depends on the arguments alone: neither on `threads`, nor on the
-    machine's load, nor on which other policies run. A policy that takes a decision which the
+    sample to each. The result depends on the arguments alone: neither on `threads` and `on`, nor on
+    the machine's load, nor on which other policies run. A policy that takes a decision which the
     setting does not allow is refused. On Ctrl-C a kernel that is in a loop without end cannot be
     stopped: after two seconds, or the next Ctrl-C, it is left behind, with a warning, and ends with
     the process.
@@ -83,6 +79,10 @@ def simulate(
     pending : {"imagine", "ignore", "wait"}, optional
         What policies make of open decisions, see `keyhole.policy.Policy`; by default what is best
         for each. With "wait", and with one worker, decisions are those of one at a time.
+    on : str or Cluster, default "threads"
+        Where: on threads of this process, or on the workers of a cluster, ``dask[=ADDRESS]`` or
+        ``ray[=ADDRESS]``: see `keyhole.clusters.connect`, whose clusters serve several calls.
+        Without an address, `threads` is how many processes are started.
 
     Examples
     --------
@@ -105,8 +105,10 @@ def simulate(
         checked=checked,
         work=_work(workers, duration, pending),
     )
-    replications = integer("replications", replications, _COUNT)
-    with bar(progress) as report:
+    replications = integer("replications", replications, COUNT)
+    with connected(on, threads) as cluster, bar(progress) as report:
+        if cluster is not None:
+            return plan.curves(_values_from(cluster, plan, replications, report))
         values = {
             label: plan.play(label, range(replications), threads=threads, report=report)
             for label in plan.policies
@@ -114,193 +116,24 @@ def simulate(
     return plan.curves(values)
 
 
+def _values_from(
+    cluster: Cluster, plan: Plan, replications: int, report: Report | None
+) -> dict[str, FloatArray]:
+    """Return what all policies yield, played on a cluster."""
+    shape = (len(plan.checkpoints), len(plan.metrics), replications)
+    with room_in_memory(f"replications = {replications}"):
+        values = {label: np.empty(shape) for label in plan.policies}
+
+    def keep(job: Job, block: Block, data: bytes) -> None:
+        values[job.label][:, :, block.first : block.stop] = block.read(data)
+
+    jobs = [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
+    play_afar(cluster, jobs, keep, report)
+    return values
+
+
 def _work(count: int, duration: Duration | None, pending: str | None) -> Workers | None:
     """Return the workers of all policies, checked; None where none is needed."""
     given = {} if duration is None else {"duration": duration}
     work = Workers(count, pending=pending, **given)
     return None if count == 1 and duration is None else work
-
-
-def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
-    """Return policies by label; raise if there is none, or two have the same label."""
-    if isinstance(policies, Mapping):
-        result = dict(policies)
-    else:
-        if isinstance(policies, Policy | type):
-            raise TypeError(f"policies must be a list of policies, got {shown(policies)}")
-        listed = list(policies)
-        result = {repr(policy): policy for policy in listed}
-        if len(result) < len(listed):
-            raise ValueError("policies must differ in their parameters or be given labels")
-    if not result:
-        raise ValueError("policies must have at least one entry, got none")
-    for label, policy in result.items():
-        line("the label of a policy", label)
-        if not isinstance(policy, Policy):
-            made = f": write {policy.__name__}()" if isinstance(policy, type) else ""
-            raise TypeError(f"policies[{label!r}] must be a policy, got {shown(policy)}{made}")
-    return result
-
-
-def check_checkpoints(checkpoints: Iterable[int] | None, horizon: int) -> tuple[int, ...]:
-    """Return checked checkpoints; the horizon alone where none are given."""
-    horizon = integer("horizon", horizon, _COUNT)
-    if checkpoints is None:
-        return (horizon,)
-    rounds = tuple(
-        integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(checkpoints)
-    )
-    if not rounds:
-        raise ValueError("checkpoints must have at least one entry, got none")
-    for before, after in pairwise(rounds):
-        if after <= before:
-            raise ValueError(f"checkpoints must rise, got {after} after {before}")
-    return rounds
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A checked experiment: which policies play which problem, and when they are measured."""
-
-    problem: Problem
-    policies: dict[str, Policy]
-    horizon: int
-    checkpoints: tuple[int, ...]
-    seed: int
-    details: bool = False
-    checked: bool = False
-    work: Mapping[str, Workers] = field(default_factory=dict)
-    """Of each policy, by label; none where decisions take no time."""
-
-    @classmethod
-    def make(
-        cls,
-        problem: Problem,
-        policies: Mapping[str, Policy] | Iterable[Policy],
-        *,
-        horizon: int,
-        checkpoints: Iterable[int] | None,
-        seed: int,
-        details: bool = False,
-        checked: bool = False,
-        work: Workers | Mapping[str, Workers] | None = None,
-    ) -> "Plan":
-        """Check the arguments of `simulate`, before anything is compiled or run."""
-        if not isinstance(problem, Problem):
-            raise TypeError(
-                f"problem must derive from keyhole.policy.Problem, got {shown(problem)}"
-            )
-        policies = labelled(policies)
-        plan = cls(
-            problem,
-            policies,
-            integer("horizon", horizon, _COUNT),
-            check_checkpoints(checkpoints, horizon),
-            integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
-            details,
-            checked,
-            dict.fromkeys(policies, work) if isinstance(work, Workers) else work or {},
-        )
-        plan._check_length()
-        plan._check_budgets()
-        for label, policy in plan.policies.items():
-            if policy.setting.name != problem.setting.name:
-                raise ValueError(
-                    f"{label} must be a policy of the setting {problem.setting.name!r}, "
-                    f"got one of {policy.setting.name!r}"
-                )
-            if plan.work:
-                plan.work[label].check(policy, problem)
-            for budget, _ in plan.runs(policy):
-                told = plan.facts(policy, budget) | {"horizon": budget}
-                if text := policy.caution(told, problem):
-                    warnings.warn(text, stacklevel=3)
-        return plan
-
-    def _check_length(self) -> None:
-        rounds = self.problem.rounds
-        if rounds is not None and self.horizon > rounds:
-            raise ValueError(
-                f"horizon must be at most {rounds}, the rounds that the problem has; "
-                f"got {self.horizon}"
-            )
-
-    def _check_budgets(self) -> None:
-        if self.problem.setting.budgeted:
-            arms = self.problem.fact("arms")
-            if self.checkpoints[0] < arms:
-                raise ValueError(
-                    f"every budget (checkpoint) must be at least the number of arms, {arms}; "
-                    f"got {self.checkpoints[0]}"
-                )
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(m.name for m in self.measured)
-
-    @property
-    def measured(self) -> tuple[Metric, ...]:
-        """The metrics."""
-        measured = metrics_of(self.problem, details=self.details)
-        return (*measured, CLOCK) if self.work else measured
-
-    def curves(self, values: Mapping[str, FloatArray]) -> Curves:
-        """Return what `play` found for each policy, with what is to be known of the metrics."""
-        arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
-        return Curves(self.checkpoints, self.measured, values, arms=arms)
-
-    def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
-        """Return (horizon, checkpoints) of each run that a policy needs."""
-        if policy.setting.budgeted and "horizon" in policy.needs:
-            return [(budget, (budget,)) for budget in self.checkpoints]
-        return [(self.horizon, self.checkpoints)]
-
-    def rounds(self, policy: Policy) -> int:
-        """Return how many rounds one replication of a policy takes, over all its runs."""
-        return sum(checkpoints[-1] for _, checkpoints in self.runs(policy))
-
-    def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
-        """Return what a policy is told, checked by the setting."""
-        names = policy.setting.known(policy.needs)
-        told = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
-        return policy.informed(told)
-
-    def play(
-        self,
-        label: str,
-        replications: range,
-        *,
-        threads: int | None = None,
-        report: Report | None = None,
-    ) -> FloatArray:
-        """Run one policy for some replications: shape (checkpoints, metrics, replications)."""
-        threads = os.cpu_count() or 1 if threads is None else threads
-        threads = integer("threads", threads, Range(ge=1))
-        policy = self.policies[label]
-        players = [
-            WorkersPlayer(self, policy, *run, self.work[label])
-            if self.work
-            else Player(self, policy, *run)
-            for run in self.runs(policy)
-        ]
-        with room_in_memory(f"replications = {len(replications)}"):
-            out = [
-                np.empty((len(p.checkpoints), len(self.metrics), len(replications)))
-                for p in players
-            ]
-        work = [
-            (player, piece, values)
-            for player, values in zip(players, out, strict=True)
-            for piece in pieces(replications, threads)
-        ]
-        total = self.rounds(policy) * len(replications)
-        in_threads(label, work, replications.start, threads, total, report)
-        values = np.concatenate(out)
-        if not np.isfinite(values).all():
-            name = self.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
-            raise ValueError(
-                f"{label} led to a metric, {name}, that is not a finite number: "
-                f"{self.problem.world.__qualname__}.score must fill it"
-            )
-        return values

@@ -11,8 +11,9 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.kernels.jit import bounds_checked
 from keyhole.play.learner import Learner, learner_for
+from keyhole.play.plan import Plan
 from keyhole.play.referee import Referee
-from keyhole.play.simulation import Plan, simulate
+from keyhole.play.simulation import simulate
 
 _REPLICATIONS: Final = 8
 

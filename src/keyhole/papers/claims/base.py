@@ -13,7 +13,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.papers.checks import Checkpoint, MetricName, ProblemName
 from keyhole.papers.verdicts import Number, Origin, Status, Verdict
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
 

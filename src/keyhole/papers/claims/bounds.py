@@ -12,7 +12,7 @@ from keyhole.papers.claims.estimate import inside
 from keyhole.papers.claims.numbers import number_of, told
 from keyhole.papers.claims.registry import BOUNDS
 from keyhole.papers.claims.witness import OfOne
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.results.estimate import Estimate, written
 from keyhole.validate import choice
 

@@ -13,7 +13,7 @@ from keyhole.papers.claims.base import Claim, Finding, Result, decide
 from keyhole.papers.claims.numbers import known, of_whom
 from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
 from keyhole.papers.verdicts import Number
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.resource import landscape, refinement
 from keyhole.validate import choice
 

@@ -11,7 +11,7 @@ from keyhole.papers.claims.base import Finding, Result, decide, when
 from keyhole.papers.claims.numbers import number_of
 from keyhole.papers.claims.ranges import claimed
 from keyhole.papers.claims.witness import OfOne
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.results.estimate import share_of
 from keyhole.semibandit import allocation_equivalent
 from keyhole.semibandit.setting import sufficient

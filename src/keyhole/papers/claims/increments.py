@@ -14,7 +14,7 @@ from keyhole.papers.claims.numbers import known, number_of
 from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
 from keyhole.papers.claims.witness import OfOne
 from keyhole.papers.verdicts import Number
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.results.estimate import mean_of
 
 

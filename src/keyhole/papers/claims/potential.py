@@ -11,7 +11,7 @@ from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.estimate import inside
 from keyhole.papers.claims.numbers import number_of
 from keyhole.papers.claims.witness import OfOne
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.results.estimate import mean_of, written
 from keyhole.stochastic.policies import HoeffdingUCB
 from keyhole.stochastic.potential import lemma_1, lemma_2, potential

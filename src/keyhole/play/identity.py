@@ -13,7 +13,7 @@ from keyhole.contract.policy import Policy
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.kernels.cache import code_digest
 from keyhole.kernels.link import fingerprint
-from keyhole.play.simulation import Plan
+from keyhole.play.plan import Plan
 from keyhole.play.workers import Workers
 
 

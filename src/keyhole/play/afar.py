@@ -1,0 +1,185 @@
+"""Jobs on a cluster: what is handed out, in which pieces, and what a worker makes of it."""
+
+import platform
+import socket
+import warnings
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from math import inf
+from threading import Lock
+from time import monotonic
+from typing import Any, Final
+
+from keyhole.clusters import Cluster
+from keyhole.kernels.arithmetic import arithmetic_digest
+from keyhole.play.block import plan_digest
+from keyhole.play.jobs import Job, Keep
+from keyhole.play.plan import Plan
+from keyhole.play.progress import Report
+from keyhole.play.travel import pack, sha256, unpack
+
+_SECONDS: Final = 10.0
+"""Of a block: what a killed worker loses. A task costs the scheduler some milliseconds."""
+_LEAST_SECONDS: Final = 1.0
+_AHEAD: Final = 2  # tasks handed out for each that can be at work
+_WAIT: Final = 0.5
+_PATIENCE: Final = 10.0
+_EYE: Final = 12  # characters of a digest that one compares by eye
+_KEPT: Final = 32
+
+_plans: Final[OrderedDict[str, tuple[Plan, str]]] = OrderedDict()
+_unpacking: Final = Lock()
+
+
+def versions() -> dict[str, str]:
+    """Return what must be the same on client and workers, by name."""
+    found = {name: version(name) for name in ("keyhole", "numba", "llvmlite", "numpy")}
+    found["Python"] = ".".join(platform.python_version_tuple()[:2])
+    return found | {"arithmetic of the processor": arithmetic_digest()[:_EYE]}
+
+
+def play_afar(
+    cluster: Cluster, jobs: Sequence[Job], keep: Keep, report: Report | None = None
+) -> None:
+    """Play what is left of all jobs on a cluster, the first ones first.
+
+    Raises
+    ------
+    GoneError
+        If the cluster does not answer any more.
+    ValueError, RuntimeError and others
+        What a worker refuses or fails at, in the words of a run on this machine.
+    """
+    label = f"{len(jobs)} {'policy' if len(jobs) == 1 else 'policies'} on {cluster.name}"
+    total = sum(job.rounds * job.replications for job in jobs)
+    done = total - sum(job.rounds_left for job in jobs)
+    hand = _Hand(cluster, jobs)
+    while hand.deal():
+        for job, part, data in hand.take_back():
+            done += job.rounds * len(part)
+            keep(job, job.block(part), data)
+        if report is not None:
+            report(label, done, total)
+
+
+class _Hand:
+    """Deals out parts of jobs and takes back what was played.
+
+    No more is dealt than twice what can be at work, so that the length of a part can follow what
+    was measured, and get shorter towards the end.
+    """
+
+    def __init__(self, cluster: Cluster, jobs: Sequence[Job]) -> None:
+        self._cluster = cluster
+        self._new = deque(job for job in jobs if job.left)
+        self._measured: deque[Job] = deque()
+        self._rounds_left = sum(job.rounds_left for job in jobs)
+        self._rounds, self._seconds = 0, 0.0
+        self._dealt: dict[int, tuple[Job, range]] = {}
+        self._shared: dict[int, tuple[Any, str]] = {}
+        self._versions = versions()
+        self._seen = monotonic()
+
+    def deal(self) -> bool:
+        """Deal out what there is room for; return whether something is still to come back."""
+        slots = self._cluster.slots()
+        self._watch(slots)
+        while (self._new or self._measured) and len(self._dealt) < _AHEAD * slots:
+            if self._measured:
+                job = self._measured[0]
+                part = job.take(self._length(slots))
+                if not job.left:
+                    self._measured.popleft()
+            else:
+                job = self._new.popleft()
+                part = job.take(_SECONDS)
+            self._rounds_left -= job.rounds * len(part)
+            data, key = self._share(job)
+            ticket = self._cluster.submit(
+                play_part, data, key, self._versions, job.digest, job.label, part
+            )
+            self._dealt[ticket] = job, part
+        return bool(self._new or self._measured or self._dealt)
+
+    def take_back(self) -> Iterator[tuple[Job, range, bytes]]:
+        """Wait a little, and yield what has been played meanwhile."""
+        for ended in self._cluster.ended(_WAIT):
+            job, part = self._dealt.pop(ended.ticket)
+            if ended.error is not None:
+                raise ended.error
+            data, seconds = ended.value
+            self._rounds += job.rounds * len(part)
+            self._seconds += seconds
+            if job.left and not job.measured:
+                self._measured.append(job)
+            job.played(part, seconds)
+            yield job, part, data
+
+    def _length(self, slots: int) -> float:
+        """Return for how long the next part is to be played."""
+        left = self._rounds_left * self._seconds / max(self._rounds, 1)
+        return min(_SECONDS, max(_LEAST_SECONDS, left / (_AHEAD * slots)))
+
+    def _share(self, job: Job) -> tuple[Any, str]:
+        """Return what stands for a job's plan on the cluster, and its digest."""
+        if id(job.plan) not in self._shared:
+            data = pack(job.plan)
+            self._shared[id(job.plan)] = self._cluster.share(data), sha256(data)
+        return self._shared[id(job.plan)]
+
+    def _watch(self, slots: int) -> None:
+        """Say so, once, if there is nobody to work."""
+        if slots > 0:
+            self._seen = monotonic()
+        elif monotonic() - self._seen > _PATIENCE:
+            warnings.warn(f"{self._cluster.name} has no worker; waiting for one", stacklevel=3)
+            self._seen = inf
+
+
+def play_part(
+    data: bytes, key: str, wanted: Mapping[str, str], digest: str, label: str, part: range
+) -> tuple[bytes, float]:
+    """Return a block of a packed plan, and the seconds it took; this is what a worker runs.
+
+    Raises
+    ------
+    ValueError
+        If versions, plan or files are not what they are at the client.
+    """
+    _check(wanted)
+    plan, found = _unpacked(data, key)
+    if found != digest:
+        raise ValueError(
+            f"the worker on {socket.gethostname()} has other code of a problem or a policy than "
+            "this client: install the same packages there, and leave files as they are meanwhile"
+        )
+    plan.players(label)  # compiled, if need be, before the clock runs
+    began = monotonic()
+    values = plan.play(label, part, threads=1)
+    seconds = monotonic() - began
+    job = Job(plan, label, len(part), [])
+    return job.block(part).to_bytes(values), seconds
+
+
+def _check(wanted: Mapping[str, str]) -> None:
+    for name, there in versions().items():
+        if wanted.get(name) != there:
+            raise ValueError(
+                f"the worker on {socket.gethostname()} has {name} {there}, and this client has "
+                f"{name} {wanted.get(name)}: they must have the same"
+            )
+
+
+def _unpacked(data: bytes, key: str) -> tuple[Plan, str]:
+    """Return a plan and its digest; those used last are kept."""
+    with _unpacking:
+        if key not in _plans:
+            if sha256(data) != key:
+                raise ValueError("the plan did not arrive as it was sent: its digest differs")
+            plan = unpack(data)
+            _plans[key] = plan, plan_digest(plan)
+        _plans.move_to_end(key)
+        while len(_plans) > _KEPT:
+            _plans.popitem(last=False)
+        return _plans[key]

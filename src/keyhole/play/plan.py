@@ -1,0 +1,213 @@
+"""Plans: which policies play which problem, and when they are measured."""
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.memory import FloatArray
+from keyhole.contract.policy import Policy
+from keyhole.contract.world import PER_ROUND, Problem, metrics_of
+from keyhole.metric import CLOCK, Metric
+from keyhole.play.player import Player, in_threads, pieces
+from keyhole.play.progress import Report
+from keyhole.play.workers import Workers, WorkersPlayer
+from keyhole.results.curves import Curves
+from keyhole.validate import Range, integer, line, room_in_memory, shown
+
+_MAX_SEED: Final = 2**63
+# Until here a float counts exactly, and pulls are counted in floats.
+COUNT: Final = Range(ge=1, le=2**53)
+
+
+def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
+    """Return policies by label; raise if there is none, or two have the same label."""
+    if isinstance(policies, Mapping):
+        result = dict(policies)
+    else:
+        if isinstance(policies, Policy | type):
+            raise TypeError(f"policies must be a list of policies, got {shown(policies)}")
+        listed = list(policies)
+        result = {repr(policy): policy for policy in listed}
+        if len(result) < len(listed):
+            raise ValueError("policies must differ in their parameters or be given labels")
+    if not result:
+        raise ValueError("policies must have at least one entry, got none")
+    for label, policy in result.items():
+        line("the label of a policy", label)
+        if not isinstance(policy, Policy):
+            made = f": write {policy.__name__}()" if isinstance(policy, type) else ""
+            raise TypeError(f"policies[{label!r}] must be a policy, got {shown(policy)}{made}")
+    return result
+
+
+def check_checkpoints(checkpoints: Iterable[int] | None, horizon: int) -> tuple[int, ...]:
+    """Return checked checkpoints; the horizon alone where none are given."""
+    horizon = integer("horizon", horizon, COUNT)
+    if checkpoints is None:
+        return (horizon,)
+    rounds = tuple(
+        integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(checkpoints)
+    )
+    if not rounds:
+        raise ValueError("checkpoints must have at least one entry, got none")
+    for before, after in pairwise(rounds):
+        if after <= before:
+            raise ValueError(f"checkpoints must rise, got {after} after {before}")
+    return rounds
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked experiment: which policies play which problem, and when they are measured."""
+
+    problem: Problem
+    policies: dict[str, Policy]
+    horizon: int
+    checkpoints: tuple[int, ...]
+    seed: int
+    details: bool = False
+    checked: bool = False
+    work: Mapping[str, Workers] = field(default_factory=dict)
+    """Of each policy, by label; none where decisions take no time."""
+
+    @classmethod
+    def make(
+        cls,
+        problem: Problem,
+        policies: Mapping[str, Policy] | Iterable[Policy],
+        *,
+        horizon: int,
+        checkpoints: Iterable[int] | None,
+        seed: int,
+        details: bool = False,
+        checked: bool = False,
+        work: Workers | Mapping[str, Workers] | None = None,
+    ) -> "Plan":
+        """Check the arguments of `simulate`, before anything is compiled or run."""
+        if not isinstance(problem, Problem):
+            raise TypeError(
+                f"problem must derive from keyhole.policy.Problem, got {shown(problem)}"
+            )
+        policies = labelled(policies)
+        plan = cls(
+            problem,
+            policies,
+            integer("horizon", horizon, COUNT),
+            check_checkpoints(checkpoints, horizon),
+            integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
+            details,
+            checked,
+            dict.fromkeys(policies, work) if isinstance(work, Workers) else work or {},
+        )
+        plan._check_length()
+        plan._check_budgets()
+        for label, policy in plan.policies.items():
+            if policy.setting.name != problem.setting.name:
+                raise ValueError(
+                    f"{label} must be a policy of the setting {problem.setting.name!r}, "
+                    f"got one of {policy.setting.name!r}"
+                )
+            if plan.work:
+                plan.work[label].check(policy, problem)
+            for budget, _ in plan.runs(policy):
+                told = plan.facts(policy, budget) | {"horizon": budget}
+                if text := policy.caution(told, problem):
+                    warnings.warn(text, stacklevel=3)
+        return plan
+
+    def _check_length(self) -> None:
+        rounds = self.problem.rounds
+        if rounds is not None and self.horizon > rounds:
+            raise ValueError(
+                f"horizon must be at most {rounds}, the rounds that the problem has; "
+                f"got {self.horizon}"
+            )
+
+    def _check_budgets(self) -> None:
+        if self.problem.setting.budgeted:
+            arms = self.problem.fact("arms")
+            if self.checkpoints[0] < arms:
+                raise ValueError(
+                    f"every budget (checkpoint) must be at least the number of arms, {arms}; "
+                    f"got {self.checkpoints[0]}"
+                )
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(m.name for m in self.measured)
+
+    @property
+    def measured(self) -> tuple[Metric, ...]:
+        """The metrics."""
+        measured = metrics_of(self.problem, details=self.details)
+        return (*measured, CLOCK) if self.work else measured
+
+    def curves(self, values: Mapping[str, FloatArray]) -> Curves:
+        """Return what `play` found for each policy, with what is to be known of the metrics."""
+        arms = self.problem.fact("arms") if "arms" in self.problem.setting.facts else None
+        return Curves(self.checkpoints, self.measured, values, arms=arms)
+
+    def runs(self, policy: Policy) -> list[tuple[int, tuple[int, ...]]]:
+        """Return (horizon, checkpoints) of each run that a policy needs."""
+        if policy.setting.budgeted and "horizon" in policy.needs:
+            return [(budget, (budget,)) for budget in self.checkpoints]
+        return [(self.horizon, self.checkpoints)]
+
+    def rounds(self, policy: Policy) -> int:
+        """Return how many rounds one replication of a policy takes, over all its runs."""
+        return sum(checkpoints[-1] for _, checkpoints in self.runs(policy))
+
+    def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
+        """Return what a policy is told, checked by the setting."""
+        names = policy.setting.known(policy.needs)
+        told = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
+        return policy.informed(told)
+
+    def players(self, label: str) -> list[Player | WorkersPlayer]:
+        """Return what plays each run of a policy; their code is compiled, or taken from a file."""
+        policy = self.policies[label]
+        return [
+            WorkersPlayer(self, policy, *run, self.work[label])
+            if self.work
+            else Player(self, policy, *run)
+            for run in self.runs(policy)
+        ]
+
+    def play(
+        self,
+        label: str,
+        replications: range,
+        *,
+        threads: int | None = None,
+        report: Report | None = None,
+    ) -> FloatArray:
+        """Run one policy for some replications: shape (checkpoints, metrics, replications)."""
+        threads = os.cpu_count() or 1 if threads is None else threads
+        threads = integer("threads", threads, Range(ge=1))
+        policy, players = self.policies[label], self.players(label)
+        with room_in_memory(f"replications = {len(replications)}"):
+            out = [
+                np.empty((len(p.checkpoints), len(self.metrics), len(replications)))
+                for p in players
+            ]
+        work = [
+            (player, piece, values)
+            for player, values in zip(players, out, strict=True)
+            for piece in pieces(replications, threads)
+        ]
+        total = self.rounds(policy) * len(replications)
+        in_threads(label, work, replications.start, threads, total, report)
+        values = np.concatenate(out)
+        if not np.isfinite(values).all():
+            name = self.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
+            raise ValueError(
+                f"{label} led to a metric, {name}, that is not a finite number: "
+                f"{self.problem.world.__qualname__}.score must fill it"
+            )
+        return values
