@@ -185,13 +185,16 @@ def _points(folder: Path, spec: dict[str, Any], provenance: dict[str, Any]) -> t
         curves = _read(folder, table, spec["problem"]["setting"], provenance.get("arms"))
         return (Played({}, lambda: curves),)
     found, first = [], 0
-    parts = zip(grid(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True)
-    for values, count, arms in parts:
-        groups = list(range(first, first + count))
-        first += count
-        table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
-        setting = problem_at(spec, values)["setting"]
-        found.append(Played(values, partial(_read, folder, table, setting, arms)))
+    try:
+        parts = zip(grid(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True)
+        for values, count, arms in parts:
+            groups = list(range(first, first + count))
+            first += count
+            table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
+            setting = problem_at(spec, values)["setting"]
+            found.append(Played(values, partial(_read, folder, table, setting, arms)))
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{folder} cannot be read: {error}") from error
     return tuple(found)
 
 

@@ -143,12 +143,20 @@ def _applied(table: Table, values: Table, folder: Path) -> Table:
     # What the policies are may depend on the setting.
     for name in sorted(ways, key=lambda n: (ways[n][0] == "policy", len(ways[n]))):
         steps, value = ways[name], values[name]
+        if _is_table(steps) and not isinstance(value, dict):
+            raise TypeError(f"{name} must be a table, got {shown(value)}")
         if steps[0] == "policy" and isinstance(steps[1], str):
             for i in _with_parameter(result, name, steps[1], folder):
                 _set(result, ("policy", i, *steps[1:]), value)
         else:
             _set(result, steps, value)
     return result
+
+
+def _is_table(steps: Steps) -> bool:
+    """Return whether a whole table is varied, the problem's or a policy's."""
+    of_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
+    return steps == ("problem",) or of_policy
 
 
 def _with_parameter(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
