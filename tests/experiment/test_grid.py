@@ -127,7 +127,8 @@ def test_points_may_have_other_metrics_replications_and_checkpoints(tmp_path):
     ("values", "kind"),
     [
         ([True, False], "bool"), ([1, 2], "int64"), ([1, 2.5], "double"),
-        (["a", "b"], "string"), ([1, "b"], "string"), ([2**70, 1], "double"), ([[1], [2]], "string"), ([{"a": 1}], "string"),
+        (["a", "b"], "string"), ([1, "b"], "string"), ([2**70, 1], "double"),
+        ([[1], [2]], "string"), ([{"a": 1}], "string"),
     ],
 )  # fmt: skip
 def test_numbers_texts_and_booleans_are_columns_as_they_are(values, kind):
@@ -199,10 +200,7 @@ def writing(*args):
 shelf.write_block = writing
 run(Spec.from_file("spec.toml"), "run")
 """
-    environment = dict(os.environ)
-    done = subprocess.run(
-        [sys.executable, "-c", killed], cwd=tmp_path, env=environment, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", killed], cwd=tmp_path, check=False)
     assert done.returncode == -signal.SIGKILL
     assert len(list((tmp_path / "run" / "blocks").iterdir())) == 2
     run(Spec.from_text(TEXT), tmp_path / "run")
