@@ -149,19 +149,19 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
     drawn = list(places[: len(panels)])
     for axes in places[len(panels) :]:
         axes.remove()
-    for number, (axes, (title, draw)) in enumerate(zip(drawn, panels, strict=True)):
+    for axes, (title, draw) in zip(drawn, panels, strict=True):
         draw(axes)
         if len(panels) > 1:
             entitle(axes, title)
             axes.title.set_fontsize(_SMALL)
         axes.tick_params(labelsize=_SMALL)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.label.set_fontsize(_SMALL)
-        if number % columns:
-            axes.set_ylabel("")
-        if number + columns < len(panels):
-            axes.set_xlabel("")
     _have_one_axis(drawn)
+    # Once for all panels: a long name would run into that of the next row.
+    figure.supylabel(drawn[0].get_ylabel(), fontsize=_SMALL)
+    figure.supxlabel(drawn[0].get_xlabel(), fontsize=_SMALL, parse_math=False)
+    for axes in drawn:
+        axes.set_xlabel("")
+        axes.set_ylabel("")
     handles = [Line2D([], [], label=label, **_look(labels, label)) for label in labels]
     legend = figure.legend(
         handles=handles, loc="outside upper left", ncols=_LEGEND_COLUMNS, frameon=False,
