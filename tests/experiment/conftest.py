@@ -1,6 +1,7 @@
 import pytest
 
 from keyhole.experiment import Spec, run
+from keyhole.play.jobs import Job
 
 TEXT = """
 name = "small"
@@ -31,3 +32,15 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished") / "run"
     run(Spec.from_text(TEXT), folder, command="keyhole run small.toml")
     return folder
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Have blocks of eight replications, however long they take."""
+
+    def take(self, seconds, at_once=1):
+        first, *others = self.left
+        self.left = [gap for gap in (first[8:], *others) if gap]
+        return first[:8]
+
+    monkeypatch.setattr(Job, "take", take)

@@ -1,4 +1,3 @@
-import dataclasses
 import json
 import os
 import random
@@ -9,13 +8,11 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 
 import keyhole.experiment.runner
 from keyhole import simulate
 from keyhole.experiment import Spec, load_run, run
-from keyhole.experiment.blocks import Block
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.spec import Spacing
 from keyhole.experiment.store import write_provenance
@@ -28,11 +25,6 @@ PARQUET = ("values.parquet", "curves.parquet")
 
 def content(folder):
     return [(folder / name).read_bytes() for name in PARQUET]
-
-
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(keyhole.experiment.blocks, "_BLOCK_ROUNDS", 8 * 60)
 
 
 def test_a_run_is_what_simulate_gives(finished, text):
@@ -79,7 +71,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
     assert len(blocks) == 3
     blocks[1].write_bytes(blocks[1].read_bytes()[:100])
     run(Spec.from_text(text), tmp_path / "run")
-    assert played[4:6] == [("ours", 8), ("ours", 24)]
+    assert [start for _, start in played[4:6]] == [8, 24]
     assert content(tmp_path / "run") == content(finished)
 
 
@@ -142,8 +134,8 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
     [
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (Spacing, "rounds", lambda self, first, horizon: [25, 60]),
-        (keyhole.experiment.identity, "version", lambda package: "0"),
-        (keyhole.experiment.identity, "code_digest", lambda: "0"),
+        (keyhole.play.identity, "version", lambda package: "0"),
+        (keyhole.play.identity, "code_digest", lambda: "0"),
         (WORLD, "metrics", WORLD.metrics[::-1]),
     ],
     ids=["what policies are told", "checkpoints", "compiler", "core", "metrics"],
@@ -173,64 +165,27 @@ def test_what_differs_is_said(finished, text):
 def test_other_versions_and_machines_are_said_to_be_other(
     finished, text, monkeypatch, name, other, words
 ):
-    for module in (keyhole.experiment.runner, keyhole.experiment.identity):
+    for module in (keyhole.experiment.runner, keyhole.play.identity):
         monkeypatch.setattr(module, name, other)
     with pytest.raises(ValueError, match=f"holds a run {words}"):
         run(Spec.from_text(text), finished)
 
 
 def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.experiment.identity, "code_digest", lambda: "0")
+    monkeypatch.setattr(keyhole.play.identity, "code_digest", lambda: "0")
     with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):
         run(Spec.from_text(text), finished)
 
 
-@pytest.fixture
-def block(tmp_path):
-    """Return a block and the path of its file."""
-    values = np.random.default_rng(1).random((2, 3, 5))
-    it = Block("run", "label", 8, values.shape)
-    it.write(tmp_path / "it.block", values)
-    assert (it.read(tmp_path / "it.block") == values).all()
-    return it, tmp_path / "it.block"
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"run": "another run"},
-        {"label": "another policy"},
-        {"first": 0},
-        {"shape": (3, 2, 5)},
-        {"shape": (2, 3, 4)},
-        {"shape": (2, 3, 6)},
-    ],
-    ids=str,
-)
-def test_the_block_of_something_else_is_not_taken(block, other):
-    it, path = block
-    assert dataclasses.replace(it, **other).read(path) is None
-
-
-def test_no_bit_of_a_block_can_flip_unseen(block):
-    it, path = block
-    data = path.read_bytes()
-    for place in range(8 * len(data)):
-        flipped = bytearray(data)
-        flipped[place // 8] ^= 1 << place % 8
-        path.write_bytes(flipped)
-        assert it.read(path) is None
-    for damaged in (b"", data[:-1], data + b"x", b"\n", b"{}\n", data[200:]):
-        path.write_bytes(damaged)
-        assert it.read(path) is None
-
-
-def test_a_folder_in_the_place_of_a_block_is_named(block):
-    it, path = block
+def test_a_folder_in_the_place_of_a_block_is_named(text, tmp_path, small_blocks, monkeypatch):
+    monkeypatch.setattr(keyhole.experiment.runner, "_finish", None)
+    with pytest.raises(TypeError):
+        run(Spec.from_text(text), tmp_path / "run")
+    path = min((tmp_path / "run" / "blocks").iterdir())
     path.unlink()
     path.mkdir()
-    with pytest.raises(ValueError, match=r"it.block must be a file, got a folder; remove it"):
-        it.read(path)
+    with pytest.raises(ValueError, match=r"\.block must be a file, got a folder; remove it"):
+        run(Spec.from_text(text), tmp_path / "run")
 
 
 def test_blocks_of_another_policy_are_played_again(
@@ -243,8 +198,7 @@ def test_blocks_of_another_policy_are_played_again(
         run(Spec.from_text(text), tmp_path / "run")
     monkeypatch.setattr(keyhole.experiment.runner, "write_table", real)
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
-    names = [path.name for path in blocks]
-    assert names == [f"{i:02d}-{first:08d}.block" for i in (0, 1) for first in range(0, 40, 8)]
+    assert len(blocks) == 10
     shutil.copy(blocks[1], blocks[6])
     shutil.copy(blocks[0], blocks[3])
     run(Spec.from_text(text), tmp_path / "run")
@@ -287,9 +241,9 @@ def test_a_foreign_folder_is_left_alone(text, tmp_path):
 
 
 SCRIPT = """
-import sys, keyhole.experiment.blocks as blocks
+import sys, keyhole.play.jobs as jobs
 from keyhole.experiment import Spec, run
-blocks._BLOCK_ROUNDS = 8 * 60
+jobs._FIRST_ROUNDS, jobs._SECONDS_HERE = 8 * 60, 0
 spec = Spec.from_file(sys.argv[1])
 print("ready", flush=True)
 run(spec, sys.argv[2])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import keyhole.experiment.blocks
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.shelf import Shelf
 from keyhole.play.plan import Plan
@@ -44,8 +43,7 @@ def assert_same(found, expected):
             assert np.array_equal(found.values(label, metric), expected.values(label, metric))
 
 
-def test_runs_that_differ_in_when_they_look_are_played_once(tmp_path, played, monkeypatch):
-    monkeypatch.setattr(keyhole.experiment.blocks, "_BLOCK_ROUNDS", 8 * 60)
+def test_runs_that_differ_in_when_they_look_are_played_once(tmp_path, played, small_blocks):
     specs = {
         "a": spec(checkpoints=[20, 60]),
         "b": spec(checkpoints=[30, 60], details=True, policy=[{"name": "LSA", "label": "it"}]),

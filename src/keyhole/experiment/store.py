@@ -120,6 +120,14 @@ def read_provenance(folder: Path) -> dict[str, Any]:
     return result
 
 
+def is_finished(folder: Path) -> bool:
+    """Return whether a run was finished in a folder, of whatever spec."""
+    try:
+        return isinstance(read_provenance(folder).get("finished"), str)
+    except (FileNotFoundError, ValueError):
+        return False
+
+
 def write_table(path: Path, table: pa.Table) -> None:
     """Write a Parquet file in one step."""
     sink = pa.BufferOutputStream()

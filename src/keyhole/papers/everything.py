@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from keyhole.clusters import Cluster
+from keyhole.clusters.connecting import THREADS, check_on
 from keyhole.experiment import Spec
 from keyhole.experiment.shelf import Shelf
 from keyhole.files import is_begun, remove_drafts, write_atomically
@@ -16,10 +18,10 @@ from keyhole.papers.files import FILES, PAPERS
 from keyhole.papers.front import write_front
 from keyhole.papers.overall import Overall, Work, overall
 from keyhole.papers.pages import ALL, Part
-from keyhole.papers.reproduction import Tell, finished, play
+from keyhole.papers.reproduction import SHARED, Tell, fill, finished, play
 from keyhole.papers.verdicts import Verdict, counts_line
 from keyhole.play.plan import Plan
-from keyhole.validate import Range, choice, integer
+from keyhole.validate import choice
 
 _FORMAT: Final = "keyhole-everything"
 _VERSION: Final = 1
@@ -55,6 +57,7 @@ def reproduce_all(
     scale: str = "quick",
     threads: int | None = None,
     progress: bool = False,
+    on: str | Cluster = THREADS,
 ) -> Everything:
     """Run all entries, or those of one paper, and judge all claims.
 
@@ -75,12 +78,14 @@ def reproduce_all(
         At least 1; by default one for each processor.
     progress : bool, default False
         Whether to show progress: on standard error, in a notebook below the cell.
+    on : str or Cluster, default "threads"
+        Where: as for `keyhole.simulate`. A cluster plays all entries at once, before the first one
+        is judged.
     """
     choice("scale", scale, SCALES)
     if paper is not None:
         choice("paper", paper, PAPERS)
-    if threads is not None:
-        integer("threads", threads, Range(ge=1))
+    check_on(on, threads)
     entries = [Entry.load(name) for name in FILES]
     wanted = [entry for entry in entries if paper in (None, entry.paper)]
     folder = Path(out)
@@ -89,10 +94,12 @@ def reproduce_all(
     found = {e.name: finished(e, scale, places[e.name]) for e in entries if e not in wanted}
     parts = {name: part for name, part in found.items() if part is not None}
     specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
-    shelf = Shelf(folder / "shared", specs.values())
+    shelf = Shelf(folder / SHARED, specs.values())
+    fill(shelf, {places[e] / key: spec for (e, key), spec in specs.items()}, on, threads, progress)
+    here = on == THREADS
     with (
-        compiling_ahead(wanted, wanted=threads != 1),
-        overall(progress, _work(specs, shelf)) as count,
+        compiling_ahead(wanted, wanted=here and threads != 1),
+        overall(progress and here, _work(specs, shelf)) as count,
     ):
         for entry in wanted:
             result = play(

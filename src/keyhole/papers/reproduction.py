@@ -13,16 +13,18 @@ from keyhole.clusters.connecting import THREADS, check_on
 from keyhole.experiment import Run, Spec, open_run, run
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.shelf import Shelf
-from keyhole.experiment.store import read_provenance
+from keyhole.experiment.store import is_finished, read_provenance
 from keyhole.files import is_begun, remove_drafts, write_atomically
 from keyhole.papers.ahead import compiling_ahead
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.pages import Part, write_pages
 from keyhole.papers.verdicts import Verdict
-from keyhole.play.progress import Report
+from keyhole.play.progress import Report, bar
 from keyhole.validate import choice, distinct, line
 
+SHARED: Final = "shared"
+"""Where what runs have in common is, until they are finished."""
 MARKER: Final = "reproduction.json"
 _FORMAT: Final = "keyhole-reproduction"
 _VERSION: Final = 1
@@ -147,20 +149,37 @@ def play(
     # A record names no places.
     command = command or f"keyhole reproduce {Path(entry.called).name} --scale {scale}"
     _mark(folder, _marker(title, choices, command), renew=renew)
+    specs = {folder / key: e.spec(key, scale) for e, scale in choices for key in e.problems}
+    if renew:
+        for place, spec in specs.items():
+            _drop_stale(place, spec)
+    own = Shelf(folder / SHARED, specs.values()) if shelf is None else shelf
+    fill(own, specs, on, threads, progress is True)
     parts = []
-    with compiling_ahead([entry for entry, _ in choices], wanted=ahead and threads != 1):
+    with compiling_ahead(
+        [entry for entry, _ in choices], wanted=ahead and on == THREADS and threads != 1
+    ):
         for entry, scale in choices:
             runs = {}
             for key in entry.problems:
-                spec = entry.spec(key, scale)
-                if renew:
-                    _drop_stale(folder / key, spec)
                 runs[key] = run(
-                    spec, folder / key, threads=threads, progress=_told(progress, entry, key),
-                    command=command, shelf=shelf,
+                    specs[folder / key], folder / key, threads=threads, command=command,
+                    progress=on == THREADS and _told(progress, entry, key), shelf=own,
                 )  # fmt: skip
             parts.append(_judged(entry, scale, runs))
+    if shelf is None:
+        shutil.rmtree(own.folder, ignore_errors=True)
     return Reproduction(title, write_pages(folder, title, parts), tuple(parts))
+
+
+def fill(
+    shelf: Shelf, specs: Mapping[Path, Spec], on: str | Cluster, threads: int | None, progress: bool
+) -> None:
+    """Play on a cluster, if one is named, what runs lack that are not finished in their folders."""
+    left = [spec for folder, spec in specs.items() if not is_finished(folder)]
+    if left and on != THREADS:
+        with connected(on, threads) as cluster, bar(progress) as report:
+            shelf.fill(left, cluster, threads, report)
 
 
 def _told(progress: bool | Tell, entry: Entry, problem: str) -> bool | Report:
