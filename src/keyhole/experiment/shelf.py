@@ -31,16 +31,25 @@ class Shelf:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # of each policy, as all play it together
         self._first: dict[tuple[str, str], int] = {}  # who plays it, and how many rounds
+        self._replications: dict[str, int] = {}
         self._filled: set[str] = set()
         users: dict[str, tuple[str, str, int]] = {}
         for spec in specs:
             for label, key in self._keys(spec).items():
                 alone = _alone(spec.plan, label)
                 self._plans[key] = _together(self._plans.get(key, alone), alone)
+                self._replications[key] = spec.replications
                 users.setdefault(key, (spec.name, label, spec.replications))
         for key, (name, label, replications) in users.items():
             plan = self._plans[key]
             self._first[name, label] = plan.rounds(plan.policies[_LABEL]) * replications
+
+    def everything(self) -> list[Job]:
+        """Return all that is played, each once, as if nothing were on file yet."""
+        return [
+            Job(self._plans[key], _LABEL, count, [range(count)])
+            for key, count in self._replications.items()
+        ]
 
     def rounds(self, name: str, label: str) -> int:
         """Return how many rounds a policy takes in a spec, by its name: 0 if another plays it."""
