@@ -30,7 +30,7 @@ def start(on: str, address: str | None, workers: int | None) -> "Dask":
     if address is None:
         local = LocalCluster(
             n_workers=workers or os.cpu_count() or 1, threads_per_worker=1,
-            dashboard_address=None, silence_logs=logging.CRITICAL,
+            dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
         )  # fmt: skip
         return Dask(on, Client(local, set_as_default=False), local)
     try:

@@ -1,0 +1,212 @@
+"""The process beside this one in which Ray is at home, and what its workers run.
+
+It looks into nothing that passes through: functions, what they are given and what they return are
+pickled and unpickled by those at the ends.
+"""
+
+import os
+import pickle
+import shutil
+import socket
+import tempfile
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import monotonic, sleep
+from typing import IO, Any, Final
+
+import ray
+from ray.exceptions import OutOfMemoryError, WorkerCrashedError
+
+from keyhole.clusters.carrying import Failure, carry_out, died
+
+START: Final = 0
+"""The ticket of the start: (name, address, workers)."""
+_AGAIN: Final = 3  # times that a task is begun again whose worker has died
+_WITHOUT_MEMORY: Final = "RAY_task_oom_retries"  # for ever, if Ray has its way
+_EVERY: Final = 1.0  # seconds between looks at the head
+_PATIENCE: Final = 10.0  # seconds without an answer after which it is taken to be gone
+_SHORT: Final = Path("/tmp")  # the path of a socket has at most 107 characters
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Stands for bytes that were shared under a ticket."""
+
+    ticket: int
+
+
+def carried(packed: bytes, *shared: bytes) -> bytes:
+    """Return the pickled return value of a pickled task; this is what a worker runs."""
+    found = carry_out(_called, packed, shared)
+    return found if isinstance(found, bytes) else pickle.dumps(found)
+
+
+def _called(packed: bytes, shared: tuple[bytes, ...]) -> bytes:
+    function, args = pickle.loads(packed)
+    left = iter(shared)
+    return pickle.dumps(function(*(next(left) if isinstance(a, Shared) else a for a in args)))
+
+
+def main() -> None:
+    """Do what is asked on standard input, answer on standard output; until that is closed."""
+    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    _, (name, address, workers) = pickle.load(asked)
+    folder = None if address else tempfile.mkdtemp(prefix="keyhole-ray-", dir=_short())
+    driver = Driver(answers)
+    refused = driver.begin(name, address, workers, folder)
+    driver.answer(START, refused)
+    if refused is None:
+        Thread(target=driver.listen, args=(asked,), daemon=True).start()
+        if driver.serve():
+            ray.shutdown()
+    answers.close()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)  # a driver without a head would wait for it
+
+
+def _short() -> Path | None:
+    return _SHORT if os.access(_SHORT, os.W_OK) else None
+
+
+class Driver:
+    """Hands tasks to Ray, and what became of them to the client."""
+
+    def __init__(self, answers: IO[bytes]) -> None:
+        self._answers = answers
+        self._done: SimpleQueue[tuple[int, Future[bytes]] | None] = SimpleQueue()
+        self._shared: dict[int, Any] = {}
+
+    def begin(
+        self, name: str, address: str | None, workers: int | None, folder: str | None
+    ) -> Failure | None:
+        """Connect to Ray, or start it; return why it could not be done."""
+        if address == "auto":
+            address = os.environ.get("RAY_ADDRESS", address)
+        os.environ[_WITHOUT_MEMORY] = str(_AGAIN)
+        try:
+            if address is None:
+                cpus = workers or os.cpu_count() or 1
+                ray.init("local", num_cpus=cpus, include_dashboard=False, _temp_dir=folder)
+            else:
+                if address != "auto":
+                    socket.create_connection(_place(address), _PATIENCE).close()
+                ray.init(address)
+            at = address if address and "://" in address else _head()
+            self._head = _place(at)
+            self._task = ray.remote(num_cpus=1, max_retries=_AGAIN)(carried)
+            self._slots = _slots()
+            self.answer(None, self._slots)
+        except Exception as error:  # whatever it is, nobody else says it
+            if address is None:
+                return Failure("RuntimeError", f"Ray could not be started: {_line(error)}")
+            kind = "ConnectionError" if isinstance(error, OSError) else type(error).__name__
+            return Failure(kind, f"there is no answer from Ray with {name}: {_line(error)}")
+        return None
+
+    def listen(self, asked: IO[bytes]) -> None:
+        """Take in what is asked for, until nobody asks any more."""
+        with suppress(EOFError, OSError, pickle.UnpicklingError):
+            while True:
+                ticket, data, *shared = pickle.load(asked)
+                if shared:
+                    self._submit(ticket, data, shared[0])
+                else:
+                    self._share(ticket, data)
+        self._done.put(None)
+
+    def _share(self, ticket: int, data: bytes) -> None:
+        try:
+            self._shared[ticket] = ray.put(data)
+        except Exception as error:  # each task that it is shared with ends so
+            self._shared[ticket] = error
+
+    def _submit(self, ticket: int, packed: bytes, shared: list[Shared]) -> None:
+        try:
+            given = [self._shared[one.ticket] for one in shared]
+            for one in given:
+                if isinstance(one, Exception):
+                    raise one
+            future = self._task.remote(packed, *given).future()
+        except Exception as error:
+            future = Future()
+            future.set_exception(error)
+        future.add_done_callback(lambda one: self._done.put((ticket, one)))
+
+    def serve(self) -> bool:
+        """Answer until nobody asks any more; return whether the head is there until then."""
+        self._heard, slots = monotonic(), 0
+        Thread(target=self._look, daemon=True).start()
+        while monotonic() - self._heard < _PATIENCE:
+            if slots != self._slots:
+                slots = self._slots
+                self.answer(None, slots)
+            with suppress(Empty):
+                found = self._done.get(timeout=_EVERY)
+                if found is None:
+                    return True
+                self.answer(found[0], _came_of(found[1]))
+        return False
+
+    def _look(self) -> None:
+        """Look whether the head answers, again and again; Ray itself ends this process for it."""
+        while True:
+            with suppress(OSError):
+                socket.create_connection(self._head, _EVERY).close()
+                self._slots = _slots()
+                self._heard = monotonic()
+            sleep(_EVERY)
+
+    def answer(self, ticket: int | None, value: Any) -> None:
+        """Say what became of a ticket; without one, how many slots there are."""
+        with suppress(OSError):
+            pickle.dump((ticket, value), self._answers)
+            self._answers.flush()
+
+
+def _head() -> str:
+    return str(ray.get_runtime_context().gcs_address)
+
+
+def _slots() -> int:
+    return int(ray.cluster_resources().get("CPU", 0))
+
+
+def _place(address: str) -> tuple[str, int]:
+    """Return host and port of ``host:port`` or ``ray://host:port``."""
+    host, sign, port = address.rpartition("://")[2].rpartition(":")
+    if not (sign and port.isdecimal()):
+        raise ValueError(f"an address is auto, HOST:PORT or ray://HOST:PORT, got {address!r}")
+    return host.strip("[]"), int(port)
+
+
+def _came_of(future: "Future[bytes]") -> bytes | Failure:
+    """Return what a task returned, or in words why Ray could not have it done."""
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if isinstance(error, WorkerCrashedError):
+        return Failure("RuntimeError", str(died(_AGAIN + 1)))
+    if isinstance(error, OutOfMemoryError):
+        return Failure(
+            "MemoryError",
+            f"Ray ended {_AGAIN + 1} workers at the same task: their machines ran out of memory",
+        )
+    if "No module named 'keyhole" in _line(error):
+        return Failure(
+            "ImportError", "the workers of Ray cannot import keyhole: it must be installed there"
+        )
+    return Failure("RuntimeError", f"Ray could not have a task done: {_line(error)}")
+
+
+def _line(error: BaseException) -> str:
+    """Return an error on one line, its last one: the others are its way through Ray."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

@@ -1,0 +1,100 @@
+"""A real cluster under Dask."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+
+# Workers write down what they compile, each piece as one line.
+RECORD = """
+import keyhole.kernels.cache as cache
+
+def record(compile_one):
+    def recorded(owner, path, *rest):
+        with open("compiled", "a") as file:
+            file.write(f"{path.name}\\n")
+        return compile_one(owner, path, *rest)
+
+    return recorded
+
+
+if cache._compile.__name__ != "recorded":  # Dask runs this twice
+    cache._compile = record(cache._compile)
+"""
+PATIENCE = 60.0
+
+
+def until(true, seconds=PATIENCE):
+    """Wait until something is true, and return it."""
+    end = time.monotonic() + seconds
+    while not (found := true()):
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+    return found
+
+
+class DaskCluster:
+    """A scheduler and its workers, each a process of its own, in a folder."""
+
+    def __init__(self, folder, preload):
+        folder.mkdir()
+        (folder / "preload.py").write_text(preload)
+        self.folder, self.processes, self.workers = folder, [], []
+        self.env = os.environ | {"KEYHOLE_CACHE_DIR": str(folder / "code")}
+        file = folder / "scheduler.json"
+        words = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
+        self.scheduler = self._start("scheduler", *words)
+        self.address = json.loads(until(lambda: file.is_file() and file.read_text()))["address"]
+        self.on = f"dask={self.address}"
+
+    def add_worker(self):
+        words = ["--no-nanny", "--nthreads", "1", "--preload", "preload.py"]
+        words += ["--local-directory", "scratch"]
+        self.workers.append(self._start("worker", self.address, *words))
+
+    def kill_a_worker(self):
+        """Kill one, and have another come in its place."""
+        victim = self.workers.pop()
+        victim.kill()
+        victim.wait()
+        self.add_worker()
+
+    def log(self):
+        return (self.folder / "log").read_text()
+
+    def _start(self, *words):
+        command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+        with (self.folder / "log").open("a") as log:
+            process = subprocess.Popen(
+                command, cwd=self.folder, env=self.env, stdout=log, stderr=log
+            )
+        self.processes.append(process)
+        return process
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def dask_cluster(folder, preload="", workers=2):
+    """Yield a cluster; all its processes end with it."""
+    cluster = DaskCluster(folder, preload)
+    try:
+        for _ in range(workers):
+            cluster.add_worker()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory):
+    """Yield a scheduler with two workers, which write down what they compile."""
+    with dask_cluster(tmp_path_factory.mktemp("dask") / "cluster", RECORD) as cluster:
+        yield cluster
