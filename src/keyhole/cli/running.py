@@ -6,12 +6,13 @@ from typing import Final
 import typer
 
 from keyhole.cli.text import on_a_line
+from keyhole.clusters.connecting import check_on
 from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
-from keyhole.experiment.report import write_report
-from keyhole.experiment.store import Run
-from keyhole.experiment.summary import Summaries, grid_summary
-from keyhole.play.jobs import check_threads
+from keyhole.experiment.grid_report import grid_summary
+from keyhole.experiment.multiples import title_of
+from keyhole.experiment.report import report_of
+from keyhole.experiment.summary import Summaries
 from keyhole.results.curves import Curves
 
 _SHOWN_POINTS: Final = 12
@@ -21,18 +22,18 @@ _UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
 def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
     """Play a spec, and print its means and where the report is."""
     command = f"keyhole run {path.name} --out {out.name}"
-    result = run(
-        Spec.from_file(path), out, threads=threads, progress=True, command=command, on=on
-    )
-    if "sweep" in result.spec:
-        _print_points(result)
+    result = run(Spec.from_file(path), out, threads=threads, progress=True, command=command, on=on)
+    grid = Summaries.of(result) if "sweep" in result.spec else None
+    if grid is not None:
+        _print_points(grid)
     else:
         _print_means(result.curves)
-    typer.echo(f"report: {write_report(out)}")
+    typer.echo(f"report: {report_of(result, grid=grid)}")
 
 
 def show_forecast(path: Path, threads: int | None) -> None:
     """Print what a spec plays, and how long that takes on this machine."""
+    check_on("threads", threads)
     spec = Spec.from_file(path)
     for name, values in (spec.sweep or {}).items():
         typer.echo(on_a_line(f"{name}: {len(values)} values"))
@@ -87,14 +88,13 @@ def _print_means(curves: Curves) -> None:
             typer.echo(f"  {label:{width}}  {curves.estimates(label, metric)[-1].plus_minus()}")
 
 
-def _print_points(result: Run) -> None:
-    """Print the first metric at each point, if there are few; of many only who is best how often."""
-    if len(result.points) <= _SHOWN_POINTS:
-        for point in result.points:
-            curves = point.curves
-            metric = curves.metrics[0]
-            means = ", ".join(
-                f"{label} {curves.estimates(label, metric)[-1].plus_minus()}"
-                for label in curves.labels
-            )
-            ...
+def _print_points(grid: Summaries) -> None:
+    """Print the first metric at each point, if they are few, and who is best at how many."""
+    metric = next(iter(grid.metrics))
+    if len(grid.points) <= _SHOWN_POINTS:
+        typer.echo(f"{metric} at the last checkpoint")
+        for point in grid.points:
+            means = ((label, point.last(label, metric)) for label in point.labels)
+            listed = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
+            typer.echo(f"  {on_a_line(title_of(point.names))}: {on_a_line(listed)}")
+    typer.echo(grid_summary(grid))

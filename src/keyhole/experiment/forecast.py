@@ -165,9 +165,7 @@ def _spread(units: Sequence[_Unit], count: int) -> list[_Unit]:
 
 
 def _measured(unit: _Unit, share: float, threads: int, measure: Measure) -> float:
-    return measure(
-        unit.alone(), unit.label, share, replications=unit.replications, threads=threads
-    )
+    return measure(unit.alone(), unit.label, share, replications=unit.replications, threads=threads)
 
 
 def _expected(

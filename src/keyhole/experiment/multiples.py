@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from keyhole.experiment.plots import blank
 from keyhole.experiment.summary import MOST_PANELS, Summaries, Summary, is_number, short_names
@@ -25,6 +25,7 @@ _ONE_HEIGHT: Final = 3.4
 _SMALL: Final = 7.5
 _ALIKE: Final = 8.0  # times as high: then all panels have one axis
 _WIDE: Final = 30.0  # the largest over the least of what is drawn over its logarithm
+_TICKS: Final = 4
 _LEGEND: Final = 0.4
 _LEGEND_COLUMNS: Final = 4
 
@@ -155,6 +156,9 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
             entitle(axes, title)
             axes.title.set_fontsize(_SMALL)
         axes.tick_params(labelsize=_SMALL)
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "linear":
+                axis.set_major_locator(MaxNLocator(_TICKS, steps=[1, 2, 5, 10]))
     _have_one_axis(drawn)
     # Once for all panels: a long name would run into that of the next row.
     figure.supylabel(drawn[0].get_ylabel(), fontsize=_SMALL)

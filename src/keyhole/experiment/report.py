@@ -167,9 +167,13 @@ def write_report(folder: str | Path, *, title: str | None = None) -> Path:
     FileNotFoundError, ValueError
         If the folder holds no finished run.
     """
-    run = open_run(folder)
+    return report_of(open_run(folder), title=title)
+
+
+def report_of(run: Run, *, title: str | None = None, grid: Summaries | None = None) -> Path:
+    """Write the report of a run; what sums up its grid need not be worked out again."""
     if "sweep" in run.spec:
-        grid = Summaries.of(run)
+        grid = grid or Summaries.of(run)
         summary, sections = grid_summary(grid), grid_sections(run, grid)
     else:
         summary, sections = _summary(run.curves), _sections(run)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connecting import THREADS, check_on
+from keyhole.clusters.connecting import THREADS, check_on, connected
 from keyhole.experiment import Run, Spec, open_run, run
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.shelf import Shelf

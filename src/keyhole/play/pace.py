@@ -83,4 +83,4 @@ def _extrapolated(trace: list[tuple[float, int]], whole: int) -> float:
         return spent / played
     power = math.log(spent / half[-1][0]) / math.log(played / half[-1][1])
     power = min(power, _STEEPEST) if power > _STEADY else 1.0
-    return spent / played * (whole / played) ** (power - 1.0)
+    return float(spent / played * (whole / played) ** (power - 1.0))
