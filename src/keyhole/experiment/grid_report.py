@@ -10,17 +10,22 @@ from keyhole.experiment.plots import in_cells
 from keyhole.experiment.store import Run
 from keyhole.experiment.summary import MOST_PANELS, Summaries, is_number, key, short_names
 from keyhole.results.html import Table
+from keyhole.results.plot import per_arm, without_logarithm
 
+_SEVERAL: Final = "several alike"
 _MOST_ROWS: Final = 200
 _ENOUGH: Final = 3  # values of a thing for a line over them
 
 
 def grid_sections(run: Run, grid: Summaries) -> list[Section]:
-    """Return what was varied, then each metric; the figures' files are in the run folder."""
+    """Return what was varied, then each metric, then what short names stand for.
+
+    The figures' files are in the run folder.
+    """
     metrics = list(grid.metrics)
     files = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
     sections = [_metric_section(run, grid, m, file) for m, file in zip(metrics, files, strict=True)]
-    return [_varied(grid), *sections]
+    return [_varied(grid), *sections, *_key(grid)]
 
 
 def grid_summary(grid: Summaries) -> str:
@@ -31,27 +36,28 @@ def grid_summary(grid: Summaries) -> str:
     for point in grid.points:
         last = {label: point.last(label, metric.name) for label in point.labels}
         known = {label: mean.value for label, mean in last.items() if mean is not None}
-        if known:
-            best[choose(known, key=lambda label: known[label])] += 1
+        first = [label for label in known if known[label] == choose(known.values())]
+        best[first[0] if len(first) == 1 else _SEVERAL] += bool(first)
     count = len(grid.points)
     listed = ", ".join(f"{label} at {n:,}" for label, n in best.most_common())
     return f"{metric.best.capitalize()} {metric.title} in the end, of {count:,} points: {listed}."
 
 
 def _varied(grid: Summaries) -> Section:
-    """Return the things that are varied, with the key to their short names."""
+    """Return the entries that are varied."""
     names = short_names(grid.sweep)
     rows = [[name, f"{len(names[name])}", ", ".join(_few(names[name]))] for name in grid.sweep]
-    blocks: list[Block] = [
-        Table("What varies; the last of these varies the fastest.", ["thing", "values", ""], rows)
-    ]
+    table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
+    return Section("varied", "What varies", [table])
+
+
+def _key(grid: Summaries) -> list[Section]:
     listed = key(grid.sweep)
-    if listed:
-        more = len(listed) - _MOST_ROWS
-        note = f"; {more:,} more are in the spec" if more > 0 else ""
-        short = [[name, text] for name, text in listed[:_MOST_ROWS]]
-        blocks.append(Table(f"What short names stand for{note}.", ["name", "value"], short))
-    return Section("varied", "What varies", blocks)
+    more = len(listed) - _MOST_ROWS
+    note = f"; {more:,} more are in the spec" if more > 0 else ""
+    short = [[name, text] for name, text in listed[:_MOST_ROWS]]
+    table = Table(f"What short names stand for{note}.", ["name", "value"], short)
+    return [Section("key", "Short names", [table])] if short else []
 
 
 def _few(words: Sequence[str]) -> list[str]:
@@ -78,6 +84,11 @@ def _metric_section(run: Run, grid: Summaries, metric: str, file: str) -> Sectio
             f" The first {MOST_PANELS} of {len(points):,} points; curves.parquet and values.parquet"
             " have all."
         )
+    shown, y = points[:MOST_PANELS], axes.get("y")
+    if any(per_arm(p, metric, y) or y == "log" for p in shown) and any(
+        without_logarithm(p, metric) for p in shown
+    ):
+        told += " Left out are means that are not above 0: they have no logarithm."
     if any(len(point.checkpoints) > 1 for point in points):
         figure = over_rounds(grid, metric, **axes)
         blocks.append(Picture.of(figure, run.folder / file, title=title, caption=told))

@@ -25,7 +25,7 @@ _ONE_HEIGHT: Final = 3.4
 _SMALL: Final = 7.5
 _ALIKE: Final = 8.0  # times as high: then all panels have one axis
 _WIDE: Final = 30.0  # the largest over the least of what is drawn over its logarithm
-_TICKS: Final = 4
+_TICKS: Final = 5
 _LEGEND: Final = 0.4
 _LEGEND_COLUMNS: Final = 4
 
