@@ -164,7 +164,11 @@ def test_one_replication_has_no_bars(tmp_path):
     result = run(Spec.from_text(text), tmp_path / "run")
     summaries = Summaries.of(result)
     assert math.isinf(summaries.points[0].last("LSA()", "aggregate_regret").reach)
-    assert write_report(tmp_path / "run").is_file()
+    for figure in (
+        over_rounds(summaries, "aggregate_regret"),
+        against(summaries, "aggregate_regret", "policy.alpha")[0],
+    ):
+        figure.draw_without_rendering()
 
 
 def test_what_is_short_is_its_own_name():

@@ -39,7 +39,7 @@ def show_forecast(path: Path, threads: int | None) -> None:
         typer.echo(on_a_line(f"{name}: {len(values)} values"))
     if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
         for point in spec.points:
-            typer.echo(on_a_line(f"  {point}"))
+            typer.echo(f"  {on_a_line(str(point))}")
     found = forecast(spec, threads=threads)
     for line in _lines(found):
         typer.echo(line)
@@ -59,8 +59,9 @@ def _lines(found: Forecast) -> list[str]:
             f"compiled just now, and kept: {found.compiled} pieces in {span(found.compiling)}"
         )
     lines.append(
-        f"time: about {span(found.seconds)} with {found.threads} threads on this machine, by "
-        f"{found.samples} runs that were played for a moment"
+        f"time: about {span(found.seconds)} with {found.threads} "
+        f"{'thread' if found.threads == 1 else 'threads'} on this machine, by {found.samples} runs "
+        "that were played for a moment"
     )
     return lines
 
