@@ -22,22 +22,36 @@ _PATIENCE: Final = 10.0
 _TALKERS: Final = ("distributed", "distributed.batched", "distributed.client")
 _LOST: Final = (CancelledError, CommClosedError, TimeoutError, OSError)
 
+# A terminal sends Ctrl-C to all processes; the one that was typed ends the others.
+_DEAF: Final = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+
 
 def start(on: str, address: str | None, workers: int | None) -> "Dask":
     """Return the cluster at an address, or one of so many processes of this machine."""
     for name in _TALKERS:  # what a user should know of it comes as an error
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:
-        local = LocalCluster(
-            n_workers=workers or os.cpu_count() or 1, threads_per_worker=1,
-            dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-        )  # fmt: skip
+        local = _started(workers or os.cpu_count() or 1)
         return Dask(on, Client(local, set_as_default=False), local)
     try:
         _reach(address)
         return Dask(on, Client(address, timeout=_PATIENCE, set_as_default=False))
     except (OSError, ValueError) as error:
         raise GoneError(f"there is no scheduler of Dask at {address}: {error}") from error
+
+
+def _started(workers: int) -> LocalCluster:
+    """Start processes, which import the script that is run: it must not start more of them."""
+    try:
+        return LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL, preload=[_DEAF],
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"no workers of Dask could be started: {error} (what a script does beyond defining "
+            "things belongs under `if __name__ == '__main__':`)"
+        ) from error
 
 
 def _reach(address: str) -> None:

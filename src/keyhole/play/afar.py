@@ -59,8 +59,8 @@ def play_afar(
         for job, part, data in hand.take_back():
             done += job.rounds * len(part)
             keep(job, job.block(part), data)
-        if report is not None:
-            report(label, done, total)
+            if report is not None:
+                report(label, done, total)
 
 
 class _Hand:

@@ -95,19 +95,19 @@ class _Lines:
     """Says a line when a policy is done, and every now and then in between."""
 
     def __init__(self) -> None:
-        self.started: dict[str, float] = {}
+        self.started: dict[str, tuple[float, int]] = {}
         self.done: set[str] = set()
         self.line = Line(_SECONDS_BETWEEN_LINES)
 
     def __call__(self, label: str, played: int, total: int) -> None:
         now = time.monotonic()
-        began = self.started.setdefault(label, now)
+        began, before = self.started.setdefault(label, (now, played))
         early = played < total and not self.line.due
         if early or played == 0 or label in self.done:
             return
         if played == total:
             self.done.add(label)
-        speed = played / max(now - began, 1e-9)
-        left = f", {(total - played) / speed:.0f} s left" if 0 < played < total else ""
-        pace = f", {speed:,.0f} rounds/s" if now > began else ""
+        speed = (played - before) / max(now - began, 1e-9)
+        left = f", {(total - played) / speed:.0f} s left" if speed > 0 and played < total else ""
+        pace = f", {speed:,.0f} rounds/s" if speed > 0 else ""
         self.line.say(f"{label}: {100 * played // total} %{pace}{left}", stays=played == total)
