@@ -4,7 +4,7 @@ import pytest
 
 from keyhole.experiment import Spec
 from keyhole.experiment.forecast import forecast
-from keyhole.kernels.cache import cached_files
+from keyhole.play.plan import Plan
 
 TEXT = """
 name = "grid"
@@ -90,11 +90,15 @@ def test_a_policy_that_is_run_once_for_each_budget_is_measured_at_some_of_them()
 
 
 def test_what_is_compiled_is_said_apart(tmp_path, monkeypatch):
+    def compile_one(self, label):
+        now[0] += 3.0
+        (tmp_path / f"{len(type(self.policies[label]).__name__):064x}.code").touch()
+
+    now = [0.0]
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
-    own = TEXT.replace("means = [0.2, 0.45, 0.7]", 'means = [0.2, 0.45, 0.7]\nlaw = "beta"')
-    ticks = iter(range(100))
-    first = of(text=own, clock=lambda: float(next(ticks)))
-    assert first.compiled == len(cached_files())
-    assert (first.compiling > 0) == (first.compiled > 0)
-    again = of(text=own)
-    assert (again.compiled, again.compiling) == (0, 0.0)
+    monkeypatch.setattr(Plan, "players", compile_one)
+    found = of(clock=lambda: now[0])
+    assert (found.compiled, found.compiling) == (2, 6.0)
+    assert found.seconds == pytest.approx(found.rounds, rel=1e-3)
+    assert (again := of()).compiled == 0
+    assert again.compiling == 0.0

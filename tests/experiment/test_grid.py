@@ -1,9 +1,11 @@
 """The run folder of a grid: played once, the same bytes however, read point by point."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,6 +14,7 @@ import pytest
 import keyhole.experiment.runner
 import keyhole.play.jobs
 from keyhole.experiment import Spec, load_run, open_run, run
+from keyhole.experiment.forecast import forecast
 from keyhole.experiment.grid import column_of
 from keyhole.experiment.store import RESULTS, write_provenance
 from keyhole.play.plan import Plan
@@ -258,3 +261,19 @@ def test_means_of_a_grid_are_those_of_its_values(grid):
     means = values.groupby(keys)["simple_regret"].mean()
     found = curves[curves.metric == "simple_regret"].set_index(keys)["mean"]
     assert np.allclose(means.sort_index(), found.sort_index())
+
+
+def test_the_grid_of_the_documentation_is_what_it_says(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+    (text,) = (t for t in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "[sweep]" in t)
+    spec = Spec.from_text(text)
+    assert forecast(spec, measure=lambda *_, **__: 0.0).distinct == 8 + 2
+    found = run(spec, tmp_path / "folder").points
+    assert len(found) == 8
+    assert found[0].curves.mean("LSA()", "simple_regret")[-1] < 0.5
+
+
+def test_the_grid_of_the_benchmark_has_a_thousand_million_rounds():
+    spec = Spec.from_file(Path(__file__).parents[2] / "benchmarks" / "hundred_problems.toml")
+    found = forecast(spec, measure=lambda *_, **__: 0.0)
+    assert (found.points, found.distinct, found.rounds) == (100, 200, 10**9)
