@@ -11,6 +11,7 @@ import time
 import pytest
 
 import keyhole.experiment.runner
+import keyhole.play.plan
 from keyhole import simulate
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.runner import run_digest
@@ -47,7 +48,7 @@ def test_threads_and_blocks_leave_the_same_bytes(finished, text, tmp_path, small
 
 def test_a_finished_run_is_not_played_again(finished, text, monkeypatch):
     before = content(finished)
-    monkeypatch.setattr(keyhole.experiment.runner.Plan, "play", None)
+    monkeypatch.setattr(keyhole.play.plan.Plan, "play", None)
     run(Spec.from_text(text), finished)
     assert content(finished) == before
 
@@ -56,7 +57,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
     finished, text, tmp_path, small_blocks, monkeypatch
 ):
     played = []
-    real = keyhole.experiment.runner.Plan.play
+    real = keyhole.play.plan.Plan.play
 
     def failing(self, label, part, **kwargs):
         played.append((label, part.start))
@@ -64,7 +65,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.experiment.runner.Plan, "play", failing)
+    monkeypatch.setattr(keyhole.play.plan.Plan, "play", failing)
     with pytest.raises(KeyboardInterrupt):
         run(Spec.from_text(text), tmp_path / "run")
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
