@@ -33,6 +33,7 @@ class Shelf:
         self._first: dict[tuple[str, str], int] = {}  # who plays it, and how many rounds
         self._replications: dict[str, int] = {}
         self._filled: set[str] = set()
+        self._known: dict[int, tuple[Spec, dict[str, str]]] = {}  # it takes a while to work out
         users: dict[str, tuple[str, str, int]] = {}
         for spec in specs:
             for label, key in self._keys(spec).items():
@@ -90,9 +91,14 @@ class Shelf:
 
     def _keys(self, spec: Spec) -> dict[str, str]:
         """Return under what names the policies of an experiment are on file, by label."""
-        return {
-            label: _key(_alone(spec.plan, label), spec.replications) for label in spec.plan.policies
-        }
+        known, keys = self._known.get(id(spec), (None, {}))
+        if known is not spec:
+            keys = {
+                label: _key(_alone(spec.plan, label), spec.replications)
+                for label in spec.plan.policies
+            }
+            self._known[id(spec)] = spec, keys
+        return keys
 
     def _job(self, key: str, replications: int) -> Job:
         """Return what is not on file of a policy."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -34,9 +35,15 @@ def identity(plan: Plan) -> list[Any]:
         [setting.name, setting.budgeted, fingerprint(setting.allowed)],
         [world.digest, plan.metrics],
         code_digest(),
-        [version(package) for package in ("numba", "llvmlite", "numpy")],
+        _compiler(),
         arithmetic_digest(),
     ]
+
+
+@cache
+def _compiler() -> list[str]:
+    """Return the versions of what compiles: they are read from files, and a grid asks often."""
+    return [version(package) for package in ("numba", "llvmlite", "numpy")]
 
 
 def digest_of(parts: Any) -> str:
