@@ -2,6 +2,8 @@
 
 import pytest
 
+import keyhole.experiment.forecast
+from keyhole.clusters.cluster import GoneError
 from keyhole.experiment import Spec
 from keyhole.experiment.forecast import forecast
 from keyhole.play.plan import Plan
@@ -87,6 +89,40 @@ def test_a_policy_that_is_run_once_for_each_budget_is_measured_at_some_of_them()
     assert budgets <= {(20,), (40,), (60,), (20, 40, 60)}
     assert found.rounds == 16 * (20 + 40 + 60 + 60)
     assert found.seconds == pytest.approx(16 * (20**2 + 40**2 + 60**2 + 60**2), rel=0.05)
+
+
+def test_on_a_cluster_its_workers_measure(monkeypatch):
+    class Cluster:
+        name = "made up"
+        counts = iter([0, 5])
+
+        def slots(self):
+            return next(self.counts)
+
+    seen = []
+
+    def pace(cluster, plan, label, seconds, *, replications, threads):
+        seen.append((cluster, threads))
+        return 1.0
+
+    monkeypatch.setattr(keyhole.experiment.forecast, "pace_afar", pace)
+    cluster = Cluster()
+    found = forecast(Spec.from_text(TEXT), cluster=cluster)
+    assert set(seen) == {(cluster, 5)}
+    assert (found.threads, found.compiled) == (5, 0)
+
+
+def test_a_cluster_without_workers_is_given_up(monkeypatch):
+    class Cluster:
+        name = "made up"
+
+        def slots(self):
+            return 0
+
+    monkeypatch.setattr(keyhole.experiment.forecast, "_PATIENCE", 0.0)
+    monkeypatch.setattr(keyhole.experiment.forecast, "_PAUSE", 0.0)
+    with pytest.raises(GoneError, match="made up has no worker; try again when it has one"):
+        forecast(Spec.from_text(TEXT), cluster=Cluster())
 
 
 def test_what_is_compiled_is_said_apart(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 import keyhole.play.afar
 from keyhole import simulate
 from keyhole.clusters.carrying import carry_out, ended
-from keyhole.play.afar import play_afar, play_part, versions
+from keyhole.play.afar import pace_afar, play_afar, play_part, versions
 from keyhole.play.block import plan_digest
 from keyhole.play.jobs import Job
 from keyhole.play.plan import Plan
@@ -184,3 +184,21 @@ def test_bytes_that_changed_on_the_way_are_refused():
 def test_bad_places_are_refused(arguments, words):
     with pytest.raises((TypeError, ValueError), match=words):
         simulate(PROBLEM, [LSA()], horizon=60, replications=8, **arguments)
+
+
+def test_the_pace_of_a_cluster_is_that_of_all_workers_together(monkeypatch):
+    paces = iter([1.0, 2.0, 2.0])
+    monkeypatch.setattr(keyhole.play.afar, "seconds_per_round", lambda *_, **__: next(paces))
+    cluster = Inline(3)
+    found = pace_afar(cluster, plan(), "Uniform()", 0.1, replications=40, threads=3)
+    assert cluster.most == 3
+    assert found == pytest.approx(1 / (1 + 0.5 + 0.5))
+
+
+def test_a_worker_that_cannot_measure_says_why(monkeypatch):
+    def failing(*_, **__):
+        raise ValueError("no room")
+
+    monkeypatch.setattr(keyhole.play.afar, "seconds_per_round", failing)
+    with pytest.raises(ValueError, match="no room"):
+        pace_afar(Inline(), plan(), "Uniform()", 0.1, replications=40, threads=2)

@@ -71,6 +71,10 @@ def test_noise_is_no_slowing_down(slow):
     assert found == pytest.approx(1e-6, rel=0.05)
 
 
+def test_something_is_played_however_long_it_takes(slow):
+    assert slow.measured(lambda t: 10.0 * t, 1000, 0.01) == pytest.approx(10.0)
+
+
 def test_few_replications_are_played_in_the_groups_that_they_will_be(slow):
     slow.measured(lambda t: 1e-6 * t, 1000, 1.0, replications=3, threads=2)
     assert set(slow.calls) == {(3, 2)}

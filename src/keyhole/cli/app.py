@@ -92,7 +92,7 @@ def run(
     from keyhole.cli.running import run_spec, show_forecast
 
     if dry_run:
-        show_forecast(spec, threads)
+        show_forecast(spec, threads, on)
     elif out is None:
         raise ValueError("--out must be given: a folder for the results")
     else:

@@ -6,7 +6,7 @@ from typing import Final
 import typer
 
 from keyhole.cli.text import on_a_line
-from keyhole.clusters.connecting import check_on
+from keyhole.clusters.connecting import THREADS, check_on, connected
 from keyhole.experiment import Spec, run
 from keyhole.experiment.forecast import Forecast, forecast
 from keyhole.experiment.grid_report import grid_summary
@@ -31,21 +31,25 @@ def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
     typer.echo(f"report: {report_of(result, grid=grid)}")
 
 
-def show_forecast(path: Path, threads: int | None) -> None:
-    """Print what a spec plays, and how long that takes on this machine."""
-    check_on("threads", threads)
+def show_forecast(path: Path, threads: int | None, on: str) -> None:
+    """Print what a spec plays, and how long that takes here, or on a cluster."""
+    check_on(on, threads)
     spec = Spec.from_file(path)
     for name, values in (spec.sweep or {}).items():
         typer.echo(on_a_line(f"{name}: {len(values)} values"))
     if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
         for point in spec.points:
             typer.echo(f"  {on_a_line(str(point))}")
-    found = forecast(spec, threads=threads)
-    for line in _lines(found):
+    with connected(on, threads) as cluster:
+        found = forecast(spec, threads=threads, cluster=cluster)
+    for line in _lines(found, on):
         typer.echo(line)
 
 
-def _lines(found: Forecast) -> list[str]:
+def _lines(found: Forecast, on: str) -> list[str]:
+    what = "thread" if on == THREADS else "worker"
+    number = f"{found.threads} {what}{'' if found.threads == 1 else 's'}"
+    where = f"with {number} on this machine" if on == THREADS else f"with {number} of {on}"
     same = found.runs - found.distinct
     once = f", {found.distinct:,} of which differ and are played" if same else ""
     lines = [
@@ -59,9 +63,8 @@ def _lines(found: Forecast) -> list[str]:
             f"compiled just now, and kept: {found.compiled} pieces in {span(found.compiling)}"
         )
     lines.append(
-        f"time: about {span(found.seconds)} with {found.threads} "
-        f"{'thread' if found.threads == 1 else 'threads'} on this machine, by {found.samples} runs "
-        "that were played for a moment"
+        f"time: about {span(found.seconds)} {where}, by {found.samples} runs that were played for "
+        "a moment"
     )
     return lines
 

@@ -3,22 +3,28 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import cpu_count
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter, sleep
 from typing import Any, Final, Protocol
 
 import numpy as np
 
+from keyhole.clusters import Cluster
+from keyhole.clusters.cluster import GoneError
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache import cached_files
+from keyhole.play.afar import pace_afar
 from keyhole.play.jobs import Job
 from keyhole.play.pace import seconds_per_round
 from keyhole.play.plan import Plan
 
 _SPAN: Final = 1.0
 _LEAST: Final = 0.05  # of the span, for one sample
+_PATIENCE: Final = 60.0
+_PAUSE: Final = 0.1
 _SAMPLES: Final = 12
 _MOST_OF_A_KIND: Final = 4
 _SECONDS_A_VALUE: Final = 1.2e-7  # measured: tables of 20 million values in 2.4 s
@@ -103,20 +109,24 @@ def forecast(
     spec: Spec,
     *,
     threads: int | None = None,
+    cluster: Cluster | None = None,
     span: float = _SPAN,
     measure: Measure = seconds_per_round,
     clock: Callable[[], float] = perf_counter,
 ) -> Forecast:
     """Measure runs of each kind for about `span` seconds in all, and say what all are to take.
 
-    What is not compiled yet is compiled first.
+    What is not compiled yet is compiled first. On a cluster, `threads` are what can be at work
+    there, and the workers measure, all at once.
     """
+    if cluster is not None:
+        threads, measure = _slots(cluster), partial(pace_afar, cluster)
     threads = cpu_count() or 1 if threads is None else threads
     specs = [point.spec for point in spec.points]
     jobs = Shelf(Path(), specs).everything()
     began, known = clock(), {path for path, _ in cached_files()}
     kinds = _kinds(jobs)
-    for units in kinds:
+    for units in kinds if cluster is None else ():
         units[0].alone().players(units[0].label)
     compiled = len({path for path, _ in cached_files()} - known)
     compiling = clock() - began
@@ -140,6 +150,16 @@ def forecast(
         samples=samples,
         seconds=seconds + values * _SECONDS_A_VALUE,
     )
+
+
+def _slots(cluster: Cluster) -> int:
+    """Wait for a worker; return how many tasks can be at work."""
+    until = monotonic() + _PATIENCE
+    while not (slots := cluster.slots()):
+        if monotonic() > until:
+            raise GoneError(f"{cluster.name} has no worker; try again when it has one")
+        sleep(_PAUSE)
+    return slots
 
 
 def _values(spec: Spec) -> int:

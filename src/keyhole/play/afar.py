@@ -15,6 +15,7 @@ from keyhole.clusters import Cluster
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.block import plan_digest
 from keyhole.play.jobs import Job, Keep
+from keyhole.play.pace import seconds_per_round
 from keyhole.play.plan import Plan
 from keyhole.play.progress import Report
 from keyhole.play.travel import pack, sha256, unpack
@@ -160,6 +161,43 @@ def play_part(
     seconds = monotonic() - began
     job = Job(plan, label, len(part), [])
     return job.block(part).to_bytes(values), seconds
+
+
+def pace_afar(
+    cluster: Cluster, plan: Plan, label: str, seconds: float, *, replications: int, threads: int
+) -> float:
+    """Return how long a round of a policy takes if all of a cluster is at work on such.
+
+    So many workers as there are `threads` measure it at once: see `keyhole.play.pace`.
+    """
+    data = pack(plan)
+    shared, key, wanted = cluster.share(data), sha256(data), versions()
+    dealt = {
+        cluster.submit(pace_part, shared, key, wanted, label, seconds, replications)
+        for _ in range(threads)
+    }
+    speed = 0.0
+    while dealt:
+        for ended in cluster.ended(_WAIT):
+            dealt.remove(ended.ticket)
+            if ended.error is not None:
+                raise ended.error
+            speed += 1 / ended.value
+    return 1 / speed
+
+
+def pace_part(
+    data: bytes,
+    key: str,
+    wanted: Mapping[str, str],
+    label: str,
+    seconds: float,
+    replications: int,
+) -> float:
+    """Return how long a round takes; this is what a worker runs."""
+    _check(wanted)
+    plan, _ = _unpacked(data, key)
+    return seconds_per_round(plan, label, seconds, replications=replications)
 
 
 def _check(wanted: Mapping[str, str]) -> None:

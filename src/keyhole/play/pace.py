@@ -61,7 +61,7 @@ def seconds_per_round(
         spent = clock() - began
         trace.append((spent, before + played))
         long_enough = _PATIENCE * seconds if before + played < at_once * rounds else seconds
-        if spent >= long_enough:
+        if before + played and spent >= long_enough:
             raise _EnoughError
 
     try:
@@ -76,8 +76,6 @@ def seconds_per_round(
 def _extrapolated(trace: list[tuple[float, int]], whole: int) -> float:
     """Return the time of a round, from (time, rounds); `whole` is how many a first group takes."""
     spent, played = trace[-1]
-    if played == 0:
-        return math.inf
     half = [(s, n) for s, n in trace if 0 < n <= played / 2]
     if played >= whole or not half:
         return spent / played
