@@ -26,8 +26,9 @@ _SMALL: Final = 7.5
 _ALIKE: Final = 8.0  # times as high: then all panels have one axis
 _WIDE: Final = 30.0  # the largest over the least of what is drawn over its logarithm
 _TICKS: Final = 5
-_LEGEND: Final = 0.4
-_LEGEND_COLUMNS: Final = 4
+_LEGEND: Final = 0.2  # the height of a line
+_LEGEND_LETTERS: Final = 120  # on a line; beside a label its line takes some
+_LINE_LETTERS: Final = 10
 
 
 def over_rounds(
@@ -128,6 +129,8 @@ def _draw_line(
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    if y != "log" and grid.metrics[metric].drawn != "mean":
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     if y == "log":
         axes.set_yscale("log", nonpositive="mask")
         axes.yaxis.set_minor_formatter(NullFormatter())
@@ -145,7 +148,10 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
     """Return a figure of panels, row by row, with one legend above them."""
     columns = min(columns, _COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure = blank(_WIDTH, (_HEIGHT if columns > 1 else _ONE_HEIGHT) * rows + _LEGEND)
+    longest = max(len(label) for label in labels) + _LINE_LETTERS
+    beside = max(1, min(len(labels), _LEGEND_LETTERS // longest))
+    legend_height = _LEGEND * (1 + math.ceil(len(labels) / beside))
+    figure = blank(_WIDTH, (_HEIGHT if columns > 1 else _ONE_HEIGHT) * rows + legend_height)
     places = figure.subplots(rows, columns, squeeze=False).ravel()
     drawn = list(places[: len(panels)])
     for axes in places[len(panels) :]:
@@ -168,7 +174,7 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
         axes.set_ylabel("")
     handles = [Line2D([], [], label=label, **_look(labels, label)) for label in labels]
     legend = figure.legend(
-        handles=handles, loc="outside upper left", ncols=_LEGEND_COLUMNS, frameon=False,
+        handles=handles, loc="outside upper left", ncols=beside, frameon=False,
         fontsize=_SMALL, handlelength=3.2,
     )  # fmt: skip
     for text in legend.get_texts():  # written as they are, like titles

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import product
@@ -121,19 +122,13 @@ def tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
         yield values, spec
 
 
-class naming:
+@contextmanager
+def naming(values: Table) -> Iterator[None]:
     """Put the values of a point in front of what is wrong there."""
-
-    def __init__(self, values: Table) -> None:
-        self.values = values
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        """Raise a ValueError that says where."""
-        if isinstance(error, TypeError | ValueError | FileNotFoundError):
-            raise ValueError(f"at {in_words(self.values)}: {error}") from error
+    try:
+        yield
+    except (TypeError, ValueError, FileNotFoundError) as error:
+        raise ValueError(f"at {in_words(values)}: {error}") from error
 
 
 def _applied(table: Table, values: Table, folder: Path) -> Table:
