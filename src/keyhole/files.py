@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 _DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
 _DRAFT_SECONDS: Final = 60.0
@@ -18,6 +18,13 @@ _DRAFT_SECONDS: Final = 60.0
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it is complete or absent, whatever happens on the way."""
+    with begun(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def begun(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to be written; it is in its place when it is complete, and absent till then."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} must be a file, got a folder")
     if not path.parent.is_dir():
@@ -25,7 +32,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with draft.open("xb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)

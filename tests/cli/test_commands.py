@@ -26,6 +26,59 @@ def test_run_leaves_a_report_and_prints_the_means(keyhole, spec, tmp_path):
     assert "ours: 100 %" in err
 
 
+SWEEP = """[sweep]
+"policy.alpha" = [1.0, 2.0]
+"problem.threshold" = [0.4, 0.5]
+"""
+
+
+def test_a_grid_ends_with_a_line_for_each_point(keyhole, spec, tmp_path):
+    spec.write_text(TEXT + SWEEP)
+    code, out, err = keyhole("run", spec, "--out", tmp_path / "out", "--threads", 1)
+    assert code == 0
+    first, *lines, summary, report = out.splitlines()
+    assert first == "aggregate_regret at the last checkpoint"
+    assert len(lines) == 4
+    assert re.match(
+        r"  alpha = 1.0, threshold = 0.4: ours 0.\d+ ± 0.\d+, Uniform\(\) 0.\d+ ±", lines[0]
+    )
+    assert summary.startswith("Lowest mean number of wrong labels in the end, of 4 points: ")
+    assert report == f"report: {tmp_path / 'out' / 'report.html'}"
+    assert "6 policies: 100 %" in err
+    assert keyhole("report", tmp_path / "out")[0] == 0
+
+
+def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tmp_path):
+    spec.write_text(TEXT + SWEEP)
+    code, out, _ = keyhole("run", spec, "--dry-run", "--threads", 1)
+    assert code == 0
+    lines = [line for line in out.splitlines() if not line.startswith("compiled just now")]
+    assert lines[:2] == ["policy.alpha: 2 values", "problem.threshold: 2 values"]
+    assert lines[2] == "  policy.alpha = 1.0, problem.threshold = 0.4"
+    assert lines[6:10] == [
+        "points: 4",
+        "runs, a policy at a point each: 8, 6 of which differ and are played",
+        "replications: 240",
+        "rounds: 14,400",
+    ]
+    assert re.fullmatch(
+        r"time: about \d.* with 1 thread on this machine, by \d+ runs that were played for .*",
+        lines[10],
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]
+
+
+def test_a_dry_run_of_a_plain_spec_has_no_points_to_list(keyhole, spec):
+    code, out, _ = keyhole("run", spec, "--dry-run")
+    assert code == 0
+    assert out.startswith("points: 1\nruns, a policy at a point each: 2\nreplications: 80\n")
+
+
+def test_a_run_needs_a_folder(keyhole, spec):
+    code, _, err = keyhole("run", spec)
+    assert (code, err) == (2, "keyhole: --out must be given: a folder for the results\n")
+
+
 def test_report_writes_the_report_anew(keyhole, spec, tmp_path):
     out = tmp_path / "out"
     keyhole("run", spec, "--out", out)

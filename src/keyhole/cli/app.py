@@ -20,7 +20,6 @@ from keyhole.cli.text import heading, on_a_line, paragraph
 
 if TYPE_CHECKING:
     from keyhole.papers import Everything, Reproduction
-    from keyhole.results.curves import Curves
 
 CLAIM_FAILED: Final = 1
 BAD_INPUT: Final = 2
@@ -82,21 +81,22 @@ def catalog(
 @app.command()
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment.")],
-    out: Out,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
     threads: Threads = None,
     on: On = "threads",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be played, and for how long.")
+    ] = False,
 ) -> None:
     """Run an experiment, or finish one that was cut off."""
-    from keyhole import experiment
-    from keyhole.experiment.report import write_report
+    from keyhole.cli.running import run_spec, show_forecast
 
-    command = f"keyhole run {spec.name} --out {out.name}"
-    result = experiment.run(
-        experiment.Spec.from_file(spec), out, threads=threads, progress=True, command=command,
-        on=on,
-    )  # fmt: skip
-    _print_means(result.curves)
-    typer.echo(f"report: {write_report(out)}")
+    if dry_run:
+        show_forecast(spec, threads)
+    elif out is None:
+        raise ValueError("--out must be given: a folder for the results")
+    else:
+        run_spec(spec, out, threads, on)
 
 
 @app.command()
@@ -208,15 +208,6 @@ def demo(
 
     result = papers.demo(out, threads=threads, progress=True)
     _print_verdicts(result)
-
-
-def _print_means(curves: "Curves") -> None:
-    """Print every metric at the last checkpoint, with half of its 95 % interval."""
-    width = max(map(len, curves.labels))
-    for metric in curves.metrics:
-        typer.echo(f"{metric} after {curves.checkpoints[-1]:,} rounds")
-        for label in curves.labels:
-            typer.echo(f"  {label:{width}}  {curves.estimates(label, metric)[-1].plus_minus()}")
 
 
 def _print_verdicts(result: "Reproduction") -> None:

@@ -12,6 +12,7 @@ from keyhole.drivers.step import compiled_step
 from keyhole.experiment.rooms import Room
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.jit import bounds_checked
+from keyhole.play.plan import Plan
 from keyhole.play.workers import Workers
 
 Job = tuple[str, Callable[[], object]]
@@ -26,9 +27,17 @@ def jobs_of_room(room: Room) -> list[Job]:
 
 
 def jobs_of_spec(spec: Spec, *, learners: bool = True) -> list[Job]:
-    """Return what is to be compiled for a spec: its policies in its world, and as learners."""
-    kinds = dict.fromkeys(type(policy) for policy in spec.plan.policies.values())
-    plan, worlds = spec.plan, [spec.plan.problem.world]
+    """Return what is to be compiled for a spec: its policies in its worlds, and as learners."""
+    found: dict[str, Job] = {}
+    for point in spec.points:
+        for job in _jobs_of_plan(point.spec.plan, learners=learners):
+            found.setdefault(job[0], job)
+    return list(found.values())
+
+
+def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[Job]:
+    kinds = dict.fromkeys(type(policy) for policy in plan.policies.values())
+    worlds = [plan.problem.world]
     if plan.work:
         return [
             _with_workers(type(policy), worlds[0], plan.work[label])

@@ -74,13 +74,10 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
     name = parameters.pop("name")
     if not isinstance(name, str):
         raise TypeError(f"name must be a text, got {name!r}")
-    if ":" not in name:
-        known = rooms.find(setting).policies
-        policy = known[choice("name", name, known)]
-        _check_names(policy, parameters)
-        return policy.from_parameters(parameters)
-    policy = users_policy(name, folder)
+    policy = class_of(name, setting, folder)
     _check_names(policy, parameters)
+    if ":" not in name:
+        return policy.from_parameters(parameters)
     try:
         return policy.from_parameters(parameters)
     except (TypeError, ValueError):
@@ -88,6 +85,14 @@ def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
     except Exception as error:  # whatever a stranger's class may do
         reason = _reason(error, folder / name.rpartition(":")[0])
         raise ValueError(f"name: {name!r} cannot be made: {reason}") from error
+
+
+def class_of(name: str, setting: str, folder: Path) -> type[Policy]:
+    """Return the class that a policy's name means: one of the setting, or the user's own."""
+    if ":" in name:
+        return users_policy(name, folder)
+    known = rooms.find(setting).policies
+    return known[choice("name", name, known)]
 
 
 def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:

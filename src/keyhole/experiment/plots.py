@@ -10,6 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from keyhole.files import write_atomically
+from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.plot import Scale, per_arm, plot_curves, without_logarithm
 
@@ -90,6 +91,13 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
             f"checkpoints): {listed}."
         )
     return text
+
+
+def in_cells(metric: Metric) -> str:
+    """Return what the cells of a table of a metric say."""
+    if metric.drawn == "share":
+        return f"{metric.title}: share of replications [exact 95 % interval]"
+    return f"{metric.title}: mean ± half of the 95 % interval"
 
 
 def picture(figure: Figure, kind: str, *, title: str = "", caption: str = "") -> bytes:

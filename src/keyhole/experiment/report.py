@@ -8,10 +8,11 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 
+from keyhole.experiment.grid_report import grid_sections, grid_summary
 from keyhole.experiment.page import Picture, Section, Text, write_page
-from keyhole.experiment.plots import caption, figure_of
+from keyhole.experiment.plots import caption, figure_of, in_cells
 from keyhole.experiment.store import Run, open_run
-from keyhole.metric import Metric
+from keyhole.experiment.summary import Summaries
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, written
 from keyhole.results.html import Table
@@ -45,13 +46,6 @@ def values_table(curves: Curves, metric: str, arms: int | None) -> Table:
     note += "; below it ln(mean / number of arms)" if arms is not None else ""
     note += "; higher is better" if curves.metric(metric).better == "higher" else ""
     return Table(f"{note}.", head, rows)
-
-
-def in_cells(metric: Metric) -> str:
-    """Return what the cells of a table of a metric say."""
-    if metric.drawn == "share":
-        return f"{metric.title}: share of replications [exact 95 % interval]"
-    return f"{metric.title}: mean ± half of the 95 % interval"
 
 
 def _logarithm(number: Estimate, arms: int) -> str:
@@ -137,7 +131,7 @@ def provenance_section(runs: Sequence[Run]) -> Section:
             [
                 run.spec["name"],
                 str(found["seed"]),
-                f"{run.curves.replications:,}",
+                _replications(run.spec),
                 f"{versions}; Python {found['python']}; {found['system']}",
                 f"{found['started']} to {found['finished']}",
                 found["command"],
@@ -146,6 +140,11 @@ def provenance_section(runs: Sequence[Run]) -> Section:
     head = ["run", "seed", "replications", "versions", "when", "command"]
     table = Table("What was run, and how to run it again.", head, rows)
     return Section("provenance", "Provenance", [table])
+
+
+def _replications(spec: dict[str, Any]) -> str:
+    varied = spec.get("sweep", {}).get("replications", [spec["replications"]])
+    return ", ".join(f"{count:,}" for count in varied)
 
 
 def write_report(folder: str | Path, *, title: str | None = None) -> Path:
@@ -168,19 +167,31 @@ def write_report(folder: str | Path, *, title: str | None = None) -> Path:
     FileNotFoundError, ValueError
         If the folder holds no finished run.
     """
-    run = open_run(folder)
-    metrics = run.curves.metrics
-    names = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
-    sections = [
-        metric_section(run, metric, run.folder / name)
-        for metric, name in zip(metrics, names, strict=True)
-    ]
+    return report_of(open_run(folder), title=title)
+
+
+def report_of(run: Run, *, title: str | None = None, grid: Summaries | None = None) -> Path:
+    """Write the report of a run; what sums up its grid need not be worked out again."""
+    if "sweep" in run.spec:
+        grid = grid or Summaries.of(run)
+        summary, sections = grid_summary(grid), grid_sections(run, grid)
+    else:
+        summary, sections = _summary(run.curves), _sections(run)
     return write_page(
         run.folder / "report.html",
         title or run.spec.get("title") or run.spec["name"],
-        [Text(_summary(run.curves)), Text(run.spec.get("notes", ""))],
+        [Text(summary), Text(run.spec.get("notes", ""))],
         [*sections, spec_section(run.spec), provenance_section([run])],
     )
+
+
+def _sections(run: Run) -> list[Section]:
+    metrics = run.curves.metrics
+    names = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
+    return [
+        metric_section(run, metric, run.folder / name)
+        for metric, name in zip(metrics, names, strict=True)
+    ]
 
 
 def _summary(curves: Curves) -> str:

@@ -3,7 +3,7 @@
 import json
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.connecting import THREADS, check_on, connected
-from keyhole.contract.memory import FloatArray
 from keyhole.experiment import rooms
+from keyhole.experiment.grid import CURVES, Sweep, points_file, values_schema
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.store import (
@@ -25,16 +25,17 @@ from keyhole.experiment.store import (
     Run,
     as_json,
     checksum,
+    file_checksum,
     open_run,
     read_provenance,
     values_table,
     write_provenance,
     write_table,
 )
+from keyhole.experiment.sweeping import Point
 from keyhole.files import held, is_begun, remove_drafts, write_atomically
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.identity import digest_of, identity
-from keyhole.play.plan import Plan
 from keyhole.play.progress import Report, bar
 
 _BLOCKS: Final = "blocks"
@@ -86,19 +87,19 @@ def run(
         If a file cannot be written; what was finished is kept.
     """
     check_on(on, threads)
-    folder, plan = Path(out), spec.plan
+    folder = Path(out)
     digest = run_digest(spec)
     is_begun(folder)  # refuses a file
     folder.mkdir(parents=True, exist_ok=True)
     with held(folder):
         provenance = _begin(folder, spec, digest, command)
         if provenance.get("finished") is None:
-            shelf = shelf or Shelf(folder / _BLOCKS, [spec])
+            specs = [point.spec for point in spec.points]
+            shelf = shelf or Shelf(folder / _BLOCKS, specs)
             with connected(on, threads) as cluster, bar(progress) as report:
-                shelf.fill([spec], cluster, threads, report)
-            values = shelf.values(spec)
-            _finish(folder, plan, values)
-            checksums = {name: checksum((folder / name).read_bytes()) for name in RESULTS}
+                shelf.fill(specs, cluster, threads, report)
+            provenance |= _finish(folder, spec, shelf)
+            checksums = {name: file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             write_provenance(folder, provenance | {"finished": _now()})
             shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
@@ -106,9 +107,9 @@ def run(
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of a spec, but for what only reports show, and of its plan's `identity`."""
+    """Return a digest of a spec, but for what only reports show, and of its plans' `identity`."""
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
-    return digest_of([table, identity(spec.plan)])
+    return digest_of([table, *(identity(point.spec.plan) for point in spec.points)])
 
 
 def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any]:
@@ -158,18 +159,19 @@ def _other(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
 
 def _with_room(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
     """Return packages, and the one that brings the room, each once."""
-    room = rooms.find(spec.plan.problem.setting.name)
-    return dict.fromkeys([*packages, room.package])
+    settings = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
+    return dict.fromkeys([*packages, *(rooms.find(name).package for name in settings)])
 
 
 def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
+    arms = [point.spec.plan.problem.fact("arms") for point in spec.points]
     return {
         "format": FORMAT,
         "version": VERSION,
         "name": spec.name,
         "digest": digest,
         "seed": spec.seed,
-        "arms": spec.plan.problem.fact("arms"),
+        "arms": arms if spec.sweep else arms[0],
         "command": command,
         "versions": {package: version(package) for package in _with_room(_PACKAGES, spec)},
         "python": platform.python_version(),
@@ -180,13 +182,38 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
     }
 
 
-def _finish(folder: Path, plan: Plan, values: dict[str, FloatArray]) -> None:
+def _finish(folder: Path, spec: Spec, shelf: Shelf) -> dict[str, Any]:
+    """Write the results; return what provenance has to say of a grid."""
+    if spec.sweep is not None:
+        return {"groups": _write_grid(folder, spec.sweep, spec.points, shelf)}
+    for name, table in zip(RESULTS, _tables(spec, shelf), strict=True):
+        write_table(folder / name, table)
+    return {}
+
+
+def _tables(spec: Spec, shelf: Shelf) -> tuple[pa.Table, pa.Table]:
+    """Return what `RESULTS` hold of a spec without a sweep."""
+    plan, values = spec.plan, shelf.values(spec)
     tables = [
         values_table(label, plan.metrics, plan.checkpoints, array)
         for label, array in values.items()
     ]
-    write_table(folder / "values.parquet", pa.concat_tables(tables))
-    write_table(folder / "curves.parquet", plan.curves(values).to_arrow())
+    return pa.concat_tables(tables), plan.curves(values).to_arrow()
+
+
+def _write_grid(folder: Path, sweep: Sweep, points: Sequence[Point], shelf: Shelf) -> list[int]:
+    """Write the tables of a grid, point by point; return how many row groups each has."""
+    metrics = dict.fromkeys(name for point in points for name in point.spec.plan.metrics)
+    counts = []
+    with (
+        points_file(folder / RESULTS[0], sweep, values_schema(metrics)) as write_values,
+        points_file(folder / RESULTS[1], sweep, CURVES) as write_curves,
+    ):
+        for point in points:
+            values, curves = _tables(point.spec, shelf)
+            counts.append(write_values(point.values, values))
+            write_curves(point.values, curves)
+    return counts
 
 
 def _now() -> str:

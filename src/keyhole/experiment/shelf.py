@@ -4,7 +4,7 @@ Two experiments agree on a policy if problem, policy, seed, horizon and replicat
 where they differ in when they look, it is played once, and looked at whenever one of them does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,16 +31,25 @@ class Shelf:
         self.folder = folder
         self._plans: dict[str, Plan] = {}  # of each policy, as all play it together
         self._first: dict[tuple[str, str], int] = {}  # who plays it, and how many rounds
+        self._replications: dict[str, int] = {}
         self._filled: set[str] = set()
         users: dict[str, tuple[str, str, int]] = {}
         for spec in specs:
             for label, key in self._keys(spec).items():
                 alone = _alone(spec.plan, label)
                 self._plans[key] = _together(self._plans.get(key, alone), alone)
+                self._replications[key] = spec.replications
                 users.setdefault(key, (spec.name, label, spec.replications))
         for key, (name, label, replications) in users.items():
             plan = self._plans[key]
             self._first[name, label] = plan.rounds(plan.policies[_LABEL]) * replications
+
+    def everything(self) -> list[Job]:
+        """Return all that is played, each once, as if nothing were on file yet."""
+        return [
+            Job(self._plans[key], _LABEL, count, [range(count)])
+            for key, count in self._replications.items()
+        ]
 
     def rounds(self, name: str, label: str) -> int:
         """Return how many rounds a policy takes in a spec, by its name: 0 if another plays it."""
@@ -56,6 +65,7 @@ class Shelf:
         """Play what is not on file of some of the experiments: on a cluster all at once."""
         jobs: dict[str, tuple[str, Job]] = {}
         self.folder.mkdir(parents=True, exist_ok=True)
+        specs = list(specs)
         for spec in specs:
             for label, key in self._keys(spec).items():
                 if key not in self._filled and key not in jobs:
@@ -68,8 +78,10 @@ class Shelf:
         if cluster is not None:
             play_afar(cluster, list(names), keep, report)
         else:
+            tell = report and len(specs) > 1 and _Overall(report, names)
             for label, job in jobs.values():
-                play_here(job, keep, threads, report and partial(_told, report, label))
+                told = partial(tell, job) if tell else report and partial(_told, report, label)
+                play_here(job, keep, threads, told or None)
         self._filled |= jobs.keys()
 
     def values(self, spec: Spec) -> dict[str, FloatArray]:
@@ -96,6 +108,21 @@ class Shelf:
         rows = [shared.checkpoints.index(t) for t in plan.checkpoints]
         columns = [shared.metrics.index(name) for name in plan.metrics]
         return values[rows][:, columns]
+
+
+class _Overall:
+    """Tells of several jobs as of one."""
+
+    def __init__(self, report: Report, jobs: Collection[Job]) -> None:
+        self._report = report
+        self._name = f"{len(jobs)} policies"
+        self._total = sum(job.rounds * job.replications for job in jobs)
+        self._done = {job: job.rounds * job.replications - job.rounds_left for job in jobs}
+
+    def __call__(self, job: Job, _label: str, played: int, _total: int) -> None:
+        """Tell how far all are, now that one is so far."""
+        self._done[job] = played
+        self._report(self._name, sum(self._done.values()), self._total)
 
 
 def _told(report: Report, label: str, _: str, played: int, total: int) -> None:

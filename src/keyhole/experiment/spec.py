@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
+from keyhole.experiment import sweeping
 from keyhole.experiment.making import OWN_WORK, make_policy, make_problem, make_workers
 from keyhole.play.plan import Plan
 from keyhole.play.workers import Workers
@@ -114,6 +115,8 @@ class Spec(BaseModel):
         The table ``[problem]``.
     policy : list of dict
         The tables ``[[policy]]``.
+    sweep : dict of list, optional
+        The table ``[sweep]``: what is varied, with its values; see `points`.
     folder : Path
         What paths in the spec are relative to; not a part of it.
 
@@ -149,6 +152,7 @@ class Spec(BaseModel):
     figure: Axes = Axes()
     problem: dict[str, Any]
     policy: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    sweep: dict[str, list[Any]] | None = None
     folder: Annotated[Path, Field(exclude=True)] = Path()
 
     @classmethod
@@ -185,6 +189,9 @@ class Spec(BaseModel):
                 raise unknown(name, known)
         try:
             given = {name: plain(name, v) for name, v in table.items() if v is not None}
+            if "sweep" in given:
+                sweeping.check(given["sweep"])
+                given |= sweeping.whole_entries(given["sweep"])
             spec = cls(**given, folder=folder)
         except TypeError as error:
             raise ValueError(str(error)) from None
@@ -192,7 +199,7 @@ class Spec(BaseModel):
             raise ValueError("lists or tables must not be nested so deeply") from None
         except ValidationError as error:
             raise ValueError(complaint(error, _MODELS, _TABLES)) from None
-        _ = spec.plan  # everything else is checked where it is made
+        _ = spec.points  # everything else is checked where it is made
         return spec
 
     def table(self) -> dict[str, Any]:
@@ -209,8 +216,29 @@ class Spec(BaseModel):
         return tomli_w.dumps(self.table())
 
     @cached_property
+    def points(self) -> tuple[sweeping.Point, ...]:
+        """The experiments of the grid that the sweep spans, without one: this one alone.
+
+        All combinations in the order of the table; the last thing varies the fastest. A policy
+        without a label has one for all points: its name, with the parameters that are the same
+        at all of them.
+        """
+        if self.sweep is None:
+            _ = self.plan
+            return (sweeping.Point({}, self),)
+        found = []
+        for values, table in sweeping.tables(self.table(), self.folder):
+            with sweeping.naming(values):
+                found.append(
+                    sweeping.Point(values, type(self).from_table(table, folder=self.folder))
+                )
+        return tuple(found)
+
+    @cached_property
     def plan(self) -> Plan:
-        """The experiment, ready to be played."""
+        """The experiment, ready to be played; of a grid, its points have one each."""
+        if self.sweep is not None:
+            raise ValueError(f"a spec with [sweep] has {len(self.points)} plans: see its points")
         problem = make_problem(self.problem, self.folder)
         checkpoints = self.checkpoints
         if isinstance(checkpoints, Spacing):

@@ -8,8 +8,9 @@ far, while the run goes on), ``values.parquet`` (every metric in every replicati
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,11 +18,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pydantic import ValidationError
 
 from keyhole.contract.memory import FloatArray
 from keyhole.experiment import rooms
+from keyhole.experiment.grid import read_point
 from keyhole.experiment.spec import Spec
+from keyhole.experiment.sweeping import grid, problem_at
 from keyhole.files import content_checksum, write_atomically
 from keyhole.metric import CLOCK, Metric
 from keyhole.results.curves import Curves
@@ -46,16 +48,40 @@ _ENTRIES: Final[dict[str, type]] = {
 
 
 @dataclass(frozen=True)
+class Played:
+    """One point of a run: the value of each thing that is varied, and what was measured."""
+
+    values: dict[str, Any]
+    read: Callable[[], Curves] = field(repr=False)
+
+    @property
+    def curves(self) -> Curves:
+        """The results, read anew each time, so that a grid need not fit into memory."""
+        return self.read()
+
+
+@dataclass(frozen=True)
 class Run:
     """A finished run: its folder, its spec as a table, its results.
 
-    Its provenance is what ``run.json`` says: versions, seed, command and the like.
+    Its provenance is what ``run.json`` says: versions, seed, command and the like. `points` are
+    those of the spec, in their order; a run without a sweep has one.
     """
 
     folder: Path
     spec: dict[str, Any]
     provenance: dict[str, Any]
-    curves: Curves
+    points: tuple[Played, ...]
+
+    @property
+    def curves(self) -> Curves:
+        """The results of a run without a sweep."""
+        if "sweep" in self.spec:
+            raise ValueError(
+                f"{self.folder} holds a run with [sweep], which has curves at each of its "
+                f"{len(self.points)} points: open_run(folder).points"
+            )
+        return self.points[0].curves
 
 
 def as_json(content: Mapping[str, Any]) -> str:
@@ -150,20 +176,43 @@ def open_run(path: str | Path) -> Run:
     provenance = read_provenance(folder)
     if not isinstance(provenance.get("finished"), str):
         raise ValueError(f"{folder} holds a run that is not finished: run its spec again")
-    values_file, _ = (_unaltered(folder, name, provenance) for name in RESULTS)
-    if provenance["version"] > 1:
-        _unaltered(folder, SPEC, provenance)
+    for name in (*RESULTS, SPEC) if provenance["version"] > 1 else RESULTS:
+        _unaltered(folder, name, provenance)
     try:
         spec = json.loads((folder / SPEC).read_bytes())
         Spec.model_validate(spec)
-        known = {CLOCK.name: CLOCK} | rooms.find(spec["problem"]["setting"]).metrics
-        table = pq.read_table(pa.BufferReader(values_file))
-        curves = _curves(table, known, int(provenance.get("arms") or 0) or None)
-    except (ValidationError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
+    return Run(folder, spec, provenance, _points(folder, spec, provenance))
+
+
+def _points(folder: Path, spec: dict[str, Any], provenance: dict[str, Any]) -> tuple[Played, ...]:
+    """Return what was played at each point; a run without a sweep is read at once."""
+    if "sweep" not in spec:
+        table = partial(pq.read_table, folder / RESULTS[0])
+        curves = _read(folder, table, spec["problem"]["setting"], provenance.get("arms"))
+        return (Played({}, lambda: curves),)
+    found, first = [], 0
+    try:
+        parts = zip(grid(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True)
+        for values, count, arms in parts:
+            groups = list(range(first, first + count))
+            first += count
+            table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
+            setting = problem_at(spec, values)["setting"]
+            found.append(Played(values, partial(_read, folder, table, setting, arms)))
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{folder} cannot be read: {error}") from error
+    return tuple(found)
+
+
+def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
+    """Return the curves whose values a table has."""
+    try:
+        known = {CLOCK.name: CLOCK} | rooms.find(setting).metrics
+        return _curves(table(), known, arms or None)
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise ValueError(f"{folder} cannot be read: {error}") from error
-    return Run(folder, spec, provenance, curves)
 
 
 def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> Curves:
@@ -197,19 +246,25 @@ def checksum(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> bytes:
-    """Return the content of a result file; refuse one that is not as the run left it."""
+def file_checksum(path: Path) -> str:
+    """Return the SHA-256 of a file, which need not fit into memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> None:
+    """Refuse a file that is not as the run left it."""
     again = f"run the spec again in another folder to have {name} anew"
+    path = folder / name
     try:
-        data = (folder / name).read_bytes()
+        found = file_checksum(path)
     except OSError as error:
-        raise ValueError(f"{folder / name} cannot be read ({error.strerror}); {again}") from None
-    if checksum(data) != provenance["checksums"].get(name):
+        raise ValueError(f"{path} cannot be read ({error.strerror}); {again}") from None
+    if found != provenance["checksums"].get(name):
         raise ValueError(
-            f"{folder / name} is not as the run left it: its checksum differs from the one in "
+            f"{path} is not as the run left it: its checksum differs from the one in "
             f"run.json; {again}"
         )
-    return data
 
 
 def load_run(path: str | Path) -> Curves:

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from keyhole.experiment import Run
 from keyhole.experiment.page import Block, Picture, Section, Text, write_page
-from keyhole.experiment.report import in_cells, metric_section, provenance_section
+from keyhole.experiment.plots import in_cells
+from keyhole.experiment.report import metric_section, provenance_section
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
 from keyhole.papers.drawings import Drawing
 from keyhole.papers.entry import Entry

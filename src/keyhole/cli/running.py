@@ -1,0 +1,101 @@
+"""Running an experiment: what is printed of it, before and after."""
+
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from keyhole.cli.text import on_a_line
+from keyhole.clusters.connecting import check_on
+from keyhole.experiment import Spec, run
+from keyhole.experiment.forecast import Forecast, forecast
+from keyhole.experiment.grid_report import grid_summary
+from keyhole.experiment.multiples import title_of
+from keyhole.experiment.report import report_of
+from keyhole.experiment.summary import Summaries
+from keyhole.results.curves import Curves
+
+_SHOWN_POINTS: Final = 12
+_UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
+
+
+def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
+    """Play a spec, and print its means and where the report is."""
+    command = f"keyhole run {path.name} --out {out.name}"
+    result = run(Spec.from_file(path), out, threads=threads, progress=True, command=command, on=on)
+    grid = Summaries.of(result) if "sweep" in result.spec else None
+    if grid is not None:
+        _print_points(grid)
+    else:
+        _print_means(result.curves)
+    typer.echo(f"report: {report_of(result, grid=grid)}")
+
+
+def show_forecast(path: Path, threads: int | None) -> None:
+    """Print what a spec plays, and how long that takes on this machine."""
+    check_on("threads", threads)
+    spec = Spec.from_file(path)
+    for name, values in (spec.sweep or {}).items():
+        typer.echo(on_a_line(f"{name}: {len(values)} values"))
+    if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
+        for point in spec.points:
+            typer.echo(f"  {on_a_line(str(point))}")
+    found = forecast(spec, threads=threads)
+    for line in _lines(found):
+        typer.echo(line)
+
+
+def _lines(found: Forecast) -> list[str]:
+    same = found.runs - found.distinct
+    once = f", {found.distinct:,} of which differ and are played" if same else ""
+    lines = [
+        f"points: {found.points:,}",
+        f"runs, a policy at a point each: {found.runs:,}{once}",
+        f"replications: {found.replications:,}",
+        f"rounds: {found.rounds:,}",
+    ]
+    if found.compiled:
+        lines.append(
+            f"compiled just now, and kept: {found.compiled} pieces in {span(found.compiling)}"
+        )
+    lines.append(
+        f"time: about {span(found.seconds)} with {found.threads} "
+        f"{'thread' if found.threads == 1 else 'threads'} on this machine, by {found.samples} runs "
+        "that were played for a moment"
+    )
+    return lines
+
+
+def span(seconds: float) -> str:
+    """Return a time in words, with two digits or so.
+
+    Examples
+    --------
+    >>> [span(seconds) for seconds in (0.21, 42.4, 500, 9000)]
+    ['0.2 s', '42 s', '8.3 min', '2.5 h']
+    """
+    for length, unit in _UNITS:
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
+
+
+def _print_means(curves: Curves) -> None:
+    """Print every metric at the last checkpoint, with half of its 95 % interval."""
+    width = max(map(len, curves.labels))
+    for metric in curves.metrics:
+        typer.echo(f"{metric} after {curves.checkpoints[-1]:,} rounds")
+        for label in curves.labels:
+            typer.echo(f"  {label:{width}}  {curves.estimates(label, metric)[-1].plus_minus()}")
+
+
+def _print_points(grid: Summaries) -> None:
+    """Print the first metric at each point, if they are few, and who is best at how many."""
+    metric = next(iter(grid.metrics))
+    if len(grid.points) <= _SHOWN_POINTS:
+        typer.echo(f"{metric} at the last checkpoint")
+        for point in grid.points:
+            means = ((label, point.last(label, metric)) for label in point.labels)
+            listed = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
+            typer.echo(f"  {on_a_line(title_of(point.names))}: {on_a_line(listed)}")
+    typer.echo(grid_summary(grid))

@@ -1,0 +1,119 @@
+"""The report of a grid: what varies, small multiples, and a table of means for each metric."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from keyhole.experiment.multiples import against, over_rounds
+from keyhole.experiment.page import Block, Picture, Section
+from keyhole.experiment.plots import in_cells
+from keyhole.experiment.store import Run
+from keyhole.experiment.summary import MOST_PANELS, Summaries, is_number, key, short_names
+from keyhole.results.html import Table
+from keyhole.results.plot import per_arm, without_logarithm
+
+_SEVERAL: Final = "several alike"
+_MOST_ROWS: Final = 200
+_ENOUGH: Final = 3  # values of a thing for a line over them
+
+
+def grid_sections(run: Run, grid: Summaries) -> list[Section]:
+    """Return what was varied, then each metric, then what short names stand for.
+
+    The figures' files are in the run folder.
+    """
+    metrics = list(grid.metrics)
+    files = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
+    sections = [_metric_section(run, grid, m, file) for m, file in zip(metrics, files, strict=True)]
+    return [_varied(grid), *sections, *_key(grid)]
+
+
+def grid_summary(grid: Summaries) -> str:
+    """Return who is best at how many points, by the first metric."""
+    metric = next(iter(grid.metrics.values()))
+    choose = min if metric.better == "lower" else max
+    best: Counter[str] = Counter()
+    for point in grid.points:
+        last = {label: point.last(label, metric.name) for label in point.labels}
+        known = {label: mean.value for label, mean in last.items() if mean is not None}
+        first = [label for label in known if known[label] == choose(known.values())]
+        best[first[0] if len(first) == 1 else _SEVERAL] += bool(first)
+    count = len(grid.points)
+    listed = ", ".join(f"{label} at {n:,}" for label, n in best.most_common())
+    return f"{metric.best.capitalize()} {metric.title} in the end, of {count:,} points: {listed}."
+
+
+def _varied(grid: Summaries) -> Section:
+    """Return the entries that are varied."""
+    names = short_names(grid.sweep)
+    rows = [[name, f"{len(names[name])}", ", ".join(_few(names[name]))] for name in grid.sweep]
+    table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
+    return Section("varied", "What varies", [table])
+
+
+def _key(grid: Summaries) -> list[Section]:
+    listed = key(grid.sweep)
+    more = len(listed) - _MOST_ROWS
+    note = f"; {more:,} more are in the spec" if more > 0 else ""
+    short = [[name, text] for name, text in listed[:_MOST_ROWS]]
+    table = Table(f"What short names stand for{note}.", ["name", "value"], short)
+    return [Section("key", "Short names", [table])] if short else []
+
+
+def _few(words: Sequence[str]) -> list[str]:
+    most = 8
+    return [*words] if len(words) <= most else [*words[: most - 2], "...", words[-1]]
+
+
+def _metric_section(run: Run, grid: Summaries, metric: str, file: str) -> Section:
+    called = grid.metrics[metric].title
+    axes: dict[str, Any] = run.spec.get("figure", {})
+    title = f"{run.spec.get('title') or run.spec['name']}: {called}"
+    points = [point for point in grid.points if metric in point.known]
+    blocks: list[Block] = []
+    for number, name in enumerate(_lines(grid)):
+        figure, left_out = against(grid, metric, name, y=axes.get("y"))
+        told = f"At the last checkpoint, against {name}; bars are 95 % intervals."
+        if left_out:
+            told += f" {left_out:,} more panels are left out; the table has their numbers."
+        path = run.folder / f"{file}-against-{number + 1}"
+        blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=told))
+    told = "Means over the rounds, with their 95 % intervals."
+    if len(points) > MOST_PANELS:
+        told += (
+            f" The first {MOST_PANELS} of {len(points):,} points; curves.parquet and values.parquet"
+            " have all."
+        )
+    shown, y = points[:MOST_PANELS], axes.get("y")
+    if any(per_arm(p, metric, y) or y == "log" for p in shown) and any(
+        without_logarithm(p, metric) for p in shown
+    ):
+        told += " Left out are means that are not above 0: they have no logarithm."
+    if any(len(point.checkpoints) > 1 for point in points):
+        figure = over_rounds(grid, metric, **axes)
+        blocks.append(Picture.of(figure, run.folder / file, title=title, caption=told))
+    blocks.append(_table(grid, metric))
+    return Section(file, called[:1].upper() + called[1:], blocks)
+
+
+def _lines(grid: Summaries) -> list[str]:
+    """Return the things against which a metric is drawn: numbers, and what has too many panels."""
+    many = len(grid.points) > MOST_PANELS
+    return [
+        name
+        for name, values in grid.sweep.items()
+        if len(values) >= _ENOUGH
+        and (all(map(is_number, values)) or (many and len(values) > MOST_PANELS))
+    ]
+
+
+def _table(grid: Summaries, metric: str) -> Table:
+    rows = []
+    for point in grid.points[:_MOST_ROWS]:
+        found = [point.last(label, metric) for label in grid.labels]
+        cells = ["" if mean is None else mean.plus_minus() for mean in found]
+        rows.append([*point.names.values(), *cells])
+    note = f"{in_cells(grid.metrics[metric])}, at the last checkpoint"
+    if len(grid.points) > _MOST_ROWS:
+        note += f"; the first {_MOST_ROWS} of {len(grid.points):,} points, curves.parquet has all"
+    return Table(f"{note}.", [*grid.sweep, *grid.labels], rows)

@@ -1,0 +1,187 @@
+"""Small multiples: the figures of a grid, a panel for each point or for each line of points."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+from keyhole.experiment.plots import blank
+from keyhole.experiment.summary import MOST_PANELS, Summaries, Summary, is_number, short_names
+from keyhole.results.estimate import Estimate
+from keyhole.results.plot import Scale, entitle, look, plot_curves
+
+Panel = tuple[str, Callable[[Axes], None]]
+"""Its title, and what draws it."""
+
+_COLUMNS: Final = 4
+_WIDTH: Final = 8.2
+_HEIGHT: Final = 1.9
+_ONE_HEIGHT: Final = 3.4
+_SMALL: Final = 7.5
+_ALIKE: Final = 8.0  # times as high: then all panels have one axis
+_WIDE: Final = 30.0  # the largest over the least of what is drawn over its logarithm
+_TICKS: Final = 5
+_LEGEND: Final = 0.4
+_LEGEND_COLUMNS: Final = 4
+
+
+def over_rounds(
+    grid: Summaries, metric: str, *, x: Scale = "linear", y: Scale | None = None
+) -> Figure:
+    """Return the figure of a metric over the rounds: a panel for each of the first points."""
+    points = [p for p in grid.points[:MOST_PANELS] if metric in p.known]
+    panels: list[Panel] = [
+        (title_of(point.names), lambda axes, p=point: _draw_curves(axes, grid, p, metric, x, y))  # type: ignore[misc]
+        for point in points
+    ]
+    columns = len(list(grid.sweep.values())[-1]) if len(grid.sweep) > 1 else _COLUMNS
+    return _figure(grid.labels, panels, columns)
+
+
+def against(
+    grid: Summaries, metric: str, name: str, *, y: Scale | None = None
+) -> tuple[Figure, int]:
+    """Return the figure of a metric at the last checkpoint against a varied thing.
+
+    A panel for each combination of the others, and how many are left out.
+    """
+    lines: dict[str, list[tuple[float, Summary]]] = {}
+    for value, point in zip(_places(grid, name), grid.points, strict=True):
+        others = {other: text for other, text in point.names.items() if other != name}
+        lines.setdefault(title_of(others), []).append((value, point))
+    shown = list(lines.items())[:MOST_PANELS]
+    panels: list[Panel] = [
+        (title, lambda axes, p=line: _draw_line(axes, grid, p, metric, name, y))  # type: ignore[misc]
+        for title, line in shown
+    ]
+    return _figure(grid.labels, panels, _COLUMNS), len(lines) - len(shown)
+
+
+def title_of(names: Mapping[str, str]) -> str:
+    """Return the short names of a point's values on a line."""
+    return ", ".join(
+        text if text.split(" ")[0] == _last(name) else f"{_last(name)} = {text}"
+        for name, text in names.items()
+    )
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _places(grid: Summaries, name: str) -> list[float]:
+    """Return where each point stands on the axis of a varied thing: at its number, or its place."""
+    values = grid.sweep[name]
+    names = short_names(grid.sweep)[name]
+    places = [names.index(point.names[name]) for point in grid.points]
+    return [values[p] if all(map(is_number, values)) else p + 1 for p in places]
+
+
+def _draw_curves(
+    axes: Axes, grid: Summaries, point: Summary, metric: str, x: Scale, y: Scale | None
+) -> None:
+    plot_curves(point, metric, axes, x=x, y=y)
+    if (legend := axes.get_legend()) is not None:  # one for all panels stands above them
+        legend.remove()
+    # A policy looks the same in all panels, also where others are missing.
+    for label, line, band in zip(point.labels, axes.lines, axes.collections, strict=True):
+        style = _look(grid.labels, label)
+        line.set(**style)
+        band.set_facecolor(style["color"])
+
+
+def _look(labels: Sequence[str], label: str) -> dict[str, Any]:
+    return look(labels.index(label)) | {"markersize": 3.0, "linewidth": 1.1}
+
+
+def _draw_line(
+    axes: Axes,
+    grid: Summaries,
+    line: Sequence[tuple[float, Summary]],
+    metric: str,
+    name: str,
+    y: Scale | None,
+) -> None:
+    numbers = all(map(is_number, grid.sweep[name]))
+    for label in grid.labels:
+        known = [(x, mean) for x, point in line if (mean := point.last(label, metric)) is not None]
+        if not known:
+            continue
+        xs, means = zip(*sorted(known, key=lambda pair: pair[0]), strict=True)
+        style = _look(grid.labels, label)
+        if not numbers:  # there is nothing between two problems
+            style["linestyle"] = "none"
+        bars = np.transpose([_bar(mean) for mean in means])
+        axes.errorbar(
+            xs, [mean.value for mean in means], yerr=bars, capsize=2, elinewidth=0.8, **style
+        )
+    axes.set_xlabel(name if numbers else f"{name}, by its number", parse_math=False)
+    axes.set_ylabel(grid.metrics[metric].title)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    if numbers and 0 < min(grid.sweep[name]) * _WIDE <= max(grid.sweep[name]):
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    if y == "log":
+        axes.set_yscale("log", nonpositive="mask")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def _bar(mean: Estimate) -> tuple[float, float]:
+    """Return how far an interval reaches down and up; one replication has none."""
+    if not math.isfinite(mean.reach):
+        return math.nan, math.nan
+    return mean.value - mean.low, mean.high - mean.value
+
+
+def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Figure:
+    """Return a figure of panels, row by row, with one legend above them."""
+    columns = min(columns, _COLUMNS, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    figure = blank(_WIDTH, (_HEIGHT if columns > 1 else _ONE_HEIGHT) * rows + _LEGEND)
+    places = figure.subplots(rows, columns, squeeze=False).ravel()
+    drawn = list(places[: len(panels)])
+    for axes in places[len(panels) :]:
+        axes.remove()
+    for axes, (title, draw) in zip(drawn, panels, strict=True):
+        draw(axes)
+        if len(panels) > 1:
+            entitle(axes, title)
+            axes.title.set_fontsize(_SMALL)
+        axes.tick_params(labelsize=_SMALL)
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "linear":
+                axis.set_major_locator(MaxNLocator(_TICKS, steps=[1, 2, 5, 10]))
+    _have_one_axis(drawn)
+    # Once for all panels: a long name would run into that of the next row.
+    figure.supylabel(drawn[0].get_ylabel(), fontsize=_SMALL)
+    figure.supxlabel(drawn[0].get_xlabel(), fontsize=_SMALL, parse_math=False)
+    for axes in drawn:
+        axes.set_xlabel("")
+        axes.set_ylabel("")
+    handles = [Line2D([], [], label=label, **_look(labels, label)) for label in labels]
+    legend = figure.legend(
+        handles=handles, loc="outside upper left", ncols=_LEGEND_COLUMNS, frameon=False,
+        fontsize=_SMALL, handlelength=3.2,
+    )  # fmt: skip
+    for text in legend.get_texts():  # written as they are, like titles
+        text.set_parse_math(False)
+    return figure
+
+
+def _have_one_axis(panels: Sequence[Axes]) -> None:
+    """Give panels the same axis of means, unless that would hide what one of them shows."""
+    ends = [axes.get_ylim() for axes in panels]
+    heights = [high - low for low, high in ends]
+    if max(heights) <= _ALIKE * min(heights):
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        if high - low <= _ALIKE * min(heights):
+            for axes in panels:
+                axes.set_ylim(low, high)

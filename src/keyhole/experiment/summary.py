@@ -1,0 +1,141 @@
+"""What reports say of a grid: of each point the means, of some of them over all rounds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.memory import FloatArray
+from keyhole.experiment.store import Run
+from keyhole.experiment.sweeping import steps_of
+from keyhole.metric import Metric
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Estimate
+
+MOST_PANELS: Final = 24
+"""More are not told apart on a page."""
+_SHORT: Final = 20
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The means of a point, to be drawn; `names` are the short ones of its values."""
+
+    names: Mapping[str, str]
+    checkpoints: Sequence[int]
+    arms: int | None
+    replications: int
+    known: Mapping[str, Metric]
+    found: Mapping[str, Mapping[str, Sequence[Estimate]]]
+    """By policy and metric, checkpoint by checkpoint."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The policies."""
+        return tuple(self.found)
+
+    def metric(self, name: str) -> Metric:
+        """Return what is to be known of a metric."""
+        return self.known[name]
+
+    def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
+        """Return the mean with its interval by checkpoint."""
+        return self.found[policy][metric]
+
+    def mean(self, policy: str, metric: str) -> FloatArray:
+        """Return the mean by checkpoint."""
+        return np.array([number.value for number in self.estimates(policy, metric)])
+
+    def last(self, policy: str, metric: str) -> Estimate | None:
+        """Return the mean at the last checkpoint, if there is one here."""
+        found = self.found.get(policy, {}).get(metric)
+        return found[-1] if found else None
+
+
+@dataclass(frozen=True)
+class Summaries:
+    """The points of a grid, in their order; the first `MOST_PANELS` of them over all rounds."""
+
+    sweep: Mapping[str, Sequence[Any]]
+    points: Sequence[Summary]
+    labels: Sequence[str]
+    metrics: Mapping[str, Metric]
+
+    @classmethod
+    def of(cls, run: Run) -> "Summaries":
+        """Sum up a run, point by point: the grid may be larger than memory."""
+        sweep = run.spec["sweep"]
+        names = short_names(sweep)
+        places = {name: [*map(repr, values)] for name, values in sweep.items()}
+        points = []
+        for number, point in enumerate(run.points):
+            ours = {
+                name: names[name][places[name].index(repr(value))]
+                for name, value in point.values.items()
+            }
+            points.append(_summary(ours, point.curves, whole=number < MOST_PANELS))
+        labels = dict.fromkeys(label for point in points for label in point.labels)
+        metrics = {name: metric for point in points for name, metric in point.known.items()}
+        return cls(sweep, points, tuple(labels), metrics)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value of a sweep is one that an axis can have."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    """Return what the values of each thing are called in figures and tables.
+
+    Examples
+    --------
+    >>> short_names({"policy.alpha": [1, 2.5], "problem.means": [[0.2, 0.7], [0.5]]})
+    {'policy.alpha': ['1', '2.5'], 'problem.means': ['means 1', 'means 2']}
+    """
+    called = {name: str(steps_of(name)[-1]) for name in sweep}
+    return {
+        name: [
+            f"{value}" if _is_short(value) else f"{called[name]} {place}"
+            for place, value in enumerate(values, 1)
+        ]
+        for name, values in sweep.items()
+    }
+
+
+def key(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str, str]]:
+    """Return what the short names stand for, of values that are not their own."""
+    names = short_names(sweep)
+    return [
+        (names[name][place], f"{name} = {value}")
+        for name, values in sweep.items()
+        for place, value in enumerate(values)
+        if not _is_short(value)
+    ]
+
+
+def _is_short(value: Any) -> bool:
+    return not isinstance(value, list | dict) and len(f"{value}") <= _SHORT
+
+
+def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
+    known = {name: curves.metric(name) for name in curves.metrics}
+    metrics = [name for name, metric in known.items() if not metric.detail]
+    if not whole:
+        last = {
+            label: np.stack([curves.values(label, name)[-1:] for name in metrics], axis=1)
+            for label in curves.labels
+        }
+        kinds = [known[name] for name in metrics]
+        curves = Curves(curves.checkpoints[-1:], kinds, last, arms=curves.arms)
+    return Summary(
+        names,
+        curves.checkpoints,
+        curves.arms,
+        curves.replications,
+        {name: known[name] for name in metrics},
+        {
+            label: {name: curves.estimates(label, name) for name in metrics}
+            for label in curves.labels
+        },
+    )

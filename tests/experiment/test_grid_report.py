@@ -1,0 +1,178 @@
+"""The report of a grid: one page, with all numbers, and figures of what can be told apart."""
+
+import math
+
+import numpy as np
+import pytest
+
+from keyhole import Curves, Metric
+from keyhole.experiment import Spec, grid_report, multiples, open_run, run, summary
+from keyhole.experiment.grid_report import grid_sections, grid_summary
+from keyhole.experiment.multiples import against, over_rounds
+from keyhole.experiment.report import write_report
+from keyhole.experiment.store import Played, Run
+from keyhole.experiment.summary import Summaries, short_names
+from keyhole.experiment.sweeping import grid
+from keyhole.results.html import together
+from tests.html import check_page
+
+TEXT = """
+name = "small"
+title = "How much to explore"
+seed = 4
+replications = 16
+horizon = 60
+checkpoints = [20, 60]
+[problem]
+setting = "thresholding"
+means = [0.2, 0.45, 0.7]
+threshold = 0.5
+[[policy]]
+name = "LSA"
+[[policy]]
+name = "Uniform"
+[sweep]
+"policy.alpha" = [0.5, 1.0, 2.0]
+"problem.means" = [[0.2, 0.45, 0.7], [0.1, 0.9]]
+"""
+LOSS = Metric("loss", "what is lost")
+
+
+def made_up(sweep, means=lambda values: {"A": 1.0, "B": 2.0}, *, checkpoints=(10, 100)):
+    """Return the summaries of a grid with these means at the last checkpoint."""
+    rng = np.random.default_rng(1)
+    points = []
+    for values in grid(sweep):
+        found = {
+            label: mean + 0.1 * rng.standard_normal((len(checkpoints), 1, 8))
+            for label, mean in means(values).items()
+        }
+        curves = Curves(checkpoints, [LOSS], found)
+        points.append(Played(values, lambda curves=curves: curves))
+    return Summaries.of(Run(None, {"sweep": sweep, "name": "made up"}, {}, tuple(points)))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("grid") / "run"
+    run(Spec.from_text(TEXT), folder)
+    return write_report(folder), open_run(folder)
+
+
+def test_the_report_has_the_means_of_every_point(page):
+    path, found = page
+    text = path.read_text()
+    for point in found.points:
+        for label in point.curves.labels:
+            mean = point.curves.estimates(label, "aggregate_regret")[-1]
+            assert together(mean.plus_minus()) in text
+    assert "[0.2, 0.45, 0.7]" in text
+    assert "means 2" in text
+
+
+def test_the_report_can_be_read_by_all(page):
+    found = check_page(page[0].read_text())
+    assert len(found.all("figure")) == 4  # two metrics, over the rounds and against alpha
+    assert (page[0].parent / "figure-against-1.pdf").is_file()
+    assert (page[0].parent / "figure-simple_regret.svg").is_file()
+
+
+def test_there_is_a_panel_for_each_point_and_one_legend():
+    summaries = made_up({"policy.alpha": [1, 2], "problem.means": [[0.1], [0.2], [0.3]]})
+    figure = over_rounds(summaries, "loss")
+    assert [axes.get_title() for axes in figure.axes] == [
+        f"alpha = {alpha}, means {place}" for alpha in (1, 2) for place in (1, 2, 3)
+    ]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B"]
+    assert all(axes.get_legend() is None for axes in figure.axes)
+
+
+def test_a_policy_looks_the_same_in_panels_where_others_are_missing():
+    def means(values):
+        return {"B": 2.0} if values["seed"] == 2 else {"A": 1.0, "B": 2.0}
+
+    summaries = made_up({"seed": [1, 2]}, means)
+    both, alone = over_rounds(summaries, "loss").axes
+    assert alone.lines[0].get_color() == both.lines[1].get_color()
+
+
+def test_a_metric_is_drawn_against_a_number_that_is_varied():
+    summaries = made_up(
+        {"policy.alpha": [4, 1, 2], "problem.means": [[0.1], [0.2]]},
+        lambda values: {"A": values["policy.alpha"]},
+    )
+    figure, left_out = against(summaries, "loss", "policy.alpha")
+    assert left_out == 0
+    assert [axes.get_title() for axes in figure.axes] == ["means 1", "means 2"]
+    line = figure.axes[0].lines[0]
+    assert list(line.get_xdata()) == [1, 2, 4]
+    assert np.allclose(line.get_ydata(), [1, 2, 4], atol=0.3)
+
+
+def test_what_spans_magnitudes_is_drawn_over_its_logarithm():
+    figure, _ = against(made_up({"horizon": [10, 100, 1000]}), "loss", "horizon")
+    assert figure.axes[0].get_xscale() == "log"
+
+
+def test_panels_that_can_be_compared_have_one_axis():
+    def means(values):
+        return {"A": values["seed"], "B": 0.0}
+
+    near = over_rounds(made_up({"seed": [1, 2]}, means), "loss").axes
+    far = over_rounds(made_up({"seed": [1, 200]}, means), "loss").axes
+    assert near[0].get_ylim() == near[1].get_ylim()
+    assert far[0].get_ylim() != far[1].get_ylim()
+
+
+def test_of_many_points_the_first_are_drawn_and_all_are_named(tmp_path, monkeypatch):
+    for module in (grid_report, multiples, summary):
+        monkeypatch.setattr(module, "MOST_PANELS", 2)
+    summaries = made_up({"problem.means": [[n / 100] for n in range(100)]})
+    assert len(over_rounds(summaries, "loss").axes) == 2
+    found = Run(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
+    varied, metric, key = grid_sections(found, summaries)
+    by_place, first_ones, table = metric.blocks
+    assert "against problem.means" in by_place.caption
+    assert "The first 2 of 100 points; curves.parquet and values.parquet" in first_ones.caption
+    assert len(table.rows) == 100
+    assert table.rows[99][0] == "means 100"
+    assert varied.blocks[0].rows[0][1:] == [
+        "100", "means 1, means 2, means 3, means 4, means 5, means 6, ..., means 100",
+    ]  # fmt: skip
+    assert key.blocks[0].rows[99] == ["means 100", "problem.means = [0.99]"]
+
+
+def test_a_table_ends_somewhere_and_says_so(tmp_path):
+    summaries = made_up({"seed": list(range(201))}, checkpoints=(100,))
+    found = Run(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
+    _, metric = grid_sections(found, summaries)
+    table = metric.blocks[-1]
+    assert len(table.rows) == 200
+    assert "the first 200 of 201 points, curves.parquet has all" in table.caption
+
+
+def test_the_summary_says_who_is_best_at_how_many_points():
+    def means(values):
+        return {"A": values["seed"], "B": 2.5}
+
+    summaries = made_up({"seed": [1, 2, 3]}, means)
+    assert grid_summary(summaries) == "Lowest what is lost in the end, of 3 points: A at 2, B at 1."
+
+
+def test_one_replication_has_no_bars(tmp_path):
+    text = TEXT.replace("replications = 16", "replications = 1")
+    result = run(Spec.from_text(text), tmp_path / "run")
+    summaries = Summaries.of(result)
+    assert math.isinf(summaries.points[0].last("LSA()", "aggregate_regret").reach)
+    for figure in (
+        over_rounds(summaries, "aggregate_regret"),
+        against(summaries, "aggregate_regret", "policy.alpha")[0],
+    ):
+        figure.draw_without_rendering()
+
+
+def test_what_is_short_is_its_own_name():
+    assert short_names({"details": [True, False], "problem.law": ["bernoulli", "x" * 30]}) == {
+        "details": ["True", "False"],
+        "problem.law": ["bernoulli", "law 2"],
+    }
