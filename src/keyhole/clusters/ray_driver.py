@@ -200,20 +200,17 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
             "MemoryError",
             f"Ray ended {AGAIN + 1} workers at the same task: their machines ran out of memory",
         )
-    if "No module named 'keyhole" in _line(error):
+    if "No module named 'keyhole" in _words(error):
         return Failure(
             "ImportError", "the workers of Ray cannot import keyhole: it must be installed there"
         )
-    return Failure("RuntimeError", f"Ray could not have a task done: {_line(error)}")
+    return Failure("RuntimeError", f"Ray could not have a task done: {_words(error)}")
 
 
 def _words(error: BaseException) -> str:
-    """Return on one line what an error began with."""
+    """Return on one line what an error began with, without its way through Ray."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def _line(error: BaseException) -> str:
-    """Return the last line of a task's error: the others are its way through Ray."""
-    return (str(error).strip() or type(error).__name__).splitlines()[-1].strip()
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = lines[-1:] if any("Traceback" in line for line in lines) else lines
+    return " ".join(told) or type(error).__name__
