@@ -17,6 +17,7 @@ from keyhole.experiment.runner import run_digest
 from keyhole.experiment.spec import Spacing
 from keyhole.experiment.store import write_provenance
 from keyhole.files import held
+from keyhole.play.plan import Plan
 from keyhole.thresholding import Problem
 
 WORLD = Problem(means=[0.2, 0.45, 0.7], threshold=0.5).world
@@ -47,7 +48,7 @@ def test_threads_and_blocks_leave_the_same_bytes(finished, text, tmp_path, small
 
 def test_a_finished_run_is_not_played_again(finished, text, monkeypatch):
     before = content(finished)
-    monkeypatch.setattr(keyhole.experiment.runner.Plan, "play", None)
+    monkeypatch.setattr(Plan, "play", None)
     run(Spec.from_text(text), finished)
     assert content(finished) == before
 
@@ -56,7 +57,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
     finished, text, tmp_path, small_blocks, monkeypatch
 ):
     played = []
-    real = keyhole.experiment.runner.Plan.play
+    real = Plan.play
 
     def failing(self, label, part, **kwargs):
         played.append((label, part.start))
@@ -64,7 +65,7 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
 
-    monkeypatch.setattr(keyhole.experiment.runner.Plan, "play", failing)
+    monkeypatch.setattr(Plan, "play", failing)
     with pytest.raises(KeyboardInterrupt):
         run(Spec.from_text(text), tmp_path / "run")
     blocks = sorted((tmp_path / "run" / "blocks").iterdir())
