@@ -13,6 +13,8 @@ import pytest
 from keyhole.clusters import Cluster, GoneError, connect
 from tests.clusters.conftest import until
 
+pytest.importorskip("ray")
+
 
 @pytest.fixture(scope="module")
 def cluster():

@@ -3,10 +3,11 @@
 from concurrent.futures import Future
 
 import pytest
-from ray.exceptions import OutOfMemoryError, RaySystemError, WorkerCrashedError
 
 from keyhole.clusters.carrying import Failure
-from keyhole.clusters.ray_driver import _came_of, _place, _words
+
+ray = pytest.importorskip("ray.exceptions")
+from keyhole.clusters.ray_driver import _came_of, _place, _words  # noqa: E402
 
 LONG = """Failed to connect to GCS. Last connection error: Traceback (most recent call last):
   File "node.py", line 996, in _init_gcs_client
@@ -30,15 +31,15 @@ def test_an_error_is_one_line_without_its_way_through_ray():
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        (WorkerCrashedError(), "RuntimeError", "4 workers died at the same task: "),
-        (OutOfMemoryError("x"), "MemoryError", "Ray ended 4 workers at the same task: "),
+        (ray.WorkerCrashedError(), "RuntimeError", "4 workers died at the same task: "),
+        (ray.OutOfMemoryError("x"), "MemoryError", "Ray ended 4 workers at the same task: "),
         (
-            RaySystemError("System error:\nNo module named 'keyhole.clusters'"),
+            ray.RaySystemError("System error:\nNo module named 'keyhole.clusters'"),
             "ImportError",
             "the workers of Ray cannot import keyhole: it must be installed there",
         ),
         (
-            RaySystemError("odd"),
+            ray.RaySystemError("odd"),
             "RuntimeError",
             "Ray could not have a task done: System error: odd",
         ),
