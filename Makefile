@@ -29,7 +29,7 @@ venv: .venv/.installed ## set up .venv with the locked requirements and this pac
 		exit 1; }
 	@echo "setting up .venv (a few minutes the first time)" >&2
 	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(BIN)/$(PIP) install --no-compile --require-hashes -r requirements/dev.txt
 	@touch $@
 
 .venv/.installed: .venv/.requirements pyproject.toml

@@ -2,6 +2,12 @@
 
 import signal
 
+from hypothesis import settings
+
+# How long an example takes says of a busy machine that it is busy.
+settings.register_profile("keyhole", deadline=None)
+settings.load_profile("keyhole")
+
 
 def pytest_configure(config):
     # Started in the background of a script, a process ignores Ctrl-C, and so do its children: the

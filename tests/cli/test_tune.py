@@ -61,6 +61,7 @@ BAD = {
     "a budget": (("--out", "x", "--budget", "long"), "--budget must be as 90s, 30m, 2h or 1d12h"),
     "no workers": (("--out", "x", "--runs", 1, "--workers", 0), "workers must lie in [1, 1024]"),
     "no workers to rehearse": (("--dry-run", "--workers", 0), "workers must lie in [1, 1024]"),
+    "no cluster": (("--dry-run", "--on", "slurm"), "on must be threads, dask[=ADDRESS] or ray"),
 }
 
 

@@ -13,6 +13,8 @@ import pytest
 from keyhole.clusters import Cluster, GoneError, connect
 from tests.clusters.conftest import until
 
+pytest.importorskip("ray")
+
 
 @pytest.fixture(scope="module")
 def cluster():
@@ -204,10 +206,10 @@ def test_a_head_that_is_killed_is_gone_within_seconds(head):
             GoneError, match=f"^the head of ray={address} does not answer any more$"
         ):
             until(lambda: cluster.ended(0.5))
-    with pytest.raises(GoneError, match=f"^there is no head of Ray at {address}: .*refused$"):
+    with pytest.raises(GoneError, match=f"^Ray at {address} cannot be reached: .*refused$"):
         connect(f"ray={address}")
 
 
 def test_what_is_no_address_is_refused():
-    with pytest.raises(ValueError, match=r"an address is auto, HOST:PORT or ray://HOST:PORT, got "):
+    with pytest.raises(ValueError, match=r"^Ray at somewhere cannot be used: an address is auto"):
         connect("ray=somewhere")

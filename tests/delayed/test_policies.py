@@ -26,8 +26,8 @@ def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
-@pytest.mark.parametrize("policy", POLICIES + WITH_BASES, ids=repr)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("policy", POLICIES + WITH_BASES, ids=repr)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy), 900 if policy in PHASED else 120, 2))
 

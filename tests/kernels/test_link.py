@@ -9,6 +9,7 @@ import pytest
 from numba import cfunc, njit
 
 import keyhole.draws.streams
+from keyhole.kernels.jit import bounds_checked
 from keyhole.kernels.link import fingerprint, link
 
 
@@ -82,6 +83,23 @@ def test_a_linked_kernel_uses_its_helpers_as_they_are_now():
 def test_plain_helpers_need_no_decorator():
     f = function("def g(x): return h(x) + 1\ndef h(x): return 2 * x\ndef f(x): return g(x)")
     assert link(f)(3) == 7
+
+
+def test_kernels_that_are_alike_share_a_copy_and_others_do_not():
+    source = "def g(x): return {} * x\ndef f(x): return g(x)"
+    first = link(function(source.format(2)))
+    assert link(function(source.format(2))) is first
+    assert link(function(source.format(3))) is not first
+    with bounds_checked():
+        assert link(function(source.format(2))) is not first
+
+
+def test_a_copy_that_is_shared_keeps_an_array_as_it_was():
+    source, table = "def f(i): return table[i]", np.array([1.0, 2.0])
+    first = link(function(source, table=table))
+    table[0] = 5.0
+    assert link(function(source, table=np.array([1.0, 2.0]))) is first
+    assert (first(0), link(function(source, table=table))(0)) == (1.0, 5.0)
 
 
 def test_attributes_are_not_taken_for_globals_of_the_same_name():

@@ -30,8 +30,8 @@ def problem_for(policy):
     return SAME if isinstance(policy, CSBST | MPTS | ESCB) else OWN
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy), 200, 2))
 

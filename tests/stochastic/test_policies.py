@@ -42,8 +42,8 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, PROBLEMS["bernoulli"], 60, 2))
 

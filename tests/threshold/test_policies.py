@@ -59,8 +59,8 @@ DRAWING = (KaplanMeierThompson, SurvivalThompson)
 
 
 @pytest.mark.filterwarnings("ignore:KMUCB.. never gets beyond level 1")
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy, [row[::3] for row in FIVE[:3]]), 60, 2))
 

@@ -174,7 +174,7 @@ def test_more_runs_at_a_time_than_there_is_room_for_are_said(tmp_path, slots, wo
 
 def test_what_goes_with_no_cluster_is_refused(tmp_path):
     with Played() as cluster:
-        with pytest.raises(ValueError, match=r"cores must be 1 on a cluster, .* got 2"):
+        with pytest.raises(ValueError, match=r"cores must be 1 on a cluster: .* got 2"):
             Tuner(spec_of("true", cores=2), tmp_path / "a").run(runs=1, on=cluster)
         with pytest.raises(ValueError, match="executors must be left out with `on`"):
             Tuner(spec_of("true"), tmp_path / "b", executors=Played).run(runs=1, on=cluster)

@@ -14,7 +14,13 @@ from keyhole.kernels.cache import cache_folder, cache_limit
 from keyhole.runner import Runner
 
 _PACKAGES: Final = ("numba", "numpy", "scipy", "pyarrow")
-_EXTRAS: Final = {"postgres": "psycopg", "forests": "scikit-learn", "pandas": "pandas"}
+_EXTRAS: Final = {
+    "dask": "distributed",
+    "ray": "ray",
+    "postgres": "psycopg",
+    "forests": "scikit-learn",
+    "pandas": "pandas",
+}
 _COMPILERS: Final = ("c++", "g++", "clang++")
 
 

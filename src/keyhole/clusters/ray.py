@@ -32,11 +32,9 @@ _TO_END: Final = 20.0
 def start(on: str, address: str | None, workers: int | None) -> "Ray":
     """Return the cluster at an address, or one of so many processes of this machine.
 
-    Without an address it is the one that this process has initialised, if it has.
+    Without an address it is the one that this process has initialised, as it is, if it has.
     """
     if address is None and ray.is_initialized():
-        if workers is not None:
-            raise ValueError("threads must be left out here: Ray has been initialised")
         address = ray.get_runtime_context().gcs_address
     return Ray(on, address, workers)
 
@@ -57,14 +55,13 @@ class Ray:
         self._listener.start()
         self._ask(START, (address, workers))
         try:
-            for begun in self.ended(_TO_START) or [Ended(START, error=self._gone())]:
-                if begun.error is not None:
-                    raise begun.error
-        except ConnectionError as error:
+            [begun] = self.ended(_TO_START) or [Ended(START, error=self._gone())]
+            if begun.error is not None:
+                raise begun.error
+        except BaseException as error:
             self.close()
-            raise GoneError(str(error)) from None
-        except BaseException:
-            self.close()
+            if isinstance(error, ConnectionError):
+                raise GoneError(str(error)) from None
             raise
 
     def slots(self) -> int:

@@ -101,11 +101,15 @@ class Driver:
             self._task = ray.remote(num_cpus=1, max_retries=AGAIN)(carried)
             self._slots = _slots()
             self.answer(None, self._slots)
-        except Exception as error:  # whatever it is, nobody else says it
+        except Exception as error:  # nobody else would say what it is
             if address is None:
-                return Failure("RuntimeError", f"Ray could not be started: {_line(error)}")
-            kind = "ConnectionError" if isinstance(error, OSError) else type(error).__name__
-            return Failure(kind, f"there is no head of Ray at {address}: {_line(error)}")
+                return Failure("RuntimeError", f"Ray could not be started: {_words(error)}")
+            if isinstance(error, OSError):
+                text = f"Ray at {address} cannot be reached: {_words(error)}"
+                return Failure("ConnectionError", text)
+            return Failure(
+                type(error).__name__, f"Ray at {address} cannot be used: {_words(error)}"
+            )
         return None
 
     def listen(self, asked: IO[bytes]) -> None:
@@ -196,16 +200,17 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
             "MemoryError",
             f"Ray ended {AGAIN + 1} workers at the same task: their machines ran out of memory",
         )
-    if "No module named 'keyhole" in _line(error):
+    if "No module named 'keyhole" in _words(error):
         return Failure(
             "ImportError", "the workers of Ray cannot import keyhole: it must be installed there"
         )
-    return Failure("RuntimeError", f"Ray could not have a task done: {_line(error)}")
+    return Failure("RuntimeError", f"Ray could not have a task done: {_words(error)}")
 
 
-def _line(error: BaseException) -> str:
-    """Return what an error began with, the last line of it: the others are its way through Ray."""
+def _words(error: BaseException) -> str:
+    """Return on one line what an error began with, without its way through Ray."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
+    told = lines[-1:] if any("Traceback" in line for line in lines) else lines
+    return " ".join(told) or type(error).__name__

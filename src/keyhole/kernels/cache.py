@@ -44,7 +44,7 @@ _lock = threading.RLock()
 
 _SAY_AFTER_SECONDS: Final = 1.0
 _WAIT_SECONDS: Final = 0.05
-_WAITS: Final = 1200
+_WAITS: Final = 6000  # five minutes: some compile on machines full of workers
 
 
 def cache_folder() -> Path:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from numba.core import types as numba_types
@@ -42,6 +42,10 @@ _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numb
 
 # Functions of Keyhole's own cannot change within a process, so they are checked once for all.
 _checked_twins: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
+
+# Copies in use, by what they are made of: what several policies share is typed once for all. Where
+# compiled code goes wrong, its line is named: hence the place.
+_copies: Final[WeakValueDictionary[tuple[object, ...], Kernel]] = WeakValueDictionary()
 
 # Numba refers to larger ones by their address in this process.
 _LARGEST: Final = 10**6
@@ -228,6 +232,17 @@ def link(function: Kernel) -> Kernel:
 def _link(plain: FunctionType, done: Linked) -> Kernel:
     if plain in done:
         return done[plain]
+    if _home(plain).startswith(_COVERED):  # its fingerprint is its name
+        return _copied(plain, done)
+    code = plain.__code__
+    key = (fingerprint(plain), is_bounds_checked(), code.co_filename, code.co_firstlineno)
+    found = _copies.get(key)
+    if found is None:
+        found = _copies[key] = _copied(plain, done)
+    return found
+
+
+def _copied(plain: FunctionType, done: Linked) -> Kernel:
     scope: dict[str, Any] = {"__builtins__": builtins, "__name__": plain.__module__ or ""}
     cells = tuple(type(cell)() for cell in plain.__closure__ or ())
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
@@ -266,7 +281,7 @@ def _relinked(value: Any, done: Linked, chains: Iterable[Chain]) -> Any:
         items = [_relinked(item, done, ()) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
-        return np.ascontiguousarray(value)  # Numba refers to others by their address
+        return value.copy()  # as it is now; in rows, since Numba refers to others by their address
     return value
 
 

@@ -16,6 +16,8 @@ _SECONDS_HERE: Final = 2.0
 """What a killed run loses, and a report waits for."""
 _FIRST_ROUNDS: Final = 1_000_000
 """Those of the block by which the others are measured: some 30 ms of work."""
+_MOST_VALUES: Final = 2**22
+"""In a block: 32 MB, which one message can carry."""
 
 Keep = Callable[["Job", Block, bytes], None]
 """Told of each block that has been played, with its content."""
@@ -54,6 +56,11 @@ class Job:
         """That of the plan."""
         return plan_digest(self.plan)
 
+    @cached_property
+    def values(self) -> int:
+        """Those that a replication yields."""
+        return len(self.plan.checkpoints) * len(self.plan.metrics)
+
     @property
     def rounds_left(self) -> int:
         """The rounds that nobody has begun."""
@@ -81,6 +88,7 @@ class Job:
             count = int(seconds * self._measured / max(self._seconds, 1e-9))
         else:
             count = _FIRST_ROUNDS // self.rounds
+        count = min(count, _MOST_VALUES // self.values)
         group = LANES * at_once
         count = max(count - count % group if count >= group else count, at_once)
         part = first[:count]

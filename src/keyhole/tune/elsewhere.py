@@ -35,14 +35,14 @@ def executors_on(on: str | Cluster, workers: int, spec: Spec) -> Iterator[Execut
 
     One that was started for it, for so many runs at a time, is closed in the end.
     """
+    if on != THREADS and spec.cores > 1:
+        raise ValueError(f"cores must be 1 on a cluster: a run has one slot, got {spec.cores}")
     started = is_here(on) and on != THREADS
     with connected(on, workers if started else None) as cluster:
         if cluster is None:
             yield None
             return
-        if spec.cores > 1:
-            raise ValueError(f"cores must be 1 on a cluster, which gives each, got {spec.cores}")
-        if (slots := cluster.slots()) < workers:
+        if (slots := cluster.slots()) < workers and not started:
             warnings.warn(
                 f"workers: {workers} runs at a time on {cluster.name}, which has room for {slots} "
                 "just now: others wait",

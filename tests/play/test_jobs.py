@@ -1,0 +1,63 @@
+import pytest
+
+import keyhole.play.jobs
+from keyhole.play.jobs import Job, play_here
+from keyhole.play.plan import Plan
+from keyhole.thresholding import Problem, Uniform
+
+PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+
+
+def job(replications, horizon=100, left=None):
+    plan = Plan.make(PROBLEM, [Uniform()], horizon=horizon, checkpoints=None, seed=3)
+    return Job(plan, "Uniform()", replications, left or [range(replications)])
+
+
+def test_nobody_knows_yet_how_long_the_first_takes():
+    it = job(10**6)
+    assert not it.measured
+    assert it.take(10.0) == range(10_000)  # a million rounds
+    it.played(range(10_000), 0.5)
+    assert it.take(10.0) == range(10_000, 210_000)
+    assert it.rounds_left == 100 * 790_000
+
+
+@pytest.mark.parametrize(("at_once", "count"), [(1, 96), (2, 96), (4, 96), (5, 80)])
+def test_parts_are_whole_groups_for_all_who_play_at_once(at_once, count):
+    it = job(1000)
+    it.played(range(10), 1.0)
+    it.left = [range(1000)]
+    assert len(it.take(10.0, at_once)) == count
+
+
+def test_nobody_is_left_without_where_a_replication_takes_long():
+    it = job(100)
+    it.played(range(1), 1000.0)
+    assert len(it.take(10.0, 3)) == 3
+
+
+def test_what_was_played_before_is_stepped_over():
+    it = job(100, left=[range(5), range(90, 95)])
+    assert [it.take(10.0), it.take(10.0)] == [range(5), range(90, 95)]
+    assert it.left == []
+
+
+def test_a_block_is_no_larger_than_a_message(monkeypatch):
+    monkeypatch.setattr(keyhole.play.jobs, "_MOST_VALUES", 100)
+    it = job(10**6)
+    assert it.values == 2
+    assert len(it.take(10.0)) == 48
+
+
+def test_progress_is_that_of_all_blocks(monkeypatch):
+    monkeypatch.setattr(keyhole.play.jobs, "_FIRST_ROUNDS", 1000)
+    monkeypatch.setattr(keyhole.play.jobs, "_SECONDS_HERE", 0.0)
+    told, kept = [], []
+
+    def keep(job, block, data):
+        kept.append((block.first, block.stop))
+
+    play_here(job(20, left=[range(4, 20)]), keep, 1, lambda *said: told.append(said))
+    assert kept == [(4, 12), *((first, first + 1) for first in range(12, 20))]
+    assert [played for _, played, _ in told] == sorted(played for _, played, _ in told)
+    assert told[-1] == ("Uniform()", 2000, 2000)
