@@ -1,11 +1,12 @@
 """From the tables of a spec to a problem and its policies."""
 
-import importlib.util
 import inspect
 import traceback
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, cast
 
 from keyhole.contract.policy import Policy
@@ -111,19 +112,28 @@ def users_policy(name: str, folder: Path) -> type[Policy]:
     path = folder / file
     if not path.is_file():
         raise FileNotFoundError(f"name: there is no file {file!r} in {str(folder)!r}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise ValueError(f"name: {file!r} must be a Python file")
-    module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        module = _imported(path, path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"name: {file!r} cannot be read: {error.strerror}") from error
     except (Exception, SystemExit) as error:  # whatever a stranger's file may do
         raise ValueError(f"name: {file!r} cannot be imported: {_reason(error, path)}") from error
-    remember(module)
     found = getattr(module, class_name, None)
     if not (inspect.isclass(found) and issubclass(found, Policy)):
         raise ValueError(f"name: {file!r} has no policy {class_name!r}")
     return found
+
+
+@lru_cache(maxsize=64)
+def _imported(path: Path, source: bytes) -> ModuleType:
+    """Return a module of a file: the same one for all who name it, until its text is another."""
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    exec(compile(source, str(path), "exec"), module.__dict__)
+    remember(module)
+    return module
 
 
 def _reason(error: BaseException, path: Path) -> str:
