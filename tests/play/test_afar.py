@@ -107,6 +107,13 @@ def test_parts_are_few_at_first_then_long_then_shorter(clock):
     assert sum(lengths) == 200
 
 
+def test_what_is_alike_is_measured_once(clock):
+    one, other = plan(), plan()
+    cluster = Inline(1)
+    play_afar(cluster, [jobs_of(one, 32)[0], jobs_of(other, 32)[0]], no_keep)
+    assert [part.stop - part.start for part in cluster.parts].count(1) == 1
+
+
 def test_no_more_is_handed_out_than_twice_what_can_be_at_work(clock):
     cluster = Inline(3)
     play_afar(cluster, jobs_of(plan(), 400), no_keep)
@@ -116,7 +123,7 @@ def test_no_more_is_handed_out_than_twice_what_can_be_at_work(clock):
 def test_progress_speaks_of_all_jobs_together():
     told = []
     play_afar(Inline(), jobs_of(plan()), no_keep, lambda *said: told.append(said))
-    assert told[-1] == ("2 policies on inline", 2 * 40 * 60, 2 * 40 * 60)
+    assert told[-1] == ("2 runs on inline", 2 * 40 * 60, 2 * 40 * 60)
     assert [played for _, played, _ in told] == sorted(played for _, played, _ in told)
 
 

@@ -13,7 +13,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.experiment import rooms
 from keyhole.laws.durations import duration_of
-from keyhole.play.travel import remember
+from keyhole.play.travel import beside, remember
 from keyhole.play.workers import Workers
 from keyhole.reading import unknown
 from keyhole.validate import choice, hint
@@ -128,10 +128,14 @@ def users_policy(name: str, folder: Path) -> type[Policy]:
 
 @lru_cache(maxsize=64)
 def _imported(path: Path, source: bytes) -> ModuleType:
-    """Return a module of a file: the same one for all who name it, until its text is another."""
+    """Return a module of a file, which may import what lies beside it.
+
+    It is the same one for all who name it, until its text is another.
+    """
     module = ModuleType(path.stem)
     module.__file__ = str(path)
-    exec(compile(source, str(path), "exec"), module.__dict__)
+    with beside(path.parent):
+        exec(compile(source, str(path), "exec"), module.__dict__)
     remember(module)
     return module
 

@@ -5,6 +5,7 @@ import socket
 import warnings
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from math import inf
 from threading import Lock
@@ -33,11 +34,13 @@ _plans: Final[OrderedDict[str, tuple[Plan, str]]] = OrderedDict()
 _unpacking: Final = Lock()
 
 
-def versions() -> dict[str, str]:
+@cache
+def versions() -> Mapping[str, str]:
     """Return what must be the same on client and workers, by name."""
     found = {name: version(name) for name in ("keyhole", "numba", "llvmlite", "numpy")}
     found["Python"] = ".".join(platform.python_version_tuple()[:2])
-    return found | {"arithmetic of the processor": arithmetic_digest()[:_EYE]}
+    found["arithmetic of the processor"] = arithmetic_digest()[:_EYE]
+    return found
 
 
 def play_afar(
@@ -52,7 +55,7 @@ def play_afar(
     ValueError, RuntimeError and others
         What a worker refuses or fails at, in the words of a run on this machine.
     """
-    label = f"{len(jobs)} {'policy' if len(jobs) == 1 else 'policies'} on {cluster.name}"
+    label = f"{len(jobs)} {'run' if len(jobs) == 1 else 'runs'} on {cluster.name}"
     total = sum(job.rounds * job.replications for job in jobs)
     done = total - sum(job.rounds_left for job in jobs)
     hand = _Hand(cluster, jobs)
@@ -77,6 +80,7 @@ class _Hand:
         self._measured: deque[Job] = deque()
         self._rounds_left = sum(job.rounds_left for job in jobs)
         self._rounds, self._seconds = 0, 0.0
+        self._paces: dict[tuple[Any, ...], float] = {}
         self._dealt: dict[int, tuple[Job, range]] = {}
         self._shared: dict[int, tuple[Any, str]] = {}
         self._versions = versions()
@@ -87,14 +91,18 @@ class _Hand:
         slots = self._cluster.slots()
         self._watch(slots)
         while (self._new or self._measured) and len(self._dealt) < _AHEAD * slots:
-            if self._measured:
+            if not self._measured:
+                job = self._new.popleft()
+                if job.kind in self._paces:
+                    job.expect(self._paces[job.kind])
+                    self._measured.append(job)
+                    continue
+                part = job.take(_SECONDS)
+            else:
                 job = self._measured[0]
                 part = job.take(self._length(slots))
                 if not job.left:
                     self._measured.popleft()
-            else:
-                job = self._new.popleft()
-                part = job.take(_SECONDS)
             self._rounds_left -= job.rounds * len(part)
             data, key = self._share(job)
             ticket = self._cluster.submit(
@@ -115,6 +123,7 @@ class _Hand:
             if job.left and not job.measured:
                 self._measured.append(job)
             job.played(part, seconds)
+            self._paces[job.kind] = seconds / (job.rounds * len(part))
             yield job, part, data
 
     def _length(self, slots: int) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 from keyhole.drivers.engine import LANES
 from keyhole.play.block import Block, plan_digest
@@ -94,6 +94,17 @@ class Job:
         part = first[:count]
         self.left = [first[count:], *others] if len(first) > count else others
         return part
+
+    @cached_property
+    def kind(self) -> tuple[Any, ...]:
+        """What is alike in how long a round takes."""
+        plan, policy = self.plan, self.plan.policies[self.label]
+        arms = plan.problem.fact("arms") if "arms" in plan.problem.setting.facts else None
+        return type(policy), plan.problem.world, arms, plan.horizon, plan.work.get(self.label)
+
+    def expect(self, seconds: float) -> None:
+        """Take for known how long a round takes."""
+        self._seconds, self._measured = seconds * self.rounds, 1
 
     def played(self, part: range, seconds: float) -> None:
         """Take note of how long a part took."""

@@ -5,6 +5,7 @@ a module beside it, a policy named in a spec) travels as its text and is run the
 here; errors name it as if it were there.
 """
 
+import ast
 import hashlib
 import io
 import pickle
@@ -12,6 +13,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -38,6 +40,24 @@ class Script:
     name: str
     path: str
     source: bytes
+
+
+@contextmanager
+def beside(folder: Path) -> Iterator[None]:
+    """Let what is run meanwhile import from a folder; such modules are remembered, not shared.
+
+    Another folder may have others of the same names.
+    """
+    known, place = set(sys.modules), str(folder.resolve())
+    sys.path.insert(0, place)
+    try:
+        yield
+    finally:
+        sys.path.remove(place)
+        for name in set(sys.modules) - known:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file and "." not in name and Path(file).parent == Path(place):
+                remember(sys.modules.pop(name))
 
 
 def remember(module: ModuleType) -> None:
@@ -167,12 +187,25 @@ def _needed(modules: Sequence[ModuleType]) -> list[ModuleType]:
 
 
 def _used(module: ModuleType) -> Iterator[ModuleType]:
-    for value in vars(module).values():
-        home = value if isinstance(value, ModuleType) else None
-        if home is None and isinstance(value, type | FunctionType):
-            home = sys.modules.get(value.__module__ or "")
-        if home is not None and home is not module and _is_users(home):
-            yield home
+    """Yield the users' modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(Path(str(module.__file__)).read_bytes())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module or ""]
+        else:
+            continue
+        found = (_imported_as(name, module) for name in names)
+        yield from (other for other in found if other and other is not module and _is_users(other))
+
+
+def _imported_as(name: str, importer: ModuleType) -> ModuleType | None:
+    """Return the module that a user's module has imported by a name: one beside it, or of all."""
+    folder = Path(str(importer.__file__)).parent
+    for module in reversed(_unnamed):
+        if module.__name__ == name and Path(str(module.__file__)).parent == folder:
+            return module
+    return sys.modules.get(name)
 
 
 def _script(module: ModuleType) -> Script:
