@@ -1,65 +1,95 @@
 """Plans that travel to a process that has none of the files."""
 
 import pickle
+import shutil
+import statistics
 import subprocess
 import sys
+from textwrap import dedent
 
 import pytest
 
+from keyhole.experiment import Spec
 from keyhole.laws import Sampler
 from keyhole.play.block import plan_digest
 from keyhole.play.plan import Plan
-from keyhole.play.travel import Script, pack, unpack
+from keyhole.play.scripts import Script
+from keyhole.play.travel import _refuse_twins, pack, unpack
 from keyhole.policy import FloatArray, uniform
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Problem as StochasticProblem
 from keyhole.thresholding import Problem, Uniform
 
-HELPERS = """
-def after(arm, arms):
-    return (arm + 1) % arms
-"""
+FILES = {
+    "helpers.py": """
+        import constants
+        from fast import plus
+        from tools.more import NUMBERS
 
-SCRIPT = """
-import sys
-import helpers
-from keyhole.play.block import plan_digest
-from keyhole.play.plan import Plan
-from keyhole.play.travel import pack
-from keyhole.policy import per
-from keyhole.thresholding import Policy, Problem
+        def after(arm, arms):
+            return plus(arm, NUMBERS[0]) % arms
+        """,
+    "constants.py": "import helpers\nONE = 1",  # in a circle
+    "fast.py": """
+        from numba import njit
+        from constants import ONE
+
+        @njit
+        def plus(a, b):
+            return a + b * ONE
+        """,
+    "tools/__init__.py": "",
+    "tools/more.py": "from . import numbers\nNUMBERS = numbers.FIRST",
+    "tools/numbers.py": "FIRST = (1, 2)",
+    "statistics.py": "raise RuntimeError('not the one of the library')",
+    "script.py": """
+        import sys
+        import helpers
+        from keyhole.play.block import plan_digest
+        from keyhole.play.plan import Plan
+        from keyhole.play.travel import pack
+        from keyhole.policy import per
+        from keyhole.thresholding import Policy, Problem
 
 
-class Turns(Policy):
-    class State:
-        pulls = per("arms")
-        totals = per("arms")
+        class Turns(Policy):
+            class State:
+                pulls = per("arms")
+                totals = per("arms")
 
-    def select(p, t):
-        return helpers.after(t, p.arms)
+            def select(p, t):
+                return helpers.after(t, p.arms)
 
-    def update(s, arm, reward):
-        s.pulls[arm] += 1.0
-        s.totals[arm] += reward
+            def update(s, arm, reward):
+                s.pulls[arm] += 1.0
+                s.totals[arm] += reward
 
 
-if __name__ == "__main__":
-    problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
-    plan = Plan.make(problem, [Turns()], horizon=60, checkpoints=[60], seed=3)
-    with open(sys.argv[1], "wb") as file:
-        file.write(pack(plan))
-    print(plan_digest(plan), plan.play("Turns()", range(8), threads=1).sum())
-"""
-
+        if __name__ == "__main__":
+            problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+            plan = Plan.make(problem, [Turns()], horizon=60, checkpoints=[60], seed=3)
+            with open(sys.argv[1], "wb") as file:
+                file.write(pack(plan))
+            print(plan_digest(plan), plan.play("Turns()", range(8), threads=1).sum())
+        """,
+}
 AWAY = """
+import statistics
 import sys
 from keyhole.play.block import plan_digest
 from keyhole.play.travel import unpack
 
 plan = unpack(open(sys.argv[1], "rb").read())
 print(plan_digest(plan), plan.play("Turns()", range(8), threads=1).sum())
-assert "helpers" not in sys.modules
+assert statistics.mean([1, 3]) == 2
+assert not {"helpers", "constants", "fast", "tools", "tools.more"} & set(sys.modules)
 """
+
+
+def write(folder):
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(dedent(text))
 
 
 def python(folder, *words):
@@ -74,17 +104,16 @@ def python(folder, *words):
 def packed(tmp_path):
     """Return what a script said that has packed its plan, and the file."""
     here = tmp_path / "here"
-    here.mkdir()
-    (here / "script.py").write_text(SCRIPT)
-    (here / "helpers.py").write_text(HELPERS)
+    write(here)
+    (here / "statistics.py").unlink()
     said, errors = python(here, "script.py", str(tmp_path / "plan"))
     assert said, errors
     return said, tmp_path / "plan"
 
 
-def test_a_script_travels_with_the_modules_beside_it(packed, tmp_path):
+def test_a_script_travels_with_all_that_lies_beside_it(packed, tmp_path):
     said, file = packed
-    (tmp_path / "here" / "helpers.py").unlink()
+    shutil.rmtree(tmp_path / "here")
     found, errors = python(tmp_path / "there", "-c", AWAY, str(file))
     assert found == said, errors
 
@@ -95,6 +124,45 @@ def test_a_file_that_cannot_be_run_there_is_named(packed, tmp_path):
         ValueError, match=r"/home/me/helpers.py cannot be imported on a worker: Mod"
     ):
         unpack(pickle.dumps(([script], b"")))
+
+
+SPEC = """
+name = "small"
+replications = 8
+horizon = 60
+[problem]
+setting = "thresholding"
+means = [0.2, 0.45, 0.7]
+threshold = 0.5
+[[policy]]
+name = "statistics.py:Turns"
+"""
+
+
+def test_a_file_of_a_spec_may_have_a_name_that_is_taken(tmp_path):
+    write(tmp_path)
+    (tmp_path / "statistics.py").write_text((tmp_path / "script.py").read_text())
+    plan = Spec.from_text(SPEC, folder=tmp_path).plan
+    data = pack(plan)
+    assert plan_digest(unpack(data)) == plan_digest(plan)
+    assert not hasattr(statistics, "Turns")
+
+
+def test_a_file_that_many_points_name_is_run_once(tmp_path):
+    write(tmp_path)
+    (tmp_path / "mine.py").write_text((tmp_path / "script.py").read_text())
+    text = SPEC.replace("statistics.py", "mine.py")
+    one, other = (Spec.from_text(text, folder=tmp_path).plan for _ in range(2))
+    assert type(one.policies["Turns()"]) is type(other.policies["Turns()"])
+    (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text() + "# changed")
+    third = Spec.from_text(text, folder=tmp_path).plan
+    assert type(one.policies["Turns()"]) is not type(third.policies["Turns()"])
+
+
+def test_two_files_that_are_imported_by_one_name_are_refused():
+    twins = [Script("helpers", f"/home/{who}/helpers.py", b"") for who in ("me", "you")]
+    with pytest.raises(ValueError, match=r"me/helpers.py and /home/you/helpers.py cannot travel"):
+        _refuse_twins(twins)
 
 
 def drawn(rng, numbers: FloatArray) -> float:

@@ -13,7 +13,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.experiment import rooms
 from keyhole.laws.durations import duration_of
-from keyhole.play.travel import beside, remember
+from keyhole.play.scripts import beside, remember
 from keyhole.play.workers import Workers
 from keyhole.reading import unknown
 from keyhole.validate import choice, hint
