@@ -124,6 +124,9 @@ class Imagined:
     def share(self, data):
         return data
 
+    def forget(self, shared):
+        pass
+
     def submit(self, function, data, key, versions, digest, label, part):
         self.scheduler = max(self.scheduler, self.now) + self.cost
         seconds = ROUND * HORIZON * len(part)

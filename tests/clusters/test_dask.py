@@ -108,3 +108,35 @@ def test_a_scheduler_that_is_killed_is_gone_at_once(tmp_path):
             until(lambda: cluster.ended(0.1))
     with pytest.raises(GoneError, match=f"there is no scheduler of Dask at {there.address}"):
         connect(there.on)
+
+
+def test_a_scheduler_that_stands_still_is_gone_after_a_while(tmp_path, monkeypatch):
+    monkeypatch.setattr("keyhole.clusters.dask._PATIENCE", 2.0)
+    monkeypatch.setattr("keyhole.clusters.dask._TO_CLOSE", 1.0)
+    with dask_cluster(tmp_path / "it", workers=1) as there, connect(there.on) as cluster:
+        cluster.submit(time.sleep, 60)
+        there.scheduler.send_signal(signal.SIGSTOP)
+        with pytest.raises(GoneError, match="does not answer any more"):
+            until(lambda: cluster.ended(0.1))
+
+
+def test_a_result_that_is_lost_with_its_worker_is_computed_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("keyhole.clusters.dask._PATIENCE", 1.0)
+    with dask_cluster(tmp_path / "it", workers=1) as there, connect(there.on) as cluster:
+        ticket = cluster.submit(os.system, "sleep 3; exit 7")
+        until(lambda: not cluster._done.empty())
+        there.kill_a_worker()
+        assert all_of(cluster, 1)[ticket].value == 7 << 8
+
+
+def test_what_is_closed_says_so():
+    with connect("dask", workers=1) as cluster:
+        assert repr(cluster) == "Dask(dask: 1 slots)"
+    for use in (cluster.slots, lambda: cluster.submit(os.getpid), lambda: cluster.ended(0.1)):
+        with pytest.raises(RuntimeError, match="the cluster dask has been closed"):
+            use()
+
+
+def test_an_address_of_no_kind_is_refused_at_once():
+    with pytest.raises(GoneError, match=r"no scheduler of Dask at tpc://.* unknown"):
+        connect("dask=tpc://127.0.0.1:1")

@@ -135,7 +135,7 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
     [
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (Spacing, "rounds", lambda self, first, horizon: [25, 60]),
-        (keyhole.play.identity, "version", lambda package: "0"),
+        (keyhole.play.identity, "compiler_versions", lambda: ["0"]),
         (keyhole.play.identity, "code_digest", lambda: "0"),
         (WORLD, "metrics", WORLD.metrics[::-1]),
     ],
@@ -166,8 +166,8 @@ def test_what_differs_is_said(finished, text):
 def test_other_versions_and_machines_are_said_to_be_other(
     finished, text, monkeypatch, name, other, words
 ):
-    for module in (keyhole.experiment.runner, keyhole.play.identity):
-        monkeypatch.setattr(module, name, other)
+    monkeypatch.setattr(keyhole.experiment.runner, name, other)
+    monkeypatch.setattr(keyhole.play.identity, "compiler_versions", lambda: ["0"])
     with pytest.raises(ValueError, match=f"holds a run {words}"):
         run(Spec.from_text(text), finished)
 

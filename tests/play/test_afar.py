@@ -26,12 +26,18 @@ class Inline:
 
     def __init__(self, slots=2):
         self.size, self.tasks, self.parts, self.most = slots, deque(), [], 0
+        self.held = self.most_held = 0
 
     def slots(self):
         return self.size
 
     def share(self, data):
+        self.held += 1
+        self.most_held = max(self.most_held, self.held)
         return data
+
+    def forget(self, shared):
+        self.held -= 1
 
     def submit(self, *task):
         ticket = len(self.parts)
@@ -112,6 +118,13 @@ def test_what_is_alike_is_measured_once(clock):
     play_afar(cluster, [jobs_of(plan(), 32)[0] for _ in range(6)], no_keep)
     begun = [len(part) for part in cluster.parts if part.start == 0]
     assert begun == [1, 1, 8, 8, 8, 8]  # two are handed out before one has come back
+
+
+def test_plans_are_let_go_once_they_have_been_played(clock):
+    cluster = Inline(1)
+    play_afar(cluster, [job for _ in range(6) for job in jobs_of(plan(), 16)], no_keep)
+    assert cluster.held == 0
+    assert cluster.most_held <= 3
 
 
 def test_no_more_is_handed_out_than_twice_what_can_be_at_work(clock):

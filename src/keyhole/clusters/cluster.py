@@ -38,6 +38,9 @@ class Cluster(Protocol):
     def share(self, data: bytes) -> Any:
         """Return what stands for these bytes among the arguments of `submit`, however often."""
 
+    def forget(self, shared: Any) -> None:
+        """Let go of what was shared, once no task needs it."""
+
     def submit(self, function: Callable[..., Any], *args: Any) -> int:
         """Hand out a task, and return its ticket.
 

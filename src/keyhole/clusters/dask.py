@@ -3,30 +3,36 @@
 import hashlib
 import logging
 import os
+import signal
 import socket
+import threading
 import warnings
 from asyncio import CancelledError
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
-from math import inf
 from queue import Empty, SimpleQueue
-from time import monotonic
 from typing import Any, Final, Self
 
 from distributed import Client, Future, KilledWorker, LocalCluster
-from distributed.comm import CommClosedError, get_address_host_port
+from distributed.comm import CommClosedError, get_address_host_port, parse_address
+from distributed.comm.registry import get_backend
 
 from keyhole.clusters.carrying import carry_out, died, ended
 from keyhole.clusters.cluster import Ended, GoneError
 
 _PATIENCE: Final = 10.0
 """Seconds in which a scheduler must answer."""
-_FRESH: Final = 0.5
+_TO_CLOSE: Final = 5.0
+_EVERY: Final = 0.5  # seconds between looks at the workers
 _TALKERS: Final = ("distributed", "distributed.batched", "distributed.client")
 _LOST: Final = (CancelledError, CommClosedError, TimeoutError, OSError)
 
 # A terminal sends Ctrl-C to all processes; the one that was typed ends the others.
-_DEAF: Final = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+_DEAF: Final = (
+    "import signal; signal.signal(signal.SIGINT, lambda *_: None); "
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])"
+)
 
 
 def start(on: str, address: str | None, workers: int | None) -> "Dask":
@@ -34,13 +40,32 @@ def start(on: str, address: str | None, workers: int | None) -> "Dask":
     for name in _TALKERS:  # what a user should know of it comes as an error
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address is None:
-        local = _started(workers or os.cpu_count() or 1)
-        return Dask(on, Client(local, set_as_default=False), local)
+        with _undisturbed():
+            local = _started(workers or os.cpu_count() or 1)
+            return Dask(on, Client(local, set_as_default=False), local)
     try:
         _reach(address)
         return Dask(on, Client(address, timeout=_PATIENCE, set_as_default=False))
     except (OSError, ValueError) as error:
         raise GoneError(f"there is no scheduler of Dask at {address}: {error}") from error
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let Ctrl-C wait until processes have been started, and spare them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    typed: list[int] = []
+    known = signal.signal(signal.SIGINT, lambda number, _: typed.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, known)
+        if typed:
+            raise KeyboardInterrupt
 
 
 def _started(workers: int) -> LocalCluster:
@@ -59,7 +84,9 @@ def _started(workers: int) -> LocalCluster:
 
 def _reach(address: str) -> None:
     """Refuse an address at which nobody listens: a client would go on trying as it is let go."""
-    if address.partition("://")[0] in (address, "tcp", "tls"):
+    scheme, _ = parse_address(address)
+    get_backend(scheme)
+    if scheme in ("tcp", "tls"):
         with socket.create_connection(get_address_host_port(address), _PATIENCE):
             pass
 
@@ -70,20 +97,38 @@ class Dask:
     def __init__(self, name: str, client: Client, local: LocalCluster | None = None) -> None:
         self.name = name
         self._client, self._local = client, local
-        self._slots, self._counted = 0, -inf
         self._tickets = count()
         self._under_way: dict[int, Future] = {}
-        self._done: SimpleQueue[int] = SimpleQueue()
+        self._done: SimpleQueue[int | None] = SimpleQueue()
+        self._slots, self._lost = self._nthreads(), False
+        self._closed = threading.Event()
+        self._watch = threading.Thread(target=self._look, daemon=True)
+        self._watch.start()
 
     def slots(self) -> int:
         """Return how many threads all workers have, as of some moments ago."""
-        if monotonic() - self._counted > _FRESH:
-            try:
-                self._slots = sum(self._client.nthreads().values())
-            except _LOST as error:
-                raise self._gone() from error
-            self._counted = monotonic()
+        self._check()
         return self._slots
+
+    def _nthreads(self) -> int:
+        workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_PATIENCE)
+        return sum(workers.values())
+
+    def _look(self) -> None:
+        """Look at the workers now and then; a scheduler that does not answer is gone."""
+        while not self._closed.wait(_EVERY):
+            try:
+                self._slots = self._nthreads()
+            except Exception:  # however it is that there is no answer
+                self._lost = True
+                self._done.put(None)
+                return
+
+    def _check(self) -> None:
+        if self._closed.is_set():
+            raise RuntimeError(f"the cluster {self.name} has been closed")
+        if self._lost or self._client.status != "running":
+            raise GoneError(f"the scheduler of {self.name} does not answer any more")
 
     def share(self, data: bytes) -> Future:
         """Return a future of the bytes: a result, since one that is lost is computed again."""
@@ -92,8 +137,13 @@ class Dask:
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self._client.submit(bytes, data, key=key)
 
+    def forget(self, shared: Future) -> None:
+        """Release the future."""
+        shared.release()
+
     def submit(self, function: Any, *args: Any) -> int:
         """Hand out a task."""
+        self._check()
         ticket = next(self._tickets)
         future = self._client.submit(carry_out, function, *args, pure=False)
         self._under_way[ticket] = future
@@ -102,42 +152,48 @@ class Dask:
 
     def ended(self, seconds: float) -> list[Ended]:
         """Wait for a task to end."""
-        try:
-            tickets = [self._done.get(timeout=seconds)]
-            with suppress(Empty):
-                while True:
-                    tickets.append(self._done.get_nowait())
-        except Empty:
-            tickets = []
-        if self._client.status != "running":
-            raise self._gone()
-        try:
-            return [self._end(ticket) for ticket in tickets]
-        except _LOST as error:
-            raise self._gone() from error
+        tickets = []
+        with suppress(Empty):
+            tickets.append(self._done.get(timeout=seconds))
+            while True:
+                tickets.append(self._done.get_nowait())
+        self._check()
+        found = [self._end(ticket) for ticket in tickets if ticket is not None]
+        self._check()
+        return [one for one in found if one is not None]
 
-    def _end(self, ticket: int) -> Ended:
+    def _end(self, ticket: int) -> Ended | None:
+        """Return how a task ended; None if its result was lost, and it is at work once more."""
         try:
-            return ended(ticket, self._under_way.pop(ticket).result(timeout=_PATIENCE))
+            found = ended(ticket, self._under_way[ticket].result(timeout=_PATIENCE))
+        except TimeoutError:
+            self._done.put(ticket)
+            return None
         except KilledWorker as error:
-            return Ended(ticket, error=died(error.allowed_failures + 1))
+            found = Ended(ticket, error=died(error.allowed_failures + 1))
         except _LOST:
-            raise
+            self._lost = True
+            return None
         except Exception as error:  # what a worker cannot read, such as a module it has not
-            return Ended(ticket, error=RuntimeError(f"a worker of {self.name} failed: {error}"))
-
-    def _gone(self) -> GoneError:
-        return GoneError(f"the scheduler of {self.name} does not answer any more")
+            found = Ended(ticket, error=RuntimeError(f"a worker of {self.name} failed: {error}"))
+        del self._under_way[ticket]
+        return found
 
     def close(self) -> None:
         """Call back what is at work."""
-        with suppress(*_LOST):
-            self._client.cancel(list(self._under_way.values()), force=True)
+        self._closed.set()
+        if not self._lost:  # else nobody would answer
+            with suppress(*_LOST):
+                self._client.cancel(list(self._under_way.values()), force=True)
         self._under_way.clear()
         for part in (self._client, self._local):
             if part is not None:
                 with suppress(*_LOST):
-                    part.close(timeout=_PATIENCE)
+                    part.close(timeout=_TO_CLOSE)
+
+    def __repr__(self) -> str:
+        """Return its name, and how large it is."""
+        return f"Dask({self.name}: {self._slots} slots)"
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -28,16 +28,15 @@ def read_blocks(folder: Path, name: str, job: Job) -> list[Found]:
     found: list[Found] = []
     for path in sorted(folder.glob(f"{name}-*.block")):
         written = _RANGE.fullmatch(path.name.removeprefix(f"{name}-"))
-        if written is None:
+        if path.is_dir():
+            raise ValueError(f"{path} must be a file, got a folder; remove it")
+        if written is None or not path.is_file():
             continue
         part = range(*map(int, written.groups()))
         begun = found[-1][0].stop if found else 0
         if not begun <= part.start < part.stop <= job.replications:
             continue
-        try:
-            values = job.block(part).from_bytes(path.read_bytes())
-        except IsADirectoryError:
-            raise ValueError(f"{path} must be a file, got a folder; remove it") from None
+        values = job.block(part).from_bytes(path.read_bytes())
         if values is not None:
             found.append((part, values))
     return found

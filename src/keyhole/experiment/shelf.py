@@ -121,7 +121,7 @@ class _Overall:
 
     def __init__(self, report: Report, jobs: Collection[Job]) -> None:
         self._report = report
-        self._name = f"{len(jobs)} policies"
+        self._name = f"{len(jobs)} run{'s' if len(jobs) > 1 else ''}"
         self._total = sum(job.rounds * job.replications for job in jobs)
         self._done = {job: job.rounds * job.replications - job.rounds_left for job in jobs}
 

@@ -2,8 +2,9 @@
 
 import platform
 import socket
+import sys
 import warnings
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
@@ -39,6 +40,7 @@ def versions() -> Mapping[str, str]:
     """Return what must be the same on client and workers, by name."""
     found = {name: version(name) for name in ("keyhole", "numba", "llvmlite", "numpy")}
     found["Python"] = ".".join(platform.python_version_tuple()[:2])
+    found["docstrings"] = "left out" if sys.flags.optimize > 1 else "kept"  # as code is compared
     found["arithmetic of the processor"] = arithmetic_digest()[:_EYE]
     return found
 
@@ -83,6 +85,7 @@ class _Hand:
         self._paces: dict[tuple[Any, ...], float] = {}
         self._dealt: dict[int, tuple[Job, range]] = {}
         self._shared: dict[int, tuple[Any, str]] = {}
+        self._users = Counter(id(job.plan) for job in self._new)
         self._versions = versions()
         self._seen = monotonic()
 
@@ -124,6 +127,8 @@ class _Hand:
                 self._measured.append(job)
             job.played(part, seconds)
             self._paces[job.kind] = seconds / (job.rounds * len(part))
+            if not job.left and all(other is not job for other, _ in self._dealt.values()):
+                self._let_go(job.plan)
             yield job, part, data
 
     def _length(self, slots: int) -> float:
@@ -137,6 +142,12 @@ class _Hand:
             data = pack(job.plan)
             self._shared[id(job.plan)] = self._cluster.share(data), sha256(data)
         return self._shared[id(job.plan)]
+
+    def _let_go(self, plan: Plan) -> None:
+        """Have the cluster forget a plan once all its jobs are done."""
+        self._users[id(plan)] -= 1
+        if self._users[id(plan)] == 0:
+            self._cluster.forget(self._shared.pop(id(plan))[0])
 
     def _watch(self, slots: int) -> None:
         """Say so, once, if there is nobody to work."""

@@ -35,13 +35,13 @@ def identity(plan: Plan) -> list[Any]:
         [setting.name, setting.budgeted, fingerprint(setting.allowed)],
         [world.digest, plan.metrics],
         code_digest(),
-        _compiler(),
+        compiler_versions(),
         arithmetic_digest(),
     ]
 
 
 @cache
-def _compiler() -> list[str]:
+def compiler_versions() -> list[str]:
     """Return the versions of what compiles: they are read from files, and a grid asks often."""
     return [version(package) for package in ("numba", "llvmlite", "numpy")]
 
