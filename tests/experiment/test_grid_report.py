@@ -156,7 +156,8 @@ def test_the_summary_says_who_is_best_at_how_many_points():
         return {"A": values["seed"], "B": 2.5}
 
     summaries = made_up({"seed": [1, 2, 3]}, means)
-    assert grid_summary(summaries) == "Lowest what is lost in the end, of 3 points: A at 2, B at 1."
+    told = "Lowest what is lost in the end, of 3 points: A is best at 2, B is best at 1."
+    assert grid_summary(summaries) == told
 
 
 def test_one_replication_has_no_bars(tmp_path):

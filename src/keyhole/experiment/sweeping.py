@@ -92,11 +92,10 @@ def check(sweep: Any) -> None:
                 raise ValueError(f"{field} must have each value once, got {shown(value)} twice")
             seen.add(key)
         _check_finite(field, values)
-    count = math.prod(len(values) for values in sweep.values())
-    if count > _MOST_POINTS:
+    if count(sweep) > _MOST_POINTS:
         raise ValueError(
             f"sweep must have at most {_MOST_POINTS:,} points, each of which is checked before the "
-            f"first is played; got {count:,}"
+            f"first is played; got {count(sweep):,}"
         )
 
 
@@ -137,6 +136,11 @@ def steps_of(name: str) -> Steps:
 def whole_entries(sweep: Mapping[str, Sequence[Any]]) -> Table:
     """Return the entries of a spec that are varied as a whole, each with its first value."""
     return {name: values[0] for name, values in sweep.items() if name in VARIED}
+
+
+def count(sweep: Mapping[str, Sequence[Any]]) -> int:
+    """Return how many points there are."""
+    return math.prod(map(len, sweep.values()))
 
 
 def grid(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
