@@ -29,7 +29,7 @@ _WIDE: Final = 30.0  # the largest over the least of what is drawn over its loga
 _TICKS: Final = 5
 _TITLE: Final = 0.13  # the height of a line more than one
 _TITLE_LETTERS: Final = 116  # on a line of all columns
-_LETTERS_AN_INCH: Final = 17
+_LETTERS_AN_INCH: Final = 15
 _TIE: Final = "\0=\0"  # as long as what it stands for, and not broken
 _LEGEND: Final = 0.2  # the height of a line
 _LEGEND_LETTERS: Final = 120  # on a line; beside a label its line takes some
@@ -175,9 +175,10 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
                 axis.set_major_locator(MaxNLocator(_TICKS, steps=[1, 2, 5, 10]))
     _have_one_axis(drawn)
     # Once for all panels: a long name would run into that of the next row.
-    middle = height * rows / (height * rows + legend_height) / 2  # of the panels, below the legend
+    # In the middle of the panels, which end below the legend and above the other label.
+    middle = (height * rows + _LEGEND) / (height * rows + legend_height) / 2
     words = _wrapped(drawn[0].get_ylabel(), int(_LETTERS_AN_INCH * height * rows))
-    figure.supylabel(words, y=middle, fontsize=_SMALL)
+    figure.supylabel(words, y=middle, fontsize=_SMALL, multialignment="center")
     figure.supxlabel(drawn[0].get_xlabel(), fontsize=_SMALL, parse_math=False)
     for axes in drawn:
         axes.set_xlabel("")
