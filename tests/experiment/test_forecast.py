@@ -1,5 +1,7 @@
 """What a run is going to take, worked out from made-up measurements."""
 
+import math
+
 import pytest
 
 import keyhole.experiment.forecast
@@ -138,3 +140,18 @@ def test_what_is_compiled_is_said_apart(tmp_path, monkeypatch):
     assert found.seconds == pytest.approx(found.rounds, rel=1e-3)
     assert (again := of()).compiled == 0
     assert again.compiling == 0.0
+
+
+def test_what_is_written_takes_time_too():
+    plain, swept = of(), of(f"[sweep]\nseed = {list(range(50))}")
+    assert plain.seconds == 2 * 16 * 60
+    assert plain.writing > 1
+    # Two metrics: each over the rounds, at the first points, and at the end against the seed.
+    assert swept.writing - plain.writing > 2 * 24 * 0.1
+
+
+def test_a_policy_of_which_no_round_ends_is_named():
+    measure = Measured(lambda plan, policy: {"LSA": math.inf}.get(type(policy).__name__, 1.0))
+    found = of("[sweep]\nseed = [1, 2]", measure)
+    assert found.seconds == math.inf
+    assert found.endless == ("LSA(alpha=1.35)",)

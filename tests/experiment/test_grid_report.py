@@ -1,6 +1,8 @@
 """The report of a grid: one page, with all numbers, and figures of what can be told apart."""
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -38,7 +40,9 @@ name = "Uniform"
 LOSS = Metric("loss", "what is lost")
 
 
-def made_up(sweep, means=lambda values: {"A": 1.0, "B": 2.0}, *, checkpoints=(10, 100)):
+def made_up(
+    sweep, means=lambda values: {"A": 1.0, "B": 2.0}, *, checkpoints=(10, 100), metric=LOSS
+):
     """Return the summaries of a grid with these means at the last checkpoint."""
     rng = np.random.default_rng(1)
     points = []
@@ -47,7 +51,7 @@ def made_up(sweep, means=lambda values: {"A": 1.0, "B": 2.0}, *, checkpoints=(10
             label: mean + 0.1 * rng.standard_normal((len(checkpoints), 1, 8))
             for label, mean in means(values).items()
         }
-        curves = Curves(checkpoints, [LOSS], found)
+        curves = Curves(checkpoints, [metric], found)
         points.append(Played(values, lambda curves=curves: curves))
     return Summaries.of(Run(None, {"sweep": sweep, "name": "made up"}, {}, tuple(points)))
 
@@ -85,6 +89,37 @@ def test_there_is_a_panel_for_each_point_and_one_legend():
     ]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B"]
     assert all(axes.get_legend() is None for axes in figure.axes)
+
+
+def test_titles_stand_side_by_side_and_the_label_beside_the_panels():
+    kinds = [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]
+    sweep = {"policy[0]": kinds, "problem.threshold": [0.4], "seed": [1, 2, 3, 4]}
+    loss = replace(LOSS, words="what is lost by those who do not look before they pull an arm")
+    figure = over_rounds(made_up(sweep, metric=loss), "loss")
+    figure.draw_without_rendering()
+    titles = [axes.title.get_window_extent() for axes in figure.axes[:4]]
+    assert figure.axes[4].get_title() == "policy[0] = APT(epsilon=0.1),\nthreshold = 0.4, seed = 1"
+    assert all(one.x1 < two.x0 for one, two in pairwise(titles))
+    row = over_rounds(made_up({"seed": [1, 2]}, metric=loss), "loss")
+    row.draw_without_rendering()
+    label, legend = (part.get_window_extent() for part in (row._supylabel, row.legends[0]))
+    assert label.y0 > 0
+    assert label.y1 < legend.y0
+
+
+def test_short_names_stand_for_tables_as_a_spec_has_them(tmp_path):
+    summaries = made_up({"policy[0]": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]})
+    found = Run(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
+    *_, listed = grid_sections(found, summaries)
+    assert listed.blocks[0].rows == [
+        ["LSA", 'policy[0] = {name = "LSA"}'],
+        ["APT(epsilon=0.1)", 'policy[0] = {name = "APT", epsilon = 0.1}'],
+    ]
+
+
+def test_tables_of_one_name_go_by_their_numbers():
+    tables = [{"name": "LSA", "alpha": alpha, "label": "same"} for alpha in (1, 2)]
+    assert short_names({"policy[0]": tables}) == {"policy[0]": ["policy[0] 1", "policy[0] 2"]}
 
 
 def test_a_policy_looks_the_same_in_panels_where_others_are_missing():
@@ -156,7 +191,8 @@ def test_the_summary_says_who_is_best_at_how_many_points():
         return {"A": values["seed"], "B": 2.5}
 
     summaries = made_up({"seed": [1, 2, 3]}, means)
-    assert grid_summary(summaries) == "Lowest what is lost in the end, of 3 points: A at 2, B at 1."
+    told = "Lowest what is lost in the end, of 3 points: A is best at 2, B is best at 1."
+    assert grid_summary(summaries) == told
 
 
 def test_one_replication_has_no_bars(tmp_path):

@@ -126,6 +126,13 @@ def test_what_lies_deeper_can_be_varied():
     assert found[0].spec.plan.work["told"].count == 3
 
 
+def test_a_table_and_what_it_leaves_out_vary_together():
+    kinds = '"policy[0]" = [{name = "LSA"}, {name = "LSA", label = "other"}]'
+    assert [p.spec.policy[0] for p in points(f'{kinds}\n"policy[0].alpha" = [2.0]')[:1]] == [
+        {"name": "LSA", "alpha": 2.0}
+    ]
+
+
 def test_a_parameter_of_a_users_policy_can_be_varied(tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     text = TEXT.replace('name = "LSA"', 'name = "mine.py:Mine"') + '"policy.width" = [1, 2]'
@@ -162,6 +169,30 @@ def test_a_parameter_of_a_users_policy_can_be_varied(tmp_path):
         ),
         ("horizon = [10, 0]", r"^at horizon = 0: horizon must be greater than or equal to 1"),
         ('"policy[0]" = [1]', r"^at policy\[0\] = 1: policy\[0\] must be"),
+        ('"policy[00].alpha" = [1]', r"such as policy\[0\].alpha, got 'policy\[00\].alpha'"),
+        (
+            '"policy[0].alpha" = [1]\n"policy.alpha" = [2]',
+            r"sweep must set each entry once, got policy\[0\].alpha and policy.alpha",
+        ),
+        (
+            '"problem.means[1]" = [0.3]\n"problem.means" = [[0.2, 0.4]]',
+            r"sweep must set each entry once, got problem.means and problem.means\[1\]",
+        ),
+        (
+            '"policy.alpha" = [2]\n"policy[0]" = [{name = "LSA", alpha = 1}]',
+            r"sweep must set each entry once, got policy\[0\] and policy.alpha",
+        ),
+        ("policy.alpha = [1.0, 2.0]", r'quote a name with a dot: "policy.alpha" = \[1.0, 2.0\]'),
+        ("problem.law.x = [1]", r'got a table; quote a name .*: "problem.law.x" = \[1\]'),
+        (
+            '"problem.threshold" = [0.5, nan]',
+            r'"problem.threshold"\[1\] must be a finite .*, got nan',
+        ),
+        ('pending = ["wait", -inf]', r'^sweep."pending"\[1\] must be a finite number, got -inf'),
+        (
+            '"policy[0]" = [{name = "LSA", alpha = inf}]',
+            r'^sweep."policy\[0\]"\[0\].alpha must be a finite number, got inf',
+        ),
         (
             f"seed = {list(range(101))}\nhorizon = {list(range(3, 103))}",
             "sweep must have at most 10,000 points, .*; got 10,100",

@@ -36,7 +36,7 @@ def show_forecast(path: Path, threads: int | None, on: str) -> None:
     check_on(on, threads)
     spec = Spec.from_file(path)
     for name, values in (spec.sweep or {}).items():
-        typer.echo(on_a_line(f"{name}: {len(values)} values"))
+        typer.echo(on_a_line(f"{name}: {_counted(len(values), 'value')}"))
     if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
         for point in spec.points:
             typer.echo(f"  {on_a_line(str(point))}")
@@ -48,7 +48,7 @@ def show_forecast(path: Path, threads: int | None, on: str) -> None:
 
 def _lines(found: Forecast, on: str) -> list[str]:
     what = "thread" if on == THREADS else "worker"
-    number = f"{found.threads} {what}{'' if found.threads == 1 else 's'}"
+    number = _counted(found.threads, what)
     where = f"with {number} on this machine" if on == THREADS else f"with {number} of {on}"
     same = found.runs - found.distinct
     once = f", {found.distinct:,} of which differ and are played" if same else ""
@@ -60,13 +60,22 @@ def _lines(found: Forecast, on: str) -> list[str]:
     ]
     if found.compiled:
         lines.append(
-            f"compiled just now, and kept: {found.compiled} pieces in {span(found.compiling)}"
+            f"compiled just now, and kept: {_counted(found.compiled, 'piece')} in "
+            f"{span(found.compiling)}"
         )
+    if found.endless:
+        named = on_a_line(", ".join(found.endless))
+        return [*lines, f"time: not known; no round of {named} ended while it was measured"]
     lines.append(
-        f"time: about {span(found.seconds)} {where}, by {found.samples} runs that were played for "
-        "a moment"
+        f"time: about {span(found.seconds + found.writing)} {where}, "
+        f"{span(found.writing)} of them for tables and report; measured by "
+        f"{_counted(found.samples, 'run')} of a moment"
     )
     return lines
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def span(seconds: float) -> str:

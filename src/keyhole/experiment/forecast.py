@@ -13,6 +13,7 @@ import numpy as np
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.cluster import GoneError
+from keyhole.experiment.grid_report import panels
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache import cached_files
@@ -27,9 +28,12 @@ _PATIENCE: Final = 60.0
 _PAUSE: Final = 0.1
 _SAMPLES: Final = 12
 _MOST_OF_A_KIND: Final = 4
-# Measured: of 200 runs with 20 million values, all but playing takes 4.4 s, half of it the tables.
-_SECONDS_A_VALUE: Final = 1.5e-7
-_SECONDS_A_RUN: Final = 0.007
+# Measured on one processor. Starting takes as long as importing everything and reading a spec.
+_SECONDS_TO_START: Final = 1.6
+_SECONDS_A_VALUE: Final = 2e-7  # written, and summed up
+_SECONDS_A_RUN: Final = 0.009
+_SECONDS_A_FIGURE: Final = 0.2
+_SECONDS_A_PANEL: Final = 0.105
 
 
 class Measure(Protocol):
@@ -58,7 +62,11 @@ class Forecast:
     threads, samples : int
         With how many threads at once how many runs were measured.
     seconds : float
-        Of playing, and writing the tables.
+        Of playing; infinite if no round of a policy ended while it was measured.
+    writing : float
+        Seconds of all else: to start, and to write tables and report.
+    endless : tuple of str
+        The policies of which no round ended.
     """
 
     points: int
@@ -71,6 +79,8 @@ class Forecast:
     threads: int
     samples: int
     seconds: float
+    writing: float
+    endless: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -135,11 +145,15 @@ def forecast(
     chosen = [_spread(units, _SAMPLES // len(kinds)) for units in kinds]
     samples = sum(map(len, chosen))
     share = max(_LEAST, span / samples)
-    seconds = sum(
-        _expected(units, some, lambda unit: _measured(unit, share, threads, measure))
-        for units, some in zip(kinds, chosen, strict=True)
-    )
-    values = sum(_values(spec) for spec in specs)
+    endless: dict[str, None] = {}
+
+    def pace(unit: _Unit) -> float:
+        found = _measured(unit, share, threads, measure)
+        if not math.isfinite(found):
+            endless[repr(unit.plan.policies[unit.label])] = None
+        return found
+
+    seconds = sum(_expected(units, some, pace) for units, some in zip(kinds, chosen, strict=True))
     return Forecast(
         points=len(specs),
         runs=sum(len(spec.policy) for spec in specs),
@@ -150,7 +164,9 @@ def forecast(
         compiling=compiling if compiled else 0.0,
         threads=threads,
         samples=samples,
-        seconds=seconds + values * _SECONDS_A_VALUE + len(jobs) * _SECONDS_A_RUN,
+        seconds=math.inf if endless else seconds,
+        writing=_writing(spec, len(jobs)),
+        endless=tuple(endless),
     )
 
 
@@ -162,6 +178,22 @@ def _slots(cluster: Cluster) -> int:
             raise GoneError(f"{cluster.name} has no worker; try again when it has one")
         sleep(_PAUSE)
     return slots
+
+
+def _writing(spec: Spec, runs: int) -> float:
+    """Return the seconds of a run in which nothing is played."""
+    specs = [point.spec for point in spec.points]
+    over_rounds = spec.sweep is None or any(len(s.plan.checkpoints) > 1 for s in specs)
+    figures = panels(spec.sweep or {}, over_rounds=over_rounds)
+    drawn = {
+        metric.name
+        for point in specs
+        for metric in point.plan.measured
+        if spec.sweep is None or not metric.detail
+    }
+    report = len(figures) * _SECONDS_A_FIGURE + sum(figures) * _SECONDS_A_PANEL
+    tables = sum(map(_values, specs)) * _SECONDS_A_VALUE + runs * _SECONDS_A_RUN
+    return _SECONDS_TO_START + tables + len(drawn) * report
 
 
 def _values(spec: Spec) -> int:

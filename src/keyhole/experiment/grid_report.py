@@ -1,7 +1,7 @@
 """The report of a grid: what varies, small multiples, and a table of means for each metric."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from keyhole.experiment.multiples import against, over_rounds
@@ -9,10 +9,11 @@ from keyhole.experiment.page import Block, Picture, Section
 from keyhole.experiment.plots import in_cells
 from keyhole.experiment.store import Run
 from keyhole.experiment.summary import MOST_PANELS, Summaries, is_number, key, short_names
+from keyhole.experiment.sweeping import count
 from keyhole.results.html import Table
 from keyhole.results.plot import per_arm, without_logarithm
 
-_SEVERAL: Final = "several alike"
+_SEVERAL: Final = "several are alike"
 _MOST_ROWS: Final = 200
 _ENOUGH: Final = 3  # values of a thing for a line over them
 
@@ -38,9 +39,12 @@ def grid_summary(grid: Summaries) -> str:
         known = {label: mean.value for label, mean in last.items() if mean is not None}
         first = [label for label in known if known[label] == choose(known.values())]
         best[first[0] if len(first) == 1 else _SEVERAL] += bool(first)
-    count = len(grid.points)
-    listed = ", ".join(f"{label} at {n:,}" for label, n in best.most_common())
-    return f"{metric.best.capitalize()} {metric.title} in the end, of {count:,} points: {listed}."
+    listed = ", ".join(
+        f"{_SEVERAL if label == _SEVERAL else f'{label} is best'} at {n:,}"
+        for label, n in best.most_common()
+    )
+    points = f"{len(grid.points):,} points" if len(grid.points) > 1 else "one point"
+    return f"{metric.best.capitalize()} {metric.title} in the end, of {points}: {listed}."
 
 
 def _varied(grid: Summaries) -> Section:
@@ -71,7 +75,7 @@ def _metric_section(run: Run, grid: Summaries, metric: str, file: str) -> Sectio
     title = f"{run.spec.get('title') or run.spec['name']}: {called}"
     points = [point for point in grid.points if metric in point.known]
     blocks: list[Block] = []
-    for number, name in enumerate(_lines(grid)):
+    for number, name in enumerate(_lines(grid.sweep)):
         figure, left_out = against(grid, metric, name, y=axes.get("y"))
         told = f"At the last checkpoint, against {name}; bars are 95 % intervals."
         if left_out:
@@ -96,12 +100,20 @@ def _metric_section(run: Run, grid: Summaries, metric: str, file: str) -> Sectio
     return Section(file, called[:1].upper() + called[1:], blocks)
 
 
-def _lines(grid: Summaries) -> list[str]:
+def panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:
+    """Return how many panels the figures of a metric have."""
+    points = count(sweep)
+    sizes = [points] if over_rounds else []
+    sizes += [points // len(sweep[name]) for name in _lines(sweep)]
+    return [min(size, MOST_PANELS) for size in sizes]
+
+
+def _lines(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
     """Return the things against which a metric is drawn: numbers, and what has too many panels."""
-    many = len(grid.points) > MOST_PANELS
+    many = count(sweep) > MOST_PANELS
     return [
         name
-        for name, values in grid.sweep.items()
+        for name, values in sweep.items()
         if len(values) >= _ENOUGH
         and (all(map(is_number, values)) or (many and len(values) > MOST_PANELS))
     ]

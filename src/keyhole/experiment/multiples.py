@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +27,10 @@ _SMALL: Final = 7.5
 _ALIKE: Final = 8.0  # times as high: then all panels have one axis
 _WIDE: Final = 30.0  # the largest over the least of what is drawn over its logarithm
 _TICKS: Final = 5
+_TITLE: Final = 0.13  # the height of a line more than one
+_TITLE_LETTERS: Final = 116  # on a line of all columns
+_LETTERS_AN_INCH: Final = 15
+_TIE: Final = "\0=\0"  # as long as what it stands for, and not broken
 _LEGEND: Final = 0.2  # the height of a line
 _LEGEND_LETTERS: Final = 120  # on a line; beside a label its line takes some
 _LINE_LETTERS: Final = 10
@@ -66,7 +71,7 @@ def against(
 def title_of(names: Mapping[str, str]) -> str:
     """Return the short names of a point's values on a line."""
     return ", ".join(
-        text if text.split(" ")[0] == _last(name) else f"{_last(name)} = {text}"
+        text if text.startswith(f"{_last(name)} ") else f"{_last(name)} = {text}"
         for name, text in names.items()
     )
 
@@ -151,12 +156,15 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
     longest = max(len(label) for label in labels) + _LINE_LETTERS
     beside = max(1, min(len(labels), _LEGEND_LETTERS // longest))
     legend_height = _LEGEND * (1 + math.ceil(len(labels) / beside))
-    figure = blank(_WIDTH, (_HEIGHT if columns > 1 else _ONE_HEIGHT) * rows + legend_height)
+    titles = [_wrapped(title, _TITLE_LETTERS // columns) for title, _ in panels]
+    title_height = _TITLE * max(title.count("\n") for title in titles)
+    height = (_HEIGHT if columns > 1 else _ONE_HEIGHT) + title_height
+    figure = blank(_WIDTH, height * rows + legend_height)
     places = figure.subplots(rows, columns, squeeze=False).ravel()
     drawn = list(places[: len(panels)])
     for axes in places[len(panels) :]:
         axes.remove()
-    for axes, (title, draw) in zip(drawn, panels, strict=True):
+    for axes, title, (_, draw) in zip(drawn, titles, panels, strict=True):
         draw(axes)
         if len(panels) > 1:
             entitle(axes, title)
@@ -167,7 +175,10 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
                 axis.set_major_locator(MaxNLocator(_TICKS, steps=[1, 2, 5, 10]))
     _have_one_axis(drawn)
     # Once for all panels: a long name would run into that of the next row.
-    figure.supylabel(drawn[0].get_ylabel(), fontsize=_SMALL)
+    # In the middle of the panels, which end below the legend and above the other label.
+    middle = (height * rows + _LEGEND) / (height * rows + legend_height) / 2
+    words = _wrapped(drawn[0].get_ylabel(), int(_LETTERS_AN_INCH * height * rows))
+    figure.supylabel(words, y=middle, fontsize=_SMALL, multialignment="center")
     figure.supxlabel(drawn[0].get_xlabel(), fontsize=_SMALL, parse_math=False)
     for axes in drawn:
         axes.set_xlabel("")
@@ -180,6 +191,12 @@ def _figure(labels: Sequence[str], panels: Sequence[Panel], columns: int) -> Fig
     for text in legend.get_texts():  # written as they are, like titles
         text.set_parse_math(False)
     return figure
+
+
+def _wrapped(text: str, letters: int) -> str:
+    """Return a text on lines of about so many letters; what is equal to what stays together."""
+    lines = wrap(text.replace(" = ", _TIE), letters, break_on_hyphens=False)
+    return "\n".join(lines).replace(_TIE, " = ")
 
 
 def _have_one_axis(panels: Sequence[Axes]) -> None:

@@ -113,8 +113,11 @@ def picture(figure: Figure, kind: str, *, title: str = "", caption: str = "") ->
 def write_figure(figure: Figure, path: Path, *, title: str, caption: str) -> list[Path]:
     """Write a figure as files of every kind, which begin with `path`; return them, SVG first."""
     files = {kind: path.with_name(f"{path.name}.{kind}") for kind in _METADATA}
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # laid out once, not for each kind
+    # Laid out once, not for each kind; a layout engine of "none" would draw all of them twice.
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)
+    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+        figure.set_layout_engine()
     for kind, file in files.items():
         write_atomically(file, picture(figure, kind, title=title, caption=caption))
     return list(files.values())

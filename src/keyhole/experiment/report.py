@@ -220,5 +220,10 @@ def _text(value: Any) -> str:
         return ", ".join(f"{k} = {_text(v)}" for k, v in value.items())
     if isinstance(value, list):
         more = f", ... {len(value)} in all" if len(value) > _SHOWN_ENTRIES else ""
-        return f"[{', '.join(_text(entry) for entry in value[:_SHOWN_ENTRIES])}{more}]"
+        return f"[{', '.join(map(_inner, value[:_SHOWN_ENTRIES]))}{more}]"
     return str(value)
+
+
+def _inner(value: Any) -> str:
+    """Return an entry of a list, where a table must end visibly."""
+    return f"{{{_text(value)}}}" if isinstance(value, dict) else _text(value)

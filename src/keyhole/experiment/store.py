@@ -79,7 +79,7 @@ class Run:
         if "sweep" in self.spec:
             raise ValueError(
                 f"{self.folder} holds a run with [sweep], which has curves at each of its "
-                f"{len(self.points)} points: open_run(folder).points"
+                f"{len(self.points)} points: keyhole.experiment.open_run(folder).points"
             )
         return self.points[0].curves
 

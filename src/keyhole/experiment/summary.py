@@ -8,7 +8,7 @@ import numpy as np
 
 from keyhole.contract.memory import FloatArray
 from keyhole.experiment.store import Run
-from keyhole.experiment.sweeping import steps_of
+from keyhole.experiment.sweeping import in_toml
 from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
@@ -16,6 +16,7 @@ from keyhole.results.estimate import Estimate
 MOST_PANELS: Final = 24
 """More are not told apart on a page."""
 _SHORT: Final = 20
+_LONG: Final = 30
 
 
 @dataclass(frozen=True)
@@ -92,22 +93,38 @@ def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
     --------
     >>> short_names({"policy.alpha": [1, 2.5], "problem.means": [[0.2, 0.7], [0.5]]})
     {'policy.alpha': ['1', '2.5'], 'problem.means': ['means 1', 'means 2']}
+    >>> short_names({"policy[0]": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]})
+    {'policy[0]': ['LSA', 'APT(epsilon=0.1)']}
     """
-    called = {name: str(steps_of(name)[-1]) for name in sweep}
-    return {
-        name: [
-            f"{value}" if _is_short(value) else f"{called[name]} {place}"
-            for place, value in enumerate(values, 1)
-        ]
-        for name, values in sweep.items()
-    }
+    return {name: _names(name.rpartition(".")[2], values) for name, values in sweep.items()}
+
+
+def _names(called: str, values: Sequence[Any]) -> list[str]:
+    found = [_name(value) or f"{called} {place}" for place, value in enumerate(values, 1)]
+    if len(set(found)) == len(found):
+        return found
+    return [f"{called} {place}" for place in range(1, len(values) + 1)]
+
+
+def _name(value: Any) -> str:
+    """Return what a value says of itself, a policy's table for one; empty if it is too long."""
+    if isinstance(value, list):
+        return ""
+    if isinstance(value, dict):
+        own = {name: entry for name, entry in value.items() if name not in ("name", "label")}
+        given = ", ".join(f"{name}={in_toml(entry)}" for name, entry in own.items())
+        told = value.get("label") or (
+            value.get("name") and f"{value['name']}{given and f'({given})'}"
+        )
+        return told if isinstance(told, str) and len(told) <= _LONG else ""
+    return f"{value}" if _is_short(value) else ""
 
 
 def key(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str, str]]:
     """Return what the short names stand for, of values that are not their own."""
     names = short_names(sweep)
     return [
-        (names[name][place], f"{name} = {value}")
+        (names[name][place], f"{name} = {in_toml(value)}")
         for name, values in sweep.items()
         for place, value in enumerate(values)
         if not _is_short(value)

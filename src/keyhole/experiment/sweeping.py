@@ -1,5 +1,6 @@
 """The table ``[sweep]`` of a spec: what is varied, and the points of the grid that it spans."""
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,8 @@ VARIED: Final = (
 
 _MOST_POINTS: Final = 10_000
 _FIXED: Final = ("name", "label")
-_STEP: Final = re.compile(r"(?:^|\.)([A-Za-z_][\w-]*)|\[(\d{1,9})\]")
+_STEP: Final = re.compile(r"(?:^|\.)([A-Za-z_][\w-]*)|\[(0|[1-9]\d{0,8})\]")
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,27 @@ class Point:
 
 def in_words(values: Mapping[str, Any]) -> str:
     """Return the values of a point on a line."""
-    return ", ".join(f"{name} = {shown(value)}" for name, value in values.items())
+    return ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+
+
+def _short(value: Any) -> str:
+    return in_toml(value) if isinstance(value, dict) else shown(value)
+
+
+def in_toml(value: Any) -> str:
+    """Return a value as a spec has it, on a line.
+
+    Examples
+    --------
+    >>> print(in_toml({"name": "APT", "epsilon": 0.1, "arms": [True, 1]}))
+    {name = "APT", epsilon = 0.1, arms = [true, 1]}
+    """
+    if isinstance(value, dict):
+        pairs = ((n if _BARE.fullmatch(n) else in_toml(n), in_toml(v)) for n, v in value.items())
+        return f"{{{', '.join(f'{name} = {entry}' for name, entry in pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(in_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def check(sweep: Any) -> None:
@@ -54,8 +76,12 @@ def check(sweep: Any) -> None:
     if not isinstance(sweep, Mapping) or not sweep:
         raise ValueError(f"sweep must be a table with at least one entry, got {shown(sweep)}")
     for name, values in sweep.items():
-        steps_of(name)
         field = f'sweep."{name}"'
+        if isinstance(values, Mapping) and values:
+            raise TypeError(
+                f"{field} must be a list of values, got a table; {_quoted(name, values)}"
+            )
+        steps_of(name)
         if not isinstance(values, list):
             raise TypeError(f"{field} must be a list of values, got {shown(values)}")
         if not values:
@@ -65,12 +91,30 @@ def check(sweep: Any) -> None:
             if (key := _key(value)) in seen:
                 raise ValueError(f"{field} must have each value once, got {shown(value)} twice")
             seen.add(key)
-    count = math.prod(len(values) for values in sweep.values())
-    if count > _MOST_POINTS:
+        _check_finite(field, values)
+    if count(sweep) > _MOST_POINTS:
         raise ValueError(
             f"sweep must have at most {_MOST_POINTS:,} points, each of which is checked before the "
-            f"first is played; got {count:,}"
+            f"first is played; got {count(sweep):,}"
         )
+
+
+def _quoted(name: str, values: Any) -> str:
+    """Return how to write what TOML takes for tables within tables."""
+    while isinstance(values, Mapping) and values:
+        step, values = next(iter(values.items()))
+        name += f".{step}"
+    return f'quote a name with a dot: "{name}" = {shown(values)}'
+
+
+def _check_finite(field: str, value: Any) -> None:
+    """Refuse what no table can hold and no two points can differ in."""
+    if isinstance(value, Mapping | list):
+        entries = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for step, entry in entries:
+            _check_finite(f"{field}[{step}]" if isinstance(step, int) else f"{field}.{step}", entry)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{field} must be a finite number, got {value}")
 
 
 def steps_of(name: str) -> Steps:
@@ -92,6 +136,11 @@ def steps_of(name: str) -> Steps:
 def whole_entries(sweep: Mapping[str, Sequence[Any]]) -> Table:
     """Return the entries of a spec that are varied as a whole, each with its first value."""
     return {name: values[0] for name, values in sweep.items() if name in VARIED}
+
+
+def count(sweep: Mapping[str, Sequence[Any]]) -> int:
+    """Return how many points there are."""
+    return math.prod(map(len, sweep.values()))
 
 
 def grid(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
@@ -134,18 +183,43 @@ def naming(values: Table) -> Iterator[None]:
 def _applied(table: Table, values: Table, folder: Path) -> Table:
     """Return a table with the values of a point in it; general names before special ones."""
     result = cast(Table, _copy(table))
-    ways = {name: steps_of(name) for name in values}
-    # What the policies are may depend on the setting.
-    for name in sorted(ways, key=lambda n: (ways[n][0] == "policy", len(ways[n]))):
-        steps, value = ways[name], values[name]
+    written: dict[Steps, str] = {}
+    for name in sorted(values, key=_order):
+        steps, value = steps_of(name), values[name]
         if _is_table(steps) and not isinstance(value, dict):
             raise TypeError(f"{name} must be a table, got {shown(value)}")
-        if steps[0] == "policy" and isinstance(steps[1], str):
-            for i in _with_parameter(result, name, steps[1], folder):
-                _set(result, ("policy", i, *steps[1:]), value)
-        else:
-            _set(result, steps, value)
+        ways = [steps]
+        if _of_all(steps):
+            places = _with_parameter(result, name, str(steps[1]), folder)
+            ways = [("policy", place, *steps[1:]) for place in places]
+        for way in ways:
+            for start, other in written.items():
+                if way[: len(start)] == start and _holds(values[other], way[len(start) :]):
+                    raise ValueError(f"sweep must set each entry once, got {other} and {name}")
+            _set(result, way, value)
+            written[way] = name
     return result
+
+
+def _order(name: str) -> tuple[bool, int]:
+    """Put general names before special ones; what policies are may depend on the setting."""
+    steps = steps_of(name)
+    return steps[0] == "policy", len(steps) + _of_all(steps)
+
+
+def _of_all(steps: Steps) -> bool:
+    """Return whether a parameter of all policies that have it is varied."""
+    return steps[0] == "policy" and isinstance(steps[1], str)
+
+
+def _holds(value: Any, steps: Steps) -> bool:
+    """Return whether a value has an entry to which steps lead."""
+    try:
+        for step in steps:
+            value = value[step]
+    except (LookupError, TypeError):
+        return False
+    return True
 
 
 def _is_table(steps: Steps) -> bool:
