@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from keyhole.clusters import Cluster, GoneError, connect
 from tests.clusters.conftest import until
 
 pytest.importorskip("ray")
+from keyhole.clusters import ray
 
 
 @pytest.fixture(scope="module")
@@ -135,22 +137,72 @@ def test_a_client_that_is_killed_leaves_nothing_at_work():
     words = [sys.executable, "-c", CLIENT]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as client:
         driver = int(client.stdout.readline())
-        until(lambda: "ray::carried" in " ".join(in_session(driver)))
+        until(lambda: "ray::carried" in " ".join(in_session(driver).values()))
         client.kill()
     until(lambda: not in_session(driver))
 
 
 def in_session(leader):
-    """Return the commands of the processes that are alive in a session."""
-    found = []
+    """Return the commands of the processes that are alive in a session, by their ids."""
+    found = {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
             state, _, _, session = (path / "stat").read_text().rpartition(")")[2].split()[:4]
             if int(session) == leader and state not in "ZX":
-                found.append((path / "cmdline").read_text())
+                found[int(path.name)] = (path / "cmdline").read_text()
         except OSError:
             continue
     return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+@pytest.mark.parametrize(
+    ("whose", "kind"),
+    [
+        ("raylet", signal.SIGKILL),
+        pytest.param("raylet", signal.SIGSTOP, marks=pytest.mark.slow),
+        pytest.param("driver", signal.SIGSTOP, marks=pytest.mark.slow),
+    ],
+)
+def test_whatever_dies_or_hangs_ray_is_gone_and_nothing_is_left(whose, kind):
+    with connect("ray", workers=1) as cluster:
+        driver, folder = cluster._driver.pid, Path(cluster._folder.path)
+        cluster.submit(wait)
+        until(lambda: "ray::carried" in " ".join(in_session(driver).values()))
+        raylets = [
+            pid for pid in in_session(driver) if Path(f"/proc/{pid}/comm").read_text() == "raylet\n"
+        ]
+        os.kill(raylets[0] if whose == "raylet" else driver, kind)
+        with pytest.raises(GoneError, match="does not answer any more"):
+            until(lambda: cluster.ended(0.5), 40.0)
+        closing = time.monotonic()
+    assert time.monotonic() - closing < 10.0
+    until(lambda: not in_session(driver))
+    assert not folder.exists()
+
+
+STARTING = """
+from keyhole.clusters import ray
+
+class Said(ray._Folder):
+    def __init__(self):
+        super().__init__()
+        print(self.path, flush=True)
+
+ray._Folder = Said
+ray.start("ray", None, 1)
+"""
+
+
+def test_a_client_that_is_killed_as_it_starts_leaves_no_folder():
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTING], stdout=subprocess.PIPE, text=True
+    ) as it:
+        folder = Path(it.stdout.readline().strip())
+        assert folder.name.startswith("keyhole-ray-")
+        until(lambda: list(folder.iterdir()))
+        it.kill()
+    until(lambda: not folder.exists())
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +265,17 @@ def test_a_head_that_is_killed_is_gone_within_seconds(head):
 def test_what_is_no_address_is_refused():
     with pytest.raises(ValueError, match=r"^Ray at somewhere cannot be used: an address is auto"):
         connect("ray=somewhere")
+
+
+def test_folders_without_an_owner_are_removed_and_others_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(ray, "_SHORT", tmp_path)
+    mine, hers = ray._Folder(), ray._Folder()
+    os.close(hers.lock)
+    for one in (mine, hers):
+        os.utime(one.path, (0, 0))
+    new = ray._Folder()
+    left = {str(one) for one in tmp_path.iterdir()}
+    assert left == {mine.path, new.path}
+    mine.close()
+    new.close()
+    assert not list(tmp_path.iterdir())

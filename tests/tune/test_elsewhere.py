@@ -17,6 +17,7 @@ from keyhole.clusters import Ended, GoneError
 from keyhole.clusters.carrying import carry_out, ended
 from keyhole.runner import Runner
 from keyhole.tune import Spec, Tune, Tuner, elsewhere
+from tests.clusters.conftest import dask_cluster
 from tests.tune import work
 from tests.tune.test_kills import lines, tagged
 from tests.tune.test_tuner import check_every_run_counts_once
@@ -237,3 +238,49 @@ def test_a_tune_on_ray_survives_whatever_is_killed_and_leaves_nothing_behind(tmp
     runs = len(Tune.load(out).runs) + 2
     Tuner(Spec.from_file(tmp_path / "mine.toml"), out).run(runs=runs)
     check_every_run_counts_once(out, runs)
+
+
+LONG = """
+limits = [600]
+[[arm]]
+name = "family"
+command = "sh -c 'setsid sleep 600 & sleep 600'"
+"""
+
+
+@pytest.fixture(scope="module")
+def under_dask(tmp_path_factory):
+    """Yield a cluster, and the tag of all that its workers start."""
+    pytest.importorskip("distributed")
+    tag = f"dask-{os.getpid()}-{time.monotonic_ns()}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KEYHOLE_TAG", tag)
+        with dask_cluster(tmp_path_factory.mktemp("dask") / "cluster", workers=1) as cluster:
+            yield cluster, tag
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
+def test_what_runs_under_dask_ends_with_its_client(under_dask, tmp_path, kind):
+    cluster, tag = under_dask
+    (tmp_path / "mine.toml").write_text(LONG)
+    words = ["tune", "mine.toml", "--out", "out", "--on", cluster.on, "--runs", "9"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "keyhole", *words], cwd=tmp_path, stderr=subprocess.DEVNULL
+    ) as tuner:
+        wait_for(lambda: len(sleeping(tag)) == 2 or tuner.poll() is not None)
+        assert tuner.poll() is None
+        tuner.send_signal(kind)
+    began = time.monotonic()
+    wait_for(lambda: not sleeping(tag))
+    assert time.monotonic() - began < 30.0
+
+
+def sleeping(tag):
+    """Return the commands that run under a tag."""
+    found = []
+    for pid in tagged(tag):
+        with suppress(OSError):
+            if Path(f"/proc/{pid}/comm").read_text() == "sleep\n":
+                found.append(pid)
+    return found

@@ -4,22 +4,27 @@ Where Ray is used it takes the signals of the process, prints on its terminal, a
 head is gone. So it has a process of its own, `keyhole.clusters.ray_driver`, beside this one.
 """
 
+import fcntl
 import os
 import pickle
+import signal
 import sys
+import tempfile
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
+from time import time
 from typing import IO, Any, Final, Self, cast
 
 import ray
 
 from keyhole.clusters.carrying import ended
 from keyhole.clusters.cluster import Ended, GoneError
-from keyhole.clusters.ray_driver import AGAIN, START, Shared
+from keyhole.clusters.ray_driver import AGAIN, EVERY, START, Shared, remove
 
 _BOOT: Final = (
     "import sys; sys.argv[0], *sys.path[:] = sys.argv[1:]; "
@@ -27,6 +32,11 @@ _BOOT: Final = (
 )
 _TO_START: Final = 90.0
 _TO_END: Final = 20.0
+_PATIENCE: Final = 12  # signs of life that a driver may miss
+_LESS: Final = 5  # and when it is to end
+_SHORT: Final = Path("/tmp")  # the path of a socket has at most 107 characters
+_FOLDERS: Final = "keyhole-ray-"
+_NEW: Final = 60.0  # seconds in which the owner of a folder has its lock
 
 
 def start(on: str, address: str | None, workers: int | None) -> "Ray":
@@ -50,10 +60,13 @@ class Ray:
         self.name = name
         self._tickets, self._slots = count(START + 1), 0
         self._asking, self._came = Lock(), SimpleQueue[tuple[int, Any] | None]()
-        self._driver = _started(address is None)
-        self._listener = Thread(target=self._listen, daemon=True)
-        self._listener.start()
-        self._ask(START, (address, workers))
+        self._beats, self._closing, self._over = 0, False, Event()
+        self._folder = None if address else _Folder()
+        self._driver = _started(self._folder)
+        self._threads = [Thread(target=f, daemon=True) for f in (self._listen, self._watch)]
+        for thread in self._threads:
+            thread.start()
+        self._ask(START, (address, workers, self._folder and self._folder.path))
         try:
             [begun] = self.ended(_TO_START) or [Ended(START, error=self._gone())]
             if begun.error is not None:
@@ -94,9 +107,27 @@ class Ray:
                 ticket, value = pickle.load(self._from)
                 if ticket is None:
                     self._slots = value
+                    self._beats += 1
                 else:
                     self._came.put((ticket, value))
         self._came.put(None)
+
+    def _watch(self) -> None:
+        """End a driver that gives no sign of life: all who wait for it then hear that it ended.
+
+        What is counted are looks, since the time may be that in which this process was stopped.
+        """
+        missed = beats = 0
+        while not self._over.wait(EVERY):
+            missed = missed + 1 if beats == self._beats else 0
+            beats = self._beats
+            if (beats and missed >= _PATIENCE) or (self._closing and missed >= _LESS):
+                self._kill()
+
+    def _kill(self) -> None:
+        """Kill the driver and what of Ray it has started: some of that would outlive it."""
+        with suppress(OSError):
+            os.killpg(self._driver.pid, signal.SIGKILL)
 
     def ended(self, seconds: float) -> list[Ended]:
         """Wait for a task to end."""
@@ -119,15 +150,19 @@ class Ray:
 
     def close(self) -> None:
         """End the driver, and with it what is at work."""
+        self._closing = True
         with suppress(OSError):
             self._to.close()
-        try:
+        with suppress(TimeoutExpired):
             self._driver.wait(_TO_END)
-        except TimeoutExpired:
-            self._driver.kill()
-            self._driver.wait()
-        self._listener.join(_TO_END)
+        self._kill()
+        self._driver.wait()
+        self._over.set()
+        for thread in self._threads:
+            thread.join(_TO_END)
         self._from.close()
+        if self._folder is not None:
+            self._folder.close()
 
     @property
     def _to(self) -> IO[bytes]:
@@ -146,11 +181,41 @@ class Ray:
         self.close()
 
 
-def _started(local: bool) -> Popen[bytes]:
+class _Folder:
+    """A folder for what Ray writes, locked for as long as its owner or its driver lives."""
+
+    def __init__(self) -> None:
+        within = _SHORT if os.access(_SHORT, os.W_OK) else Path(tempfile.gettempdir())
+        for one in within.glob(f"{_FOLDERS}*"):
+            with suppress(OSError):  # it is somebody else's, or at work
+                if time() - one.stat().st_mtime > _NEW:
+                    os.close(_locked(one))
+                    remove(one)
+        self.path = tempfile.mkdtemp(prefix=_FOLDERS, dir=within)
+        self.lock = _locked(self.path)
+
+    def close(self) -> None:
+        """Remove it, if its driver has not."""
+        remove(self.path)
+        os.close(self.lock)
+
+
+def _locked(path: str | Path) -> int:
+    """Return the descriptor of a locked folder."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise
+    return file
+
+
+def _started(folder: _Folder | None) -> Popen[bytes]:
     """Start a driver; it looks for modules where this process does, and Ctrl-C is not for it."""
     words = [sys.executable, "-c", _BOOT, sys.argv[0], *sys.path]
     settings = {"RAY_task_oom_retries": str(AGAIN)}  # else without end
-    if local and "RAY_AUTH_MODE" not in os.environ:  # else a token is left in the home folder
+    if folder and "RAY_AUTH_MODE" not in os.environ:  # else a token is left in the home folder
         settings |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token_hex()}
     return Popen(
         words,
@@ -159,4 +224,5 @@ def _started(local: bool) -> Popen[bytes]:
         stderr=DEVNULL,
         env=os.environ | settings,
         start_new_session=True,
+        pass_fds=[folder.lock] if folder else [],
     )

@@ -7,19 +7,25 @@ pickled and unpickled by those at the ends.
 import os
 import pickle
 import shutil
+import signal
 import socket
-import tempfile
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Lock, Thread
 from time import monotonic, sleep
 from typing import IO, Any, Final
 
 import ray
-from ray.exceptions import OutOfMemoryError, WorkerCrashedError
+from ray.exceptions import (
+    LocalRayletDiedError,
+    ObjectStoreFullError,
+    OutOfDiskError,
+    OutOfMemoryError,
+    WorkerCrashedError,
+)
 
 from keyhole.clusters.carrying import Failure, carry_out, died
 
@@ -27,9 +33,11 @@ START: Final = 0
 """The ticket of the start, asked for with an address and the number of workers."""
 AGAIN: Final = 3
 """Times that a task is begun again whose worker has died."""
-_EVERY: Final = 1.0  # seconds between looks at the head
+EVERY: Final = 1.0
+"""Seconds between two signs of life of a driver, and between its looks at the head."""
 _PATIENCE: Final = 10.0  # seconds without an answer after which it is taken to be gone
-_SHORT: Final = Path("/tmp")  # the path of a socket has at most 107 characters
+_TO_LEAVE: Final = 4.0
+_SOON: Final = 0.05
 
 
 @dataclass(frozen=True)
@@ -57,30 +65,34 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    _, (address, workers) = pickle.load(asked)
-    folder = None if address else tempfile.mkdtemp(prefix="keyhole-ray-", dir=_short())
+    _, (address, workers, folder) = pickle.load(asked)
     driver = Driver(answers)
+    Thread(target=driver.beat, daemon=True).start()
     refused = driver.begin(address, workers, folder)
     driver.answer(START, refused)
     if refused is None:
         Thread(target=driver.listen, args=(asked,), daemon=True).start()
     if refused is not None or driver.serve():
+        Thread(target=_end, args=(folder, _TO_LEAVE), daemon=True).start()
         ray.shutdown()
-    answers.close()
+    _end(folder)
+
+
+def _end(folder: str | None, seconds: float = 0.0) -> None:
+    """End this process, after some time, and what it has started."""
+    sleep(seconds)
     if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
-    os._exit(0)  # a driver without a head would wait for it
-
-
-def _short() -> Path | None:
-    return _SHORT if os.access(_SHORT, os.W_OK) else None
+        remove(folder)
+    # Ray without a head would wait for it: in this process, and in some that it has started.
+    os.killpg(0, signal.SIGKILL)
 
 
 class Driver:
     """Hands tasks to Ray, and what became of them to the client."""
 
     def __init__(self, answers: IO[bytes]) -> None:
-        self._answers = answers
+        self._answers, self._answering = answers, Lock()
+        self._slots, self._over = 0, Event()
         self._done: SimpleQueue[tuple[int, Future[bytes]] | None] = SimpleQueue()
         self._shared: dict[int, Any] = {}
 
@@ -100,7 +112,7 @@ class Driver:
             self._head = _place(at)
             self._task = ray.remote(num_cpus=1, max_retries=AGAIN)(carried)
             self._slots = _slots()
-            self.answer(None, self._slots)
+            self._say_slots()
         except Exception as error:  # nobody else would say what it is
             if address is None:
                 return Failure("RuntimeError", f"Ray could not be started: {_words(error)}")
@@ -142,34 +154,60 @@ class Driver:
         future.add_done_callback(lambda one: self._done.put((ticket, one)))
 
     def serve(self) -> bool:
-        """Answer until nobody asks any more; return whether the head is there until then."""
-        self._heard, slots = monotonic(), 0
-        Thread(target=self._look, daemon=True).start()
+        """Answer until nobody asks any more; return whether Ray is there until then."""
+        self._heard = monotonic()
+        looker = Thread(target=self._look, daemon=True)
+        looker.start()
         while monotonic() - self._heard < _PATIENCE:
-            if slots != self._slots:
-                slots = self._slots
-                self.answer(None, slots)
             with suppress(Empty):
-                found = self._done.get(timeout=_EVERY)
+                found = self._done.get(timeout=EVERY)
                 if found is None:
-                    return True
-                self.answer(found[0], _came_of(found[1]))
+                    self._over.set()
+                    looker.join(_TO_LEAVE)  # who asks a Ray that is shut down starts another
+                    return not looker.is_alive()
+                ticket, future = found
+                if isinstance(future.exception(), LocalRayletDiedError):
+                    return False
+                self.answer(ticket, _came_of(future))
         return False
 
     def _look(self) -> None:
-        """Look whether the head answers, again and again; Ray itself ends this process for it."""
-        while True:
-            with suppress(OSError):
-                socket.create_connection(self._head, _EVERY).close()
+        """Look whether Ray answers, again and again; it may itself end this process for it."""
+        while not self._over.wait(EVERY):
+            with suppress(Exception):  # whatever it is, it is no answer
+                socket.create_connection(self._head, EVERY).close()
                 self._slots = _slots()
+                with suppress(ObjectStoreFullError, OutOfDiskError):
+                    ray.put(None)  # that is for the node here, all else for the head
                 self._heard = monotonic()
-            sleep(_EVERY)
 
-    def answer(self, ticket: int | None, value: Any) -> None:
-        """Say what became of a ticket; without one, how many slots there are."""
+    def beat(self) -> None:
+        """Say again and again that this is alive."""
+        while True:
+            self._say_slots()
+            sleep(EVERY)
+
+    def _say_slots(self) -> None:
+        with self._answering:
+            self._say(None, self._slots)
+
+    def answer(self, ticket: int, value: Any) -> None:
+        """Say what became of a ticket."""
+        with self._answering:
+            self._say(ticket, value)
+
+    def _say(self, ticket: int | None, value: Any) -> None:
         with suppress(OSError):
             pickle.dump((ticket, value), self._answers)
             self._answers.flush()
+
+
+def remove(folder: str | Path) -> None:
+    """Remove the folder of a Ray that has ended, or whose last processes are just ending."""
+    end = monotonic() + _TO_LEAVE
+    while os.path.exists(folder) and monotonic() < end:
+        shutil.rmtree(folder, ignore_errors=True)
+        sleep(_SOON)
 
 
 def _head() -> str:

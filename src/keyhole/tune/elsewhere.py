@@ -15,11 +15,13 @@ from typing import Any, Final
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.connecting import THREADS, connected
+from keyhole.clusters.worker import wanting
 from keyhole.runner import Run, Runner
 from keyhole.tune.executor import Ended, Executor, Executors
 from keyhole.tune.spec import Spec
 
 _WAIT: Final = 0.5
+_LOOK: Final = 1.0  # seconds between looks whether a run is still wanted
 _idle: Final = deque[Runner]()
 """Those that this process, a worker, has made; one for each run that it makes at a time."""
 
@@ -188,15 +190,17 @@ def run_here(
             "they must have the same"
         )
     runner = _runner()
-    run = runner.run(
-        command,
-        limit,
-        cpu=cpu,
-        memory=memory,
-        folder=folder,
-        environment={**os.environ, **environment},
-    )
-    _idle.append(runner)
+    with _ended_if_unwanted(runner) as unwanted:
+        run = runner.run(
+            command,
+            limit,
+            cpu=cpu,
+            memory=memory,
+            folder=folder,
+            environment={**os.environ, **environment},
+        )
+    if not unwanted.is_set():
+        _idle.append(runner)
     if run.reason:
         run = replace(run, reason=f"{run.reason}, on {host}")
     return run, f"on {host}: {runner.words}" if runner.mechanism == "group" else ""
@@ -207,3 +211,24 @@ def _runner() -> Runner:
         return _idle.pop()
     except IndexError:
         return Runner()
+
+
+@contextmanager
+def _ended_if_unwanted(runner: Runner) -> Iterator[threading.Event]:
+    """Close a runner when nobody waits for its run any more; give what is set then."""
+    over, unwanted, wanted = threading.Event(), threading.Event(), wanting()
+
+    def look() -> None:
+        while not over.wait(_LOOK):
+            if not wanted():
+                unwanted.set()
+                runner.close()
+                return
+
+    looker = threading.Thread(target=look, daemon=True)
+    looker.start()
+    try:
+        yield unwanted
+    finally:
+        over.set()
+        looker.join()
