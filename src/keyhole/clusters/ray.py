@@ -87,6 +87,10 @@ class Ray:
         self._ask(shared.ticket, data)
         return shared
 
+    def forget(self, shared: Shared) -> None:
+        """Take the bytes out of Ray's store."""
+        self._ask(shared.ticket, None)
+
     def submit(self, function: Any, *args: Any) -> int:
         """Hand out a task."""
         ticket = next(self._tickets)

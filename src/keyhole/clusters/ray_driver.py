@@ -135,7 +135,11 @@ class Driver:
                     self._share(ticket, data)
         self._done.put(None)
 
-    def _share(self, ticket: int, data: bytes) -> None:
+    def _share(self, ticket: int, data: bytes | None) -> None:
+        """Put bytes into Ray's store; None takes them out."""
+        if data is None:
+            self._shared.pop(ticket, None)
+            return
         try:
             self._shared[ticket] = ray.put(data)
         except Exception as error:  # each task that it is shared with ends so
