@@ -160,10 +160,11 @@ def in_session(leader):
     ("whose", "kind"),
     [
         ("raylet", signal.SIGKILL),
-        pytest.param("raylet", signal.SIGSTOP, marks=pytest.mark.slow),
-        pytest.param("driver", signal.SIGSTOP, marks=pytest.mark.slow),
+        ("raylet", signal.SIGSTOP),
+        ("driver", signal.SIGSTOP),
     ],
 )
+@pytest.mark.slow
 def test_whatever_dies_or_hangs_ray_is_gone_and_nothing_is_left(whose, kind):
     with connect("ray", workers=1) as cluster:
         driver, folder = cluster._driver.pid, Path(cluster._folder.path)
