@@ -44,7 +44,7 @@ def test_a_grid_ends_with_a_line_for_each_point(keyhole, spec, tmp_path):
     )
     assert summary.startswith("Lowest mean number of wrong labels in the end, of 4 points: ")
     assert report == f"report: {tmp_path / 'out' / 'report.html'}"
-    assert "6 policies: 100 %" in err
+    assert "6 runs: 100 %" in err
     assert keyhole("report", tmp_path / "out")[0] == 0
 
 
