@@ -247,7 +247,7 @@ def test_a_folder_of_another_grid_is_refused(grid):
 def test_a_grid_tells_its_progress_as_one(tmp_path):
     told = []
     run(Spec.from_text(TEXT), tmp_path / "run", progress=lambda *args: told.append(args))
-    assert {name for name, _, _ in told} == {"6 policies"}
+    assert {name for name, _, _ in told} == {"6 runs"}
     assert {total for _, _, total in told} == {6 * 16 * 60}
     played = [done for _, done, _ in told]
     assert played == sorted(played)

@@ -76,7 +76,7 @@ def test_a_reproduction_cut_off_goes_on(load, tmp_path, monkeypatch):
     real = Plan.play
 
     def failing(self, label, part, **kwargs):
-        played.append(label)
+        played.append(type(self.policies[label]).__name__)
         if len(played) == 3:
             raise KeyboardInterrupt
         return real(self, label, part, **kwargs)
