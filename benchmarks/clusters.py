@@ -64,7 +64,7 @@ def ended(cluster, tickets):
 
 def scaling(size):
     """Yield how many times faster than one thread others are, taken in turn with it."""
-    replications = 40 * size.replications
+    replications = 150 * size.replications
 
     def play(**where):
         began = time.perf_counter()

@@ -62,7 +62,7 @@ def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tm
         "rounds: 14,400",
     ]
     assert re.fullmatch(
-        r"time: about \d.* with 1 thread on this machine, \d.* of them for tables and report; "
+        r"time: about \d.* with 1 thread on this machine, of which \d.* for tables and report; "
         r"measured by \d+ runs of a moment",
         lines[10],
     )

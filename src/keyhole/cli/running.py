@@ -1,6 +1,7 @@
 """Running an experiment: what is printed of it, before and after."""
 
 from pathlib import Path
+from time import perf_counter
 from typing import Final
 
 import typer
@@ -13,6 +14,7 @@ from keyhole.experiment.grid_report import grid_summary
 from keyhole.experiment.multiples import title_of
 from keyhole.experiment.report import report_of
 from keyhole.experiment.summary import Summaries
+from keyhole.play.afar import waken
 from keyhole.results.curves import Curves
 
 _SHOWN_POINTS: Final = 12
@@ -40,13 +42,17 @@ def show_forecast(path: Path, threads: int | None, on: str) -> None:
     if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
         for point in spec.points:
             typer.echo(f"  {on_a_line(str(point))}")
+    began = perf_counter()
     with connected(on, threads) as cluster:
+        if cluster is not None:
+            waken(cluster)
+        starting = 0.0 if cluster is None else perf_counter() - began
         found = forecast(spec, threads=threads, cluster=cluster)
-    for line in _lines(found, on):
+    for line in _lines(found, on, starting):
         typer.echo(line)
 
 
-def _lines(found: Forecast, on: str) -> list[str]:
+def _lines(found: Forecast, on: str, starting: float) -> list[str]:
     what = "thread" if on == THREADS else "worker"
     number = _counted(found.threads, what)
     where = f"with {number} on this machine" if on == THREADS else f"with {number} of {on}"
@@ -66,10 +72,11 @@ def _lines(found: Forecast, on: str) -> list[str]:
     if found.endless:
         named = on_a_line(", ".join(found.endless))
         return [*lines, f"time: not known; no round of {named} ended while it was measured"]
+    beside = [f"{span(starting)} to start it"] if starting else []
+    beside.append(f"{span(found.writing)} for tables and report")
     lines.append(
-        f"time: about {span(found.seconds + found.writing)} {where}, "
-        f"{span(found.writing)} of them for tables and report; measured by "
-        f"{_counted(found.samples, 'run')} of a moment"
+        f"time: about {span(found.seconds + found.writing + starting)} {where}, of which "
+        f"{' and '.join(beside)}; measured by {_counted(found.samples, 'run')} of a moment"
     )
     return lines
 

@@ -183,6 +183,16 @@ def play_part(
     return job.block(part).to_bytes(values), seconds
 
 
+def waken(cluster: Cluster) -> None:
+    """Have all workers load what they play with, as the first blocks would."""
+    left = {cluster.submit(versions) for _ in range(cluster.slots())}
+    while left:
+        for ended in cluster.ended(_WAIT):
+            left.remove(ended.ticket)
+            if ended.error is not None:
+                raise ended.error
+
+
 def pace_afar(
     cluster: Cluster, plan: Plan, label: str, seconds: float, *, replications: int, threads: int
 ) -> float:
