@@ -63,9 +63,6 @@ class DaskCluster:
         victim.wait()
         self.add_worker()
 
-    def log(self):
-        return (self.folder / "log").read_text()
-
     def _start(self, *words):
         command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
         with (self.folder / "log").open("a") as log:
