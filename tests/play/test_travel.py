@@ -148,6 +148,16 @@ def test_a_file_of_a_spec_may_have_a_name_that_is_taken(tmp_path):
     assert not hasattr(statistics, "Turns")
 
 
+def test_what_lies_beside_a_file_travels_with_it_from_the_folder_one_is_in(tmp_path, monkeypatch):
+    write(tmp_path)
+    (tmp_path / "mine.py").write_text((tmp_path / "script.py").read_text())
+    monkeypatch.chdir(tmp_path)
+    data = pack(Spec.from_text(SPEC.replace("statistics.py", "mine.py")).plan)
+    assert {"helpers", "constants", "fast", "tools.more"} <= {
+        one.name for one in pickle.loads(data)[0]
+    }
+
+
 def test_a_file_that_many_points_name_is_run_once(tmp_path):
     write(tmp_path)
     (tmp_path / "mine.py").write_text((tmp_path / "script.py").read_text())

@@ -139,9 +139,9 @@ def _imports(module: ModuleType) -> Iterator[ModuleType]:
 
 def _named(name: str, importer: ModuleType) -> ModuleType | None:
     """Return the module that a user's module has imported by a name: one beside it, or of all."""
-    folder = Path(str(importer.__file__)).parent
+    folder = Path(str(importer.__file__)).resolve().parent
     for module in reversed(_unnamed):
-        if module.__name__ == name and Path(str(module.__file__)).is_relative_to(folder):
+        if module.__name__ == name and Path(str(module.__file__)).resolve().is_relative_to(folder):
             return module
     return sys.modules.get(name)
 
