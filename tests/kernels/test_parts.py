@@ -48,6 +48,38 @@ def test_an_entry_survives_its_way_through_a_file():
 
 
 @needs_parts
+def test_callers_constants_make_no_copies():
+    @jit.kernel
+    def scaled(x, by, upwards):
+        return x * by if upwards else x / by
+
+    def play(values, count):
+        values[0] = scaled(values[0], 2, True) + scaled(values[1], 3, False)
+        values[1] = scaled(values[1], count, values[0] > 0)
+        return count
+
+    entry = parts.load(parts.compile_entry(play, SIGNATURE, OPTIONS))
+    values = np.array([5.0, 6.0])
+    assert entry(values, 4) == 4
+    assert values.tolist() == [12.0, 24.0]
+    assert [str(kind) for kind in scaled.signatures] == ["(float64, int64, bool)"]
+
+
+@needs_parts
+def test_what_needs_to_know_a_constant_knows_it():
+    @jit.kernel
+    def entry_of(pair, place):
+        return pair[place]
+
+    def play(values, count):
+        values[0] = entry_of((count, 2.5), 1)
+        return entry_of((count, 2.5), 0)
+
+    entry, values = parts.load(parts.compile_entry(play, SIGNATURE, OPTIONS)), np.zeros(1)
+    assert (entry(values, 4), values[0]) == (4, 2.5)
+
+
+@needs_parts
 def test_code_that_needs_what_is_not_there_is_refused_before_the_linker_ends_the_process():
     machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
     broken = parts.MachineCode(

@@ -46,7 +46,8 @@ class Channel:
             return self.layout.reader("Values")
         parts = list(self.layout.parts().values())
         value = parts[0] if len(parts) == 1 else f"({', '.join(parts)},)" if parts else "0"
-        return shared(f"def read(buffer, start, dims):\n    return {value}\n", "read")
+        places = self.layout.places()
+        return shared(f"def read(buffer, start, dims):\n{places}    return {value}\n", "read")
 
     def writer(self) -> Kernel:
         """Return the compiled function (buffer, start, dims, value) that stores the values.
@@ -54,10 +55,12 @@ class Channel:
         Values that are filled in lie where they belong already.
         """
         where = self.received("value")
-        parts = {} if self.filled else self.layout.parts()
-        lines = [f"    {part} = {where[name]}" for name, part in parts.items()]
-        body = "\n".join(["def write(buffer, start, dims, value):", *lines, "    return", ""])
-        return shared(body, "write")
+        body = ""
+        if not self.filled:
+            parts = self.layout.parts()
+            lines = [f"    {part} = {where[name]}\n" for name, part in parts.items()]
+            body = self.layout.places() + "".join(lines)
+        return shared(f"def write(buffer, start, dims, value):\n{body}    return\n", "write")
 
     @property
     def single(self) -> bool:

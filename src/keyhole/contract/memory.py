@@ -229,22 +229,30 @@ class Layout:
             view[...] = values[name]
         return buffer
 
+    def _lengths(self, field: Field) -> list[str]:
+        """Return the expressions of an array's lengths, given `dims`."""
+        position = {name: f"dims[{i}]" for i, name in enumerate(self.dims)}
+        lengths = [position[n] if isinstance(n, str) else str(n) for n in field.shape]
+        return [f"argmin_size({lengths[0]})"] if field.tree else lengths or ["1"]
+
+    def places(self) -> str:
+        """Return the lines that find where the fields begin, from cell `start` on: at0, at1, ..."""
+        lines, at = "", "start"
+        for i, field in enumerate(self.fields.values()):
+            lines += f"    at{i} = {at}\n"
+            at = f"at{i} + {' * '.join(self._lengths(field))}"
+        return lines
+
     def parts(self, *, slots: bool = False) -> dict[str, str]:
-        """Return for each field the expression that finds it in `buffer`, from cell `start` on.
+        """Return for each field the expression that finds it in `buffer`, after its `places`.
 
         Single values (shape ()) are read out, or, as slots, given as arrays of length 1.
         """
-        position = {name: f"dims[{i}]" for i, name in enumerate(self.dims)}
-        start = "start"
         parts: dict[str, str] = {}
-        for name, field in self.fields.items():
-            lengths = [position[n] if isinstance(n, str) else str(n) for n in field.shape]
-            if field.tree:
-                lengths = [f"argmin_size({lengths[0]})"]
+        for i, (name, field) in enumerate(self.fields.items()):
             borrow = "borrow_int" if field.dtype == "int64" else "borrow_float"
             single = "" if slots or field.shape else "[0]"
-            parts[name] = f"{borrow}(buffer, {start}, ({', '.join(lengths) or '1'},)){single}"
-            start += " + " + (" * ".join(lengths) or "1")
+            parts[name] = f"{borrow}(buffer, at{i}, ({', '.join(self._lengths(field))},)){single}"
         return parts
 
     def reader(self, kind: str, *, slots: bool = False) -> Callable[..., Any]:
@@ -253,7 +261,7 @@ class Layout:
         `dims` is the tuple of the integers named by `self.dims`; for `slots` see `parts`.
         """
         parts = ", ".join(self.parts(slots=slots).values()) or "0"
-        source = f"def read(buffer, start, dims):\n    return record({parts},)\n"
+        source = f"def read(buffer, start, dims):\n{self.places()}    return record({parts},)\n"
         return shared(source, "read", kind, tuple(self.fields) or ("nothing",))
 
 

@@ -114,7 +114,7 @@ def _build(setting: Setting, policy: Component, world: Component) -> Kernel:
         for group in range(first, last, LANES):
             lanes = min(LANES, last - group)
             start(p, e, cells, words, at, shapes, seed, group, lanes)
-            t = types.int64(0)  # a literal would have `advance` compiled for itself too
+            t = 0
             for c in range(len(checkpoints)):
                 while t < checkpoints[c]:
                     stop = min(t + _SEGMENT, checkpoints[c])

@@ -28,14 +28,17 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from llvmlite import binding
-from numba import _dynfunc, njit  # type: ignore[attr-defined]
+from numba import _dynfunc, njit, types  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.environment import lookup_environment
+from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
+
+_CONSTANT: Final = (types.IntegerLiteral, types.BooleanLiteral)
 
 
 class PartLibrary(JITCodeLibrary):
@@ -156,6 +159,20 @@ class Part(CPUDispatcher):
         self._usual: Any = None
         _parts.add(self)
 
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Take a caller's constants for any numbers, so that code is made once for all callers.
+
+        Numba makes a copy for each combination of them: up to a fifth of what there is to compile,
+        and of no use to code that is inlined. What needs to know a constant has a copy of its own.
+        """
+        plain, named = tuple(map(_plain, args)), {name: _plain(kws[name]) for name in kws}
+        try:
+            return super().get_call_template(plain, named)
+        except TypingError:
+            if (plain, named) == (args, kws):
+                raise
+            return super().get_call_template(args, kws)
+
     def add_overload(self, cres: Any) -> None:
         """Make the compiled function known to callers that are compiled, not to Python."""
         self.overloads[tuple(cres.signature.args)] = cres
@@ -164,6 +181,10 @@ class Part(CPUDispatcher):
         if self._usual is None:
             self._usual = njit(**self._options)(self.py_func)
         return self._usual
+
+
+def _plain(kind: Any) -> Any:
+    return types.unliteral(kind) if isinstance(kind, _CONSTANT) else kind
 
 
 @dataclass(frozen=True)
