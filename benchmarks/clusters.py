@@ -8,7 +8,6 @@ import heapq
 import os
 import statistics
 import time
-from contextlib import contextmanager, nullcontext
 from itertools import count
 
 from distributed import Client, LocalCluster
@@ -34,13 +33,18 @@ ROUND = 20e-9
 def rows(size):
     """Yield the rows of clusters."""
     costs = {}
+    yield scaling("two threads", size, threads=2)
+    with threads_of_dask() as cluster:
+        yield scaling("dask, two threads of a process", size, on=cluster)
     for kind in KINDS:
-        began = time.perf_counter()
-        with connect(kind, workers=2) as cluster:
-            yield Row(f"{kind}: two workers started", time.perf_counter() - began, "s")
-            costs[kind] = task_cost(cluster, TASKS if size.repeats > 2 else 50)
-            yield Row(f"{kind}: a task that does nothing", costs[kind] * 1e3, "ms")
-    yield from scaling(size)
+        for workers, name in ((2, "two workers"), (1, "one worker"))[: size.repeats // 2]:
+            began = time.perf_counter()
+            with connect(kind, workers=workers) as cluster:
+                if workers == 2:
+                    yield Row(f"{kind}: two workers started", time.perf_counter() - began, "s")
+                    costs[kind] = task_cost(cluster, TASKS if size.repeats > 2 else 50)
+                    yield Row(f"{kind}: a task that does nothing", costs[kind] * 1e3, "ms")
+                yield scaling(f"{kind}, {name}", size, on=cluster)
     for kind, cost in costs.items():
         for workers in WORKERS:
             share = imagined(workers, cost)
@@ -62,8 +66,8 @@ def ended(cluster, tickets):
         left -= {one.ticket for one in cluster.ended(1.0)}
 
 
-def scaling(size):
-    """Yield how many times faster than one thread others are, taken in turn with it."""
+def scaling(name, size, **where):
+    """Return how many times faster than one thread others are, taken in turn with it."""
     replications = 150 * size.replications
 
     def play(**where):
@@ -71,40 +75,15 @@ def scaling(size):
         simulate(PROBLEM, [LSA()], horizon=size.horizon, replications=replications, **where)
         return time.perf_counter() - began
 
-    for name, place in PLACES.items():
-        with place() as on:
-            play(**on)
-            pairs = [(play(threads=1), play(**on)) for _ in range(max(2, size.repeats // 2))]
-        yield Row(f"{name} / one thread", statistics.median(a / b for a, b in pairs), "x")
+    play(**where)
+    pairs = [(play(threads=1), play(**where)) for _ in range(max(2, size.repeats // 2))]
+    return Row(f"{name} / one thread", statistics.median(a / b for a, b in pairs), "x")
 
 
-def on_cluster(kind, workers):
-    """Return what gives a cluster of this machine."""
-
-    @contextmanager
-    def place():
-        with connect(kind, workers=workers) as cluster:
-            yield {"on": cluster}
-
-    return place
-
-
-@contextmanager
 def threads_of_dask():
-    """Give a cluster of one process."""
+    """Return a cluster of one process."""
     local = LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0")
-    with Dask("dask", Client(local, set_as_default=False), local) as cluster:
-        yield {"on": cluster}
-
-
-PLACES = {
-    "two threads": lambda: nullcontext({"threads": 2}),
-    "dask, one process": on_cluster("dask", 1),
-    "dask, two processes": on_cluster("dask", 2),
-    "dask, two threads of a process": threads_of_dask,
-    "ray, one process": on_cluster("ray", 1),
-    "ray, two processes": on_cluster("ray", 2),
-}
+    return Dask("dask", Client(local, set_as_default=False), local)
 
 
 class Imagined:

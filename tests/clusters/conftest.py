@@ -1,11 +1,15 @@
-"""A real cluster under Dask."""
+"""Real clusters under Dask and Ray."""
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +29,7 @@ def record(compile_one):
 if cache._compile.__name__ != "recorded":  # Dask runs this twice
     cache._compile = record(cache._compile)
 """
-PATIENCE = 60.0
+PATIENCE = 300.0  # seconds that a machine full of other work may take for anything
 
 
 def until(true, seconds=PATIENCE):
@@ -95,3 +99,25 @@ def dask(tmp_path_factory):
     """Yield a scheduler with two workers, which write down what they compile."""
     with dask_cluster(tmp_path_factory.mktemp("dask") / "cluster", RECORD) as cluster:
         yield cluster
+
+
+@contextmanager
+def ray_head(processors):
+    """Yield the process of a head, which asks for a token, and its address."""
+    folder = Path(tempfile.mkdtemp(prefix="kh-", dir="/tmp"))  # paths of sockets must be short
+    words = ["start", "--head", "--block", "--port=0", f"--num-cpus={processors}"]
+    words += ["--include-dashboard=false", f"--temp-dir={folder}"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", "that of the tests")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ray.scripts.scripts", *words],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        file = folder / "ray_current_cluster"
+        try:
+            yield process, until(lambda: file.is_file() and file.read_text().strip())
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            shutil.rmtree(folder, ignore_errors=True)

@@ -3,10 +3,11 @@
 import hashlib
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
-from tests.clusters.conftest import dask_cluster, until
+from tests.clusters.conftest import PATIENCE, dask_cluster, ray_head, until
 
 SPEC = """
 name = "small"
@@ -64,7 +65,7 @@ def words(*given):
 
 def keyhole(folder, *given):
     return subprocess.run(
-        words(*given), cwd=folder, capture_output=True, text=True, check=False, timeout=300
+        words(*given), cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
 
 
@@ -76,13 +77,22 @@ def sums(folder):
     }
 
 
+@pytest.fixture(scope="module")
+def ray():
+    """Yield the address of a Ray with two workers."""
+    with ray_head(processors=2) as (_, address):
+        yield f"ray={address}"
+
+
 @pytest.fixture(params=["dask", "ray"])
 def on(request):
-    """Return a cluster to play on: one that is there, or one that is started for a command."""
-    return request.getfixturevalue("dask").on if request.param == "dask" else "ray"
+    """Return a cluster that is there to play on."""
+    there = request.getfixturevalue(request.param)
+    return there.on if request.param == "dask" else there
 
 
-def test_a_cluster_leaves_the_bytes_that_threads_leave(folder, on):
+@pytest.mark.parametrize("on", ["dask", "ray"])
+def test_one_started_for_the_command_leaves_the_bytes_that_threads_leave(folder, on):
     out = folder / f"short-{on[:4]}"
     done = keyhole(folder, "run", "short.toml", "--out", out, "--on", on)
     assert done.returncode == 0, done.stderr
@@ -91,44 +101,46 @@ def test_a_cluster_leaves_the_bytes_that_threads_leave(folder, on):
     assert not (out / "blocks").exists()
 
 
+@contextmanager
 def begun(folder, out, on):
-    """Start a long run; return its process once a block has come back."""
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            words("run", "long.toml", "--out", out, "--on", on),
-            cwd=folder, stdout=log, stderr=log,
-        )  # fmt: skip
-    until(lambda: process.poll() is not None or list(out.glob("blocks/*.block")))
-    assert process.poll() is None, (folder / "log").read_text()
-    return process
+    """Start a long run; yield its process once a block has come back."""
+    command = words("run", "long.toml", "--out", out, "--on", on)
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as process,
+    ):
+        try:
+            until(lambda: process.poll() is not None or list(out.glob("blocks/*.block")))
+            assert process.poll() is None, (folder / "log").read_text()
+            yield process
+        finally:
+            process.kill()
 
 
 def test_a_killed_client_goes_on_where_it_was(folder, on):
     out = folder / f"killed-{on[:4]}"
-    process = begun(folder, out, on)
-    process.kill()
-    process.wait()
+    with begun(folder, out, on) as process:
+        process.kill()
     kept = {path: path.stat().st_mtime_ns for path in out.glob("blocks/*.block")}
     assert kept
-    again = begun(folder, out, on)
-    left = {path: path.stat().st_mtime_ns for path in kept if path.exists()}
-    assert left in (kept, {})  # nothing was played twice
-    assert again.wait() == 0
+    with begun(folder, out, on) as again:
+        left = {path: path.stat().st_mtime_ns for path in kept if path.exists()}
+        assert left in (kept, {})  # nothing was played twice
+        assert again.wait() == 0
     assert sums(out) == sums(folder / "long-here")
 
 
 def test_a_worker_that_is_killed_changes_nothing(folder, dask):
     out = folder / "worker-killed"
-    process = begun(folder, out, dask.on)
-    dask.kill_a_worker()
-    assert process.wait() == 0, (folder / "log").read_text()
+    with begun(folder, out, dask.on) as process:
+        dask.kill_a_worker()
+        assert process.wait() == 0, (folder / "log").read_text()
     assert sums(out) == sums(folder / "long-here")
 
 
 def test_a_scheduler_that_is_killed_ends_the_run_which_then_goes_on(folder, tmp_path):
     out = folder / "scheduler-killed"
-    with dask_cluster(tmp_path / "it") as there:
-        process = begun(folder, out, there.on)
+    with dask_cluster(tmp_path / "it") as there, begun(folder, out, there.on) as process:
         there.scheduler.kill()
         assert process.wait() == 3
     said = [line for line in (folder / "log").read_text().splitlines() if " %" not in line]

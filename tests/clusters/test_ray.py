@@ -1,18 +1,16 @@
 """Tasks under Ray, on this machine's processors and under a head of its own."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 from keyhole.clusters import Cluster, GoneError, connect
-from tests.clusters.conftest import until
+from tests.clusters.conftest import PATIENCE, ray_head, until
 
 pytest.importorskip("ray")
 from keyhole.clusters import ray
@@ -209,28 +207,16 @@ def test_a_client_that_is_killed_as_it_starts_leaves_no_folder():
 @pytest.fixture(scope="module")
 def head():
     """Yield a head with one processor, and its address."""
-    folder = Path(tempfile.mkdtemp(prefix="kh-", dir="/tmp"))  # paths of sockets must be short
-    patch = pytest.MonkeyPatch()
-    patch.setenv("RAY_AUTH_MODE", "token")
-    patch.setenv("RAY_AUTH_TOKEN", "that of the tests")
-    words = ["start", "--head", "--block", "--port=0", "--num-cpus=1", "--include-dashboard=false"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ray.scripts.scripts", *words, f"--temp-dir={folder}"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
-    file = folder / "ray_current_cluster"
-    try:
-        yield process, until(lambda: file.is_file() and file.read_text().strip())
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
-        patch.undo()
+    with ray_head(processors=1) as head:
+        yield head
 
 
 def test_what_the_user_has_initialised_is_used_and_left_alone(head):
     done = subprocess.run(
-        [sys.executable, "-c", OF_THE_USER, head[1]], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", OF_THE_USER, head[1]],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["1", "True", "3"]

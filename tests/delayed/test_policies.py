@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.delayed import ODAAF, QPMD, Constant, Geometric, Poisson, Problem, Uniform
+from keyhole.kernels.jit import bounds_checked
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as PromptProblem
 from keyhole.testing import CHECKS
@@ -50,7 +51,8 @@ def test_the_reference_takes_the_same_decisions(policy, means, law, seed):
         len(means),
         horizon,
     )
-    learner = policy.learner(arms=len(means), horizon=horizon, feedback=problem.feedback)
+    with bounds_checked():  # as for the contract: compiled once for both
+        learner = policy.learner(arms=len(means), horizon=horizon, feedback=problem.feedback)
     for t in range(horizon):
         assert learner.ask() == asked[t], t
         pairs = arrivals[t]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from keyhole.kernels.jit import bounds_checked
 from keyhole.play.referee import Referee
 from keyhole.resource import BetaExponential, Power, Problem, TruncatedNormal
 
@@ -68,12 +69,13 @@ def drive(learner, run, rounds):
 
 
 def learner_of(policy, problem, horizon, seed=0):
-    return policy.learner(
-        arms=problem.arms,
-        limits=problem.limits,
-        cost=problem.cost,
-        penalty=problem.penalty,
-        continuous=problem.continuous,
-        horizon=horizon,
-        seed=seed,
-    )
+    with bounds_checked():  # as for the contract: compiled once for both
+        return policy.learner(
+            arms=problem.arms,
+            limits=problem.limits,
+            cost=problem.cost,
+            penalty=problem.penalty,
+            continuous=problem.continuous,
+            horizon=horizon,
+            seed=seed,
+        )

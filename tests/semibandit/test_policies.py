@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.draws.streams import POLICY, stream
+from keyhole.kernels.jit import bounds_checked
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
 from keyhole.testing import CHECKS
 from keyhole.testing.checks import Trial
@@ -36,6 +37,13 @@ def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy), 200, 2))
 
 
+def learner_of(policy, problem, seed):
+    with bounds_checked():  # as for the contract: compiled once for both
+        return policy.learner(
+            arms=problem.arms, resource=problem.resource, **told(policy, problem), seed=seed
+        )
+
+
 instances = st.integers(1, 5).flatmap(
     lambda arms: st.builds(
         Problem,
@@ -51,9 +59,7 @@ instances = st.integers(1, 5).flatmap(
 @given(problem=instances, seed=st.integers(0, 2**32))
 def test_the_reference_takes_the_same_decisions(policy, problem, seed):
     slow, rng = reference_of(policy, problem), stream(seed, 0, POLICY)
-    learner = policy.learner(
-        arms=problem.arms, resource=problem.resource, **told(policy, problem), seed=seed
-    )
+    learner = learner_of(policy, problem, seed)
     for t in range(1, 301):
         expected, asked = slow.ask(rng, t), learner.ask()
         assert asked.tolist() == pytest.approx(expected, abs=1e-9), t
@@ -66,9 +72,7 @@ def test_the_reference_takes_the_same_decisions(policy, problem, seed):
 @settings(max_examples=20, deadline=None)
 @given(problem=instances, seed=st.integers(0, 2**32))
 def test_allocations_never_exceed_the_resource(policy, problem, seed):
-    learner = policy.learner(
-        arms=problem.arms, resource=problem.resource, **told(policy, problem), seed=seed
-    )
+    learner = learner_of(policy, problem, seed)
     for t in range(1, 101):
         asked = learner.ask()
         total = 0.0

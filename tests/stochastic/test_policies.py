@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.drivers.step import PENDING
+from keyhole.kernels.jit import bounds_checked
 from keyhole.stochastic import (
     KLUCB,
     MOSS,
@@ -55,6 +56,11 @@ def test_other_laws_keep_the_contract(policy, law):
         check(Trial(policy, PROBLEMS[law], 60, 2))
 
 
+def learner_of(policy, arms, rounds, seed=0):
+    with bounds_checked():  # as for the contract: compiled once for both
+        return policy.learner(arms=arms, horizon=rounds, seed=seed)
+
+
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("rewards", [bernoulli, fractional])
 @settings(max_examples=10, deadline=None)
@@ -65,7 +71,7 @@ def test_other_laws_keep_the_contract(policy, law):
 def test_the_reference_takes_the_same_decisions(policy, rewards, means, seed):
     rounds = 250
     slow = play(reference_of(policy, len(means), rounds, seed), rewards(means, seed, 0), rounds)
-    learner = policy.learner(arms=len(means), horizon=rounds, seed=seed)
+    learner = learner_of(policy, len(means), rounds, seed)
     assert drive(learner, rewards(means, seed, 0), rounds) == slow
 
 
@@ -73,7 +79,7 @@ def test_the_reference_takes_the_same_decisions(policy, rewards, means, seed):
 def test_a_long_run_agrees_with_the_reference(policy):
     rounds = 4000
     slow = play(reference_of(policy, 5, rounds, 0), bernoulli(FIVE, 5, 0), rounds)
-    learner = policy.learner(arms=5, horizon=rounds)
+    learner = learner_of(policy, 5, rounds)
     assert drive(learner, bernoulli(FIVE, 5, 0), rounds) == slow
 
 
