@@ -15,6 +15,7 @@ from distributed import Client, LocalCluster
 from benchmarks.measure import Row
 from keyhole import simulate
 from keyhole.clusters import Ended, connect
+from keyhole.clusters.cluster import results
 from keyhole.clusters.dask import Dask
 from keyhole.play.afar import play_afar
 from keyhole.play.jobs import Job
@@ -53,17 +54,10 @@ def rows(size):
 
 def task_cost(cluster, tasks):
     """Return the seconds of a task, if many are handed out."""
-    ended(cluster, [cluster.submit(os.getpid) for _ in range(4)])
+    list(results(cluster, [cluster.submit(os.getpid) for _ in range(4)]))
     began = time.perf_counter()
-    ended(cluster, [cluster.submit(os.getpid) for _ in range(tasks)])
+    list(results(cluster, [cluster.submit(os.getpid) for _ in range(tasks)]))
     return (time.perf_counter() - began) / tasks
-
-
-def ended(cluster, tickets):
-    """Wait until all tasks have ended."""
-    left = set(tickets)
-    while left:
-        left -= {one.ticket for one in cluster.ended(1.0)}
 
 
 def scaling(name, size, **where):
@@ -104,6 +98,9 @@ class Imagined:
         return data
 
     def forget(self, shared):
+        pass
+
+    def recall(self, tickets):
         pass
 
     def submit(self, function, data, key, versions, digest, label, part):

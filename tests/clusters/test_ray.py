@@ -1,4 +1,4 @@
-"""Tasks under Ray, on this machine's processors and under a head of its own."""
+"""What is Ray's own; what all clusters keep to is in test_contract.py."""
 
 import os
 import signal
@@ -9,108 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.clusters import Cluster, GoneError, connect
+from keyhole.clusters import GoneError, connect
+from keyhole.clusters.cluster import results
 from tests.clusters.conftest import PATIENCE, ray_head, until
 
 pytest.importorskip("ray")
 from keyhole.clusters import ray
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with connect("ray", workers=2) as cluster:
-        yield cluster
-
-
-def result(cluster, function, *args):
-    """Return what a task returned, or raise what it ended with."""
-    ticket, found = cluster.submit(function, *args), []
-    until(lambda: found.extend(cluster.ended(0.5)) or found)
-    assert [one.ticket for one in found] == [ticket]
-    if found[0].error is not None:
-        raise found[0].error
-    return found[0].value
-
-
-def test_processors_are_slots(cluster):
-    assert isinstance(cluster, Cluster)
-    assert (cluster.name, cluster.slots()) == ("ray", 2)
-
-
-def test_tasks_come_back_with_what_they_return(cluster):
-    tickets = {cluster.submit(pow, base, 2): base**2 for base in range(300)}
-    found = {}
-    until(lambda: found.update({e.ticket: e.value for e in cluster.ended(0.5)}) or len(found) > 299)
-    assert found == tickets
-    assert cluster.ended(0.0) == []
-
-
-def test_what_is_shared_is_there_for_every_task_in_its_place(cluster):
-    data = os.urandom(2_000_000)
-    first, second = cluster.share(data), cluster.share(b"more")
-    assert result(cluster, listed, 1, second, 2, first) == [1, b"more", 2, data]
-    assert result(cluster, listed, first, first) == [data, data]
-
-
-def listed(*args):
-    return list(args)
-
-
-class OwnError(Exception):
-    pass
-
-
-def fail(kind):
-    raise kind("field must be small, got 3")
-
-
-@pytest.mark.parametrize("kind", [ValueError, FileNotFoundError])
-def test_errors_come_back_as_they_were_raised(cluster, kind):
-    with pytest.raises(kind, match=r"^field must be small, got 3$"):
-        result(cluster, fail, kind)
-
-
-def test_an_error_of_somebodys_own_comes_back_in_words(cluster):
-    with pytest.raises(RuntimeError, match=r"^OwnError: field must be small, got 3$"):
-        result(cluster, fail, OwnError)
-
-
-def test_a_module_that_workers_lack_is_named(cluster, tmp_path, monkeypatch):
-    (tmp_path / "nowhere_else.py").write_text("def f(): pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    import nowhere_else
-
-    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'nowhere_else'$"):
-        result(cluster, nowhere_else.f)
-
-
-def end_worker():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def end_worker_once(mark):
-    """End it, unless that was done before."""
-    try:
-        Path(mark).touch(exist_ok=False)
-    except FileExistsError:
-        return "begun again"
-    end_worker()
-
-
-def test_a_task_whose_worker_is_killed_is_begun_again(cluster, tmp_path):
-    assert result(cluster, end_worker_once, str(tmp_path / "mark")) == "begun again"
-
-
-def test_a_task_that_kills_its_workers_ends_in_one_line(cluster):
-    with pytest.raises(RuntimeError, match=r"^4 workers died at the same task: .*memory.*$"):
-        result(cluster, end_worker)
-
-
 @pytest.mark.slow
 def test_a_task_that_ray_ends_for_want_of_memory_says_so(monkeypatch):
     monkeypatch.setenv("RAY_memory_usage_threshold", "0.001")
     with connect("ray", workers=1) as cluster, pytest.raises(MemoryError, match="ran out of mem"):
-        result(cluster, wait)
+        list(results(cluster, [cluster.submit(wait)]))
 
 
 def wait():

@@ -1,6 +1,5 @@
 """What is handed out to a cluster, and what comes back; here the cluster is a list."""
 
-import pickle
 from collections import deque
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 
 import keyhole.play.afar
 from keyhole import simulate
-from keyhole.clusters.carrying import carry_out, ended
+from keyhole.clusters.carrying import carried, ended, packed
 from keyhole.play.afar import pace_afar, play_afar, play_part, versions
 from keyhole.play.block import plan_digest
 from keyhole.play.jobs import Job
@@ -26,7 +25,7 @@ class Inline:
 
     def __init__(self, slots=2):
         self.size, self.tasks, self.parts, self.most = slots, deque(), [], 0
-        self.held = self.most_held = 0
+        self.held = self.most_held = self.recalled = 0
 
     def slots(self):
         return self.size
@@ -39,18 +38,23 @@ class Inline:
     def forget(self, shared):
         self.held -= 1
 
-    def submit(self, *task):
+    def submit(self, function, *args):
         ticket = len(self.parts)
-        self.tasks.append((ticket, pickle.dumps(task)))
-        self.parts.append(task[-1])
+        self.tasks.append((ticket, packed(function, args)[0]))
+        self.parts.append(args[-1] if args else None)
         self.most = max(self.most, len(self.tasks))
         return ticket
+
+    def recall(self, tickets):
+        left = [task for task in self.tasks if task[0] not in tickets]
+        self.recalled += len(self.tasks) - len(left)
+        self.tasks = deque(left)
 
     def ended(self, seconds):
         if not self.tasks:
             return []
         ticket, task = self.tasks.popleft()
-        return [ended(ticket, carry_out(*pickle.loads(task)))]
+        return [ended(ticket, carried(task))]
 
     def close(self):
         self.tasks.clear()
@@ -163,6 +167,17 @@ def test_what_a_worker_refuses_is_refused_in_the_words_of_a_run_here():
     assert str(there.value) == str(here.value)
 
 
+def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others():
+    cluster = Inline()
+    with pytest.raises(ValueError, match="round 1 of replication"):
+        simulate(PROBLEM, [Greedy(), LSA()], horizon=60, replications=40, on=cluster)
+    assert cluster.recalled == 1
+    assert cluster.held == len(cluster.tasks) == 0
+    there = simulate(PROBLEM, {"it": LSA()}, horizon=60, replications=40, on=cluster)
+    here = simulate(PROBLEM, {"it": LSA()}, horizon=60, replications=40)
+    assert np.array_equal(there.values("it", "simple_regret"), here.values("it", "simple_regret"))
+
+
 def task(**changes):
     it = plan()
     data = pack(it)
@@ -213,6 +228,7 @@ def test_the_pace_of_a_cluster_is_that_of_all_workers_together(monkeypatch):
     found = pace_afar(cluster, plan(), "Uniform()", 0.1, replications=40, threads=3)
     assert cluster.most == 3
     assert found == pytest.approx(1 / (1 + 0.5 + 0.5))
+    assert cluster.held == 0
 
 
 def test_a_worker_that_cannot_measure_says_why(monkeypatch):
@@ -220,5 +236,7 @@ def test_a_worker_that_cannot_measure_says_why(monkeypatch):
         raise ValueError("no room")
 
     monkeypatch.setattr(keyhole.play.afar, "seconds_per_round", failing)
+    cluster = Inline()
     with pytest.raises(ValueError, match="no room"):
-        pace_afar(Inline(), plan(), "Uniform()", 0.1, replications=40, threads=2)
+        pace_afar(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2)
+    assert (cluster.held, cluster.recalled) == (0, 1)

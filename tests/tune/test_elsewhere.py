@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 import pytest
 
 from keyhole.clusters import Ended, GoneError
-from keyhole.clusters.carrying import carry_out, ended
+from keyhole.clusters.carrying import carried, ended, packed
 from keyhole.runner import Runner
 from keyhole.tune import Spec, Tune, Tuner, elsewhere
 from tests.clusters.conftest import dask_cluster
@@ -64,9 +64,12 @@ class Played:
     def submit(self, function, *args):
         ticket = next(self._tickets)
         self.tasks.append(args)
-        work = self._pool.submit(carry_out, function, *args)
+        work = self._pool.submit(carried, packed(function, args)[0])
         work.add_done_callback(lambda one: self._done.put(ended(ticket, one.result())))
         return ticket
+
+    def recall(self, tickets):
+        self.recalled = sorted(tickets)
 
     def ended(self, seconds):
         try:

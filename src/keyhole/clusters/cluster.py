@@ -1,8 +1,10 @@
 """What the schedulers have in common: work is handed out, and comes back in any order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Final, Protocol, Self, runtime_checkable
+
+_WAIT: Final = 0.5
 
 
 class GoneError(RuntimeError):
@@ -19,13 +21,24 @@ class Ended:
     value: Any = None
     error: BaseException | None = None
 
+    def result(self) -> Any:
+        """Return what it returned, or raise its error."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
 
 @runtime_checkable
 class Cluster(Protocol):
     """Workers under somebody's scheduler.
 
     A task that ends with its worker is begun again on another one, a few times; then it ends with
-    an error of its own, which says so.
+    an error of its own, which says so (`keyhole.clusters.carrying.died`).
+
+    One thread may wait for tasks while others hand them out. Where the scheduler does not answer,
+    `ended` raises a `GoneError`, and all else may. After `close`, which may be called again,
+    all else raises a RuntimeError. A client that is killed leaves nothing at work that was started
+    for it, and Ctrl-C is for the client alone.
     """
 
     @property
@@ -48,14 +61,11 @@ class Cluster(Protocol):
         an error of the same built-in type, with the same words.
         """
 
-    def ended(self, seconds: float) -> list[Ended]:
-        """Wait until a task has ended, at most so long; return all that have.
+    def recall(self, tickets: Iterable[int]) -> None:
+        """Take tasks back: they do not end any more, and what has not begun never does."""
 
-        Raises
-        ------
-        GoneError
-            If the scheduler does not answer.
-        """
+    def ended(self, seconds: float) -> list[Ended]:
+        """Wait until a task has ended, at most so long; return all that have."""
 
     def close(self) -> None:
         """Call back what is still at work, and let go; what was started for it is ended."""
@@ -65,3 +75,15 @@ class Cluster(Protocol):
 
     def __exit__(self, *_: object) -> None:
         """Close it."""
+
+
+def results(cluster: Cluster, tickets: Iterable[int]) -> Iterator[Any]:
+    """Yield what tasks return, as they end; an error is raised, and the others are recalled."""
+    left = set(tickets)
+    try:
+        while left:
+            for one in cluster.ended(_WAIT):
+                left.remove(one.ticket)
+                yield one.result()
+    finally:
+        cluster.recall(left)

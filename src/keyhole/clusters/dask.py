@@ -8,7 +8,7 @@ import socket
 import threading
 import warnings
 from asyncio import CancelledError
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -18,8 +18,8 @@ from distributed import Client, Future, KilledWorker, LocalCluster
 from distributed.comm import CommClosedError, get_address_host_port, parse_address
 from distributed.comm.registry import get_backend
 
-from keyhole.clusters.carrying import carry_out, died, ended
-from keyhole.clusters.cluster import Ended, GoneError
+from keyhole.clusters.carrying import Failure, Shared, died, ended, lacks_keyhole, packed
+from keyhole.clusters.cluster import Cluster, Ended, GoneError
 
 _PATIENCE: Final = 10.0
 """Seconds in which a scheduler must answer."""
@@ -35,7 +35,7 @@ _DEAF: Final = (
 )
 
 
-def start(on: str, address: str | None, workers: int | None) -> "Dask":
+def start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Return the cluster at an address, or one of so many processes of this machine."""
     for name in _TALKERS:  # what a user should know of it comes as an error
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -91,6 +91,17 @@ def _reach(address: str) -> None:
             pass
 
 
+def carried(task: bytes, *shared: bytes) -> bytes:
+    """Return what a packed task returns, pickled."""
+    from keyhole.clusters import carrying
+
+    return carrying.carried(task, *shared)
+
+
+# It travels as text: a worker that cannot import what a task names would be ended by Dask.
+carried.__module__ = "__main__"
+
+
 class Dask:
     """The workers of a client of Dask; `local` is what was started for it."""
 
@@ -99,6 +110,7 @@ class Dask:
         self._client, self._local = client, local
         self._tickets = count()
         self._under_way: dict[int, Future] = {}
+        self._shared: dict[int, Future] = {}
         self._done: SimpleQueue[int | None] = SimpleQueue()
         self._slots, self._lost = self._nthreads(), False
         self._closed = threading.Event()
@@ -130,25 +142,40 @@ class Dask:
         if self._lost or self._client.status != "running":
             raise GoneError(f"the scheduler of {self.name} does not answer any more")
 
-    def share(self, data: bytes) -> Future:
-        """Return a future of the bytes: a result, since one that is lost is computed again."""
+    def share(self, data: bytes) -> Shared:
+        """Have the bytes as a result, since one that is lost is computed again."""
+        self._check()
+        shared = Shared(next(self._tickets))
         key = f"keyhole-shared-{hashlib.sha256(data).hexdigest()}"
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            return self._client.submit(bytes, data, key=key)
+            self._shared[shared.ticket] = self._client.submit(bytes, data, key=key)
+        return shared
 
-    def forget(self, shared: Future) -> None:
-        """Release the future."""
-        shared.release()
+    def forget(self, shared: Shared) -> None:
+        """Release the result."""
+        self._shared.pop(shared.ticket).release()
 
     def submit(self, function: Any, *args: Any) -> int:
         """Hand out a task."""
         self._check()
         ticket = next(self._tickets)
-        future = self._client.submit(carry_out, function, *args, pure=False)
-        self._under_way[ticket] = future
+        task, shared = packed(function, args)
+        given = [self._shared[one] for one in shared]
+        self._under_way[ticket] = future = self._client.submit(carried, task, *given, pure=False)
         future.add_done_callback(lambda _: self._done.put(ticket))
         return ticket
+
+    def recall(self, tickets: Iterable[int]) -> None:
+        """Cancel tasks."""
+        known = [self._under_way.pop(one) for one in list(tickets) if one in self._under_way]
+        if known and not self._lost:  # else nobody would answer
+            client = self._client
+            with suppress(*_LOST):
+                client.sync(
+                    lambda: client.cancel(known, asynchronous=True, force=True),
+                    callback_timeout=_TO_CLOSE,
+                )
 
     def ended(self, seconds: float) -> list[Ended]:
         """Wait for a task to end."""
@@ -163,29 +190,32 @@ class Dask:
         return [one for one in found if one is not None]
 
     def _end(self, ticket: int) -> Ended | None:
-        """Return how a task ended; None if its result was lost, and it is at work once more."""
+        """Return how a task ended; None if it was recalled, or is at work once more."""
+        if (future := self._under_way.get(ticket)) is None:
+            return None
         try:
-            found = ended(ticket, self._under_way[ticket].result(timeout=_PATIENCE))
-        except TimeoutError:
+            value = future.result(timeout=_PATIENCE)
+        except TimeoutError:  # its result was lost
             self._done.put(ticket)
             return None
         except KilledWorker as error:
-            found = Ended(ticket, error=died(error.allowed_failures + 1))
+            value = died(error.allowed_failures + 1)
         except _LOST:
             self._lost = True
             return None
-        except Exception as error:  # what a worker cannot read, such as a module it has not
-            found = Ended(ticket, error=RuntimeError(f"a worker of {self.name} failed: {error}"))
+        except ImportError:
+            value = lacks_keyhole("Dask")
+        except Exception as error:
+            value = Failure("RuntimeError", f"a worker of {self.name} failed: {error}")
         del self._under_way[ticket]
-        return found
+        return ended(ticket, value)
 
     def close(self) -> None:
-        """Call back what is at work."""
+        """Recall what is at work."""
+        if self._closed.is_set():
+            return
         self._closed.set()
-        if not self._lost:  # else nobody would answer
-            with suppress(*_LOST):
-                self._client.cancel(list(self._under_way.values()), force=True)
-        self._under_way.clear()
+        self.recall(self._under_way)
         for part in (self._client, self._local):
             if part is not None:
                 with suppress(*_LOST):

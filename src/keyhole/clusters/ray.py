@@ -10,6 +10,7 @@ import pickle
 import signal
 import sys
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -22,9 +23,9 @@ from typing import IO, Any, Final, Self, cast
 
 import ray
 
-from keyhole.clusters.carrying import ended
-from keyhole.clusters.cluster import Ended, GoneError
-from keyhole.clusters.ray_driver import AGAIN, EVERY, START, Shared, remove
+from keyhole.clusters.carrying import AGAIN, Shared, ended, packed
+from keyhole.clusters.cluster import Cluster, Ended, GoneError
+from keyhole.clusters.ray_driver import EVERY, START, remove
 
 _BOOT: Final = (
     "import sys; sys.argv[0], *sys.path[:] = sys.argv[1:]; "
@@ -39,7 +40,7 @@ _FOLDERS: Final = "keyhole-ray-"
 _NEW: Final = 60.0  # seconds in which the owner of a folder has its lock
 
 
-def start(on: str, address: str | None, workers: int | None) -> "Ray":
+def start(on: str, address: str | None, workers: int | None) -> Cluster:
     """Return the cluster at an address, or one of so many processes of this machine.
 
     Without an address it is the one that this process has initialised, as it is, if it has.
@@ -52,13 +53,15 @@ def start(on: str, address: str | None, workers: int | None) -> "Ray":
 class Ray:
     """The workers of Ray, by way of its driver's process.
 
-    What a driver is asked for are tuples of a ticket, what is done under it, and what is shared
-    with it; it answers with tickets and what became of them, and with the number of slots.
+    What a driver is asked for are tuples of a ticket, what is done under it (None: nothing any
+    more), and the tickets of what is shared with it; it answers with tickets and what became of
+    them, and with the number of slots.
     """
 
     def __init__(self, name: str, address: str | None, workers: int | None) -> None:
         self.name = name
         self._tickets, self._slots = count(START + 1), 0
+        self._under_way = {START}
         self._asking, self._came = Lock(), SimpleQueue[tuple[int, Any] | None]()
         self._beats, self._closing, self._over = 0, False, Event()
         self._folder = None if address else _Folder()
@@ -79,10 +82,16 @@ class Ray:
 
     def slots(self) -> int:
         """Return how many processors all nodes have, as of some seconds ago."""
+        self._check()
         return self._slots
+
+    def _check(self) -> None:
+        if self._closing:
+            raise RuntimeError(f"the cluster {self.name} has been closed")
 
     def share(self, data: bytes) -> Shared:
         """Put the bytes into Ray's store."""
+        self._check()
         shared = Shared(next(self._tickets))
         self._ask(shared.ticket, data)
         return shared
@@ -93,14 +102,21 @@ class Ray:
 
     def submit(self, function: Any, *args: Any) -> int:
         """Hand out a task."""
-        ticket = next(self._tickets)
-        shared = [one for one in args if isinstance(one, Shared)]
-        self._ask(ticket, pickle.dumps((function, args)), shared)
+        self._check()
+        ticket, task = next(self._tickets), packed(function, args)
+        self._under_way.add(ticket)
+        self._ask(ticket, *task)
         return ticket
+
+    def recall(self, tickets: Iterable[int]) -> None:
+        """Cancel tasks."""
+        for ticket in set(tickets) & self._under_way:
+            self._under_way.discard(ticket)
+            self._ask(ticket, None)
 
     def _ask(self, *request: Any) -> None:
         """Tell the driver, unless it has ended: who waits for an answer hears of that."""
-        with self._asking, suppress(OSError):
+        with self._asking, suppress(OSError, ValueError):
             pickle.dump(request, self._to)
             self._to.flush()
 
@@ -135,14 +151,14 @@ class Ray:
 
     def ended(self, seconds: float) -> list[Ended]:
         """Wait for a task to end."""
+        self._check()
         found: list[Ended] = []
         with suppress(Empty):
             came = self._came.get(timeout=seconds)
             while came is not None:
-                ticket, value = came
-                found.append(
-                    ended(ticket, pickle.loads(value) if isinstance(value, bytes) else value)
-                )
+                if came[0] in self._under_way:  # else it was recalled
+                    self._under_way.remove(came[0])
+                    found.append(ended(*came))
                 came = self._came.get_nowait()
             self._came.put(None)  # for who asks next
             if not found:
@@ -154,6 +170,8 @@ class Ray:
 
     def close(self) -> None:
         """End the driver, and with it what is at work."""
+        if self._over.is_set():
+            return
         self._closing = True
         with suppress(OSError):
             self._to.close()

@@ -11,7 +11,6 @@ import signal
 import socket
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
@@ -27,36 +26,15 @@ from ray.exceptions import (
     WorkerCrashedError,
 )
 
-from keyhole.clusters.carrying import Failure, carry_out, died
+from keyhole.clusters.carrying import AGAIN, Failure, carried, died, lacks_keyhole
 
 START: Final = 0
 """The ticket of the start, asked for with an address and the number of workers."""
-AGAIN: Final = 3
-"""Times that a task is begun again whose worker has died."""
 EVERY: Final = 1.0
 """Seconds between two signs of life of a driver, and between its looks at the head."""
 _PATIENCE: Final = 10.0  # seconds without an answer after which it is taken to be gone
 _TO_LEAVE: Final = 4.0
 _SOON: Final = 0.05
-
-
-@dataclass(frozen=True)
-class Shared:
-    """Stands for bytes that were shared under a ticket."""
-
-    ticket: int
-
-
-def carried(packed: bytes, *shared: bytes) -> bytes:
-    """Return the pickled return value of a pickled task; this is what a worker runs."""
-    found = carry_out(_called, packed, shared)
-    return found if isinstance(found, bytes) else pickle.dumps(found)
-
-
-def _called(packed: bytes, shared: tuple[bytes, ...]) -> bytes:
-    function, args = pickle.loads(packed)
-    left = iter(shared)
-    return pickle.dumps(function(*(next(left) if isinstance(a, Shared) else a for a in args)))
 
 
 def main() -> None:
@@ -95,6 +73,7 @@ class Driver:
         self._slots, self._over = 0, Event()
         self._done: SimpleQueue[tuple[int, Future[bytes]] | None] = SimpleQueue()
         self._shared: dict[int, Any] = {}
+        self._tasks: dict[int, Any] = {}
 
     def begin(self, address: str | None, workers: int | None, folder: str | None) -> Failure | None:
         """Connect to Ray, or start it; return why it could not be done."""
@@ -131,27 +110,34 @@ class Driver:
                 ticket, data, *shared = pickle.load(asked)
                 if shared:
                     self._submit(ticket, data, shared[0])
+                elif data is None:
+                    self._let_go(ticket)
                 else:
                     self._share(ticket, data)
         self._done.put(None)
 
-    def _share(self, ticket: int, data: bytes | None) -> None:
-        """Put bytes into Ray's store; None takes them out."""
-        if data is None:
-            self._shared.pop(ticket, None)
-            return
+    def _let_go(self, ticket: int) -> None:
+        """Take bytes out of Ray's store, or a task back."""
+        self._shared.pop(ticket, None)
+        if (task := self._tasks.pop(ticket, None)) is not None:
+            with suppress(Exception):  # it may just have ended
+                ray.cancel(task)
+
+    def _share(self, ticket: int, data: bytes) -> None:
+        """Put bytes into Ray's store."""
         try:
             self._shared[ticket] = ray.put(data)
         except Exception as error:  # each task that it is shared with ends so
             self._shared[ticket] = error
 
-    def _submit(self, ticket: int, packed: bytes, shared: list[Shared]) -> None:
+    def _submit(self, ticket: int, packed: bytes, shared: list[int]) -> None:
         try:
-            given = [self._shared[one.ticket] for one in shared]
+            given = [self._shared[one] for one in shared]
             for one in given:
                 if isinstance(one, Exception):
                     raise one
-            future = self._task.remote(packed, *given).future()
+            self._tasks[ticket] = task = self._task.remote(packed, *given)
+            future = task.future()
         except Exception as error:
             future = Future()
             future.set_exception(error)
@@ -170,6 +156,7 @@ class Driver:
                     looker.join(_TO_LEAVE)  # who asks a Ray that is shut down starts another
                     return not looker.is_alive()
                 ticket, future = found
+                self._tasks.pop(ticket, None)
                 if isinstance(future.exception(), LocalRayletDiedError):
                     return False
                 self.answer(ticket, _came_of(future))
@@ -236,16 +223,14 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
     if error is None:
         return future.result()
     if isinstance(error, WorkerCrashedError):
-        return Failure("RuntimeError", str(died(AGAIN + 1)))
+        return died()
     if isinstance(error, OutOfMemoryError):
         return Failure(
             "MemoryError",
             f"Ray ended {AGAIN + 1} workers at the same task: their machines ran out of memory",
         )
     if "No module named 'keyhole" in _words(error):
-        return Failure(
-            "ImportError", "the workers of Ray cannot import keyhole: it must be installed there"
-        )
+        return lacks_keyhole("Ray")
     return Failure("RuntimeError", f"Ray could not have a task done: {_words(error)}")
 
 

@@ -1,10 +1,21 @@
-"""What a task may ask where it runs."""
+"""What a task asks where it runs."""
 
+import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 _ENDING: Final = ("closing", "closed", "failed")
+
+
+def check_same(there: Mapping[str, str], here: Mapping[str, str]) -> None:
+    """Refuse a worker that has something in another version than its client, by name."""
+    for name, version in there.items():
+        if here.get(name) != version:
+            raise ValueError(
+                f"the worker on {socket.gethostname()} has {name} {version}, and this client has "
+                f"{name} {here.get(name)}: they must have the same"
+            )
 
 
 def wanting() -> Callable[[], bool]:

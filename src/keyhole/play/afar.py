@@ -13,7 +13,8 @@ from threading import Lock
 from time import monotonic
 from typing import Any, Final
 
-from keyhole.clusters import Cluster
+from keyhole.clusters.cluster import Cluster, results
+from keyhole.clusters.worker import check_same
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.block import plan_digest
 from keyhole.play.jobs import Job, Keep
@@ -61,12 +62,15 @@ def play_afar(
     total = sum(job.rounds * job.replications for job in jobs)
     done = total - sum(job.rounds_left for job in jobs)
     hand = _Hand(cluster, jobs)
-    while hand.deal():
-        for job, part, data in hand.take_back():
-            done += job.rounds * len(part)
-            keep(job, job.block(part), data)
-            if report is not None:
-                report(label, done, total)
+    try:
+        while hand.deal():
+            for job, part, data in hand.take_back():
+                done += job.rounds * len(part)
+                keep(job, job.block(part), data)
+                if report is not None:
+                    report(label, done, total)
+    finally:
+        hand.leave()
 
 
 class _Hand:
@@ -118,9 +122,7 @@ class _Hand:
         """Wait a little, and yield what has been played meanwhile."""
         for ended in self._cluster.ended(_WAIT):
             job, part = self._dealt.pop(ended.ticket)
-            if ended.error is not None:
-                raise ended.error
-            data, seconds = ended.value
+            data, seconds = ended.result()
             self._rounds += job.rounds * len(part)
             self._seconds += seconds
             if job.left and not job.measured:
@@ -130,6 +132,12 @@ class _Hand:
             if not job.left and all(other is not job for other, _ in self._dealt.values()):
                 self._let_go(job.plan)
             yield job, part, data
+
+    def leave(self) -> None:
+        """Recall what has not come back: the cluster may serve others."""
+        self._cluster.recall(self._dealt)
+        for shared, _ in self._shared.values():
+            self._cluster.forget(shared)
 
     def _length(self, slots: int) -> float:
         """Return for how long the next part is to be played."""
@@ -168,13 +176,7 @@ def play_part(
     ValueError
         If versions, plan or files are not what they are at the client.
     """
-    _check(wanted)
-    plan, found = _unpacked(data, key)
-    if found != digest:
-        raise ValueError(
-            f"the worker on {socket.gethostname()} has other code of a problem or a policy than "
-            "this client: install the same packages there, and leave files as they are meanwhile"
-        )
+    plan = _unpacked(data, key, wanted, digest)
     plan.players(label)  # compiled, if need be, before the clock runs
     began = monotonic()
     values = plan.play(label, part, threads=1)
@@ -185,12 +187,8 @@ def play_part(
 
 def waken(cluster: Cluster) -> None:
     """Have all workers load what they play with, as the first blocks would."""
-    left = {cluster.submit(versions) for _ in range(cluster.slots())}
-    while left:
-        for ended in cluster.ended(_WAIT):
-            left.remove(ended.ticket)
-            if ended.error is not None:
-                raise ended.error
+    for _ in results(cluster, [cluster.submit(versions) for _ in range(cluster.slots())]):
+        pass
 
 
 def pace_afar(
@@ -201,45 +199,44 @@ def pace_afar(
     So many workers as there are `threads` measure it at once: see `keyhole.play.pace`.
     """
     data = pack(plan)
-    shared, key, wanted = cluster.share(data), sha256(data), versions()
-    dealt = {
-        cluster.submit(pace_part, shared, key, wanted, label, seconds, replications)
-        for _ in range(threads)
-    }
-    speed = 0.0
-    while dealt:
-        for ended in cluster.ended(_WAIT):
-            dealt.remove(ended.ticket)
-            if ended.error is not None:
-                raise ended.error
-            speed += 1 / ended.value
-    return 1 / speed
+    shared, known = cluster.share(data), (sha256(data), versions(), plan_digest(plan))
+    try:
+        dealt = [
+            cluster.submit(pace_part, shared, *known, label, seconds, replications)
+            for _ in range(threads)
+        ]
+        return 1 / sum(1 / float(pace) for pace in results(cluster, dealt))
+    finally:
+        cluster.forget(shared)
 
 
 def pace_part(
     data: bytes,
     key: str,
     wanted: Mapping[str, str],
+    digest: str,
     label: str,
     seconds: float,
     replications: int,
 ) -> float:
     """Return how long a round takes; this is what a worker runs."""
-    _check(wanted)
-    plan, _ = _unpacked(data, key)
+    plan = _unpacked(data, key, wanted, digest)
     return seconds_per_round(plan, label, seconds, replications=replications)
 
 
-def _check(wanted: Mapping[str, str]) -> None:
-    for name, there in versions().items():
-        if wanted.get(name) != there:
-            raise ValueError(
-                f"the worker on {socket.gethostname()} has {name} {there}, and this client has "
-                f"{name} {wanted.get(name)}: they must have the same"
-            )
+def _unpacked(data: bytes, key: str, wanted: Mapping[str, str], digest: str) -> Plan:
+    """Return a plan that is played here as at the client."""
+    check_same(versions(), wanted)
+    plan, found = _known(data, key)
+    if found != digest:
+        raise ValueError(
+            f"the worker on {socket.gethostname()} has other code of a problem or a policy than "
+            "this client: install the same packages there, and leave files as they are meanwhile"
+        )
+    return plan
 
 
-def _unpacked(data: bytes, key: str) -> tuple[Plan, str]:
+def _known(data: bytes, key: str) -> tuple[Plan, str]:
     """Return a plan and its digest; those used last are kept."""
     with _unpacking:
         if key not in _plans:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.connecting import THREADS, connected
-from keyhole.clusters.worker import wanting
+from keyhole.clusters.worker import check_same, wanting
 from keyhole.runner import Run, Runner
 from keyhole.tune.executor import Ended, Executor, Executors
 from keyhole.tune.spec import Spec
@@ -123,9 +123,10 @@ class Elsewhere:
                     future.set_exception(error)
 
     def close(self) -> None:
-        """Listen no more."""
+        """Listen no more, and recall what is still at work."""
         self._over.set()
         self._listener.join()
+        self.cluster.recall(self._waiting)
 
 
 class _Executor:
@@ -161,7 +162,7 @@ class _Executor:
         return run
 
     def close(self) -> None:
-        """Wait no more for what runs: it is ended with the cluster, or with its client."""
+        """Wait no more for what runs: it is ended when all executors are let go."""
         self._closed = True
         if self._future is not None:
             self._future.cancel()
@@ -183,13 +184,8 @@ def run_here(
     ValueError
         If the client has another version of Keyhole.
     """
-    host = socket.gethostname()
-    if (there := version("keyhole")) != wanted:
-        raise ValueError(
-            f"the worker on {host} has keyhole {there}, and this client has keyhole {wanted}: "
-            "they must have the same"
-        )
-    runner = _runner()
+    check_same({"keyhole": version("keyhole")}, {"keyhole": wanted})
+    host, runner = socket.gethostname(), _runner()
     with _ended_if_unwanted(runner) as unwanted:
         run = runner.run(
             command,

@@ -1,0 +1,159 @@
+"""What every cluster keeps to, started on this machine with two workers."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from keyhole import simulate
+from keyhole.clusters import Cluster, connect
+from keyhole.clusters.cluster import results
+from keyhole.thresholding import LSA, Problem, Uniform
+from tests.clusters.conftest import until
+
+
+@pytest.fixture(scope="module", params=["dask", "ray"])
+def cluster(request):
+    with connect(request.param, workers=2) as cluster:
+        yield cluster
+
+
+def result(cluster, function, *args):
+    """Return what a task returned, or raise what it ended with."""
+    (found,) = results(cluster, [cluster.submit(function, *args)])
+    return found
+
+
+def test_it_says_what_it_is_and_how_much_room_there_is(cluster):
+    assert isinstance(cluster, Cluster)
+    assert cluster.name in ("dask", "ray")
+    assert cluster.slots() == 2
+
+
+def test_tasks_come_back_with_what_they_return(cluster):
+    tickets = {cluster.submit(pow, base, 2): base**2 for base in range(100)}
+    found = {}
+    until(lambda: found.update({e.ticket: e.value for e in cluster.ended(0.5)}) or len(found) > 99)
+    assert found == tickets
+    assert cluster.ended(0.0) == []
+
+
+def test_what_is_shared_is_there_for_every_task_in_its_place(cluster):
+    data = os.urandom(2_000_000)
+    first, second = cluster.share(data), cluster.share(b"more")
+    assert result(cluster, listed, 1, second, 2, first) == [1, b"more", 2, data]
+    assert result(cluster, listed, first, first) == [data, data]
+    cluster.forget(first)
+    assert result(cluster, listed, second) == [b"more"]
+
+
+def listed(*args):
+    return list(args)
+
+
+class OwnError(Exception):
+    pass
+
+
+def fail(kind):
+    raise kind("field must be small, got 3")
+
+
+@pytest.mark.parametrize("kind", [ValueError, FileNotFoundError])
+def test_errors_come_back_as_they_were_raised(cluster, kind):
+    with pytest.raises(kind, match=r"^field must be small, got 3$"):
+        result(cluster, fail, kind)
+
+
+def test_an_error_of_somebodys_own_comes_back_in_words(cluster):
+    with pytest.raises(RuntimeError, match=r"^OwnError: field must be small, got 3$"):
+        result(cluster, fail, OwnError)
+
+
+def test_an_error_that_is_made_of_more_than_words_comes_back_in_words(cluster):
+    with pytest.raises(RuntimeError, match=r"^UnicodeDecodeError: 'utf-8' codec can't decode byte"):
+        result(cluster, b"\xff".decode, "utf-8")
+
+
+def test_what_cannot_travel_back_is_an_error(cluster):
+    with pytest.raises((AttributeError, TypeError, RuntimeError), match=r"(?i)pickle"):
+        result(cluster, eval, "lambda: 3")
+    assert result(cluster, abs, -3) == 3
+
+
+def test_a_module_that_workers_lack_is_named(cluster, tmp_path, monkeypatch):
+    (tmp_path / "nowhere_else.py").write_text("def f(): pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import nowhere_else
+
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'nowhere_else'$"):
+        result(cluster, nowhere_else.f)
+
+
+def test_a_task_whose_worker_is_killed_is_begun_again(cluster, tmp_path):
+    assert result(cluster, end_worker_once, str(tmp_path / "mark")) == "begun again"
+
+
+def end_worker():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def end_worker_once(mark):
+    """End it, unless that was done before."""
+    try:
+        Path(mark).touch(exist_ok=False)
+    except FileExistsError:
+        return "begun again"
+    end_worker()
+
+
+def test_a_task_that_kills_its_workers_ends_in_one_line(cluster):
+    with pytest.raises(RuntimeError, match=r"^4 workers died at the same task: .*memory.*$"):
+        result(cluster, end_worker)
+
+
+def test_what_is_recalled_does_not_end_and_what_had_not_begun_never_does(cluster, tmp_path):
+    until(lambda: cluster.slots() == 2)
+    first = [cluster.submit(wait_for, str(tmp_path / "go")) for _ in range(2)]
+    later = [cluster.submit(Path.touch, tmp_path / "begun") for _ in range(4)]
+    cluster.recall([*first, *later])
+    (tmp_path / "go").touch()
+    kept = cluster.submit(abs, -1)
+    (ended,) = until(lambda: cluster.ended(0.5))
+    assert (ended.ticket, ended.value) == (kept, 1)
+    assert cluster.ended(0.2) == []
+    assert not (tmp_path / "begun").exists()
+
+
+def wait_for(path):
+    until(Path(path).exists)
+
+
+class Greedy(Uniform):
+    def select(p, s, t):
+        return 7
+
+
+def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others(cluster):
+    problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+    size = {"horizon": 200, "replications": 400}
+    policies = [Greedy(), LSA(1.0), LSA(1.1), LSA(1.2)]
+    with pytest.raises(ValueError, match="round 1 of replication 0"):
+        simulate(problem, policies, **size, on=cluster)
+    there, here = (simulate(problem, {"it": LSA()}, **size, **on) for on in ({"on": cluster}, {}))
+    assert (there.values("it", "simple_regret") == here.values("it", "simple_regret")).all()
+
+
+def test_what_is_closed_says_so(cluster):
+    """It comes last, since it closes."""
+    cluster.close()
+    cluster.close()
+    for use in (
+        cluster.slots,
+        lambda: cluster.share(b"more"),
+        lambda: cluster.submit(os.getpid),
+        lambda: cluster.ended(0.1),
+    ):
+        with pytest.raises(RuntimeError, match=f"the cluster {cluster.name} has been closed"):
+            use()
