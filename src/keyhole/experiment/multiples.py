@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from keyhole.experiment.plots import blank
 from keyhole.experiment.summary import MOST_PANELS, Summaries, Summary, is_number, short_names
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import Scale, entitle, look, plot_curves
+from keyhole.results.plot import Scale, entitle, floor_of, look, plot_curves
 
 Panel = tuple[str, Callable[[Axes], None]]
 """Its title, and what draws it."""
@@ -41,10 +41,12 @@ def over_rounds(
 ) -> Figure:
     """Return the figure of a metric over the rounds: a panel for each of the first points."""
     points = [p for p in grid.points[:MOST_PANELS] if metric in p.known]
-    panels: list[Panel] = [
-        (title_of(point.names), lambda axes, p=point: _draw_curves(axes, grid, p, metric, x, y))  # type: ignore[misc]
-        for point in points
-    ]
+    floor = min((floor_of(point, metric) for point in points), default=math.inf)
+
+    def drawing(point: Summary) -> Callable[[Axes], None]:
+        return lambda axes: _draw_curves(axes, grid, point, metric, x, y, floor)
+
+    panels: list[Panel] = [(title_of(point.names), drawing(point)) for point in points]
     columns = len(list(grid.sweep.values())[-1]) if len(grid.sweep) > 1 else _COLUMNS
     return _figure(grid.labels, panels, columns)
 
@@ -89,9 +91,15 @@ def _places(grid: Summaries, name: str) -> list[float]:
 
 
 def _draw_curves(
-    axes: Axes, grid: Summaries, point: Summary, metric: str, x: Scale, y: Scale | None
+    axes: Axes,
+    grid: Summaries,
+    point: Summary,
+    metric: str,
+    x: Scale,
+    y: Scale | None,
+    floor: float,
 ) -> None:
-    plot_curves(point, metric, axes, x=x, y=y)
+    plot_curves(point, metric, axes, x=x, y=y, floor=floor)
     if (legend := axes.get_legend()) is not None:  # one for all panels stands above them
         legend.remove()
     # A policy looks the same in all panels, also where others are missing.

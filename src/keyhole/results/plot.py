@@ -107,12 +107,14 @@ def plot_curves(
     *,
     x: Scale = "linear",
     y: Scale | None = None,
+    floor: float = np.inf,
 ) -> Axes:
     """Draw a metric over the checkpoints, with its 95 % intervals.
 
     Means are drawn as the metric says, unless `y` says otherwise. Those that are not positive have
     no logarithm: where one is drawn they are left out (see `without_logarithm`), unless all are
-    such: then they are drawn as they are.
+    such: then they are drawn as they are. An interval over a logarithm ends at the `floor_of` the
+    curves, or at a `floor` that is lower: that of several panels.
     """
     choice("x", x, SCALES)
     if y is not None:
@@ -124,7 +126,8 @@ def plot_curves(
     if not any((curves.mean(label, metric) > 0).any() for label in curves.labels):
         arms, y = None, "linear"
     logarithm = arms is not None or y == "log"
-    floor = _floor(curves, metric) if logarithm else -np.inf
+    bottom = floor_of(curves, metric)
+    floor = min(floor, bottom) if logarithm else -np.inf
     rounds = np.array(curves.checkpoints)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
     for number, label in enumerate(curves.labels):
@@ -145,7 +148,7 @@ def plot_curves(
     _set_scales(axes, x, y)
     finish(axes, drawn)
     if logarithm:
-        axes.set_ylim(bottom=floor if arms is None else np.log(floor / arms))
+        axes.set_ylim(bottom=bottom if arms is None else np.log(bottom / arms))
     elif known.drawn != "mean":  # what begins above 0 hides that it grows in a straight line
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     return axes
@@ -162,10 +165,10 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
     return sorted({*range(number % step, len(drawable), step), *np.flatnonzero(alone).tolist()})
 
 
-def _floor(curves: Drawable, metric: str) -> float:
+def floor_of(curves: Drawable, metric: str) -> float:
     """Return where a logarithmic axis ends: an interval's end may be anything below the means."""
     means = np.concatenate([curves.mean(label, metric) for label in curves.labels])
-    return float(means[means > 0].min()) / 2
+    return float(means[means > 0].min(initial=np.inf)) / 2
 
 
 def _set_scales(axes: Axes, x: Scale, y: Scale) -> None:
