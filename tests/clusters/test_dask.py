@@ -2,12 +2,14 @@
 
 import os
 import signal
+import threading
 import time
 
 import pytest
 
 from keyhole.clusters import GoneError, connect
 from keyhole.clusters.cluster import results
+from keyhole.clusters.dask import Dask
 from tests.clusters.conftest import dask_cluster, until
 
 
@@ -59,11 +61,13 @@ def test_a_scheduler_that_stands_still_is_gone_after_a_while(tmp_path, monkeypat
 
 
 def test_a_result_that_is_lost_with_its_worker_is_computed_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("keyhole.clusters.dask._PATIENCE", 1.0)
+    go, value = threading.Event(), Dask._value
+    monkeypatch.setattr(Dask, "_value", lambda *it: go.wait() and value(*it))
     with dask_cluster(tmp_path / "it", workers=1) as there, connect(there.on) as cluster:
-        ticket = cluster.submit(os.system, "sleep 3; exit 7")
-        until(lambda: not cluster._done.empty())
+        ticket = cluster.submit(os.system, "exit 7")
+        until(cluster._under_way[ticket].done)
         there.kill_a_worker()
+        go.set()
         assert list(results(cluster, [ticket])) == [7 << 8]
 
 

@@ -18,7 +18,7 @@ from keyhole.experiment.spec import Spacing
 from keyhole.experiment.store import write_provenance
 from keyhole.files import held
 from keyhole.play.plan import Plan
-from keyhole.thresholding import Problem
+from keyhole.thresholding import LSA, Problem
 
 WORLD = Problem(means=[0.2, 0.45, 0.7], threshold=0.5).world
 PARQUET = ("values.parquet", "curves.parquet")
@@ -134,12 +134,13 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
     ("owner", "name", "other"),
     [
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
+        (LSA, "numbers", lambda self: {"alpha": 4.0}),
         (Spacing, "rounds", lambda self, first, horizon: [25, 60]),
         (keyhole.play.identity, "compiler_versions", lambda: ["0"]),
         (keyhole.play.identity, "code_digest", lambda: "0"),
         (WORLD, "metrics", WORLD.metrics[::-1]),
     ],
-    ids=["what policies are told", "checkpoints", "compiler", "core", "metrics"],
+    ids=["what policies are told", "what kernels read", "checkpoints", "compiler", "core", "metrics"],
 )
 def test_the_digest_covers_what_code_makes_of_a_spec(text, monkeypatch, owner, name, other):
     text = text.replace("[20, 60]", "{count = 2}")

@@ -194,6 +194,12 @@ def test_another_version_is_refused_with_both_named():
         task(wanted=versions() | {"numba": "0.1"})
 
 
+def test_a_block_that_nobody_waits_for_ends(monkeypatch):
+    monkeypatch.setattr(keyhole.play.afar, "wanting", lambda: lambda: False)
+    with pytest.raises(RuntimeError, match="nobody waits for this block any more"):
+        task()
+
+
 def test_other_code_is_refused():
     with pytest.raises(ValueError, match="has other code of a problem or a policy than this"):
         task(digest="0" * 64)

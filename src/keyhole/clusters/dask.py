@@ -11,6 +11,7 @@ from asyncio import CancelledError
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
+from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Self
 
@@ -56,6 +57,7 @@ def _undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    resource_tracker.ensure_running()  # it would take signals again as it starts
     typed: list[int] = []
     known = signal.signal(signal.SIGINT, lambda number, _: typed.append(number))
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -111,11 +113,12 @@ class Dask:
         self._tickets = count()
         self._under_way: dict[int, Future] = {}
         self._shared: dict[int, Future] = {}
-        self._done: SimpleQueue[int | None] = SimpleQueue()
+        self._ready: SimpleQueue[int | None] = SimpleQueue()
+        self._done: SimpleQueue[tuple[int, bytes | Failure] | None] = SimpleQueue()
         self._slots, self._lost = self._nthreads(), False
         self._closed = threading.Event()
-        self._watch = threading.Thread(target=self._look, daemon=True)
-        self._watch.start()
+        for task in (self._look, self._bring):
+            threading.Thread(target=task, daemon=True).start()
 
     def slots(self) -> int:
         """Return how many threads all workers have, as of some moments ago."""
@@ -163,7 +166,7 @@ class Dask:
         task, shared = packed(function, args)
         given = [self._shared[one] for one in shared]
         self._under_way[ticket] = future = self._client.submit(carried, task, *given, pure=False)
-        future.add_done_callback(lambda _: self._done.put(ticket))
+        future.add_done_callback(lambda _: self._ready.put(ticket))
         return ticket
 
     def recall(self, tickets: Iterable[int]) -> None:
@@ -179,42 +182,47 @@ class Dask:
 
     def ended(self, seconds: float) -> list[Ended]:
         """Wait for a task to end."""
-        tickets = []
+        came = []
         with suppress(Empty):
-            tickets.append(self._done.get(timeout=seconds))
+            came.append(self._done.get(timeout=seconds))
             while True:
-                tickets.append(self._done.get_nowait())
+                came.append(self._done.get_nowait())
         self._check()
-        found = [self._end(ticket) for ticket in tickets if ticket is not None]
-        self._check()
-        return [one for one in found if one is not None]
+        return [ended(*one) for one in came if one and self._under_way.pop(one[0], None)]
 
-    def _end(self, ticket: int) -> Ended | None:
-        """Return how a task ended; None if it was recalled, or is at work once more."""
-        if (future := self._under_way.get(ticket)) is None:
-            return None
+    def _bring(self) -> None:
+        """Fetch what tasks returned, one after the other, however long a slow line takes.
+
+        A result that is lost with its worker is computed again meanwhile.
+        """
+        while (ticket := self._ready.get()) is not None:
+            if (future := self._under_way.get(ticket)) is None:  # it was recalled
+                continue
+            try:
+                self._done.put((ticket, self._value(future)))
+            except _LOST:
+                if ticket in self._under_way:
+                    self._lost = True
+                    self._done.put(None)
+
+    def _value(self, future: Future) -> bytes | Failure:
         try:
-            value = future.result(timeout=_PATIENCE)
-        except TimeoutError:  # its result was lost
-            self._done.put(ticket)
-            return None
+            return bytes(future.result())
         except KilledWorker as error:
-            value = died(error.allowed_failures + 1)
+            return died(error.allowed_failures + 1)
         except _LOST:
-            self._lost = True
-            return None
+            raise
         except ImportError:
-            value = lacks_keyhole("Dask")
+            return lacks_keyhole("Dask")
         except Exception as error:
-            value = Failure("RuntimeError", f"a worker of {self.name} failed: {error}")
-        del self._under_way[ticket]
-        return ended(ticket, value)
+            return Failure("RuntimeError", f"a worker of {self.name} failed: {error}")
 
     def close(self) -> None:
         """Recall what is at work."""
         if self._closed.is_set():
             return
         self._closed.set()
+        self._ready.put(None)
         self.recall(self._under_way)
         for part in (self._client, self._local):
             if part is not None:

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, Final
 
 from keyhole.clusters.cluster import Cluster, results
-from keyhole.clusters.worker import check_same
+from keyhole.clusters.worker import check_same, wanting
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.block import plan_digest
 from keyhole.play.jobs import Job, Keep
@@ -178,8 +178,14 @@ def play_part(
     """
     plan = _unpacked(data, key, wanted, digest)
     plan.players(label)  # compiled, if need be, before the clock runs
+    is_wanted = wanting()
+
+    def look(*_: Any) -> None:
+        if not is_wanted():
+            raise RuntimeError("nobody waits for this block any more")
+
     began = monotonic()
-    values = plan.play(label, part, threads=1)
+    values = plan.play(label, part, threads=1, report=look)
     seconds = monotonic() - began
     job = Job(plan, label, len(part), [])
     return job.block(part).to_bytes(values), seconds

@@ -21,9 +21,9 @@ from keyhole.play.workers import Workers
 def identity(plan: Plan) -> list[Any]:
     """Return all that decides the results of a plan, but for seed and replications.
 
-    The problem's values; of every policy the class, all parameters and what it is told; the code
-    of policies, world, setting and core; the workers; the versions of the compiler; and how this
-    machine computes logarithms.
+    The problem's values; of every policy the class, all parameters, what its kernels read of them
+    and what it is told; the code of policies, world, setting and core; the workers; the versions of
+    the compiler; and how this machine computes logarithms.
     """
     setting, world = plan.problem.setting, world_component(plan.problem.world)
     work = [[label, *_work_print(work)] for label, work in plan.work.items()]
@@ -55,7 +55,7 @@ def _policy_print(plan: Plan, policy: Policy) -> list[Any]:
     kind = type(policy)
     told = [_printed(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
     code = policy_component(kind).digest
-    return [kind.__name__, _printed(policy.parameters()), told, code]
+    return [kind.__name__, _printed(policy.parameters()), _printed(policy.numbers()), told, code]
 
 
 def _work_print(work: Workers) -> list[Any]:
