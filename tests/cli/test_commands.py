@@ -62,8 +62,8 @@ def test_a_dry_run_says_what_would_be_played_and_plays_nothing(keyhole, spec, tm
         "rounds: 14,400",
     ]
     assert re.fullmatch(
-        r"time: about \d.* with 1 thread on this machine, of which \d.* for tables and report; "
-        r"measured by \d+ runs of a moment",
+        r"time: about \d.* with 1 thread on this machine, of which \d.* to start and \d.* for "
+        r"tables and report; measured by \d+ runs of a moment",
         lines[10],
     )
     assert [path.name for path in tmp_path.iterdir()] == ["spec.toml"]

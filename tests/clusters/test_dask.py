@@ -81,6 +81,9 @@ def test_workers_without_keyhole_are_refused(tmp_path):
             list(results(cluster, [cluster.submit(abs, -1)]))
 
 
-def test_an_address_of_no_kind_is_refused_at_once():
-    with pytest.raises(GoneError, match=r"no scheduler of Dask at tpc://.* unknown"):
-        connect("dask=tpc://127.0.0.1:1")
+@pytest.mark.parametrize(
+    "address", ["tpc://127.0.0.1:1", "http://127.0.0.1:1", "127.0.0.1", "inproc://x"]
+)
+def test_what_is_no_address_is_refused(address):
+    with pytest.raises(ValueError, match=f"must be one such as tcp://HOST:PORT, got '{address}': "):
+        connect(f"dask={address}")

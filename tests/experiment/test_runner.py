@@ -140,7 +140,14 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
         (keyhole.play.identity, "code_digest", lambda: "0"),
         (WORLD, "metrics", WORLD.metrics[::-1]),
     ],
-    ids=["what policies are told", "what kernels read", "checkpoints", "compiler", "core", "metrics"],
+    ids=[
+        "what policies are told",
+        "what kernels read",
+        "checkpoints",
+        "compiler",
+        "core",
+        "metrics",
+    ],
 )
 def test_the_digest_covers_what_code_makes_of_a_spec(text, monkeypatch, owner, name, other):
     text = text.replace("[20, 60]", "{count = 2}")

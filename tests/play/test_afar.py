@@ -7,8 +7,9 @@ import pytest
 
 import keyhole.play.afar
 from keyhole import simulate
+from keyhole.clusters import GoneError
 from keyhole.clusters.carrying import carried, ended, packed
-from keyhole.play.afar import pace_afar, play_afar, play_part, versions
+from keyhole.play.afar import pace_afar, play_afar, play_part, versions, waken
 from keyhole.play.block import plan_digest
 from keyhole.play.jobs import Job
 from keyhole.play.plan import Plan
@@ -235,6 +236,16 @@ def test_the_pace_of_a_cluster_is_that_of_all_workers_together(monkeypatch):
     assert cluster.most == 3
     assert found == pytest.approx(1 / (1 + 0.5 + 0.5))
     assert cluster.held == 0
+
+
+def test_a_cluster_is_woken_once_it_has_workers_and_given_up_without(monkeypatch):
+    monkeypatch.setattr(keyhole.play.afar, "_WAIT", 0.0)
+    cluster, sizes = Inline(), iter([0, 0, 3])
+    cluster.slots = lambda: next(sizes)
+    assert waken(cluster) == cluster.most == 3
+    monkeypatch.setattr(keyhole.play.afar, "_PATIENCE", 0.0)
+    with pytest.raises(GoneError, match="inline has no worker; try again when it has one"):
+        waken(Inline(0))
 
 
 def test_a_worker_that_cannot_measure_says_why(monkeypatch):

@@ -1,7 +1,7 @@
 """Running an experiment: what is printed of it, before and after."""
 
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Final
 
 import typer
@@ -42,11 +42,11 @@ def show_forecast(path: Path, threads: int | None, on: str) -> None:
     if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
         for point in spec.points:
             typer.echo(f"  {on_a_line(str(point))}")
-    began = perf_counter()
+    starting, began = process_time(), perf_counter()  # as long as a run takes, too
     with connected(on, threads) as cluster:
         if cluster is not None:
             waken(cluster)
-        starting = 0.0 if cluster is None else perf_counter() - began
+            starting += perf_counter() - began
         found = forecast(spec, threads=threads, cluster=cluster)
     for line in _lines(found, on, starting):
         typer.echo(line)
@@ -72,11 +72,10 @@ def _lines(found: Forecast, on: str, starting: float) -> list[str]:
     if found.endless:
         named = on_a_line(", ".join(found.endless))
         return [*lines, f"time: not known; no round of {named} ended while it was measured"]
-    beside = [f"{span(starting)} to start it"] if starting else []
-    beside.append(f"{span(found.writing)} for tables and report")
     lines.append(
         f"time: about {span(found.seconds + found.writing + starting)} {where}, of which "
-        f"{' and '.join(beside)}; measured by {_counted(found.samples, 'run')} of a moment"
+        f"{span(starting)} to start and {span(found.writing)} for tables and report; "
+        f"measured by {_counted(found.samples, 'run')} of a moment"
     )
     return lines
 

@@ -13,13 +13,13 @@ _MODULES: Final = {"dask": "keyhole.clusters.dask", "ray": "keyhole.clusters.ray
 _WORKERS: Final = Range(ge=1, le=1024)
 
 
-def check_on(on: str | Cluster, threads: int | None) -> None:
+def check_on(on: str | Cluster, threads: int | None, *, name: str = "threads") -> None:
     """Refuse what does not say where to play, or a number of `threads` that does not go with it."""
     kind, address = (on.name, on.name) if isinstance(on, Cluster) else _parts(on)
     if threads is not None:
-        integer("threads", threads, Range(ge=1) if kind == THREADS else _WORKERS)
+        integer(name, threads, Range(ge=1) if kind == THREADS else _WORKERS)
         if address:
-            raise ValueError(f"threads must be left out here: {on} has workers of its own")
+            raise ValueError(f"{name} must be left out here: {on} has workers of its own")
 
 
 def _parts(on: str) -> tuple[str, str | None]:
@@ -59,7 +59,7 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     ValueError: on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got 'slurm'
     """
     kind, address = _parts(on)
-    check_on(on, workers)
+    check_on(on, workers, name="workers")
     if kind == THREADS:
         raise ValueError(f"on must be dask[=ADDRESS] or ray[=ADDRESS] here, got {on!r}")
     package = {"dask": "distributed"}.get(kind, kind)

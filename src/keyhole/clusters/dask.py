@@ -21,6 +21,7 @@ from distributed.comm.registry import get_backend
 
 from keyhole.clusters.carrying import Failure, Shared, died, ended, lacks_keyhole, packed
 from keyhole.clusters.cluster import Cluster, Ended, GoneError
+from keyhole.validate import shown
 
 _PATIENCE: Final = 10.0
 """Seconds in which a scheduler must answer."""
@@ -47,7 +48,7 @@ def start(on: str, address: str | None, workers: int | None) -> Cluster:
     try:
         _reach(address)
         return Dask(on, Client(address, timeout=_PATIENCE, set_as_default=False))
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise GoneError(f"there is no scheduler of Dask at {address}: {error}") from error
 
 
@@ -86,10 +87,17 @@ def _started(workers: int) -> LocalCluster:
 
 def _reach(address: str) -> None:
     """Refuse an address at which nobody listens: a client would go on trying as it is let go."""
-    scheme, _ = parse_address(address)
-    get_backend(scheme)
-    if scheme in ("tcp", "tls"):
-        with socket.create_connection(get_address_host_port(address), _PATIENCE):
+    try:
+        scheme, _ = parse_address(address)
+        get_backend(scheme)
+        place = get_address_host_port(address)
+    except ValueError as error:
+        raise ValueError(
+            f"the address of Dask must be one such as tcp://HOST:PORT, got {shown(address)}: "
+            f"{error}"
+        ) from error
+    if scheme in ("tcp", "tls", "ws", "wss"):
+        with socket.create_connection(place, _PATIENCE):
             pass
 
 

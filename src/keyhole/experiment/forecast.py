@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from os import cpu_count
 from pathlib import Path
-from time import monotonic, perf_counter, sleep
+from time import perf_counter
 from typing import Any, Final, Protocol
 
 import numpy as np
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.cluster import GoneError
 from keyhole.experiment.grid_report import panels
+from keyhole.experiment.plots import KINDS, blank, picture
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
 from keyhole.kernels.cache import cached_files
@@ -24,12 +24,10 @@ from keyhole.play.plan import Plan
 
 _SPAN: Final = 1.0
 _LEAST: Final = 0.05  # of the span, for one sample
-_PATIENCE: Final = 60.0
-_PAUSE: Final = 0.1
 _SAMPLES: Final = 12
 _MOST_OF_A_KIND: Final = 4
-# Measured on one processor. Starting takes as long as importing everything and reading a spec.
-_SECONDS_TO_START: Final = 1.6
+# Measured on one processor, on which drawing a figure of nothing took so long.
+_SECONDS_TO_DRAW: Final = 0.29
 _SECONDS_A_VALUE: Final = 2e-7  # written, and summed up
 _SECONDS_A_RUN: Final = 0.009
 _SECONDS_A_FIGURE: Final = 0.2
@@ -64,7 +62,7 @@ class Forecast:
     seconds : float
         Of playing; infinite if no round of a policy ended while it was measured.
     writing : float
-        Seconds of all else: to start, and to write tables and report.
+        Seconds in which tables and report are written.
     endless : tuple of str
         The policies of which no round ended.
     """
@@ -125,14 +123,17 @@ def forecast(
     span: float = _SPAN,
     measure: Measure = seconds_per_round,
     clock: Callable[[], float] = perf_counter,
+    slowness: Callable[[], float] | None = None,
 ) -> Forecast:
     """Measure runs of each kind for about `span` seconds in all, and say what all are to take.
 
-    What is not compiled yet is compiled first. On a cluster, `threads` are what can be at work
-    there, and the workers measure, all at once.
+    What is not compiled yet is compiled first. On a cluster that is awake (see
+    `keyhole.play.afar.waken`) `threads` are what can be at work there, and the workers measure, all
+    at once. `slowness` says how much slower this machine draws than the one where the rest was
+    measured; by default it draws.
     """
     if cluster is not None:
-        threads, measure = _slots(cluster), partial(pace_afar, cluster)
+        threads, measure = cluster.slots(), partial(pace_afar, cluster)
     threads = cpu_count() or 1 if threads is None else threads
     specs = [point.spec for point in spec.points]
     jobs = Shelf(Path(), specs).everything()
@@ -165,23 +166,25 @@ def forecast(
         threads=threads,
         samples=samples,
         seconds=math.inf if endless else seconds,
-        writing=_writing(spec, len(jobs)),
+        writing=_writing(spec, len(jobs)) * (slowness or _slowness)(),
         endless=tuple(endless),
     )
 
 
-def _slots(cluster: Cluster) -> int:
-    """Wait for a worker; return how many tasks can be at work."""
-    until = monotonic() + _PATIENCE
-    while not (slots := cluster.slots()):
-        if monotonic() > until:
-            raise GoneError(f"{cluster.name} has no worker; try again when it has one")
-        sleep(_PAUSE)
-    return slots
+def _slowness() -> float:
+    """Return how many times longer than there a figure takes here and now."""
+    taken = [perf_counter()]
+    for _ in range(3):  # the first one looks for fonts
+        figure = blank()
+        figure.subplots().plot([0, 1])
+        for kind in KINDS:
+            picture(figure, kind)
+        taken.append(perf_counter())
+    return float(min(np.diff(taken)[1:])) / _SECONDS_TO_DRAW
 
 
 def _writing(spec: Spec, runs: int) -> float:
-    """Return the seconds of a run in which nothing is played."""
+    """Return the seconds in which tables and report were written where that was measured."""
     specs = [point.spec for point in spec.points]
     over_rounds = spec.sweep is None or any(len(s.plan.checkpoints) > 1 for s in specs)
     figures = panels(spec.sweep or {}, over_rounds=over_rounds)
@@ -193,7 +196,7 @@ def _writing(spec: Spec, runs: int) -> float:
     }
     report = len(figures) * _SECONDS_A_FIGURE + sum(figures) * _SECONDS_A_PANEL
     tables = sum(map(_values, specs)) * _SECONDS_A_VALUE + runs * _SECONDS_A_RUN
-    return _SECONDS_TO_START + tables + len(drawn) * report
+    return tables + len(drawn) * report
 
 
 def _values(spec: Spec) -> int:

@@ -24,6 +24,9 @@ _METADATA: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
     "pdf": ("Title", "Subject", ("CreationDate", "Creator", "Producer")),
 }
 
+KINDS: Final = tuple(_METADATA)
+"""Of the files that a figure is written to."""
+
 
 def figure_of(
     curves: Curves,

@@ -10,10 +10,10 @@ from functools import cache
 from importlib.metadata import version
 from math import inf
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Final
 
-from keyhole.clusters.cluster import Cluster, results
+from keyhole.clusters.cluster import Cluster, GoneError, results
 from keyhole.clusters.worker import check_same, wanting
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.block import plan_digest
@@ -191,10 +191,16 @@ def play_part(
     return job.block(part).to_bytes(values), seconds
 
 
-def waken(cluster: Cluster) -> None:
-    """Have all workers load what they play with, as the first blocks would."""
-    for _ in results(cluster, [cluster.submit(versions) for _ in range(cluster.slots())]):
+def waken(cluster: Cluster) -> int:
+    """Have all workers load what they play with, as the first blocks would; return the slots."""
+    until = monotonic() + _PATIENCE
+    while not (slots := cluster.slots()):
+        if monotonic() > until:
+            raise GoneError(f"{cluster.name} has no worker; try again when it has one")
+        sleep(_WAIT)
+    for _ in results(cluster, [cluster.submit(versions) for _ in range(slots)]):
         pass
+    return slots
 
 
 def pace_afar(
