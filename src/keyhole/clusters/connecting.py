@@ -10,6 +10,7 @@ from keyhole.validate import Range, integer, line, shown
 
 THREADS: Final = "threads"
 _MODULES: Final = {"dask": "keyhole.clusters.dask", "ray": "keyhole.clusters.ray"}
+_ELSEWHERE: Final = " or ".join(f"{kind}[=ADDRESS]" for kind in _MODULES)
 _WORKERS: Final = Range(ge=1, le=1024)
 
 
@@ -28,7 +29,7 @@ def _parts(on: str) -> tuple[str, str | None]:
         raise TypeError(f"on must be a text, or what connect returns, got {shown(on)}")
     kind, sign, address = line("on", on).partition("=")
     if kind not in (THREADS, *_MODULES) or (sign and (kind == THREADS or not address)):
-        raise ValueError(f"on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got {shown(on)}")
+        raise ValueError(f"on must be {THREADS}, {_ELSEWHERE}, got {shown(on)}")
     return kind, address or None
 
 
@@ -61,7 +62,7 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     kind, address = _parts(on)
     check_on(on, workers, name="workers")
     if kind == THREADS:
-        raise ValueError(f"on must be dask[=ADDRESS] or ray[=ADDRESS] here, got {on!r}")
+        raise ValueError(f"on must be {_ELSEWHERE} here, got {on!r}")
     package = {"dask": "distributed"}.get(kind, kind)
     try:
         import_module(package)
