@@ -38,7 +38,7 @@ def rows(size):
     with threads_of_dask() as cluster:
         yield scaling("dask, two threads of a process", size, on=cluster)
     for kind in KINDS:
-        for workers, name in ((2, "two workers"), (1, "one worker"))[: size.repeats // 2]:
+        for workers, name in ((2, "two workers"), (1, "one worker"))[: size.repeats - 1]:
             began = time.perf_counter()
             with connect(kind, workers=workers) as cluster:
                 if workers == 2:
@@ -47,8 +47,8 @@ def rows(size):
                     yield Row(f"{kind}: a task that does nothing", costs[kind] * 1e3, "ms")
                 yield scaling(f"{kind}, {name}", size, on=cluster)
     for kind, cost in costs.items():
-        for workers in WORKERS:
-            share = imagined(workers, cost)
+        for workers in WORKERS if size.repeats > 2 else WORKERS[:1]:
+            share = imagined(workers, cost, SECONDS if size.repeats > 2 else 100.0)
             yield Row(f"{kind}: {workers:,} workers at work (an estimate)", 100 * share, "%")
 
 
@@ -118,9 +118,9 @@ class Imagined:
         return [Ended(ticket, (b"", seconds))]
 
 
-def imagined(workers, cost):
+def imagined(workers, cost, seconds):
     """Return which share of their time so many workers are at work."""
-    replications = round(SECONDS * workers / (ROUND * HORIZON) / POLICIES)
+    replications = round(seconds * workers / (ROUND * HORIZON) / POLICIES)
     policies = {str(i): APT() for i in range(POLICIES)}
     plan = Plan.make(PROBLEM, policies, horizon=HORIZON, checkpoints=None, seed=0)
     jobs = [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
