@@ -144,8 +144,8 @@ def in_threads(
             control[STOP] = 1
         if not crew.dismiss(_GRACE_SECONDS):
             warnings.warn(
-                f"a kernel of {label} does not return: its thread is left behind, and ends with "
-                "the process",
+                f"a kernel of {work[0][0].policy} does not return: its thread is left behind, and "
+                "ends with the process",
                 RuntimeWarning,
                 stacklevel=5,
             )
