@@ -14,6 +14,7 @@ from keyhole.drivers import engine
 from keyhole.play.learner import learner_for
 from keyhole.play.player import pieces
 from keyhole.play.referee import Referee
+from keyhole.policy import parameter
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
 from tests.toys import Greedy, Halving, Impatient, LastHalfWorld, RunWorld, Toy
 
@@ -111,6 +112,51 @@ def test_a_decision_out_of_range_is_refused_before_it_does_harm():
 
     with pytest.raises(ValueError, match=r"Wild\(\) took a decision .* in round 7 of replication"):
         simulate(PROBLEM, [Wild()], horizon=10, replications=9)
+
+
+class OwnError(Exception):
+    """An error of a user's own."""
+
+
+class Unlucky(Policy):
+    which: int = parameter(0)
+
+    class State:
+        pass
+
+    def select(p, s, t):
+        if t == 7:
+            if p.which == 0:
+                raise IndexError("bad luck")
+            if p.which == 1:
+                raise OwnError("bad", 3)
+            if p.which == 2:
+                raise AssertionError
+            if p.which == 3:
+                raise ValueError("as the user words it")
+        return 0
+
+    def update(p, s):
+        pass
+
+    def recommend(p, s, labels):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("which", "raised"),
+    [(0, "IndexError: bad luck"), (1, "OwnError: ('bad', 3)"), (2, "AssertionError")],
+)
+def test_what_a_kernel_raises_is_said_with_whose_it_is(which, raised):
+    with pytest.raises(ValueError) as caught:
+        simulate(PROBLEM, [Unlucky(which=which)], horizon=10, replications=9)
+    assert str(caught.value) == f"a kernel of Unlucky(which={which}) or of its world raised {raised}"
+    assert type(caught.value.__cause__).__name__ == raised.partition(":")[0]
+
+
+def test_a_kernels_own_complaint_is_left_in_its_words():
+    with pytest.raises(ValueError, match=r"^as the user words it$"):
+        simulate(PROBLEM, [Unlucky(which=3)], horizon=10, replications=9)
 
 
 def test_a_policy_says_what_rounds_it_needs():

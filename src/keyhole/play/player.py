@@ -90,12 +90,14 @@ class Player:
         first, last = piece.start, piece.stop
         try:
             self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
-        except IndexError as error:
-            if "out of bounds" not in str(error):  # a kernel's own
-                raise
-            raise IndexError(
-                f"a kernel of {self.policy} or of its world reads or writes beyond an array"
-            ) from error
+        except (ValueError, TypeError, MemoryError):  # in words of its own
+            raise
+        except Exception as error:
+            whose = f"a kernel of {self.policy} or of its world"
+            if isinstance(error, IndexError) and "out of bounds" in str(error):  # not its own
+                raise IndexError(f"{whose} reads or writes beyond an array") from error
+            words = ": ".join(filter(None, (type(error).__name__, str(error))))
+            raise ValueError(f"{whose} raised {words}") from error
         if control[REFUSED_ROUND] > 0:
             where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
             raise ValueError(self.policy.refusal(where))
