@@ -76,8 +76,8 @@ def test_pieces_are_whole_groups_of_lanes_but_leave_no_thread_without():
         ({"horizon": 0}, r"horizon must lie in \[1, 2\*\*53\], got 0"),
         ({"horizon": 10.0}, "horizon must be a whole number, got 10.0"),
         ({"replications": 0}, r"replications must lie in \[1, 2\*\*53\], got 0"),
-        ({"threads": 0}, "threads must be at least 1, got 0"),
-        ({"threads": -2}, "threads must be at least 1, got -2"),
+        ({"threads": 0}, r"threads must lie in \[1, 1024\], got 0"),
+        ({"threads": 1025}, r"threads must lie in \[1, 1024\], got 1025"),
         ({"seed": -1}, "seed must lie in"),
         ({"checkpoints": [3, 50]}, "must be at least the number of arms, 4; got 3"),
         ({"checkpoints": []}, "checkpoints must have at least one entry"),
@@ -326,9 +326,8 @@ def test_ctrl_c_ends_a_process_whose_kernel_never_returns(presses):
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
 
 
-@pytest.mark.parametrize("threads", [10**6, 2**62])
-def test_any_number_of_threads_may_be_asked_for(threads):
-    assert same(play(), play(threads=threads))
+def test_more_threads_than_any_machine_has_change_nothing():
+    assert same(play(), play(threads=1024))
 
 
 @pytest.mark.parametrize(

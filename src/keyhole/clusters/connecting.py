@@ -15,9 +15,9 @@ _WORKERS: Final = Range(ge=1, le=1024)
 
 def check_on(on: str | Cluster, threads: int | None) -> None:
     """Refuse what does not say where to play, or a number of `threads` that does not go with it."""
-    kind, address = (on.name, on.name) if isinstance(on, Cluster) else _parts(on)
+    address = on.name if isinstance(on, Cluster) else _parts(on)[1]
     if threads is not None:
-        integer("threads", threads, Range(ge=1) if kind == THREADS else _WORKERS)
+        integer("threads", threads, _WORKERS)
         if address:
             raise ValueError(f"threads must be left out here: {on} has workers of its own")
 

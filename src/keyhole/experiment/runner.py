@@ -68,7 +68,7 @@ def run(
     out : str or Path
         The run folder; made if need be.
     threads : int, optional
-        At least 1; by default one for each processor.
+        At most 1,024; by default one for each processor.
     progress : bool or callable, default False
         Whether to show progress, on standard error or in a notebook below the cell; or who is told.
     command : str, optional

@@ -75,7 +75,7 @@ def reproduce_all(
     scale : {"quick", "paper"}, default "quick"
         How many replications and checkpoints.
     threads : int, optional
-        At least 1; by default one for each processor.
+        At most 1,024; by default one for each processor.
     progress : bool, default False
         Whether to show progress: on standard error, in a notebook below the cell.
     on : str or Cluster, default "threads"

@@ -70,7 +70,7 @@ def reproduce(
         A folder of its own; made if need be. Called again with the same arguments, it goes on
         where it was interrupted.
     threads : int, optional
-        At least 1; by default one for each processor.
+        At most 1,024; by default one for each processor.
     progress : bool, default False
         Whether to show progress: on standard error, in a notebook below the cell.
     on : str or Cluster, default "threads"

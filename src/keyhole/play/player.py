@@ -128,7 +128,7 @@ def in_threads(
     report: Report | None,
 ) -> None:
     """Play all pieces; on Ctrl-C or an error, stop those that run and raise."""
-    controls = [np.zeros(4, np.int64) for _ in work]
+    controls = np.zeros((len(work), 4), np.int64)
     tasks = [
         partial(
             player.play, piece, values[:, :, piece.start - origin : piece.stop - origin], control
@@ -140,10 +140,9 @@ def in_threads(
     try:
         while not crew.done(_POLL_SECONDS):
             if report is not None:
-                report(label, int(sum(c[ROUNDS_DONE] for c in controls)), total)
+                report(label, int(controls[:, ROUNDS_DONE].sum()), total)
     except BaseException:
-        for control in controls:
-            control[STOP] = 1
+        controls[:, STOP] = 1
         if not crew.dismiss(_GRACE_SECONDS):
             warnings.warn(
                 f"a kernel of {work[0][0].policy} does not return: its thread is left behind, and "
