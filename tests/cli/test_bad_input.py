@@ -154,7 +154,7 @@ def test_nobody_who_reads_on_is_no_error():
 
 def test_threads_below_1_are_refused(keyhole, spec, tmp_path):
     out = tmp_path / "out"
-    refused(*keyhole("run", spec, "--out", out, "--threads", 0), "threads must be at least 1")
+    refused(*keyhole("run", spec, "--out", out, "--threads", 0), "threads must lie in [1, 1024]")
     assert not out.exists()
 
 

@@ -24,6 +24,8 @@ def test_run_leaves_a_report_and_prints_the_means(keyhole, spec, tmp_path):
     assert (tmp_path / "out" / "report.html").is_file()
     assert load_run(tmp_path / "out").labels == ("ours", "Uniform()")
     assert "ours: 100 %" in err
+    assert err.splitlines()[-2:] == ["writing tables", "drawing the report"]
+    assert "keyhole run spec.toml --out out --threads 1" in (tmp_path / "out/run.json").read_text()
 
 
 SWEEP = """[sweep]

@@ -10,8 +10,10 @@ import time
 
 import pytest
 
+import keyhole.clusters.connecting
 import keyhole.experiment.runner
 from keyhole import simulate
+from keyhole.clusters.cluster import GoneError
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.spec import Spacing
@@ -74,6 +76,22 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
     run(Spec.from_text(text), tmp_path / "run")
     assert [start for _, start in played[4:6]] == [8, 24]
     assert content(tmp_path / "run") == content(finished)
+
+
+def gone(*_, **__):
+    raise GoneError("there is no answer")
+
+
+def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(keyhole.clusters.connecting, "connect", gone)
+    with pytest.raises(GoneError):
+        run(Spec.from_text(text), tmp_path, on="dask=tcp://10.0.0.1:8786")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_finished_run_needs_no_cluster(finished, text, monkeypatch):
+    monkeypatch.setattr(keyhole.clusters.connecting, "connect", gone)
+    assert run(Spec.from_text(text), finished, on="dask").curves.labels
 
 
 @pytest.mark.parametrize("change", ["seed = 4", "0.45", "horizon = 60", 'name = "LSA"'])

@@ -5,7 +5,9 @@ import re
 
 import pytest
 
+import keyhole.clusters.connecting
 import keyhole.papers.everything
+from keyhole.clusters.cluster import GoneError
 from keyhole.papers import FILES, Entry, Everything, reproduce, reproduce_all
 from keyhole.papers.reproduction import report_again
 from keyhole.play.plan import Plan
@@ -128,12 +130,22 @@ def test_what_was_run_of_another_paper_is_kept(made, few):
     [
         ({"scale": "large"}, "scale must be one of quick, paper"),
         ({"paper": "tao2018"}, r"paper must be one of .*did you mean 'tao2019'"),
-        ({"threads": 0}, "threads must be at least 1"),
+        ({"threads": 0}, r"threads must lie in \[1, 1024\]"),
     ],
 )
 def test_what_is_not_allowed_is_refused_before_anything_is_made(tmp_path, given, message):
     with pytest.raises(ValueError, match=message):
         reproduce_all(out=tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_that_never_reached_their_cluster_leave_no_folder(few, tmp_path, monkeypatch):
+    def gone(*_, **__):
+        raise GoneError("there is no answer")
+
+    monkeypatch.setattr(keyhole.clusters.connecting, "connect", gone)
+    with pytest.raises(GoneError):
+        reproduce_all(out=tmp_path / "out", on="dask=tcp://10.0.0.1:8786")
     assert not (tmp_path / "out").exists()
 
 

@@ -4,8 +4,10 @@ from contextlib import nullcontext
 
 import pytest
 
+import keyhole.clusters.connecting
 import keyhole.papers.reproduction
 from keyhole import load_run
+from keyhole.clusters.cluster import GoneError
 from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
 from keyhole.play.plan import Plan
 from tests.html import check_page
@@ -151,11 +153,24 @@ def test_a_damaged_marker_is_refused(done, load, wrong):
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"scale": "huge"}, "scale must be one of quick, paper"), ({"threads": 0}, "threads must be")],
+    [
+        ({"scale": "huge"}, "scale must be one of quick, paper"),
+        ({"threads": 0}, "threads must lie"),
+    ],
 )
 def test_bad_arguments_leave_nothing_behind(load, tmp_path, wrong, message):
     with pytest.raises(ValueError, match=message):
         reproduce("tiny", out=tmp_path / "out", **wrong)
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_that_never_reached_its_cluster_leaves_no_folder(load, tmp_path, monkeypatch):
+    def gone(*_, **__):
+        raise GoneError("there is no answer")
+
+    monkeypatch.setattr(keyhole.clusters.connecting, "connect", gone)
+    with pytest.raises(GoneError):
+        reproduce("tiny", out=tmp_path / "out", on="dask=tcp://10.0.0.1:8786")
     assert not (tmp_path / "out").exists()
 
 

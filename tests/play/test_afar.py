@@ -1,5 +1,6 @@
 """What is handed out to a cluster, and what comes back; here the cluster is a list."""
 
+import math
 from collections import deque
 
 import numpy as np
@@ -235,6 +236,8 @@ def test_the_pace_of_a_cluster_is_that_of_all_workers_together(monkeypatch):
     found = pace_afar(cluster, plan(), "Uniform()", 0.1, replications=40, threads=3)
     assert cluster.most == 3
     assert found == pytest.approx(1 / (1 + 0.5 + 0.5))
+    monkeypatch.setattr(keyhole.play.afar, "seconds_per_round", lambda *_, **__: math.inf)
+    assert pace_afar(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2) == math.inf
     assert cluster.held == 0
 
 

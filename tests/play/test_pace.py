@@ -1,6 +1,8 @@
 """How fast a policy is played: the arithmetic, with a clock of its own."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -73,6 +75,42 @@ def test_noise_is_no_slowing_down(slow):
 
 def test_something_is_played_however_long_it_takes(slow):
     assert slow.measured(lambda t: 10.0 * t, 1000, 0.01) == pytest.approx(10.0)
+
+
+def test_a_policy_of_which_no_round_ends_takes_for_ever(slow, monkeypatch):
+    def play(*_, report, **__):
+        while True:
+            slow.now += 1.0
+            report("it", 0, 100)
+
+    monkeypatch.setattr(Plan, "play", play)
+    assert seconds_per_round(plan_of(100), "it", 0.1, replications=8, clock=slow.clock) == math.inf
+    assert slow.now == 30.0
+
+
+STUCK = """
+import keyhole.play.pace
+from keyhole.play.plan import Plan
+from keyhole.thresholding import IndexPolicy, Problem
+
+class Stuck(IndexPolicy):
+    def index(p, pulls, total):
+        n = 0.0
+        while n < 1.0 or pulls > 0.0:
+            n += 1.0
+        return n
+
+keyhole.play.pace._IN_VAIN = 0.5
+problem = Problem(means=[0.2, 0.7], threshold=0.5)
+plan = Plan.make(problem, {"it": Stuck()}, horizon=50, checkpoints=None, seed=1)
+print(keyhole.play.pace.seconds_per_round(plan, "it", 0.1, replications=8, threads=2))
+"""
+
+
+def test_a_process_ends_although_the_kernel_that_it_measured_never_does():
+    done = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=90)
+    assert (done.returncode, done.stdout) == (0, "inf\n")
+    assert "a kernel of Stuck() does not return: its thread is left behind" in done.stderr
 
 
 def test_few_replications_are_played_in_the_groups_that_they_will_be(slow):

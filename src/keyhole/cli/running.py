@@ -15,6 +15,7 @@ from keyhole.experiment.multiples import title_of
 from keyhole.experiment.report import report_of
 from keyhole.experiment.summary import Summaries
 from keyhole.play.afar import waken
+from keyhole.play.progress import step
 from keyhole.results.curves import Curves
 
 _SHOWN_POINTS: Final = 12
@@ -24,12 +25,15 @@ _UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
 def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
     """Play a spec, and print its means and where the report is."""
     command = f"keyhole run {path.name} --out {out.name}"
+    command += "" if threads is None else f" --threads {threads}"
+    command += "" if on == THREADS else f" --on {on}"
     result = run(Spec.from_file(path), out, threads=threads, progress=True, command=command, on=on)
     grid = Summaries.of(result) if "sweep" in result.spec else None
     if grid is not None:
         _print_points(grid)
     else:
         _print_means(result.curves)
+    step("drawing the report")
     typer.echo(f"report: {report_of(result, grid=grid)}")
 
 

@@ -16,9 +16,9 @@ _WORKERS: Final = Range(ge=1, le=1024)
 
 def check_on(on: str | Cluster, threads: int | None, *, name: str = "threads") -> None:
     """Refuse what does not say where to play, or a number of `threads` that does not go with it."""
-    kind, address = (on.name, on.name) if isinstance(on, Cluster) else _parts(on)
+    address = on.name if isinstance(on, Cluster) else _parts(on)[1]
     if threads is not None:
-        integer(name, threads, Range(ge=1) if kind == THREADS else _WORKERS)
+        integer(name, threads, _WORKERS)
         if address:
             raise ValueError(f"{name} must be left out here: {on} has workers of its own")
 

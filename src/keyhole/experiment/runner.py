@@ -36,7 +36,7 @@ from keyhole.experiment.sweeping import Point
 from keyhole.files import held, is_begun, remove_drafts, write_atomically
 from keyhole.kernels.arithmetic import arithmetic_digest
 from keyhole.play.identity import digest_of, identity
-from keyhole.play.progress import Report, bar
+from keyhole.play.progress import Report, bar, step
 
 _BLOCKS: Final = "blocks"
 # What reports show, and results do not depend on.
@@ -68,7 +68,7 @@ def run(
     out : str or Path
         The run folder; made if need be.
     threads : int, optional
-        At least 1; by default one for each processor.
+        At most 1,024; by default one for each processor.
     progress : bool or callable, default False
         Whether to show progress, on standard error or in a notebook below the cell; or who is told.
     command : str, optional
@@ -92,12 +92,19 @@ def run(
     is_begun(folder)  # refuses a file
     folder.mkdir(parents=True, exist_ok=True)
     with held(folder):
-        provenance = _begin(folder, spec, digest, command)
-        if provenance.get("finished") is None:
-            specs = [point.spec for point in spec.points]
-            shelf = shelf or Shelf(folder / _BLOCKS, specs)
-            with connected(on, threads) as cluster, bar(progress) as report:
-                shelf.fill(specs, cluster, threads, report)
+        found = _found(folder, spec, digest)
+        if found is not None and found.get("finished") is not None:
+            _begin(folder, spec, digest, command, found)
+        else:
+            # A cluster that is not there leaves the folder as it was.
+            with connected(on, threads) as cluster:
+                provenance = _begin(folder, spec, digest, command, found)
+                specs = [point.spec for point in spec.points]
+                shelf = shelf or Shelf(folder / _BLOCKS, specs)
+                with bar(progress) as report:
+                    shelf.fill(specs, cluster, threads, report)
+            if progress is True:
+                step("writing tables")
             provenance |= _finish(folder, spec, shelf)
             checksums = {name: file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
@@ -112,15 +119,22 @@ def run_digest(spec: Spec) -> str:
     return digest_of([table, *(identity(point.spec.plan) for point in spec.points)])
 
 
-def _begin(folder: Path, spec: Spec, digest: str, command: str) -> dict[str, Any]:
-    """Return the provenance of the run in the folder, begun now or earlier."""
-    found = None
-    if is_begun(folder):
-        found = read_provenance(folder)
-        if found["digest"] != digest:
-            raise ValueError(
-                f"{folder} holds a run {_other(folder, spec, found)}; choose another folder"
-            )
+def _found(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
+    """Return the provenance of the run that was begun in the folder, if any; refuse another's."""
+    if not is_begun(folder):
+        return None
+    found = read_provenance(folder)
+    if found["digest"] != digest:
+        raise ValueError(
+            f"{folder} holds a run {_other(folder, spec, found)}; choose another folder"
+        )
+    return found
+
+
+def _begin(
+    folder: Path, spec: Spec, digest: str, command: str, found: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Make the folder the run's, or bring what was found there up to date; return provenance."""
     for place in (folder, folder / _BLOCKS):
         remove_drafts(place)
     texts = {SPEC: as_json(spec.table()), "spec.toml": spec.to_toml()}

@@ -92,6 +92,7 @@ def check(sweep: Any) -> None:
                 raise ValueError(f"{field} must have each value once, got {shown(value)} twice")
             seen.add(key)
         _check_finite(field, values)
+        _check_numbers(field, values)
     if count(sweep) > _MOST_POINTS:
         raise ValueError(
             f"sweep must have at most {_MOST_POINTS:,} points, each of which is checked before the "
@@ -115,6 +116,19 @@ def _check_finite(field: str, value: Any) -> None:
             _check_finite(f"{field}[{step}]" if isinstance(step, int) else f"{field}.{step}", entry)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{field} must be a finite number, got {value}")
+
+
+def _check_numbers(field: str, values: Sequence[Any]) -> None:
+    """Refuse whole numbers that a column of numbers cannot hold: see `grid.column_of`."""
+    kinds = {type(value) for value in values}
+    if not kinds <= {int, float}:
+        return
+    power, beside = (53, " beside a number with a point") if float in kinds else (63, "")
+    for i, value in enumerate(values):
+        if isinstance(value, int) and abs(value) >= 2**power:
+            raise ValueError(
+                f"{field}[{i}] must lie in (-2**{power}, 2**{power}){beside}, got {shown(value)}"
+            )
 
 
 def steps_of(name: str) -> Steps:

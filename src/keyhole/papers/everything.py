@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.connecting import THREADS, check_on
@@ -18,7 +18,7 @@ from keyhole.papers.files import FILES, PAPERS
 from keyhole.papers.front import write_front
 from keyhole.papers.overall import Overall, Work, overall
 from keyhole.papers.pages import ALL, Part
-from keyhole.papers.reproduction import SHARED, Tell, fill, finished, play
+from keyhole.papers.reproduction import SHARED, Tell, fill, finished, needed, play
 from keyhole.papers.verdicts import Verdict, counts_line
 from keyhole.play.plan import Plan
 from keyhole.validate import choice
@@ -75,7 +75,7 @@ def reproduce_all(
     scale : {"quick", "paper"}, default "quick"
         How many replications and checkpoints.
     threads : int, optional
-        At least 1; by default one for each processor.
+        At most 1,024; by default one for each processor.
     progress : bool, default False
         Whether to show progress: on standard error, in a notebook below the cell.
     on : str or Cluster, default "threads"
@@ -90,12 +90,15 @@ def reproduce_all(
     wanted = [entry for entry in entries if paper in (None, entry.paper)]
     folder = Path(out)
     places = {entry.name: folder / "entries" / entry.name for entry in entries}
-    _begin(folder, scale)
+    _check(folder, scale)
+    specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
+    at = {places[name] / key: spec for (name, key), spec in specs.items()}
+    shelf = Shelf(folder / SHARED, specs.values())
+    with needed(at, on, threads) as cluster:
+        _begin(folder, scale)
+        fill(shelf, at, cluster, threads, progress)
     found = {e.name: finished(e, scale, places[e.name]) for e in entries if e not in wanted}
     parts = {name: part for name, part in found.items() if part is not None}
-    specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
-    shelf = Shelf(folder / SHARED, specs.values())
-    fill(shelf, {places[e] / key: spec for (e, key), spec in specs.items()}, on, threads, progress)
     here = on == THREADS
     with (
         compiling_ahead(wanted, wanted=here and threads != 1),
@@ -145,19 +148,27 @@ def _place(entry: str, problem: str) -> str:
     return f"{entry}/{problem}"
 
 
-def _begin(folder: Path, scale: str) -> None:
-    """Mark the folder; refuse one that is something else's, or of another scale."""
-    marker = {"format": _FORMAT, "version": _VERSION, "scale": scale}
+def _check(folder: Path, scale: str) -> None:
+    """Refuse a folder that is something else's, or of another scale."""
     if is_begun(folder):
         try:
             found = json.loads((folder / ALL).read_bytes())
         except (OSError, ValueError, RecursionError):
             found = None
-        if found != marker:
+        if found != _marker(scale):
             same = isinstance(found, dict) and found.get("format") == _FORMAT
             what = f"reproductions at scale {found.get('scale')!r}" if same else "something else"
             raise ValueError(f"{folder} holds {what}; choose another folder")
+
+
+def _begin(folder: Path, scale: str) -> None:
+    """Mark the folder."""
+    if is_begun(folder):
         remove_drafts(folder)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / ALL, (json.dumps(marker, indent=2) + "\n").encode())
+    write_atomically(folder / ALL, (json.dumps(_marker(scale), indent=2) + "\n").encode())
+
+
+def _marker(scale: str) -> dict[str, Any]:
+    return {"format": _FORMAT, "version": _VERSION, "scale": scale}

@@ -3,7 +3,8 @@
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,7 @@ from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.pages import Part, write_pages
 from keyhole.papers.verdicts import Verdict
-from keyhole.play.progress import Report, bar
+from keyhole.play.progress import Report, bar, step
 from keyhole.validate import choice, distinct, line
 
 SHARED: Final = "shared"
@@ -70,7 +71,7 @@ def reproduce(
         A folder of its own; made if need be. Called again with the same arguments, it goes on
         where it was interrupted.
     threads : int, optional
-        At least 1; by default one for each processor.
+        At most 1,024; by default one for each processor.
     progress : bool, default False
         Whether to show progress: on standard error, in a notebook below the cell.
     on : str or Cluster, default "threads"
@@ -148,13 +149,16 @@ def play(
     title = title or f"{entry.title} ({scale} scale)"
     # A record names no places.
     command = command or f"keyhole reproduce {Path(entry.called).name} --scale {scale}"
-    _mark(folder, _marker(title, choices, command), renew=renew)
+    marker = _marker(title, choices, command)
+    _check_mark(folder, marker, renew=renew)
     specs = {folder / key: e.spec(key, scale) for e, scale in choices for key in e.problems}
-    if renew:
-        for place, spec in specs.items():
-            _drop_stale(place, spec)
-    own = Shelf(folder / SHARED, specs.values()) if shelf is None else shelf
-    fill(own, specs, on, threads, progress is True)
+    with needed(specs, on, threads) as cluster:
+        _mark(folder, marker)
+        if renew:
+            for place, spec in specs.items():
+                _drop_stale(place, spec)
+        own = Shelf(folder / SHARED, specs.values()) if shelf is None else shelf
+        fill(own, specs, cluster, threads, progress is True)
     parts = []
     with compiling_ahead(
         [entry for entry, _ in choices], wanted=ahead and on == THREADS and threads != 1
@@ -169,16 +173,35 @@ def play(
             parts.append(_judged(entry, scale, runs))
     if shelf is None:
         shutil.rmtree(own.folder, ignore_errors=True)
+    if progress is True:
+        step("drawing the report")
     return Reproduction(title, write_pages(folder, title, parts), tuple(parts))
 
 
+@contextmanager
+def needed(
+    specs: Mapping[Path, Spec], on: str | Cluster, threads: int | None
+) -> Iterator[Cluster | None]:
+    """Give the cluster, if one is named, unless all runs are finished in their folders.
+
+    It comes before a folder is marked: one that is not there leaves it free for something else.
+    """
+    done = all(map(is_finished, specs))
+    with connected(THREADS if done else on, threads) as cluster:
+        yield cluster
+
+
 def fill(
-    shelf: Shelf, specs: Mapping[Path, Spec], on: str | Cluster, threads: int | None, progress: bool
+    shelf: Shelf,
+    specs: Mapping[Path, Spec],
+    cluster: Cluster | None,
+    threads: int | None,
+    progress: bool,
 ) -> None:
-    """Play on a cluster, if one is named, what runs lack that are not finished in their folders."""
-    left = [spec for folder, spec in specs.items() if not is_finished(folder)]
-    if left and on != THREADS:
-        with connected(on, threads) as cluster, bar(progress) as report:
+    """Play on a cluster, if there is one, what runs lack that are not finished in their folders."""
+    if cluster is not None:
+        left = [spec for folder, spec in specs.items() if not is_finished(folder)]
+        with bar(progress) as report:
             shelf.fill(left, cluster, threads, report)
 
 
@@ -214,15 +237,20 @@ def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, A
     }
 
 
-def _mark(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
-    """Mark the folder as the reproduction's; refuse one that is something else's."""
+def _check_mark(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
+    """Refuse a folder that is something else's."""
     if is_begun(folder):
         found = _read_marker(folder)
-        remove_drafts(folder)
-        if found == marker:
-            return
-        if not (renew and found.get("command") == marker["command"]):
+        if found != marker and not (renew and found.get("command") == marker["command"]):
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
+
+
+def _mark(folder: Path, marker: Mapping[str, Any]) -> None:
+    """Mark the folder as the reproduction's."""
+    if is_begun(folder):
+        remove_drafts(folder)
+        if _read_marker(folder) == marker:
+            return
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / MARKER, (json.dumps(marker, indent=2) + "\n").encode())
 

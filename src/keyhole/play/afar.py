@@ -217,7 +217,8 @@ def pace_afar(
             cluster.submit(pace_part, shared, *known, label, seconds, replications)
             for _ in range(threads)
         ]
-        return 1 / sum(1 / float(pace) for pace in results(cluster, dealt))
+        speed = sum(1 / float(pace) for pace in results(cluster, dealt))
+        return 1 / speed if speed else inf
     finally:
         cluster.forget(shared)
 

@@ -72,7 +72,10 @@ class Block:
     def from_bytes(self, data: bytes) -> FloatArray | None:
         """Return the values, or None if the bytes are not this block, whole."""
         try:
-            (batch,) = pa.ipc.open_stream(data)
+            stream = pa.ipc.open_stream(data)
+            if set(stream.schema.types) - {pa.float64()}:
+                return None
+            (batch,) = stream
             columns = [column.to_numpy() for column in batch.columns]
             values = np.stack(columns, axis=1) if columns else np.empty((len(batch), 0))
             values = values.reshape(self.checkpoints, self.replications, len(columns))

@@ -4,8 +4,11 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from hashlib import sha256
 from time import monotonic
 from typing import Any, Final
+
+import numpy as np
 
 from keyhole.drivers.engine import LANES
 from keyhole.play.block import Block, plan_digest
@@ -97,10 +100,15 @@ class Job:
 
     @cached_property
     def kind(self) -> tuple[Any, ...]:
-        """What is alike in how long a round takes."""
+        """What is alike in how long a round takes; a parameter can be what makes it long."""
         plan, policy = self.plan, self.plan.policies[self.label]
         arms = plan.problem.fact("arms") if "arms" in plan.problem.setting.facts else None
-        return type(policy), plan.problem.world, arms, plan.horizon, plan.work.get(self.label)
+        read = sha256()
+        for name, value in sorted(policy.numbers().items()):
+            numbers = np.asarray(value)
+            read.update(f"{name} {numbers.dtype} {numbers.shape} ".encode() + numbers.tobytes())
+        who = type(policy), read.digest(), plan.work.get(self.label)
+        return *who, plan.problem.world, arms, plan.horizon
 
     def expect(self, seconds: float) -> None:
         """Take for known how long a round takes."""

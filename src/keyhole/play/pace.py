@@ -10,6 +10,7 @@ from keyhole.play.plan import Plan
 
 _FIRST_ROUNDS: Final = 1_000_000  # as in the first block of a run
 _PATIENCE: Final = 3.0  # times the span, to see a run longer than it get slower
+_IN_VAIN: Final = 30.0  # seconds without a round: the kernel may be in a loop without end
 _STEADY: Final = 1.15  # below this power of the rounds, what was measured is noise
 _STEEPEST: Final = 2.0
 
@@ -30,7 +31,8 @@ def seconds_per_round(
     """Play one policy for a span of time; return how long a round takes, with so many threads.
 
     Compiling does not count. Of a run that is longer than the span the beginning is measured; if
-    it gets slower, the rest is taken to do so by the same power of the rounds.
+    it gets slower, the rest is taken to do so by the same power of the rounds. If none ends within
+    half a minute, it is infinity.
 
     Parameters
     ----------
@@ -58,10 +60,10 @@ def seconds_per_round(
     before = 0
 
     def watch(_label: str, played: int, _total: int) -> None:
-        spent = clock() - began
-        trace.append((spent, before + played))
-        long_enough = _PATIENCE * seconds if before + played < at_once * rounds else seconds
-        if before + played and spent >= long_enough:
+        spent, done = clock() - began, before + played
+        trace.append((spent, done))
+        long_enough = _PATIENCE * seconds if done < at_once * rounds else seconds
+        if spent >= (long_enough if done else _IN_VAIN):
             raise _EnoughError
 
     try:
@@ -76,6 +78,8 @@ def seconds_per_round(
 def _extrapolated(trace: list[tuple[float, int]], whole: int) -> float:
     """Return the time of a round, from (time, rounds); `whole` is how many a first group takes."""
     spent, played = trace[-1]
+    if not played:
+        return math.inf
     half = [(s, n) for s, n in trace if 0 < n <= played / 2]
     if played >= whole or not half:
         return spent / played

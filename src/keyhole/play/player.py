@@ -90,12 +90,14 @@ class Player:
         first, last = piece.start, piece.stop
         try:
             self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
-        except IndexError as error:
-            if "out of bounds" not in str(error):  # a kernel's own
-                raise
-            raise IndexError(
-                f"a kernel of {self.policy} or of its world reads or writes beyond an array"
-            ) from error
+        except (ValueError, TypeError, MemoryError):  # in words of its own
+            raise
+        except Exception as error:
+            whose = f"a kernel of {self.policy} or of its world"
+            if isinstance(error, IndexError) and "out of bounds" in str(error):  # not its own
+                raise IndexError(f"{whose} reads or writes beyond an array") from error
+            words = ": ".join(filter(None, (type(error).__name__, str(error))))
+            raise ValueError(f"{whose} raised {words}") from error
         if control[REFUSED_ROUND] > 0:
             where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
             raise ValueError(self.policy.refusal(where))
@@ -126,7 +128,7 @@ def in_threads(
     report: Report | None,
 ) -> None:
     """Play all pieces; on Ctrl-C or an error, stop those that run and raise."""
-    controls = [np.zeros(4, np.int64) for _ in work]
+    controls = np.zeros((len(work), 4), np.int64)
     tasks = [
         partial(
             player.play, piece, values[:, :, piece.start - origin : piece.stop - origin], control
@@ -138,14 +140,13 @@ def in_threads(
     try:
         while not crew.done(_POLL_SECONDS):
             if report is not None:
-                report(label, int(sum(c[ROUNDS_DONE] for c in controls)), total)
+                report(label, int(controls[:, ROUNDS_DONE].sum()), total)
     except BaseException:
-        for control in controls:
-            control[STOP] = 1
+        controls[:, STOP] = 1
         if not crew.dismiss(_GRACE_SECONDS):
             warnings.warn(
-                f"a kernel of {label} does not return: its thread is left behind, and ends with "
-                "the process",
+                f"a kernel of {work[0][0].policy} does not return: its thread is left behind, and "
+                "ends with the process",
                 RuntimeWarning,
                 stacklevel=5,
             )

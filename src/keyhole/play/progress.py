@@ -85,6 +85,11 @@ class Line:
         print(f"\r{covering}", end="\n" if stays else "", flush=True)  # noqa: T201
 
 
+def step(text: str) -> None:
+    """Say on a line what comes now: after the bar, where something still takes a while."""
+    Line(0.0).say(text)
+
+
 def _in_notebook() -> bool:
     """Return whether a notebook's kernel runs this: IPython is there, and its shell has one."""
     ipython = sys.modules.get("IPython")

@@ -61,7 +61,7 @@ def simulate(
         horizon alone. In a setting with a budget, a checkpoint is a budget: policies that know
         the horizon are then run once for each.
     threads : int, optional
-        At least 1; by default one for each processor.
+        At most 1,024; by default one for each processor.
     progress : bool, default False
         Whether to show progress: on standard error, in a notebook below the cell.
     details : bool, default False
