@@ -143,3 +143,4 @@ def test_a_policy_of_which_no_round_ends_is_named():
     found = of("[sweep]\nseed = [1, 2]", measure)
     assert found.seconds == math.inf
     assert found.endless == ("LSA(alpha=1.35)",)
+    assert [type(policy).__name__ for _, policy, *_ in measure.seen].count("LSA") == 1

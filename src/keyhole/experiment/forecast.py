@@ -149,9 +149,10 @@ def forecast(
     endless: dict[str, None] = {}
 
     def pace(unit: _Unit) -> float:
-        found = _measured(unit, share, threads, measure)
+        policy = repr(unit.plan.policies[unit.label])
+        found = math.inf if policy in endless else _measured(unit, share, threads, measure)
         if not math.isfinite(found):
-            endless[repr(unit.plan.policies[unit.label])] = None
+            endless[policy] = None
         return found
 
     seconds = sum(_expected(units, some, pace) for units, some in zip(kinds, chosen, strict=True))
