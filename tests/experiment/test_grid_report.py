@@ -15,6 +15,7 @@ from keyhole.experiment.report import write_report
 from keyhole.experiment.store import Played, Run
 from keyhole.experiment.summary import Summaries, short_names
 from keyhole.experiment.sweeping import grid
+from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.results.html import together
 from tests.html import check_page
 
@@ -157,6 +158,25 @@ def test_panels_that_can_be_compared_have_one_axis():
     far = over_rounds(made_up({"seed": [1, 200]}, means), "loss").axes
     assert near[0].get_ylim() == near[1].get_ylim()
     assert far[0].get_ylim() != far[1].get_ylim()
+
+
+def test_what_is_the_same_in_all_panels_looks_the_same_in_them():
+    """Its interval reaches below 0; how low the others are differs."""
+    same = np.array([[[0.0, 0.4]], [[0.0, 8.0]]])
+    loss = replace(LOSS, drawn=PER_ARM_LOGARITHM)
+    points = [
+        Played({"seed": seed}, lambda other=other: Curves(
+            (10, 100), [loss], {"A": same, "B": np.full((2, 1, 2), other)}, arms=4
+        ))
+        for seed, other in enumerate((2.0, 0.5, 1e-60))
+    ]  # fmt: skip
+    spec = {"sweep": {"seed": [0, 1, 2]}, "name": "made up"}
+    axes = over_rounds(Summaries.of(Run(None, spec, {}, tuple(points))), "loss").axes
+    bands = [one.collections[0].get_paths()[0].vertices for one in axes]
+    assert all(np.array_equal(band, bands[0]) for band in bands)
+    low, high = axes[0].get_ylim()
+    room = high - bands[0][:, 1].max()  # above the band: as in a figure of its own
+    assert room == pytest.approx((high - low) / 20, rel=0.1)
 
 
 def test_of_many_points_the_first_are_drawn_and_all_are_named(tmp_path, monkeypatch):

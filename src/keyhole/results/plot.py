@@ -148,7 +148,9 @@ def plot_curves(
     _set_scales(axes, x, y)
     finish(axes, drawn)
     if logarithm:
-        axes.set_ylim(bottom=bottom if arms is None else np.log(bottom / arms))
+        end = bottom if arms is None else np.log(bottom / arms)
+        axes.dataLim.y0 = max(axes.dataLim.y0, end)  # or what is far below makes room above
+        axes.set_ylim(bottom=end)
     elif known.drawn != "mean":  # what begins above 0 hides that it grows in a straight line
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     return axes
