@@ -44,14 +44,17 @@ LOSS = Metric("loss", "what is lost")
 def made_up(
     sweep, means=lambda values: {"A": 1.0, "B": 2.0}, *, checkpoints=(10, 100), metric=LOSS
 ):
-    """Return the summaries of a grid with these means at the last checkpoint."""
+    """Return the summaries of a grid with these means at the last checkpoint.
+
+    A label with one mean has the same values whatever is in the first place of the policies.
+    """
     rng = np.random.default_rng(1)
+    noises = {}
     points = []
     for values in grid(sweep):
-        found = {
-            label: mean + 0.1 * rng.standard_normal((len(checkpoints), 1, 8))
-            for label, mean in means(values).items()
-        }
+        beside = repr([value for name, value in values.items() if name != "policy[0]"])
+        noise = noises.setdefault(beside, 0.1 * rng.standard_normal((len(checkpoints), 1, 8)))
+        found = {label: mean + noise for label, mean in means(values).items()}
         curves = Curves(checkpoints, [metric], found)
         points.append(Played(values, lambda curves=curves: curves))
     return Summaries.of(Run(None, {"sweep": sweep, "name": "made up"}, {}, tuple(points)))
@@ -96,7 +99,8 @@ def test_titles_stand_side_by_side_and_the_label_beside_the_panels():
     kinds = [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]
     sweep = {"policy[0]": kinds, "problem.threshold": [0.4], "seed": [1, 2, 3, 4]}
     loss = replace(LOSS, words="what is lost by those who do not look before they pull an arm")
-    figure = over_rounds(made_up(sweep, metric=loss), "loss")
+    summaries = made_up(sweep, lambda values: {"A": len(values["policy[0]"])}, metric=loss)
+    figure = over_rounds(summaries, "loss")
     figure.draw_without_rendering()
     titles = [axes.title.get_window_extent() for axes in figure.axes[:4]]
     assert figure.axes[4].get_title() == "policy[0] = APT(epsilon=0.1),\nthreshold = 0.4, seed = 1"
@@ -179,16 +183,68 @@ def test_what_is_the_same_in_all_panels_looks_the_same_in_them():
     assert room == pytest.approx((high - low) / 20, rel=0.1)
 
 
-def test_of_many_points_the_first_are_drawn_and_all_are_named(tmp_path, monkeypatch):
+TURNS = {"policy[0]": [{"name": "LSA"}, {"name": "APT"}], "problem.means": [[0.1], [0.2], [0.3]]}
+
+
+def in_turn(values, levels={"LSA": 1.0, "APT": 5.0}):  # noqa: B006
+    name = values["policy[0]"]["name"]
+    return {name: levels[name], "Uniform": 2.0}
+
+
+def test_policies_that_take_turns_are_in_one_panel():
+    summaries = made_up(TURNS, in_turn)
+    for panel in (
+        *over_rounds(summaries, "loss").axes,
+        *against(made_up({**TURNS, "seed": [1, 2, 3]}, in_turn), "loss", "seed")[0].axes,
+    ):
+        assert len({line.get_color() for line in panel.lines}) == 3
+    titles = [axes.get_title() for axes in over_rounds(summaries, "loss").axes]
+    assert titles == ["means 1", "means 2", "means 3"]
+
+
+def test_policies_that_take_turns_are_compared():
+    told = "Lowest what is lost in the end, of 3 problems: LSA is best at 3."
+    assert grid_summary(made_up(TURNS, in_turn)) == told
+
+
+def test_one_label_with_different_means_stays_in_panels_of_its_own():
+    sweep = {"policy[0]": TURNS["policy[0]"], "policy.alpha": [1, 2]}
+    summaries = made_up(sweep, lambda values: in_turn(values, {"LSA": values["policy.alpha"]} |
+        {"APT": 5.0}))  # fmt: skip
+    titles = [axes.get_title() for axes in over_rounds(summaries, "loss").axes]
+    assert titles == ["alpha = 1", "alpha = 2"]
+    assert "of 2 values of policy.alpha: " in grid_summary(summaries)
+
+
+def test_what_ends_alike_is_not_the_same():
+    ways = {alpha: np.array([[[alpha, 3.0]], [[1.0, 1.0]]]) for alpha in (1, 2)}
+    points = [
+        Played(
+            {"policy.alpha": alpha}, lambda way=way: Curves((1, 2), [LOSS], {"A": np.array(way)})
+        )
+        for alpha, way in ways.items()
+    ]
+    spec = {"sweep": {"policy.alpha": [1, 2]}, "name": "made up"}
+    assert len(Summaries.of(Run(None, spec, {}, tuple(points))).panels) == 2
+
+
+def test_more_policies_than_can_be_told_apart_stay_in_panels_of_their_own():
+    sweep = {"policy[0]": [{"name": f"P{place}"} for place in range(12)]}
+    summaries = made_up(sweep, lambda values: {values["policy[0]"]["name"]: 1.0})
+    assert len(over_rounds(summaries, "loss").axes) == 12
+
+
+def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
     for module in (grid_report, multiples, summary):
         monkeypatch.setattr(module, "MOST_PANELS", 2)
     summaries = made_up({"problem.means": [[n / 100] for n in range(100)]})
-    assert len(over_rounds(summaries, "loss").axes) == 2
+    titles = [axes.get_title() for axes in over_rounds(summaries, "loss").axes]
+    assert titles == ["means 1", "means 100"]
     found = Run(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
     varied, metric, key = grid_sections(found, summaries)
-    by_place, first_ones, table = metric.blocks
+    by_place, some, table = metric.blocks
     assert "against problem.means" in by_place.caption
-    assert "The first 2 of 100 points; curves.parquet and values.parquet" in first_ones.caption
+    assert "2 of 100 panels, evenly spread over all; curves.parquet and" in some.caption
     assert len(table.rows) == 100
     assert table.rows[99][0] == "means 100"
     assert varied.blocks[0].rows[0][1:] == [
@@ -211,7 +267,7 @@ def test_the_summary_says_who_is_best_at_how_many_points():
         return {"A": values["seed"], "B": 2.5}
 
     summaries = made_up({"seed": [1, 2, 3]}, means)
-    told = "Lowest what is lost in the end, of 3 points: A is best at 2, B is best at 1."
+    told = "Lowest what is lost in the end, of 3 values of seed: A is best at 2, B is best at 1."
     assert grid_summary(summaries) == told
 
 

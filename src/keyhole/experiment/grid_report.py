@@ -1,5 +1,6 @@
 """The report of a grid: what varies, small multiples, and a table of means for each metric."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -8,14 +9,22 @@ from keyhole.experiment.multiples import against, over_rounds
 from keyhole.experiment.page import Block, Picture, Section
 from keyhole.experiment.plots import in_cells
 from keyhole.experiment.store import Run
-from keyhole.experiment.summary import MOST_PANELS, Summaries, is_number, key, short_names
+from keyhole.experiment.summary import (
+    MOST_PANELS,
+    Summaries,
+    compared,
+    is_number,
+    key,
+    short_names,
+)
 from keyhole.experiment.sweeping import count
 from keyhole.results.html import Table
-from keyhole.results.plot import per_arm, without_logarithm
+from keyhole.results.plot import MOST_LOOKS, per_arm, without_logarithm
 
 _SEVERAL: Final = "several are alike"
 _MOST_ROWS: Final = 200
 _ENOUGH: Final = 3  # values of a thing for a line over them
+_WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
 
 
 def grid_sections(run: Run, grid: Summaries) -> list[Section]:
@@ -30,12 +39,13 @@ def grid_sections(run: Run, grid: Summaries) -> list[Section]:
 
 
 def grid_summary(grid: Summaries) -> str:
-    """Return who is best at how many points, by the first metric."""
+    """Return who is best at how many problems, or whatever varies beside policies."""
     metric = next(iter(grid.metrics.values()))
     choose = min if metric.better == "lower" else max
     best: Counter[str] = Counter()
-    for point in grid.points:
-        last = {label: point.last(label, metric.name) for label in point.labels}
+    parts = compared(grid.points)
+    for _, points in parts:
+        last = {label: p.last(label, metric.name) for p in points for label in p.labels}
         known = {label: mean.value for label, mean in last.items() if mean is not None}
         first = [label for label in known if known[label] == choose(known.values())]
         best[first[0] if len(first) == 1 else _SEVERAL] += bool(first)
@@ -43,8 +53,18 @@ def grid_summary(grid: Summaries) -> str:
         f"{_SEVERAL if label == _SEVERAL else f'{label} is best'} at {n:,}"
         for label, n in best.most_common()
     )
-    points = f"{len(grid.points):,} points" if len(grid.points) > 1 else "one point"
-    return f"{metric.best.capitalize()} {metric.title} in the end, of {points}: {listed}."
+    beside = _counted(len(parts), [*parts[0][0]])
+    return f"{metric.best.capitalize()} {metric.title} in the end{beside}: {listed}."
+
+
+def _counted(count: int, names: Sequence[str]) -> str:
+    """Return of how many things somebody may be best."""
+    if count == 1:
+        return ""
+    if all(name.startswith("problem") for name in names):
+        return f", of {count:,} problems"
+    of = f"values of {names[0]}" if len(names) == 1 else f"combinations of {', '.join(names)}"
+    return f", of {count:,} {of}"
 
 
 def _varied(grid: Summaries) -> Section:
@@ -73,27 +93,27 @@ def _metric_section(run: Run, grid: Summaries, metric: str, file: str) -> Sectio
     called = grid.metrics[metric].title
     axes: dict[str, Any] = run.spec.get("figure", {})
     title = f"{run.spec.get('title') or run.spec['name']}: {called}"
-    points = [point for point in grid.points if metric in point.known]
     blocks: list[Block] = []
     for number, name in enumerate(_lines(grid.sweep)):
         figure, left_out = against(grid, metric, name, y=axes.get("y"))
         told = f"At the last checkpoint, against {name}; bars are 95 % intervals."
         if left_out:
-            told += f" {left_out:,} more panels are left out; the table has their numbers."
+            told += f" {MOST_PANELS} of {left_out + MOST_PANELS:,} panels, evenly spread over all;"
+            told += " the table has their numbers."
         path = run.folder / f"{file}-against-{number + 1}"
         blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=told))
     told = "Means over the rounds, with their 95 % intervals."
-    if len(points) > MOST_PANELS:
+    if (panels := len(compared(grid.points, MOST_LOOKS))) > MOST_PANELS:
         told += (
-            f" The first {MOST_PANELS} of {len(points):,} points; curves.parquet and values.parquet"
-            " have all."
+            f" {MOST_PANELS} of {panels:,} panels, evenly spread over all; curves.parquet and"
+            " values.parquet have the others."
         )
-    shown, y = points[:MOST_PANELS], axes.get("y")
+    shown, y = [panel for panel in grid.panels if metric in panel.known], axes.get("y")
     if any(per_arm(p, metric, y) or y == "log" for p in shown) and any(
         without_logarithm(p, metric) for p in shown
     ):
         told += " Left out are means that are not above 0: they have no logarithm."
-    if any(len(point.checkpoints) > 1 for point in points):
+    if any(len(panel.checkpoints) > 1 for panel in shown):
         figure = over_rounds(grid, metric, **axes)
         blocks.append(Picture.of(figure, run.folder / file, title=title, caption=told))
     blocks.append(_table(grid, metric))
@@ -101,10 +121,14 @@ def _metric_section(run: Run, grid: Summaries, metric: str, file: str) -> Sectio
 
 
 def panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:
-    """Return how many panels the figures of a metric have."""
-    points = count(sweep)
+    """Return how many panels the figures of a metric have, if policies that take turns share one.
+
+    Whole tables of policies do, almost always: they have labels of their own.
+    """
+    apart = {name: v for name, v in sweep.items() if not _WHOLE_POLICY.fullmatch(name)}
+    points = count(apart)
     sizes = [points] if over_rounds else []
-    sizes += [points // len(sweep[name]) for name in _lines(sweep)]
+    sizes += [points // len(apart.get(name, [0])) for name in _lines(sweep)]
     return [min(size, MOST_PANELS) for size in sizes]
 
 

@@ -12,9 +12,17 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from keyhole.experiment.plots import blank
-from keyhole.experiment.summary import MOST_PANELS, Summaries, Summary, is_number, short_names
+from keyhole.experiment.summary import (
+    MOST_PANELS,
+    Summaries,
+    Summary,
+    compared,
+    is_number,
+    short_names,
+    spread,
+)
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import Scale, entitle, floor_of, look, plot_curves
+from keyhole.results.plot import MOST_LOOKS, Scale, entitle, floor_of, look, plot_curves
 
 Panel = tuple[str, Callable[[Axes], None]]
 """Its title, and what draws it."""
@@ -39,15 +47,17 @@ _LINE_LETTERS: Final = 10
 def over_rounds(
     grid: Summaries, metric: str, *, x: Scale = "linear", y: Scale | None = None
 ) -> Figure:
-    """Return the figure of a metric over the rounds: a panel for each of the first points."""
-    points = [p for p in grid.points[:MOST_PANELS] if metric in p.known]
-    floor = min((floor_of(point, metric) for point in points), default=math.inf)
+    """Return the figure of a metric over the rounds: the panels of a grid."""
+    shown = [panel for panel in grid.panels if metric in panel.known]
+    floor = min((floor_of(panel, metric) for panel in shown), default=math.inf)
 
-    def drawing(point: Summary) -> Callable[[Axes], None]:
-        return lambda axes: _draw_curves(axes, grid, point, metric, x, y, floor)
+    def drawing(panel: Summary) -> Callable[[Axes], None]:
+        return lambda axes: _draw_curves(axes, grid, panel, metric, x, y, floor)
 
-    panels: list[Panel] = [(title_of(point.names), drawing(point)) for point in points]
-    columns = len(list(grid.sweep.values())[-1]) if len(grid.sweep) > 1 else _COLUMNS
+    panels: list[Panel] = [(title_of(panel.names), drawing(panel)) for panel in shown]
+    beside = [*shown[0].names]
+    whole = len(shown) == math.prod(len(grid.sweep[name]) for name in beside)
+    columns = len(grid.sweep[beside[-1]]) if whole and len(beside) > 1 else _COLUMNS
     return _figure(grid.labels, panels, columns)
 
 
@@ -56,13 +66,16 @@ def against(
 ) -> tuple[Figure, int]:
     """Return the figure of a metric at the last checkpoint against a varied thing.
 
-    A panel for each combination of the others, and how many are left out.
+    A panel for each combination of the others, and how many are left out. Policies that take turns
+    are in one.
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
-    for value, point in zip(_places(grid, name), grid.points, strict=True):
-        others = {other: text for other, text in point.names.items() if other != name}
-        lines.setdefault(title_of(others), []).append((value, point))
-    shown = list(lines.items())[:MOST_PANELS]
+    places = dict(zip(map(id, grid.points), _places(grid, name), strict=True))
+    for beside, points in compared(grid.points, MOST_LOOKS):
+        others = {other: text for other, text in beside.items() if other != name}
+        line = lines.setdefault(title_of(others), [])
+        line += [(places[id(point)], point) for point in points]
+    shown = spread(list(lines.items()), MOST_PANELS)
     panels: list[Panel] = [
         (title, lambda axes, p=line: _draw_line(axes, grid, p, metric, name, y))  # type: ignore[misc]
         for title, line in shown
@@ -123,10 +136,10 @@ def _draw_line(
 ) -> None:
     numbers = all(map(is_number, grid.sweep[name]))
     for label in grid.labels:
-        known = [(x, mean) for x, point in line if (mean := point.last(label, metric)) is not None]
+        known = {x: mean for x, point in line if (mean := point.last(label, metric)) is not None}
         if not known:
             continue
-        xs, means = zip(*sorted(known, key=lambda pair: pair[0]), strict=True)
+        xs, means = zip(*sorted(known.items()), strict=True)
         style = _look(grid.labels, label)
         if not numbers:  # there is nothing between two problems
             style["linestyle"] = "none"

@@ -53,6 +53,9 @@ _STYLES: Final = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _MARKS_A_CURVE: Final = 10
 
+MOST_LOOKS: Final = len(_MARKERS)
+"""More curves are not told apart."""
+
 
 def look(number: int) -> dict[str, Any]:
     """Return colour, line and marker of the policy with this number."""
