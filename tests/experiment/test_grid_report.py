@@ -38,6 +38,7 @@ name = "Uniform"
 "policy.alpha" = [0.5, 1.0, 2.0]
 "problem.means" = [[0.2, 0.45, 0.7], [0.1, 0.9]]
 """
+BEST = "The best has a 95 % interval that is clear of all others'."
 LOSS = Metric("loss", "what is lost")
 
 
@@ -204,7 +205,7 @@ def test_policies_that_take_turns_are_in_one_panel():
 
 def test_policies_that_take_turns_are_compared():
     told = "Lowest what is lost in the end, of 3 problems: LSA is best at 3."
-    assert grid_summary(made_up(TURNS, in_turn)) == told
+    assert grid_summary(made_up(TURNS, in_turn)) == f"{told} {BEST}"
 
 
 def test_one_label_with_different_means_stays_in_panels_of_its_own():
@@ -262,13 +263,21 @@ def test_a_table_ends_somewhere_and_says_so(tmp_path):
     assert "the first 200 of 201 points, curves.parquet has all" in table.caption
 
 
-def test_the_summary_says_who_is_best_at_how_many_points():
+def test_the_summary_says_who_is_best_where_and_where_nobody_can_say():
     def means(values):
         return {"A": values["seed"], "B": 2.5}
 
-    summaries = made_up({"seed": [1, 2, 3]}, means)
-    told = "Lowest what is lost in the end, of 3 values of seed: A is best at 2, B is best at 1."
-    assert grid_summary(summaries) == told
+    told = "Lowest what is lost in the end"
+    for seeds, found in (
+        ([1, 2, 3], ", of 3 values of seed: A is best at 2, B is best at 1."),
+        ([1, 2.5, 2.51], ", of 3 values of seed: intervals overlap at 2, A is best at 1."),
+        ([2.49], ": intervals overlap."),
+    ):
+        assert grid_summary(made_up({"seed": seeds}, means)) == f"{told}{found} {BEST}"
+    higher = replace(LOSS, better="higher")
+    found = grid_summary(made_up({"seed": [2, 2.49, 3]}, means, metric=higher))
+    assert "A is best at 1" in found
+    assert "B is best at 1" in found
 
 
 def test_one_replication_has_no_bars(tmp_path):
@@ -276,6 +285,7 @@ def test_one_replication_has_no_bars(tmp_path):
     result = run(Spec.from_text(text), tmp_path / "run")
     summaries = Summaries.of(result)
     assert math.isinf(summaries.points[0].last("LSA()", "aggregate_regret").reach)
+    assert "one replication has no interval at 6" in grid_summary(summaries)
     for figure in (
         over_rounds(summaries, "aggregate_regret"),
         against(summaries, "aggregate_regret", "policy.alpha")[0],

@@ -1,5 +1,6 @@
 """The report of a grid: what varies, small multiples, and a table of means for each metric."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,10 +19,12 @@ from keyhole.experiment.summary import (
     short_names,
 )
 from keyhole.experiment.sweeping import count
+from keyhole.metric import Metric
+from keyhole.results.estimate import Estimate
 from keyhole.results.html import Table
 from keyhole.results.plot import MOST_LOOKS, per_arm, without_logarithm
 
-_SEVERAL: Final = "several are alike"
+_BEST: Final = "The best has a 95 % interval that is clear of all others'."
 _MOST_ROWS: Final = 200
 _ENOUGH: Final = 3  # values of a thing for a line over them
 _WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
@@ -41,20 +44,30 @@ def grid_sections(run: Run, grid: Summaries) -> list[Section]:
 def grid_summary(grid: Summaries) -> str:
     """Return who is best at how many problems, or whatever varies beside policies."""
     metric = next(iter(grid.metrics.values()))
-    choose = min if metric.better == "lower" else max
-    best: Counter[str] = Counter()
     parts = compared(grid.points)
+    told: Counter[str] = Counter()
     for _, points in parts:
         last = {label: p.last(label, metric.name) for p in points for label in p.labels}
-        known = {label: mean.value for label, mean in last.items() if mean is not None}
-        first = [label for label in known if known[label] == choose(known.values())]
-        best[first[0] if len(first) == 1 else _SEVERAL] += bool(first)
-    listed = ", ".join(
-        f"{_SEVERAL if label == _SEVERAL else f'{label} is best'} at {n:,}"
-        for label, n in best.most_common()
-    )
+        known = {label: mean for label, mean in last.items() if mean is not None}
+        if known:
+            told[_first(known, metric)] += 1
+    alone = len(parts) == 1
+    listed = ", ".join(words if alone else f"{words} at {n:,}" for words, n in told.most_common())
     beside = _counted(len(parts), [*parts[0][0]])
-    return f"{metric.best.capitalize()} {metric.title} in the end{beside}: {listed}."
+    return f"{metric.best.capitalize()} {metric.title} in the end{beside}: {listed}. {_BEST}"
+
+
+def _first(means: Mapping[str, Estimate], metric: Metric) -> str:
+    """Return who is best, if that can be said."""
+    lower = metric.better == "lower"
+    first = (min if lower else max)(means, key=lambda label: means[label].value)
+    others = [mean for label, mean in means.items() if label != first]
+    if not all(math.isfinite(mean.reach) for mean in means.values()):
+        return "one replication has no interval"
+    low, high = means[first].low, means[first].high
+    if all(high < mean.low if lower else mean.high < low for mean in others):
+        return f"{first} is best"
+    return "intervals overlap"
 
 
 def _counted(count: int, names: Sequence[str]) -> str:
