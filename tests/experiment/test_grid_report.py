@@ -10,7 +10,7 @@ import pytest
 from keyhole import Curves, Metric
 from keyhole.experiment import Spec, grid_report, multiples, open_run, run, summary
 from keyhole.experiment.grid_report import grid_sections, grid_summary
-from keyhole.experiment.multiples import against, over_rounds
+from keyhole.experiment.multiples import against, over_rounds, title_of
 from keyhole.experiment.report import write_report
 from keyhole.experiment.store import Played, Run
 from keyhole.experiment.summary import Summaries, short_names
@@ -38,7 +38,7 @@ name = "Uniform"
 "policy.alpha" = [0.5, 1.0, 2.0]
 "problem.means" = [[0.2, 0.45, 0.7], [0.1, 0.9]]
 """
-BEST = "The best has a 95 % interval that is clear of all others'."
+BEST = "To be best, a 95 % interval must be clear of all others'."
 LOSS = Metric("loss", "what is lost")
 
 
@@ -121,6 +121,45 @@ def test_short_names_stand_for_tables_as_a_spec_has_them(tmp_path):
         ["LSA", 'policy[0] = {name = "LSA"}'],
         ["APT(epsilon=0.1)", 'policy[0] = {name = "APT", epsilon = 0.1}'],
     ]
+
+
+def test_what_a_short_name_stands_for_is_said_at_once_if_it_is_short(tmp_path):
+    sweep = {"problem.means": [[0.2, 0.7], [0.1] * 40], "policy[1].width": [1, 2]}
+    spec = {"sweep": sweep, "name": "made up", "policy": [{"name": "LSA"}, {"name": "a.py:Wide"}]}
+    rows = grid_sections(Run(tmp_path, spec, {}, ()), made_up(sweep))[0].blocks[0].rows
+    assert rows == [
+        ["problem.means", "2", "means 1 = [0.2, 0.7]; means 2"],
+        ["policy[1].width (a.py:Wide)", "2", "1, 2"],
+    ]
+
+
+def test_a_title_says_whose_a_parameter_is_where_several_have_some():
+    assert title_of({"policy[0].width": "0.3"}) == "width = 0.3"
+    both = {"policy[0].width": "0.3", "policy[1].alpha": "0.5"}
+    assert title_of(both) == "policy[0].width = 0.3, policy[1].alpha = 0.5"
+    assert title_of({"policy[0].width": "0.3"}, both) == "policy[0].width = 0.3"
+    alike = {"problem.threshold": "0.3", "policy.threshold": "0.4"}
+    assert title_of(alike) == "problem.threshold = 0.3, policy.threshold = 0.4"
+
+
+def test_the_file_of_a_policy_is_named_where_it_must_be():
+    def names(*files):
+        return short_names({"policy[0]": [{"name": f"{f}.py:A", "x": 1.0} for f in files]})
+
+    one = {"policy[0]": [{"name": "a.py:A", "x": x} for x in (1.0, 2.0)]}
+    assert short_names(one) == {"policy[0]": ["A(x=1.0)", "A(x=2.0)"]}
+    assert names("a", "b") == {"policy[0]": ["a.py:A(x=1.0)", "b.py:A(x=1.0)"]}
+
+
+def test_a_caption_says_where_panels_have_axes_of_their_own(tmp_path):
+    def captions(*seeds):
+        sweep = {"seed": [*seeds]}
+        summaries = made_up(sweep, lambda values: {"A": values["seed"], "B": 0.0})
+        _, metric = grid_sections(Run(tmp_path, {"sweep": sweep, "name": "a"}, {}, ()), summaries)
+        return metric.blocks[0].caption
+
+    assert captions(1, 200).endswith("Each panel has a vertical axis of its own.")
+    assert "of its own" not in captions(1, 2)
 
 
 def test_tables_of_one_name_go_by_their_numbers():
@@ -249,7 +288,9 @@ def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
     assert len(table.rows) == 100
     assert table.rows[99][0] == "means 100"
     assert varied.blocks[0].rows[0][1:] == [
-        "100", "means 1, means 2, means 3, means 4, means 5, means 6, ..., means 100",
+        "100",
+        "means 1 = [0.0]; means 2 = [0.01]; means 3 = [0.02]; means 4 = [0.03]; means 5 = [0.04]; "
+        "means 6 = [0.05]; ...; means 100 = [0.99]",
     ]  # fmt: skip
     assert key.blocks[0].rows[99] == ["means 100", "problem.means = [0.99]"]
 

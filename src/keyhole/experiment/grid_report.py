@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from matplotlib.figure import Figure
+
 from keyhole.experiment.multiples import against, over_rounds
 from keyhole.experiment.page import Block, Picture, Section
 from keyhole.experiment.plots import in_cells
@@ -18,13 +20,14 @@ from keyhole.experiment.summary import (
     key,
     short_names,
 )
-from keyhole.experiment.sweeping import count
+from keyhole.experiment.sweeping import count, in_toml
 from keyhole.metric import Metric
 from keyhole.results.estimate import Estimate
 from keyhole.results.html import Table
 from keyhole.results.plot import MOST_LOOKS, per_arm, without_logarithm
 
-_BEST: Final = "The best has a 95 % interval that is clear of all others'."
+_BEST: Final = "To be best, a 95 % interval must be clear of all others'."
+_SHORT: Final = 60  # of letters, for a value to stand beside its name
 _MOST_ROWS: Final = 200
 _ENOUGH: Final = 3  # values of a thing for a line over them
 _WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
@@ -38,7 +41,7 @@ def grid_sections(run: Run, grid: Summaries) -> list[Section]:
     metrics = list(grid.metrics)
     files = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
     sections = [_metric_section(run, grid, m, file) for m, file in zip(metrics, files, strict=True)]
-    return [_varied(grid), *sections, *_key(grid)]
+    return [_varied(run, grid), *sections, *_key(grid)]
 
 
 def grid_summary(grid: Summaries) -> str:
@@ -80,12 +83,31 @@ def _counted(count: int, names: Sequence[str]) -> str:
     return f", of {count:,} {of}"
 
 
-def _varied(grid: Summaries) -> Section:
+def _varied(run: Run, grid: Summaries) -> Section:
     """Return the entries that are varied."""
-    names = short_names(grid.sweep)
-    rows = [[name, f"{len(names[name])}", ", ".join(_few(names[name]))] for name in grid.sweep]
+    called = short_names(grid.sweep)
+    rows = []
+    for name, values in grid.sweep.items():
+        told = [_explained(*pair) for pair in zip(called[name], values, strict=True)]
+        parted = ", " if told == called[name] else "; "
+        rows.append([_whose(name, run.spec), f"{len(values)}", parted.join(_few(told))])
     table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
     return Section("varied", "What varies", [table])
+
+
+def _explained(short: str, value: Any) -> str:
+    """Return a short name, with what it stands for if that is a list and short."""
+    text = in_toml(value)
+    return f"{short} = {text}" if isinstance(value, list) and len(text) <= _SHORT else short
+
+
+def _whose(name: str, spec: Mapping[str, Any]) -> str:
+    """Return a name of a sweep; of a parameter of one policy, with which that is."""
+    place, dot, _ = name.partition(".")
+    if not (dot and _WHOLE_POLICY.fullmatch(place)):
+        return name
+    policy = spec["policy"][int(place[len("policy[") : -1])]
+    return f"{name} ({policy.get('label') or policy['name']})"
 
 
 def _key(grid: Summaries) -> list[Section]:
@@ -113,6 +135,7 @@ def _metric_section(run: Run, grid: Summaries, metric: str, file: str) -> Sectio
         if left_out:
             told += f" {MOST_PANELS} of {left_out + MOST_PANELS:,} panels, evenly spread over all;"
             told += " the table has their numbers."
+        told += _own_axes(figure)
         path = run.folder / f"{file}-against-{number + 1}"
         blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=told))
     told = "Means over the rounds, with their 95 % intervals."
@@ -128,9 +151,20 @@ def _metric_section(run: Run, grid: Summaries, metric: str, file: str) -> Sectio
         told += " Left out are means that are not above 0: they have no logarithm."
     if any(len(panel.checkpoints) > 1 for panel in shown):
         figure = over_rounds(grid, metric, **axes)
+        told += _own_axes(figure)
         blocks.append(Picture.of(figure, run.folder / file, title=title, caption=told))
     blocks.append(_table(grid, metric))
     return Section(file, called[:1].upper() + called[1:], blocks)
+
+
+def _own_axes(figure: Figure) -> str:
+    """Return which axes of the panels differ, for the caption."""
+    ends = {
+        "horizontal": {axes.get_xlim() for axes in figure.axes},
+        "vertical": {axes.get_ylim() for axes in figure.axes},
+    }
+    own = " and ".join(which for which, found in ends.items() if len(found) > 1)
+    return f" Each panel has {'axes' if ' ' in own else f'a {own} axis'} of its own." if own else ""
 
 
 def panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:

@@ -1,7 +1,7 @@
 """Small multiples: the figures of a grid, a panel for each point or for each line of points."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, Final
 
@@ -54,7 +54,7 @@ def over_rounds(
     def drawing(panel: Summary) -> Callable[[Axes], None]:
         return lambda axes: _draw_curves(axes, grid, panel, metric, x, y, floor)
 
-    panels: list[Panel] = [(title_of(panel.names), drawing(panel)) for panel in shown]
+    panels: list[Panel] = [(title_of(panel.names, grid.sweep), drawing(panel)) for panel in shown]
     beside = [*shown[0].names]
     whole = len(shown) == math.prod(len(grid.sweep[name]) for name in beside)
     columns = len(grid.sweep[beside[-1]]) if whole and len(beside) > 1 else _COLUMNS
@@ -73,7 +73,7 @@ def against(
     places = dict(zip(map(id, grid.points), _places(grid, name), strict=True))
     for beside, points in compared(grid.points, MOST_LOOKS):
         others = {other: text for other, text in beside.items() if other != name}
-        line = lines.setdefault(title_of(others), [])
+        line = lines.setdefault(title_of(others, grid.sweep), [])
         line += [(places[id(point)], point) for point in points]
     shown = spread(list(lines.items()), MOST_PANELS)
     panels: list[Panel] = [
@@ -83,16 +83,22 @@ def against(
     return _figure(grid.labels, panels, _COLUMNS), len(lines) - len(shown)
 
 
-def title_of(names: Mapping[str, str]) -> str:
-    """Return the short names of a point's values on a line."""
+def title_of(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
+    """Return the short names of a point's values on a line; among all that is varied."""
+    short = _short([*(among or names)])
     return ", ".join(
-        text if text.startswith(f"{_last(name)} ") else f"{_last(name)} = {text}"
+        text if text.startswith(f"{short[name]} ") else f"{short[name]} = {text}"
         for name, text in names.items()
     )
 
 
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
+def _short(names: Sequence[str]) -> dict[str, str]:
+    """Return the last words of names; the whole where that does not tell whose it is."""
+    last = {name: name.rpartition(".")[2] for name in names}
+    whose = {name.partition(".")[0] for name in names if name.startswith("policy[")}
+    several = {name for name in names if len(whose) > 1 and name.startswith("policy")}
+    twice = {name for name in names if [*last.values()].count(last[name]) > 1}
+    return {name: name if name in several | twice else last[name] for name in names}
 
 
 def _places(grid: Summaries, name: str) -> list[float]:

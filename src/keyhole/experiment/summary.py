@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -174,22 +175,24 @@ def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
 
 
 def _names(called: str, values: Sequence[Any]) -> list[str]:
-    found = [_name(value) or f"{called} {place}" for place, value in enumerate(values, 1)]
-    if len(set(found)) == len(found):
-        return found
-    return [f"{called} {place}" for place in range(1, len(values) + 1)]
+    numbered = [f"{called} {place}" for place in range(1, len(values) + 1)]
+    for name in (_name, partial(_name, file=True)):
+        found = [name(value) or number for value, number in zip(values, numbered, strict=True)]
+        if len(set(found)) == len(found):
+            return found
+    return numbered
 
 
-def _name(value: Any) -> str:
+def _name(value: Any, *, file: bool = False) -> str:
     """Return what a value says of itself, a policy's table for one; empty if it is too long."""
     if isinstance(value, list):
         return ""
     if isinstance(value, dict):
         own = {name: entry for name, entry in value.items() if name not in ("name", "label")}
         given = ", ".join(f"{name}={in_toml(entry)}" for name, entry in own.items())
-        told = value.get("label") or (
-            value.get("name") and f"{value['name']}{given and f'({given})'}"
-        )
+        told = value.get("label")
+        if not told and isinstance(kind := value.get("name"), str):
+            told = f"{kind if file else kind.rpartition(':')[2]}{given and f'({given})'}"
         return told if isinstance(told, str) and len(told) <= _LONG else ""
     return f"{value}" if _is_short(value) else ""
 
