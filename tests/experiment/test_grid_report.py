@@ -11,7 +11,7 @@ from keyhole import Curves, Metric
 from keyhole.experiment import Spec, grid_report, multiples, open_run, run, summary
 from keyhole.experiment.grid_report import grid_sections, grid_summary
 from keyhole.experiment.multiples import against, over_rounds, title_of
-from keyhole.experiment.report import write_report
+from keyhole.experiment.report import spec_section, write_report
 from keyhole.experiment.store import Played, Run
 from keyhole.experiment.summary import Summaries, short_names
 from keyhole.experiment.sweeping import grid
@@ -84,6 +84,25 @@ def test_the_report_can_be_read_by_all(page):
     assert len(found.all("figure")) == 4  # two metrics, over the rounds and against alpha
     assert (page[0].parent / "figure-against-1.pdf").is_file()
     assert (page[0].parent / "figure-simple_regret.svg").is_file()
+
+
+def test_the_spec_on_the_page_gives_no_value_to_what_is_varied():
+    spec = {
+        "horizon": 100,
+        "problem": {"setting": "thresholding", "means": [0.1, 0.2], "threshold": 0.5},
+        "duration": "Exponential",
+        "policy": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}, {"name": "Wide", "width": 1}],
+        "sweep": {"horizon": [100, 200], "problem.means[0]": [0.1, 0.3], "problem.threshold": [0.4],
+                  "policy[0]": [{"name": "LSA"}, {"name": "Uniform"}], "policy.epsilon": [0, 0.1]},
+    }  # fmt: skip
+    rows = dict(spec_section(spec).blocks[0].rows)
+    assert rows["horizon"] == "varied"
+    assert rows["problem"] == "setting = thresholding, means = [varied, 0.2], threshold = varied"
+    assert rows["duration"] == "Exponential"
+    assert rows["policy 1"] == "varied"
+    assert rows["policy 2"] == "name = APT, epsilon = varied"
+    assert rows["policy 3"] == "name = Wide, width = 1"
+    assert spec["horizon"] == 100
 
 
 def test_there_is_a_panel_for_each_point_and_one_legend():
