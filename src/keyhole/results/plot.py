@@ -146,6 +146,7 @@ def plot_curves(
         (line,) = axes.plot(rounds, mean, markevery=_marked(number, drawable), **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
         drawn[label] = line, float(curves.mean(label, metric)[-1])
+    axes.dataLim.update_from_data_x(rounds, ignore=False)  # also those where nothing is drawn
     axes.set_ylabel(known.title if arms is None else f"ln({known.title} / arms)")
     axes.set_xlabel("round")
     _set_scales(axes, x, y)
