@@ -164,7 +164,7 @@ def _own_axes(figure: Figure) -> str:
         "vertical": {axes.get_ylim() for axes in figure.axes},
     }
     own = " and ".join(which for which, found in ends.items() if len(found) > 1)
-    return f" Each panel has {'axes' if ' ' in own else f'a {own} axis'} of its own." if own else ""
+    return f" Panels differ in their {own} axes." if own else ""
 
 
 def panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:
