@@ -293,6 +293,20 @@ def test_more_policies_than_can_be_told_apart_stay_in_panels_of_their_own():
     assert len(over_rounds(summaries, "loss").axes) == 12
 
 
+def test_bands_end_at_the_same_place_whatever_the_number_of_arms():
+    values = {"A": np.array([[[2.0, 2.0]], [[0.0, 8.0]]])}
+    loss = replace(LOSS, drawn=PER_ARM_LOGARITHM)
+    points = [
+        Played({"seed": arms}, lambda arms=arms: Curves((10, 100), [loss], values, arms=arms))
+        for arms in (2, 20)
+    ]
+    spec = {"sweep": {"seed": [2, 20]}, "name": "made up"}
+    axes = over_rounds(Summaries.of(Run(None, spec, {}, tuple(points))), "loss").axes
+    ends = [one.collections[0].get_paths()[0].vertices[:, 1].min() for one in axes]
+    assert ends[0] == pytest.approx(ends[1])
+    assert ends[0] == pytest.approx(axes[0].get_ylim()[0])
+
+
 def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
     for module in (grid_report, multiples, summary):
         monkeypatch.setattr(module, "MOST_PANELS", 2)

@@ -22,7 +22,7 @@ from keyhole.experiment.summary import (
     spread,
 )
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import MOST_LOOKS, Scale, entitle, floor_of, look, plot_curves
+from keyhole.results.plot import MOST_LOOKS, Scale, entitle, floor_of, look, per_arm, plot_curves
 
 Panel = tuple[str, Callable[[Axes], None]]
 """Its title, and what draws it."""
@@ -49,10 +49,11 @@ def over_rounds(
 ) -> Figure:
     """Return the figure of a metric over the rounds: the panels of a grid."""
     shown = [panel for panel in grid.panels if metric in panel.known]
-    floor = min((floor_of(panel, metric) for panel in shown), default=math.inf)
+    arms = {id(panel): per_arm(panel, metric, y) or 1 for panel in shown}
+    floor = min((floor_of(p, metric) / arms[id(p)] for p in shown), default=math.inf)
 
     def drawing(panel: Summary) -> Callable[[Axes], None]:
-        return lambda axes: _draw_curves(axes, grid, panel, metric, x, y, floor)
+        return lambda axes: _draw_curves(axes, grid, panel, metric, x, y, floor * arms[id(panel)])
 
     panels: list[Panel] = [(title_of(panel.names, grid.sweep), drawing(panel)) for panel in shown]
     beside = [*shown[0].names]
