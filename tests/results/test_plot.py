@@ -80,6 +80,12 @@ def test_a_line_is_broken_where_a_mean_has_no_logarithm(metric, how):
     assert without_logarithm(curves, "regret") == {"A": 3}
 
 
+@pytest.mark.parametrize(("metric", "how"), AXES)
+def test_the_axis_of_rounds_has_all_rounds_also_where_no_mean_has_a_logarithm(metric, how):
+    low, high = drawn(constant(metric, A=[0, 2, 1, 0, 0]), **how).get_xlim()
+    assert (low, high) == pytest.approx((8, 52))
+
+
 def test_points_without_neighbours_are_seen():
     levels = [1.0] * 21 + [0.0, 1.0, 0.0] + [1.0] * 26
     assert 22 not in drawn(constant(A=levels)).lines[0].get_markevery()

@@ -1,21 +1,36 @@
 """The report of a grid: what varies, small multiples, and a table of means for each metric."""
 
+import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+from matplotlib.figure import Figure
 
 from keyhole.experiment.multiples import against, over_rounds
 from keyhole.experiment.page import Block, Picture, Section
 from keyhole.experiment.plots import in_cells
 from keyhole.experiment.store import Run
-from keyhole.experiment.summary import MOST_PANELS, Summaries, is_number, key, short_names
-from keyhole.experiment.sweeping import count
+from keyhole.experiment.summary import (
+    MOST_PANELS,
+    Summaries,
+    compared,
+    is_number,
+    key,
+    short_names,
+)
+from keyhole.experiment.sweeping import count, in_toml
+from keyhole.metric import Metric
+from keyhole.results.estimate import Estimate
 from keyhole.results.html import Table
-from keyhole.results.plot import per_arm, without_logarithm
+from keyhole.results.plot import MOST_LOOKS, per_arm, without_logarithm
 
-_SEVERAL: Final = "several are alike"
+_BEST: Final = "To be best, a 95 % interval must be clear of all others'."
+_SHORT: Final = 60  # of letters, for a value to stand beside its name
 _MOST_ROWS: Final = 200
 _ENOUGH: Final = 3  # values of a thing for a line over them
+_WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
 
 
 def grid_sections(run: Run, grid: Summaries) -> list[Section]:
@@ -26,33 +41,73 @@ def grid_sections(run: Run, grid: Summaries) -> list[Section]:
     metrics = list(grid.metrics)
     files = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
     sections = [_metric_section(run, grid, m, file) for m, file in zip(metrics, files, strict=True)]
-    return [_varied(grid), *sections, *_key(grid)]
+    return [_varied(run, grid), *sections, *_key(grid)]
 
 
 def grid_summary(grid: Summaries) -> str:
-    """Return who is best at how many points, by the first metric."""
+    """Return who is best at how many problems, or whatever varies beside policies."""
     metric = next(iter(grid.metrics.values()))
-    choose = min if metric.better == "lower" else max
-    best: Counter[str] = Counter()
-    for point in grid.points:
-        last = {label: point.last(label, metric.name) for label in point.labels}
-        known = {label: mean.value for label, mean in last.items() if mean is not None}
-        first = [label for label in known if known[label] == choose(known.values())]
-        best[first[0] if len(first) == 1 else _SEVERAL] += bool(first)
-    listed = ", ".join(
-        f"{_SEVERAL if label == _SEVERAL else f'{label} is best'} at {n:,}"
-        for label, n in best.most_common()
-    )
-    points = f"{len(grid.points):,} points" if len(grid.points) > 1 else "one point"
-    return f"{metric.best.capitalize()} {metric.title} in the end, of {points}: {listed}."
+    parts = compared(grid.points)
+    told: Counter[str] = Counter()
+    for _, points in parts:
+        last = {label: p.last(label, metric.name) for p in points for label in p.labels}
+        known = {label: mean for label, mean in last.items() if mean is not None}
+        if known:
+            told[_first(known, metric)] += 1
+    alone = len(parts) == 1
+    listed = ", ".join(words if alone else f"{words} at {n:,}" for words, n in told.most_common())
+    beside = _counted(len(parts), [*parts[0][0]])
+    return f"{metric.best.capitalize()} {metric.title} in the end{beside}: {listed}. {_BEST}"
 
 
-def _varied(grid: Summaries) -> Section:
+def _first(means: Mapping[str, Estimate], metric: Metric) -> str:
+    """Return who is best, if that can be said."""
+    lower = metric.better == "lower"
+    first = (min if lower else max)(means, key=lambda label: means[label].value)
+    others = [mean for label, mean in means.items() if label != first]
+    if not all(math.isfinite(mean.reach) for mean in means.values()):
+        return "one replication has no interval"
+    low, high = means[first].low, means[first].high
+    if all(high < mean.low if lower else mean.high < low for mean in others):
+        return f"{first} is best"
+    return "intervals overlap"
+
+
+def _counted(count: int, names: Sequence[str]) -> str:
+    """Return of how many things somebody may be best."""
+    if count == 1:
+        return ""
+    if all(name.startswith("problem") for name in names):
+        return f", of {count:,} problems"
+    of = f"values of {names[0]}" if len(names) == 1 else f"combinations of {', '.join(names)}"
+    return f", of {count:,} {of}"
+
+
+def _varied(run: Run, grid: Summaries) -> Section:
     """Return the entries that are varied."""
-    names = short_names(grid.sweep)
-    rows = [[name, f"{len(names[name])}", ", ".join(_few(names[name]))] for name in grid.sweep]
+    called = short_names(grid.sweep)
+    rows = []
+    for name, values in grid.sweep.items():
+        told = [_explained(*pair) for pair in zip(called[name], values, strict=True)]
+        parted = ", " if told == called[name] else "; "
+        rows.append([_whose(name, run.spec), f"{len(values)}", parted.join(_few(told))])
     table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
     return Section("varied", "What varies", [table])
+
+
+def _explained(short: str, value: Any) -> str:
+    """Return a short name, with what it stands for if that is a list and short."""
+    text = in_toml(value)
+    return f"{short} = {text}" if isinstance(value, list) and len(text) <= _SHORT else short
+
+
+def _whose(name: str, spec: Mapping[str, Any]) -> str:
+    """Return a name of a sweep; of a parameter of one policy, with which that is."""
+    place, dot, _ = name.partition(".")
+    if not (dot and _WHOLE_POLICY.fullmatch(place)):
+        return name
+    policy = spec["policy"][int(place[len("policy[") : -1])]
+    return f"{name} ({policy.get('label') or policy['name']})"
 
 
 def _key(grid: Summaries) -> list[Section]:
@@ -73,38 +128,54 @@ def _metric_section(run: Run, grid: Summaries, metric: str, file: str) -> Sectio
     called = grid.metrics[metric].title
     axes: dict[str, Any] = run.spec.get("figure", {})
     title = f"{run.spec.get('title') or run.spec['name']}: {called}"
-    points = [point for point in grid.points if metric in point.known]
     blocks: list[Block] = []
     for number, name in enumerate(_lines(grid.sweep)):
         figure, left_out = against(grid, metric, name, y=axes.get("y"))
         told = f"At the last checkpoint, against {name}; bars are 95 % intervals."
         if left_out:
-            told += f" {left_out:,} more panels are left out; the table has their numbers."
+            told += f" {MOST_PANELS} of {left_out + MOST_PANELS:,} panels, evenly spread over all;"
+            told += " the table has their numbers."
+        told += _own_axes(figure)
         path = run.folder / f"{file}-against-{number + 1}"
         blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=told))
     told = "Means over the rounds, with their 95 % intervals."
-    if len(points) > MOST_PANELS:
+    if (panels := len(compared(grid.points, MOST_LOOKS))) > MOST_PANELS:
         told += (
-            f" The first {MOST_PANELS} of {len(points):,} points; curves.parquet and values.parquet"
-            " have all."
+            f" {MOST_PANELS} of {panels:,} panels, evenly spread over all; curves.parquet and"
+            " values.parquet have the others."
         )
-    shown, y = points[:MOST_PANELS], axes.get("y")
+    shown, y = [panel for panel in grid.panels if metric in panel.known], axes.get("y")
     if any(per_arm(p, metric, y) or y == "log" for p in shown) and any(
         without_logarithm(p, metric) for p in shown
     ):
         told += " Left out are means that are not above 0: they have no logarithm."
-    if any(len(point.checkpoints) > 1 for point in points):
+    if any(len(panel.checkpoints) > 1 for panel in shown):
         figure = over_rounds(grid, metric, **axes)
+        told += _own_axes(figure)
         blocks.append(Picture.of(figure, run.folder / file, title=title, caption=told))
     blocks.append(_table(grid, metric))
     return Section(file, called[:1].upper() + called[1:], blocks)
 
 
+def _own_axes(figure: Figure) -> str:
+    """Return which axes of the panels differ, for the caption."""
+    ends = {
+        "horizontal": {axes.get_xlim() for axes in figure.axes},
+        "vertical": {axes.get_ylim() for axes in figure.axes},
+    }
+    own = " and ".join(which for which, found in ends.items() if len(found) > 1)
+    return f" Panels differ in their {own} axes." if own else ""
+
+
 def panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:
-    """Return how many panels the figures of a metric have."""
-    points = count(sweep)
+    """Return how many panels the figures of a metric have, if policies that take turns share one.
+
+    Whole tables of policies do, almost always: they have labels of their own.
+    """
+    apart = {name: v for name, v in sweep.items() if not _WHOLE_POLICY.fullmatch(name)}
+    points = count(apart)
     sizes = [points] if over_rounds else []
-    sizes += [points // len(sweep[name]) for name in _lines(sweep)]
+    sizes += [points // len(apart.get(name, [0])) for name in _lines(sweep)]
     return [min(size, MOST_PANELS) for size in sizes]
 
 

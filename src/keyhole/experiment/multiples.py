@@ -1,7 +1,7 @@
 """Small multiples: the figures of a grid, a panel for each point or for each line of points."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, Final
 
@@ -12,9 +12,17 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from keyhole.experiment.plots import blank
-from keyhole.experiment.summary import MOST_PANELS, Summaries, Summary, is_number, short_names
+from keyhole.experiment.summary import (
+    MOST_PANELS,
+    Summaries,
+    Summary,
+    compared,
+    is_number,
+    short_names,
+    spread,
+)
 from keyhole.results.estimate import Estimate
-from keyhole.results.plot import Scale, entitle, floor_of, look, plot_curves
+from keyhole.results.plot import MOST_LOOKS, Scale, entitle, floor_of, look, per_arm, plot_curves
 
 Panel = tuple[str, Callable[[Axes], None]]
 """Its title, and what draws it."""
@@ -39,15 +47,18 @@ _LINE_LETTERS: Final = 10
 def over_rounds(
     grid: Summaries, metric: str, *, x: Scale = "linear", y: Scale | None = None
 ) -> Figure:
-    """Return the figure of a metric over the rounds: a panel for each of the first points."""
-    points = [p for p in grid.points[:MOST_PANELS] if metric in p.known]
-    floor = min((floor_of(point, metric) for point in points), default=math.inf)
+    """Return the figure of a metric over the rounds: the panels of a grid."""
+    shown = [panel for panel in grid.panels if metric in panel.known]
+    arms = {id(panel): per_arm(panel, metric, y) or 1 for panel in shown}
+    floor = min((floor_of(p, metric) / arms[id(p)] for p in shown), default=math.inf)
 
-    def drawing(point: Summary) -> Callable[[Axes], None]:
-        return lambda axes: _draw_curves(axes, grid, point, metric, x, y, floor)
+    def drawing(panel: Summary) -> Callable[[Axes], None]:
+        return lambda axes: _draw_curves(axes, grid, panel, metric, x, y, floor * arms[id(panel)])
 
-    panels: list[Panel] = [(title_of(point.names), drawing(point)) for point in points]
-    columns = len(list(grid.sweep.values())[-1]) if len(grid.sweep) > 1 else _COLUMNS
+    panels: list[Panel] = [(title_of(panel.names, grid.sweep), drawing(panel)) for panel in shown]
+    beside = [*shown[0].names]
+    whole = len(shown) == math.prod(len(grid.sweep[name]) for name in beside)
+    columns = len(grid.sweep[beside[-1]]) if whole and len(beside) > 1 else _COLUMNS
     return _figure(grid.labels, panels, columns)
 
 
@@ -56,13 +67,16 @@ def against(
 ) -> tuple[Figure, int]:
     """Return the figure of a metric at the last checkpoint against a varied thing.
 
-    A panel for each combination of the others, and how many are left out.
+    A panel for each combination of the others, and how many are left out. Policies that take turns
+    are in one.
     """
     lines: dict[str, list[tuple[float, Summary]]] = {}
-    for value, point in zip(_places(grid, name), grid.points, strict=True):
-        others = {other: text for other, text in point.names.items() if other != name}
-        lines.setdefault(title_of(others), []).append((value, point))
-    shown = list(lines.items())[:MOST_PANELS]
+    places = dict(zip(map(id, grid.points), _places(grid, name), strict=True))
+    for beside, points in compared(grid.points, MOST_LOOKS):
+        others = {other: text for other, text in beside.items() if other != name}
+        line = lines.setdefault(title_of(others, grid.sweep), [])
+        line += [(places[id(point)], point) for point in points]
+    shown = spread(list(lines.items()), MOST_PANELS)
     panels: list[Panel] = [
         (title, lambda axes, p=line: _draw_line(axes, grid, p, metric, name, y))  # type: ignore[misc]
         for title, line in shown
@@ -70,16 +84,22 @@ def against(
     return _figure(grid.labels, panels, _COLUMNS), len(lines) - len(shown)
 
 
-def title_of(names: Mapping[str, str]) -> str:
-    """Return the short names of a point's values on a line."""
+def title_of(names: Mapping[str, str], among: Iterable[str] = ()) -> str:
+    """Return the short names of a point's values on a line; among all that is varied."""
+    short = _short([*(among or names)])
     return ", ".join(
-        text if text.startswith(f"{_last(name)} ") else f"{_last(name)} = {text}"
+        text if text.startswith(f"{short[name]} ") else f"{short[name]} = {text}"
         for name, text in names.items()
     )
 
 
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
+def _short(names: Sequence[str]) -> dict[str, str]:
+    """Return the last words of names; the whole where that does not tell whose it is."""
+    last = {name: name.rpartition(".")[2] for name in names}
+    whose = {name.partition(".")[0] for name in names if name.startswith("policy[")}
+    several = {name for name in names if len(whose) > 1 and name.startswith("policy")}
+    twice = {name for name in names if [*last.values()].count(last[name]) > 1}
+    return {name: name if name in several | twice else last[name] for name in names}
 
 
 def _places(grid: Summaries, name: str) -> list[float]:
@@ -123,10 +143,10 @@ def _draw_line(
 ) -> None:
     numbers = all(map(is_number, grid.sweep[name]))
     for label in grid.labels:
-        known = [(x, mean) for x, point in line if (mean := point.last(label, metric)) is not None]
+        known = {x: mean for x, point in line if (mean := point.last(label, metric)) is not None}
         if not known:
             continue
-        xs, means = zip(*sorted(known, key=lambda pair: pair[0]), strict=True)
+        xs, means = zip(*sorted(known.items()), strict=True)
         style = _look(grid.labels, label)
         if not numbers:  # there is nothing between two problems
             style["linestyle"] = "none"

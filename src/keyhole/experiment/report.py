@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,6 +16,7 @@ from keyhole.experiment.page import Picture, Section, Text, write_page
 from keyhole.experiment.plots import caption, figure_of, in_cells
 from keyhole.experiment.store import Run, open_run
 from keyhole.experiment.summary import Summaries
+from keyhole.experiment.sweeping import steps_of
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, written
 from keyhole.results.html import Table
@@ -208,11 +212,27 @@ def _summary(curves: Curves) -> str:
 
 def spec_section(spec: dict[str, Any]) -> Section:
     """Return the spec as a table."""
+    spec = _with_varied(spec)
     rows = [[name, _text(value)] for name, value in spec.items() if name not in _NOT_LISTED]
     rows += [[f"policy {i + 1}", _text(entry)] for i, entry in enumerate(spec["policy"])]
     return Section(
         "spec", "Spec", [Table("The experiment, as it was given.", ["entry", "value"], rows)]
     )
+
+
+def _with_varied(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a spec that says what is varied: at no point need it have the value given there."""
+    spec = deepcopy(spec)
+    for name in spec.get("sweep", {}):
+        *way, last = steps_of(name)
+        try:
+            place = reduce(getitem, way, cast(Any, spec))
+            of_all = way == ["policy"] and isinstance(last, str)
+            for table in [policy for policy in place if last in policy] if of_all else [place]:
+                table[last] = "varied"
+        except (LookupError, TypeError):  # an entry that is not there, or a law by its name
+            continue
+    return spec
 
 
 def _text(value: Any) -> str:

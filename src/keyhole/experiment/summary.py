@@ -1,17 +1,21 @@
 """What reports say of a grid: of each point the means, of some of them over all rounds."""
 
+import hashlib
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from keyhole.contract.memory import FloatArray
-from keyhole.experiment.store import Run
+from keyhole.experiment.store import Played, Run
 from keyhole.experiment.sweeping import in_toml
 from keyhole.metric import Metric
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
+from keyhole.results.plot import MOST_LOOKS
 
 MOST_PANELS: Final = 24
 """More are not told apart on a page."""
@@ -30,6 +34,8 @@ class Summary:
     known: Mapping[str, Metric]
     found: Mapping[str, Mapping[str, Sequence[Estimate]]]
     """By policy and metric, checkpoint by checkpoint."""
+    digests: Mapping[str, bytes]
+    """By policy, of its values at all checkpoints."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -56,12 +62,17 @@ class Summary:
 
 @dataclass(frozen=True)
 class Summaries:
-    """The points of a grid, in their order; the first `MOST_PANELS` of them over all rounds."""
+    """The points of a grid, in their order, and what is drawn of them over all rounds.
+
+    The points of a panel differ in policies alone, and these take turns: no label has other
+    values at another of them. A panel is named by what varies beside.
+    """
 
     sweep: Mapping[str, Sequence[Any]]
     points: Sequence[Summary]
     labels: Sequence[str]
     metrics: Mapping[str, Metric]
+    panels: Sequence[Summary]
 
     @classmethod
     def of(cls, run: Run) -> "Summaries":
@@ -69,16 +80,80 @@ class Summaries:
         sweep = run.spec["sweep"]
         names = short_names(sweep)
         places = {name: [*map(repr, values)] for name, values in sweep.items()}
-        points = []
-        for number, point in enumerate(run.points):
+
+        def summed(point: Played, *, whole: bool) -> Summary:
             ours = {
                 name: names[name][places[name].index(repr(value))]
                 for name, value in point.values.items()
             }
-            points.append(_summary(ours, point.curves, whole=number < MOST_PANELS))
+            return _summary(ours, point.curves, whole=whole)
+
+        points = [summed(point, whole=False) for point in run.points]
         labels = dict.fromkeys(label for point in points for label in point.labels)
         metrics = {name: metric for point in points for name, metric in point.known.items()}
-        return cls(sweep, points, tuple(labels), metrics)
+        played = {id(point): one for point, one in zip(points, run.points, strict=True)}
+        panels = [
+            _joined([summed(played[id(point)], whole=True) for point in _enough(part)], beside)
+            for beside, part in spread(compared(points, MOST_LOOKS), MOST_PANELS)
+        ]
+        return cls(sweep, points, tuple(labels), metrics, panels)
+
+
+Names = Mapping[str, str]
+
+
+def compared(
+    points: Sequence[Summary], most: float = math.inf
+) -> list[tuple[Names, list[Summary]]]:
+    """Return the points by what varies beside policies that take turns, with its short names.
+
+    Policies that would be more than `most` together stay apart.
+    """
+    turns: tuple[str, ...] = ()
+    for name in points[0].names:
+        parts = _parts(points, (*turns, name))
+        if name.startswith("policy") and all(_fit(part, most) for _, part in parts):
+            turns += (name,)
+    return _parts(points, turns)
+
+
+def _parts(points: Sequence[Summary], without: Sequence[str]) -> list[tuple[Names, list[Summary]]]:
+    """Return the points by their values of all other things."""
+    parts: dict[tuple[str, ...], tuple[Names, list[Summary]]] = {}
+    for point in points:
+        beside = {name: text for name, text in point.names.items() if name not in without}
+        parts.setdefault(tuple(beside.values()), (beside, []))[1].append(point)
+    return list(parts.values())
+
+
+def _fit(points: Sequence[Summary], most: float) -> bool:
+    """Return whether no label of points has other values at another, and there are not too many."""
+    found: dict[str, bytes] = {}
+    for point in points:
+        if any(found.setdefault(label, own) != own for label, own in point.digests.items()):
+            return False
+    return len(found) <= most and len({(*point.known, *point.checkpoints) for point in points}) == 1
+
+
+def _enough(points: Sequence[Summary]) -> list[Summary]:
+    """Return points that have all labels of these."""
+    first = {label: id(point) for point in reversed(points) for label in point.labels}
+    return [point for point in points if id(point) in first.values()]
+
+
+def _joined(points: Sequence[Summary], names: Names) -> Summary:
+    """Return the policies of all points as those of one."""
+    found = {label: ends for point in points for label, ends in point.found.items()}
+    return replace(points[0], names=names, found=found)
+
+
+T = TypeVar("T")
+
+
+def spread(things: Sequence[T], most: int) -> list[T]:
+    """Return at most so many of some things: evenly spread, the first and the last among them."""
+    places = np.linspace(0, len(things) - 1, min(most, len(things))).round().astype(int)
+    return [things[place] for place in places]
 
 
 def is_number(value: Any) -> bool:
@@ -100,22 +175,24 @@ def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
 
 
 def _names(called: str, values: Sequence[Any]) -> list[str]:
-    found = [_name(value) or f"{called} {place}" for place, value in enumerate(values, 1)]
-    if len(set(found)) == len(found):
-        return found
-    return [f"{called} {place}" for place in range(1, len(values) + 1)]
+    numbered = [f"{called} {place}" for place in range(1, len(values) + 1)]
+    for name in (_name, partial(_name, file=True)):
+        found = [name(value) or number for value, number in zip(values, numbered, strict=True)]
+        if len(set(found)) == len(found):
+            return found
+    return numbered
 
 
-def _name(value: Any) -> str:
+def _name(value: Any, *, file: bool = False) -> str:
     """Return what a value says of itself, a policy's table for one; empty if it is too long."""
     if isinstance(value, list):
         return ""
     if isinstance(value, dict):
         own = {name: entry for name, entry in value.items() if name not in ("name", "label")}
         given = ", ".join(f"{name}={in_toml(entry)}" for name, entry in own.items())
-        told = value.get("label") or (
-            value.get("name") and f"{value['name']}{given and f'({given})'}"
-        )
+        told = value.get("label")
+        if not told and isinstance(kind := value.get("name"), str):
+            told = f"{kind if file else kind.rpartition(':')[2]}{given and f'({given})'}"
         return told if isinstance(told, str) and len(told) <= _LONG else ""
     return f"{value}" if _is_short(value) else ""
 
@@ -138,6 +215,7 @@ def _is_short(value: Any) -> bool:
 def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
     known = {name: curves.metric(name) for name in curves.metrics}
     metrics = [name for name, metric in known.items() if not metric.detail]
+    digests = {label: _digest(curves, label, metrics) for label in curves.labels}
     if not whole:
         last = {
             label: np.stack([curves.values(label, name)[-1:] for name in metrics], axis=1)
@@ -155,4 +233,12 @@ def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summar
             label: {name: curves.estimates(label, name) for name in metrics}
             for label in curves.labels
         },
+        digests,
     )
+
+
+def _digest(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
+    digest = hashlib.blake2b()
+    for name in metrics:
+        digest.update(curves.values(label, name).tobytes())
+    return digest.digest()

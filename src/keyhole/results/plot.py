@@ -53,6 +53,9 @@ _STYLES: Final = ("-", "--", "-.", (0, (1, 1.2)), (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _MARKS_A_CURVE: Final = 10
 
+MOST_LOOKS: Final = len(_MARKERS)
+"""More curves are not told apart."""
+
 
 def look(number: int) -> dict[str, Any]:
     """Return colour, line and marker of the policy with this number."""
@@ -143,12 +146,15 @@ def plot_curves(
         (line,) = axes.plot(rounds, mean, markevery=_marked(number, drawable), **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
         drawn[label] = line, float(curves.mean(label, metric)[-1])
+    axes.dataLim.update_from_data_x(rounds, ignore=False)  # also those where nothing is drawn
     axes.set_ylabel(known.title if arms is None else f"ln({known.title} / arms)")
     axes.set_xlabel("round")
     _set_scales(axes, x, y)
     finish(axes, drawn)
     if logarithm:
-        axes.set_ylim(bottom=bottom if arms is None else np.log(bottom / arms))
+        end = bottom if arms is None else np.log(bottom / arms)
+        axes.dataLim.y0 = max(axes.dataLim.y0, end)  # or what is far below makes room above
+        axes.set_ylim(bottom=end)
     elif known.drawn != "mean":  # what begins above 0 hides that it grows in a straight line
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     return axes
