@@ -61,13 +61,15 @@ class Trial:
                 self.problem, seed=self.seed, replication=replication, horizon=self.horizon
             )
 
-    def simulated(self, *others: Policy, threads: int = 1) -> NDArray[np.float64]:
+    def simulated(
+        self, *others: Policy, threads: int = 1, replications: int = _REPLICATIONS
+    ) -> NDArray[np.float64]:
         """Return all metrics at the horizon, by replication, as the engine finds them."""
         curves = simulate(
             self.problem,
             {"it": self.policy, **{f"other {i}": p for i, p in enumerate(others)}},
             horizon=self.horizon,
-            replications=_REPLICATIONS,
+            replications=replications,
             seed=self.seed,
             threads=threads,
             details=True,
