@@ -33,22 +33,22 @@ ROUND = 20e-9
 
 def rows(size):
     """Yield the rows of clusters."""
-    costs = {}
+    costs, quick = {}, size.repeats <= 2
     yield scaling("two threads", size, threads=2)
     with threads_of_dask() as cluster:
         yield scaling("dask, two threads of a process", size, on=cluster)
     for kind in KINDS:
-        for workers, name in ((2, "two workers"), (1, "one worker"))[: size.repeats - 1]:
+        for workers, name in [(2, "two workers"), *([] if quick else [(1, "one worker")])]:
             began = time.perf_counter()
             with connect(kind, workers=workers) as cluster:
                 if workers == 2:
                     yield Row(f"{kind}: two workers started", time.perf_counter() - began, "s")
-                    costs[kind] = task_cost(cluster, TASKS if size.repeats > 2 else 50)
+                    costs[kind] = task_cost(cluster, 50 if quick else TASKS)
                     yield Row(f"{kind}: a task that does nothing", costs[kind] * 1e3, "ms")
                 yield scaling(f"{kind}, {name}", size, on=cluster)
     for kind, cost in costs.items():
-        for workers in WORKERS if size.repeats > 2 else WORKERS[:1]:
-            share = imagined(workers, cost, SECONDS if size.repeats > 2 else 100.0)
+        for workers in WORKERS[:1] if quick else WORKERS:
+            share = imagined(workers, cost, 100.0 if quick else SECONDS)
             yield Row(f"{kind}: {workers:,} workers at work (an estimate)", 100 * share, "%")
 
 

@@ -16,6 +16,7 @@ from tests.clusters.conftest import dask_cluster, until
 def test_what_is_closed_leaves_nothing_at_work(tmp_path):
     pid = tmp_path / "pid"
     with connect("dask", workers=1) as cluster:
+        assert repr(cluster) == "Dask(dask: 1 slots)"
         cluster.submit(loop, str(pid))
         until(lambda: pid.is_file() and pid.read_text())
     worker = int(pid.read_text())

@@ -170,6 +170,14 @@ def test_ctrl_c_does_not_wait_for_what_runs_there(tmp_path):
         assert time.monotonic() - began < 10.0
 
 
+def test_what_is_still_at_work_in_the_end_is_recalled():
+    with Played() as cluster:
+        it = elsewhere.Elsewhere(cluster, {})
+        it.begin(["sleep", "3"], 60.0, None, None, None)
+        it.close()
+        assert cluster.recalled == [0]
+
+
 @pytest.mark.parametrize(("slots", "workers"), [(0, 1), (2, 3)])
 def test_more_runs_at_a_time_than_there_is_room_for_are_said(tmp_path, slots, workers):
     with (

@@ -30,7 +30,7 @@ def identity(plan: Plan) -> list[Any]:
     return [
         work,
         plan.checkpoints,
-        _printed(plan.problem.truth()),
+        printed(plan.problem.truth()),
         [[label, *_policy_print(plan, policy)] for label, policy in plan.policies.items()],
         [setting.name, setting.budgeted, fingerprint(setting.allowed)],
         [world.digest, plan.metrics],
@@ -53,18 +53,18 @@ def digest_of(parts: Any) -> str:
 
 def _policy_print(plan: Plan, policy: Policy) -> list[Any]:
     kind = type(policy)
-    told = [_printed(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
+    told = [printed(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
     code = policy_component(kind).digest
-    return [kind.__name__, _printed(policy.parameters()), _printed(policy.numbers()), told, code]
+    return [kind.__name__, printed(policy.parameters()), printed(policy.numbers()), told, code]
 
 
 def _work_print(work: Workers) -> list[Any]:
     law = work.duration
-    numbers = _printed({"numbers": law.numbers})
+    numbers = printed({"numbers": law.numbers})
     return [work.count, work.pending, fingerprint(law.draw), numbers, getattr(law, "aged", False)]
 
 
-def _printed(values: Mapping[str, Any]) -> list[list[str]]:
+def printed(values: Mapping[str, Any]) -> list[list[str]]:
     """Return named values as texts; arrays by the digest of their content."""
     rows = []
     for name, value in sorted(values.items()):

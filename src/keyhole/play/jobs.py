@@ -4,14 +4,12 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from hashlib import sha256
 from time import monotonic
 from typing import Any, Final
 
-import numpy as np
-
 from keyhole.drivers.engine import LANES
 from keyhole.play.block import Block, plan_digest
+from keyhole.play.identity import digest_of, printed
 from keyhole.play.plan import Plan
 from keyhole.play.progress import Report
 
@@ -103,11 +101,7 @@ class Job:
         """What is alike in how long a round takes; a parameter can be what makes it long."""
         plan, policy = self.plan, self.plan.policies[self.label]
         arms = plan.problem.fact("arms") if "arms" in plan.problem.setting.facts else None
-        read = sha256()
-        for name, value in sorted(policy.numbers().items()):
-            numbers = np.asarray(value)
-            read.update(f"{name} {numbers.dtype} {numbers.shape} ".encode() + numbers.tobytes())
-        who = type(policy), read.digest(), plan.work.get(self.label)
+        who = type(policy), digest_of(printed(policy.numbers())), plan.work.get(self.label)
         return *who, plan.problem.world, arms, plan.horizon
 
     def expect(self, seconds: float) -> None:
