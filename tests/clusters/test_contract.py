@@ -12,6 +12,9 @@ from keyhole.clusters.cluster import results
 from keyhole.thresholding import LSA, Problem, Uniform
 from tests.clusters.conftest import until
 
+# Each of its waits may be as long as all of another test.
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.fixture(scope="module", params=["dask", "ray"])
 def cluster(request):

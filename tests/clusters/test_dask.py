@@ -12,6 +12,9 @@ from keyhole.clusters.cluster import results
 from keyhole.clusters.dask import Dask
 from tests.clusters.conftest import dask_cluster, until
 
+# Each of its waits may be as long as all of another test.
+pytestmark = pytest.mark.timeout(900)
+
 
 def test_what_is_closed_leaves_nothing_at_work(tmp_path):
     pid = tmp_path / "pid"

@@ -9,6 +9,9 @@ import pytest
 
 from tests.clusters.conftest import PATIENCE, dask_cluster, ray_head, until
 
+# Each of its waits may be as long as all of another test.
+pytestmark = pytest.mark.timeout(900)
+
 SPEC = """
 name = "small"
 seed = 4

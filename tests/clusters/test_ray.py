@@ -16,6 +16,9 @@ from tests.clusters.conftest import PATIENCE, ray_head, until
 pytest.importorskip("ray")
 from keyhole.clusters import ray
 
+# Each of its waits may be as long as all of another test.
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.mark.slow
 def test_a_task_that_ray_ends_for_want_of_memory_says_so(monkeypatch):

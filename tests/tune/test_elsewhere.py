@@ -23,6 +23,7 @@ from tests.tune.test_kills import lines, tagged
 from tests.tune.test_tuner import check_every_run_counts_once
 
 PATIENCE = 100.0
+POOLS = []  # of the clusters that were played
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +39,9 @@ def runners(monkeypatch):
     yield
     for one in made:
         one.close()
+    for pool in POOLS:  # what was at work in the end is over when the next test begins
+        pool.shutdown()
+    POOLS.clear()
     elsewhere._idle.clear()
 
 
@@ -50,6 +54,7 @@ class Played:
         self._changed, self._slots = changed, slots
         self._tickets, self._done = count(), SimpleQueue()
         self._pool = ThreadPoolExecutor(2)
+        POOLS.append(self._pool)
         self.tasks = []
 
     def slots(self):
@@ -176,6 +181,25 @@ def test_what_is_still_at_work_in_the_end_is_recalled():
         it.begin(["sleep", "3"], 60.0, None, None, None)
         it.close()
         assert cluster.recalled == [0]
+
+
+def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
+    """Neither one that is closed during its run, nor one that is closed while it is idle."""
+
+    class Closed(Runner):
+        def run(self, *words, **more):
+            run = super().run(*words, **more)
+            self.close()
+            return run
+
+    here = (elsewhere.version("keyhole"), {}, ["true"], 60.0, None, None, None)
+    with monkeypatch.context() as patch:
+        patch.setattr(elsewhere, "Runner", Closed)
+        assert elsewhere.run_here(*here)[0].outcome == "ok"
+    assert elsewhere.run_here(*here)[0].outcome == "ok"
+    elsewhere._idle[0].close()
+    assert elsewhere.run_here(*here)[0].outcome == "ok"
+    assert [one.closed for one in elsewhere._idle] == [False]
 
 
 @pytest.mark.parametrize(("slots", "workers"), [(0, 1), (2, 3)])

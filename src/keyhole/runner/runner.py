@@ -143,6 +143,11 @@ class Runner:
             answer = {"lost": reason}, b""
         return answer
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called: nothing can be run any more."""
+        return self._closed
+
     def close(self) -> None:
         """End what is being run, and the helper; any thread may ask for it."""
         self._closed = True

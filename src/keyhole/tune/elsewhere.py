@@ -7,7 +7,7 @@ import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -186,7 +186,7 @@ def run_here(
     """
     check_same({"keyhole": version("keyhole")}, {"keyhole": wanted})
     host, runner = socket.gethostname(), _runner()
-    with _ended_if_unwanted(runner) as unwanted:
+    with _ended_if_unwanted(runner):
         run = runner.run(
             command,
             limit,
@@ -195,7 +195,7 @@ def run_here(
             folder=folder,
             environment={**os.environ, **environment},
         )
-    if not unwanted.is_set():
+    if not runner.closed:
         _idle.append(runner)
     if run.reason:
         run = replace(run, reason=f"{run.reason}, on {host}")
@@ -203,28 +203,29 @@ def run_here(
 
 
 def _runner() -> Runner:
-    try:
-        return _idle.pop()
-    except IndexError:
-        return Runner()
+    """Return an idle runner, or a new one; whoever has closed an idle one is done with it."""
+    while _idle:
+        with suppress(IndexError):  # another thread may take the last one
+            if not (runner := _idle.pop()).closed:
+                return runner
+    return Runner()
 
 
 @contextmanager
-def _ended_if_unwanted(runner: Runner) -> Iterator[threading.Event]:
-    """Close a runner when nobody waits for its run any more; give what is set then."""
-    over, unwanted, wanted = threading.Event(), threading.Event(), wanting()
+def _ended_if_unwanted(runner: Runner) -> Iterator[None]:
+    """Close a runner when nobody waits for its run any more."""
+    over, wanted = threading.Event(), wanting()
 
     def look() -> None:
         while not over.wait(_LOOK):
             if not wanted():
-                unwanted.set()
                 runner.close()
                 return
 
     looker = threading.Thread(target=look, daemon=True)
     looker.start()
     try:
-        yield unwanted
+        yield
     finally:
         over.set()
         looker.join()

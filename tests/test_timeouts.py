@@ -1,0 +1,48 @@
+"""Every test ends: see the `conftest.py` that stands beside `pyproject.toml`."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ENDLESS = """
+import itertools
+import time
+
+import conftest
+import pytest
+
+conftest.GRACE = 1
+
+
+@pytest.mark.timeout(1)
+def test_python():
+    while True:
+        time.sleep(0.01)
+
+
+@pytest.mark.timeout(1)
+def test_compiled():
+    sum(itertools.repeat(0))  # a loop of C that holds the interpreter's lock
+
+
+def test_after():
+    pass
+"""
+
+
+def test_tests_that_never_end_fail_and_compiled_ones_too(tmp_path):
+    (tmp_path / "test_endless.py").write_text(ENDLESS)
+    words = "-p conftest -p no:cacheprovider -n 1 -o timeout=300 -o timeout_method=signal"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--rootdir", ".", "-c", os.devnull, *words.split()],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stdout
+    assert "2 failed, 1 passed" in done.stdout
+    assert "Timeout (>1.0s) from pytest-timeout" in done.stdout
+    assert "crashed while running 'test_endless.py::test_compiled'" in done.stdout
+    assert " in test_compiled" in done.stderr
