@@ -93,6 +93,27 @@ def shown(value: Any) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
+def kind_of(value: Any) -> str:
+    """Return what came, as an error message shows it: a data frame by its columns.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> kind_of(pyarrow.table({"day": [1], "sales": [2]})), kind_of("yes")
+    ('a data frame with the columns day, sales', "'yes'")
+    """
+    names = column_names(value)
+    return shown(value) if names is None else f"a data frame with the columns {', '.join(names)}"
+
+
+def column_names(value: Any) -> list[str] | None:
+    """Return the names of the columns of a data frame (pandas, Arrow, Polars); None of all else."""
+    names = getattr(value, "column_names", getattr(value, "columns", None))
+    if names is None or len(getattr(value, "shape", ())) != 2:
+        return None
+    return [str(name) for name in names]
+
+
 def line(name: str, value: Any) -> str:
     r"""Return `value` if it is a text that can stand on one line of a figure or a terminal."""
     if not isinstance(value, str):
@@ -157,10 +178,19 @@ def integer(name: str, value: Any, allowed: Range = ANY) -> int:
     return found
 
 
+def column(values: Any) -> Any:
+    """Return a column of a data frame (pandas, Arrow, Polars) as an array, all else as it is."""
+    if isinstance(values, Sequence | np.ndarray) or not hasattr(values, "__array__"):
+        return values
+    found = np.asarray(values)
+    return found if found.ndim == 1 else values
+
+
 def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
-    """Return `values` as a float64 vector of at least one number."""
+    """Return `values`, a sequence or a column, as a float64 vector of at least one number."""
+    values = column(values)
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
-        raise TypeError(f"{name} must be a list of numbers, got {shown(values)}")
+        raise TypeError(f"{name} must be a list of numbers, got {kind_of(values)}")
     if len(values) == 0:
         raise ValueError(f"{name} must have at least one entry, got none")
     # The common case first: laws check the thousands of points at which they are integrated.

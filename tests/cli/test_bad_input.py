@@ -1,6 +1,7 @@
 """Each bad input ends with 2 and one line that says what is wrong; nothing is left behind."""
 
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -146,10 +147,29 @@ def test_a_name_that_a_terminal_would_obey_is_written_out(keyhole, tmp_path):
     refused(*keyhole("report", tmp_path / "a\x1b[2Jb"), "a\\x1b[2Jb")
 
 
-def test_nobody_who_reads_on_is_no_error():
-    line = f"{sys.executable} -m keyhole catalog | head -1"
-    done = subprocess.run(line, shell=True, capture_output=True, text=True)
-    assert done.stderr == ""
+@pytest.mark.parametrize("command", ["catalog stochastic", "reproduce --list", "report", "--help"])
+def test_nobody_who_reads_on_is_no_error_and_no_verdict(command, finished):
+    words = [*command.split(), *([str(finished)] if command == "report" else [])]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "keyhole", *words], stdout=writer, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("command", [["run", "x.toml"], ["reproduce", "x"], ["tune", "x.toml"]])
+def test_what_is_no_place_is_refused_before_a_compiler_is_loaded(command):
+    words = ["keyhole", *command, "--out", "x", "--on", "foo"]
+    code = (
+        f"import sys; sys.argv = {words}\nfrom keyhole.cli import main\n"
+        "try:\n    main()\nfinally:\n    print({'numba', 'pyarrow', 'scipy'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "set()\n")
+    complaint = "on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got 'foo'"
+    assert done.stderr == f"keyhole: {complaint}\n"
 
 
 def test_threads_below_1_are_refused(keyhole, spec, tmp_path):

@@ -41,3 +41,29 @@ def test_a_file_that_is_no_text_is_refused(file):
         ValueError, match=r"rewards.csv, line 2: the text must be UTF-8, got byte 0xff"
     ):
         read_rewards_csv(file)
+
+
+def test_a_reward_out_of_range_is_named_with_its_file_and_line(file):
+    from keyhole.experiment import Spec
+
+    file.write_text("arm,reward\na,1\nb,17.5\n")
+    text = """
+name = "mine"
+replications = 1
+horizon = 9
+[problem]
+setting = "stochastic"
+samples = "rewards.csv"
+[[policy]]
+name = "UCB1"
+"""
+    words = r"rewards.csv, line 3: reward must lie in \[0, 1\], got 17.5$"
+    with pytest.raises(ValueError, match=words):
+        Spec.from_text(text, folder=file.parent)
+
+
+def test_columns_that_commas_do_not_separate_are_refused_with_the_reason(file):
+    file.write_text("arm;reward\na;1\n")
+    words = r"got \['arm;reward'\]: columns must be separated by commas, not semicolons$"
+    with pytest.raises(ValueError, match=words):
+        read_rewards_csv(file)

@@ -16,7 +16,6 @@ from keyhole import simulate
 from keyhole.clusters.cluster import GoneError
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.runner import run_digest
-from keyhole.experiment.spec import Spacing
 from keyhole.experiment.store import write_provenance
 from keyhole.files import held
 from keyhole.play.plan import Plan
@@ -153,7 +152,7 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
     [
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (LSA, "numbers", lambda self: {"alpha": 4.0}),
-        (Spacing, "rounds", lambda self, first, horizon: [25, 60]),
+        (keyhole.play.checkpoints, "spaced_rounds", lambda table, first, horizon: (25, 60)),
         (keyhole.play.identity, "compiler_versions", lambda: ["0"]),
         (keyhole.play.identity, "code_digest", lambda: "0"),
         (WORLD, "metrics", WORLD.metrics[::-1]),

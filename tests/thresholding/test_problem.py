@@ -321,7 +321,7 @@ def test_it_says_how_samples_are_drawn():
             r"means\[0\] must lie in \(0, 1\), got 0.0",
         ),
         (lambda: Problem.replay([], 0.5), "samples must have at least one arm, got none"),
-        (lambda: Problem.replay("01", 0.5), "samples must have at least one arm, got none"),
+        (lambda: Problem.replay("01", 0.5), "samples must be a list for each arm, got '01'"),
         (
             lambda: Problem.replay([[0.1], []], 0.5),
             r"samples\[1\] must have at least one entry, got none",

@@ -2,7 +2,8 @@
 
 Exit codes: 0 done, 1 a claim does not hold, 2 bad input, 3 not now (a study waits for feedback, its
 database failed, a cluster does not answer), the last two with one line on standard error, 130
-interrupted. Results go to standard output, progress to standard error.
+interrupted, 141 nobody reads the output on. Results go to standard output, progress to standard
+error.
 """
 
 import os
@@ -17,6 +18,7 @@ import typer
 
 from keyhole.cli import study, tune
 from keyhole.cli.text import heading, on_a_line, paragraph
+from keyhole.clusters.connecting import check_on
 
 if TYPE_CHECKING:
     from keyhole.papers import Everything, Reproduction
@@ -25,6 +27,7 @@ CLAIM_FAILED: Final = 1
 BAD_INPUT: Final = 2
 TRY_LATER: Final = 3
 INTERRUPTED: Final = 130
+NOBODY_READS: Final = 141  # as of a command that the signal SIGPIPE ends
 
 app = typer.Typer(
     name="keyhole",
@@ -89,6 +92,7 @@ def run(
     ] = False,
 ) -> None:
     """Run an experiment, or finish one that was cut off."""
+    check_on(on, threads)
     from keyhole.cli.running import run_spec, show_forecast
 
     if dry_run:
@@ -131,6 +135,7 @@ def reproduce(
 
         show_entries()
         return
+    check_on(on, threads)
     from keyhole import papers
 
     everything = all_ or paper is not None
@@ -251,7 +256,11 @@ def _code() -> int | None:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except BrokenPipeError:
-        code = _unheard()
+        code = _discard_output()
+    except SystemExit as end:  # which Typer makes of a closed pipe, with a code of its own
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        code = _discard_output()
     except MemoryError as error:
         code = _refused(str(error) or "there is not enough memory")
     except (TypeError, ValueError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
@@ -270,13 +279,14 @@ def _warned(message: Warning | str) -> None:
         print(f"keyhole: warning: {on_a_line(str(message))}", file=sys.stderr)  # noqa: T201
 
 
-def _unheard() -> int:
+def _discard_output() -> int:
     """End in silence where nobody reads on, as after ``| head``."""
     # What is left in the buffer would be written, in vain, when the process ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return NOBODY_READS
 
 
 def _refused(message: str, code: int = BAD_INPUT) -> int:
-    print(f"keyhole: {on_a_line(message)}", file=sys.stderr)  # noqa: T201
+    with suppress(OSError):  # nobody may read on
+        print(f"keyhole: {on_a_line(message)}", file=sys.stderr)  # noqa: T201
     return code

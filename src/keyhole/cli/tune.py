@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from keyhole.cli.text import printable
+from keyhole.clusters.connecting import check_on
 from keyhole.validate import integer, shown
 
 if TYPE_CHECKING:
@@ -67,13 +68,12 @@ def run(
     ] = False,
 ) -> None:
     """Learn which command to run, and when to give up on it; or go on where it was left."""
-    from keyhole.clusters.connecting import check_on
+    check_on(on, None)
     from keyhole.tune import Spec
     from keyhole.tune.tuner import WORKERS
 
     read = Spec.from_file(spec)
     integer("workers", workers, WORKERS)
-    check_on(on, None)
     seconds = None if budget is None else _duration(budget)
     if dry_run:
         _rehearse(read)

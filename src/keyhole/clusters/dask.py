@@ -1,5 +1,6 @@
 """A cluster under Dask's scheduler."""
 
+import asyncio
 import hashlib
 import logging
 import os
@@ -9,6 +10,7 @@ import threading
 import warnings
 from asyncio import CancelledError
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future as Result
 from contextlib import contextmanager, suppress
 from itertools import count
 from multiprocessing import resource_tracker
@@ -16,8 +18,9 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Self
 
 from distributed import Client, Future, KilledWorker, LocalCluster
-from distributed.comm import CommClosedError, get_address_host_port, parse_address
+from distributed.comm import CommClosedError, connect, get_address_host_port, parse_address
 from distributed.comm.registry import get_backend
+from distributed.security import Security
 
 from keyhole.clusters.carrying import Failure, Shared, died, ended, lacks_keyhole, packed
 from keyhole.clusters.cluster import Cluster, Ended, GoneError
@@ -47,6 +50,7 @@ def start(on: str, address: str | None, workers: int | None) -> Cluster:
             return Dask(on, Client(local, set_as_default=False), local)
     try:
         _reach(address)
+        _check_scheduler(address)
         return Dask(on, Client(address, timeout=_PATIENCE, set_as_default=False))
     except OSError as error:
         raise GoneError(f"there is no scheduler of Dask at {address}: {error}") from error
@@ -99,6 +103,45 @@ def _reach(address: str) -> None:
     if scheme in ("tcp", "tls", "ws", "wss"):
         with socket.create_connection(place, _PATIENCE):
             pass
+
+
+def _check_scheduler(address: str) -> None:
+    """Refuse an address at which something else listens: a `Client` would wait for it without end.
+
+    Dask limits the time in which a connection opens, but not the one in which the other side says
+    who it is; and it takes the first bytes of another protocol for the size of a message.
+    """
+    found: Result[str] = Result()
+
+    def identify() -> None:
+        try:
+            found.set_result(asyncio.run(asyncio.wait_for(_identify(address), _PATIENCE)))
+        except BaseException as error:
+            found.set_exception(error)
+
+    # A thread of its own: a notebook has an event loop in this one.
+    threading.Thread(target=identify, daemon=True).start()
+    try:
+        kind = found.result()
+    except TimeoutError:
+        raise TimeoutError(f"what listens there gave no answer in {_PATIENCE:g} s") from None
+    except Exception as error:
+        if isinstance(error, OSError) and type(error) is not CommClosedError:
+            raise
+        raise ConnectionError("what listens there does not speak the protocol of Dask") from error
+    if kind != "Scheduler":
+        raise ConnectionError(f"what listens there is a {kind} of Dask")
+
+
+async def _identify(address: str) -> str:
+    """Ask a server of Dask what it is."""
+    security = Security().get_connection_args("client")
+    comm = await connect(address, timeout=_PATIENCE, **security)
+    try:
+        await comm.write({"op": "identity", "reply": True})
+        return str((await comm.read())["type"])
+    finally:
+        comm.abort()
 
 
 def carried(task: bytes, *shared: bytes) -> bytes:

@@ -35,6 +35,12 @@ EVERY: Final = 1.0
 _PATIENCE: Final = 10.0  # seconds without an answer after which it is taken to be gone
 _TO_LEAVE: Final = 4.0
 _SOON: Final = 0.05
+# HTTP/2: how a client begins, an empty frame of settings, and the head of a frame.
+_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_NO_SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_FRAME_HEAD: Final = 9
+_FRAME_TYPE: Final = 3
+_SETTINGS: Final = 4
 
 
 def main() -> None:
@@ -85,7 +91,7 @@ class Driver:
                 ray.init("local", num_cpus=cpus, include_dashboard=False, _temp_dir=folder)
             else:
                 if address != "auto":
-                    socket.create_connection(_place(address), _PATIENCE).close()
+                    _check_server(address)
                 ray.init(address)
             at = address if address and "://" in address else _head()
             self._head = _place(at)
@@ -215,6 +221,24 @@ def _place(address: str) -> tuple[str, int]:
     if not (sign and port.isdecimal()):
         raise ValueError(f"an address is auto, HOST:PORT or ray://HOST:PORT, got {address!r}")
     return host.strip("[]"), int(port)
+
+
+def _check_server(address: str) -> None:
+    """Refuse an address at which nothing speaks gRPC: Ray would wait for it for minutes.
+
+    Whoever speaks HTTP/2, as gRPC does, begins with a frame of settings (RFC 9113, 3.4).
+    """
+    with socket.create_connection(_place(address), _PATIENCE) as connection:
+        if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+            return  # what is said there is for Ray's own keys
+        connection.settimeout(_PATIENCE)
+        try:
+            connection.sendall(_PREFACE + _NO_SETTINGS)
+            head = connection.recv(_FRAME_HEAD, socket.MSG_WAITALL)
+        except TimeoutError:
+            raise TimeoutError(f"what listens there gave no answer in {_PATIENCE:g} s") from None
+    if len(head) < _FRAME_HEAD or head[_FRAME_TYPE] != _SETTINGS:
+        raise ConnectionError("what listens there does not speak the protocol of Ray")
 
 
 def _came_of(future: "Future[bytes]") -> bytes | Failure:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.data.rows import read_text
+from keyhole.data.rows import read_text, separated
 from keyhole.thresholding import Problem
 from keyhole.validate import choice, distinct
 
@@ -295,7 +295,9 @@ def _columns(header: list[str]) -> list[str]:
     columns = [name.strip().lower() for name in header]
     if not {"item", "label"} <= set(columns):
         got = ", ".join(map(repr, header))
-        raise ValueError(f"the header must have the columns item and label, got {got}")
+        raise ValueError(
+            f"the header must have the columns item and label, got {got}{separated(header)}"
+        )
     for name in ("item", "label", "gold"):
         if columns.count(name) > 1:
             raise ValueError(f"the header must have one column {name}, got {columns.count(name)}")

@@ -4,13 +4,14 @@ import math
 from os import PathLike
 
 from keyhole.data.rows import read_rows
+from keyhole.validate import ANY, Range, number
 
 
 def read_rewards_csv(path: str | PathLike[str]) -> dict[str, list[float]]:
     r"""Read recorded rewards from a CSV file with one row for each reward.
 
     The first row names the columns: ``arm`` and ``reward``; others are ignored, and so are blank
-    lines. ``list(rewards.values())`` is what the problems' ``replay`` takes.
+    lines. It is what the problems' ``replay`` takes.
 
     Examples
     --------
@@ -23,15 +24,20 @@ def read_rewards_csv(path: str | PathLike[str]) -> dict[str, list[float]]:
     >>> rewards
     {'red': [1.0, 0.0], 'blue': [0.5]}
     >>> from keyhole.stochastic import Problem
-    >>> Problem.replay(list(rewards.values())).means
+    >>> Problem.replay(rewards).means
     array([0.5, 0.5])
     """
+    return read_rewards(path, ANY)
+
+
+def read_rewards(path: str | PathLike[str], allowed: Range) -> dict[str, list[float]]:
+    """Return recorded rewards in a range; errors name the file and the line."""
     arms: dict[str, list[float]] = {}
 
     def add(arm: str, reward: str) -> None:
         if not arm:
             raise ValueError("arm must not be empty, got ''")
-        arms.setdefault(arm, []).append(_number(reward))
+        arms.setdefault(arm, []).append(number("reward", _number(reward), allowed))
 
     read_rows(path, ("arm", "reward"), add)
     return arms

@@ -23,6 +23,20 @@ def shortened(message: str) -> str:
     return f"{message[:_LONGEST]}... ({len(message):,} characters in all)"
 
 
+def separated(header: Sequence[str]) -> str:
+    """Return what to say of a header that something else than commas separates, or nothing.
+
+    Examples
+    --------
+    >>> separated(["arm;reward"]), separated(["arm", "reward"])
+    (': columns must be separated by commas, not semicolons', '')
+    """
+    for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        if len(header) == 1 and sign in header[0]:
+            return f": columns must be separated by commas, not {word}"
+    return ""
+
+
 def read_text(path: str | PathLike[str]) -> str:
     """Return the text of a file in UTF-8; if it is none, the error names the line and the byte."""
     try:
@@ -68,7 +82,9 @@ def read_rows(
         header = [name.strip().lower() for name in next(rows, [])]
         for name in (*columns, *optional):
             if header.count(name) != 1 and (name in columns or name in header):
-                raise ValueError(f"the header must have one column {name}, got {header}")
+                raise ValueError(
+                    f"the header must have one column {name}, got {header}{separated(header)}"
+                )
         wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
         for row in filter(None, rows):
             if len(row) != len(header):

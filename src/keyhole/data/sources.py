@@ -18,7 +18,8 @@ from keyhole.data.labels import NAMES, Labels, crowd, load_labels, read_labels_c
 from keyhole.data.measured import Measured, read_measured_csv
 from keyhole.data.patrols import Events, patrols, read_patrols_csv
 from keyhole.data.reporting import reporting_delay
-from keyhole.data.rewards import read_rewards_csv
+from keyhole.data.rewards import read_rewards
+from keyhole.laws.rewards import UNIT
 from keyhole.reading import Source, a_file
 from keyhole.resource.functions import FUNCTIONS
 from keyhole.validate import choice, shown
@@ -32,7 +33,7 @@ def _samples(field: str, value: Any, folder: Path) -> Any:
         raise TypeError(
             f"{field} must be a list for each arm, or the name of a file, got {shown(value)}"
         )
-    return list(read_rewards_csv(a_file(field, value, folder)).values())
+    return read_rewards(a_file(field, value, folder), UNIT)
 
 
 def _shipped(field: str, value: Any, folder: Path) -> Labels:

@@ -14,7 +14,7 @@ from keyhole.delayed.setting import SETTING
 from keyhole.laws import Number
 from keyhole.laws.arms import RewardProblem, listed, rewards_of
 from keyhole.laws.gathered import Gathered, gathered
-from keyhole.laws.replay import recorded
+from keyhole.laws.replay import recorded, samples_by_arm
 from keyhole.laws.rewards import UNIT
 from keyhole.validate import choice
 
@@ -86,8 +86,8 @@ class Problem(RewardProblem):
     @classmethod
     def replay(
         cls,
-        rewards: Sequence[ArrayLike],
-        delays: Sequence[ArrayLike],
+        rewards: Any,
+        delays: Any,
         *,
         feedback: str = "anonymous",
     ) -> Self:
@@ -95,10 +95,12 @@ class Problem(RewardProblem):
 
         Parameters
         ----------
-        rewards : sequence of sequences of float
-            The recorded rewards of each arm, in [0, 1]; at least one each.
-        delays : sequence of sequences of int
-            For each of them its delay in rounds, at least 0.
+        rewards : sequence or mapping of sequences of float, or data frame
+            The recorded rewards of each arm, in [0, 1]; at least one each. A data frame has the
+            columns ``arm`` and ``reward``.
+        delays : sequence or mapping of sequences of int, or data frame
+            For each of them its delay in rounds, at least 0. A data frame, which may be the same,
+            has the columns ``arm`` and ``delay``.
         feedback : {"anonymous", "named"}, default "anonymous"
             Whether only the sum of what arrives is seen, or each reward and whose it is.
 
@@ -119,15 +121,23 @@ class Problem(RewardProblem):
         >>> problem.means, problem.delay
         (array([0.25, 1.  ]), None)
         """
-        earned = recorded("rewards", rewards, UNIT)
-        if len(delays) != len(earned):
-            raise ValueError(f"delays must have {len(earned)} arms, got {len(delays)}")
+        earned = samples_by_arm("rewards", rewards)
+        later = samples_by_arm("delays", delays, "delay")
+        if len(later) != len(earned):
+            raise ValueError(f"delays must have {len(earned)} arms, got {len(later)}")
+        if later.keys() != earned.keys():
+            arms = ", ".join(map(repr, earned))
+            raise ValueError(
+                f"delays must have the arms of rewards, {arms}; got {', '.join(map(repr, later))}"
+            )
         pairs = []
-        for i, (values, waits) in enumerate(zip(earned, delays, strict=True)):
-            later = rounds_of(f"delays[{i}]", waits)
-            if len(later) != len(values):
-                raise ValueError(f"delays[{i}] must have {len(values)} entries, got {len(later)}")
-            pairs.append(Pairs(values, later))
+        for arm, values in zip(earned, recorded("rewards", earned, UNIT), strict=True):
+            waits = rounds_of(f"delays[{arm!r}]", later[arm])
+            if len(waits) != len(values):
+                raise ValueError(
+                    f"delays[{arm!r}] must have {len(values)} entries, got {len(waits)}"
+                )
+            pairs.append(Pairs(values, waits))
         return cls(pairs, None, feedback=feedback)
 
     def __repr__(self) -> str:

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-import numpy as np
 import tomli_w
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -15,6 +14,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.experiment import sweeping
 from keyhole.experiment.making import OWN_WORK, make_policy, make_problem, make_workers
+from keyhole.play.checkpoints import MOST_CHECKPOINTS
 from keyhole.play.plan import Plan
 from keyhole.play.workers import Workers
 from keyhole.reading import complaint, plain, unknown
@@ -22,8 +22,6 @@ from keyhole.validate import line
 
 Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 """Until there a float counts exactly."""
-
-_MOST_CHECKPOINTS: Final = 100_000
 
 
 def _on_a_line(text: str) -> str:
@@ -51,16 +49,8 @@ class Spacing(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    count: Annotated[int, Field(ge=1, le=_MOST_CHECKPOINTS, strict=True)]
+    count: Annotated[int, Field(ge=1, le=MOST_CHECKPOINTS, strict=True)]
     spacing: Literal["linear", "log"] = "linear"
-
-    def rounds(self, first: int, horizon: int) -> list[int]:
-        """Return the checkpoints, none of them before round `first`."""
-        if self.spacing == "linear":
-            points = horizon * np.arange(1, self.count + 1) / self.count
-        else:
-            points = np.geomspace(first, horizon, self.count + 1)[1:]
-        return sorted({max(first, int(p)) for p in points.round()})
 
 
 class Axes(BaseModel):
@@ -240,10 +230,8 @@ class Spec(BaseModel):
         if self.sweep is not None:
             raise ValueError(f"a spec with [sweep] has {len(self.points)} plans: see its points")
         problem = make_problem(self.problem, self.folder)
-        checkpoints = self.checkpoints
-        if isinstance(checkpoints, Spacing):
-            first = problem.fact("arms") if problem.setting.budgeted else 1
-            checkpoints = checkpoints.rounds(min(first, self.horizon), self.horizon)
+        given = self.checkpoints
+        checkpoints = given.model_dump() if isinstance(given, Spacing) else given
         policies = self._policies(problem)
         return Plan.make(
             problem,

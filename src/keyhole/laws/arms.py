@@ -14,7 +14,7 @@ from keyhole.laws.rewards import INSIDE, SCALE, UNIT, Bernoulli, Beta, Truncated
 from keyhole.laws.tables import Tabulated, is_scipy
 from keyhole.policy import FloatArray
 from keyhole.reading import one_of
-from keyhole.validate import Range, choice, number, shown, vector
+from keyhole.validate import Range, choice, column, number, shown, vector
 
 AnyLaw = TypeVar("AnyLaw", bound=Law)
 
@@ -75,7 +75,7 @@ def rewards_of(
     >>> rewards_of(arms, "bernoulli", concentration=None, scale=None)
     (array([0.5 , 0.25]), [Bernoulli(mean=0.5), Beta(a=2.0, b=6.0)])
     """
-    make = _by_mean(law, concentration, scale)
+    make, means = _by_mean(law, concentration, scale), column(means)
     if not isinstance(means, Sequence | np.ndarray) or isinstance(means, str) or not len(means):
         vector("means", means)  # which refuses it
     known: list[float] = []

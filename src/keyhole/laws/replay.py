@@ -1,15 +1,15 @@
 """The law of what was recorded."""
 
 import math
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.laws.law import Number
 from keyhole.policy import FloatArray, Stream, uniform
-from keyhole.validate import ANY, Range, vector
+from keyhole.validate import ANY, Range, column, column_names, kind_of, shown, vector
 
 
 def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
@@ -64,7 +64,7 @@ AnyReplay = TypeVar("AnyReplay", bound=Replay)
 
 
 def replayed(
-    samples: Sequence[ArrayLike],
+    samples: Any,
     allowed: Range = ANY,
     law: type[AnyReplay] = Replay,  # type: ignore[assignment]
 ) -> list[AnyReplay]:
@@ -83,8 +83,42 @@ def replayed(
     return [law(values) for values in recorded("samples", samples, allowed)]
 
 
-def recorded(name: str, samples: Sequence[ArrayLike], allowed: Range) -> list[FloatArray]:
+def recorded(name: str, samples: Any, allowed: Range) -> list[FloatArray]:
     """Return checked values of each arm."""
-    if isinstance(samples, str) or len(samples) == 0:
+    by_arm = samples_by_arm(name, samples)
+    if not by_arm:
         raise ValueError(f"{name} must have at least one arm, got none")
-    return [vector(f"{name}[{i}]", values, allowed) for i, values in enumerate(samples)]
+    return [vector(f"{name}[{arm!r}]", values, allowed) for arm, values in by_arm.items()]
+
+
+def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, Any]:
+    """Return the values of each arm, under its number or its name.
+
+    They are a list for each arm, a mapping from arms to lists, or a data frame as files of rewards
+    are: with the columns ``arm`` and ``reward`` (or another `value`). Any other is refused, since
+    its columns might be arms as well as what is known of a reward.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> table = pyarrow.table({"arm": ["red", "blue", "red"], "reward": [1, 0, 0]})
+    >>> samples_by_arm("samples", table)
+    {'red': [1, 0], 'blue': [0]}
+    """
+    if (names := column_names(samples)) is not None:
+        if not {"arm", value} <= {*names}:
+            raise ValueError(
+                f"{name} must be a list for each arm, or a data frame with the columns arm and "
+                f"{value} (of one with a column for each arm, dict(frame)), got {kind_of(samples)}"
+            )
+        found: dict[Any, list[Any]] = {}
+        arms, values = (column(samples[word]).tolist() for word in ("arm", value))
+        for arm, one in zip(arms, values, strict=True):
+            found.setdefault(arm, []).append(one)
+    elif isinstance(samples, Mapping):
+        found = dict(samples)
+    else:
+        if isinstance(samples, str) or not isinstance(samples, Iterable):
+            raise TypeError(f"{name} must be a list for each arm, got {shown(samples)}")
+        found = dict(enumerate(samples))
+    return found

@@ -4,7 +4,6 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +12,7 @@ from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import PER_ROUND, Problem, metrics_of
 from keyhole.metric import CLOCK, Metric
+from keyhole.play.checkpoints import check_checkpoints
 from keyhole.play.player import Player, in_threads, pieces
 from keyhole.play.progress import Report
 from keyhole.play.workers import Workers, WorkersPlayer
@@ -45,22 +45,6 @@ def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Pol
     return result
 
 
-def check_checkpoints(checkpoints: Iterable[int] | None, horizon: int) -> tuple[int, ...]:
-    """Return checked checkpoints; the horizon alone where none are given."""
-    horizon = integer("horizon", horizon, COUNT)
-    if checkpoints is None:
-        return (horizon,)
-    rounds = tuple(
-        integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(checkpoints)
-    )
-    if not rounds:
-        raise ValueError("checkpoints must have at least one entry, got none")
-    for before, after in pairwise(rounds):
-        if after <= before:
-            raise ValueError(f"checkpoints must rise, got {after} after {before}")
-    return rounds
-
-
 @dataclass(frozen=True)
 class Plan:
     """A checked experiment: which policies play which problem, and when they are measured."""
@@ -82,7 +66,7 @@ class Plan:
         policies: Mapping[str, Policy] | Iterable[Policy],
         *,
         horizon: int,
-        checkpoints: Iterable[int] | None,
+        checkpoints: Iterable[int] | Mapping[str, Any] | None,
         seed: int,
         details: bool = False,
         checked: bool = False,
@@ -93,12 +77,13 @@ class Plan:
             raise TypeError(
                 f"problem must derive from keyhole.policy.Problem, got {shown(problem)}"
             )
-        policies = labelled(policies)
+        policies, horizon = labelled(policies), integer("horizon", horizon, COUNT)
+        first = problem.fact("arms") if problem.setting.budgeted else 1
         plan = cls(
             problem,
             policies,
-            integer("horizon", horizon, COUNT),
-            check_checkpoints(checkpoints, horizon),
+            horizon,
+            check_checkpoints(checkpoints, horizon, first),
             integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
             details,
             checked,

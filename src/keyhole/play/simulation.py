@@ -1,11 +1,12 @@
 """Simulation: policies x replications, on threads or on a cluster."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connecting import THREADS, connected
+from keyhole.clusters.connecting import THREADS, check_on, connected
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
@@ -26,7 +27,7 @@ def simulate(
     horizon: int,
     replications: int,
     seed: int = 0,
-    checkpoints: Iterable[int] | None = None,
+    checkpoints: Iterable[int] | Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: bool = False,
     details: bool = False,
@@ -56,10 +57,11 @@ def simulate(
         Rounds in a replication, and independent repetitions; each from 1 to 2**53.
     seed : int, default 0
         From 0, below 2**63.
-    checkpoints : iterable of int, optional
-        Rounds after which the metrics are taken: rising, from 1 to `horizon`. By default the
-        horizon alone. In a setting with a budget, a checkpoint is a budget: policies that know
-        the horizon are then run once for each.
+    checkpoints : iterable of int or mapping, optional
+        Rounds after which the metrics are taken: rising, from 1 to `horizon`; or, as in a spec,
+        ``{"count": 50}`` for as many, evenly spaced, with ``"spacing": "log"`` in their logarithm.
+        By default the horizon alone. In a setting with a budget, a checkpoint is a budget: policies
+        that know the horizon are then run once for each.
     threads : int, optional
         At most 1,024; by default one for each processor.
     progress : bool, default False
@@ -95,6 +97,7 @@ def simulate(
     >>> curves.paired("LSA(alpha=1.35)", "Uniform()", metric="simple_regret", round=60).high < 0
     True
     """
+    check_on(on, threads)
     plan = Plan.make(
         problem,
         policies,

@@ -15,7 +15,7 @@ from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.laws import DayLaw, Days
 from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
-from keyhole.validate import Range, choice, number, vector
+from keyhole.validate import Range, choice, column_names, number, shown, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _THRESHOLD: Final = Range(gt=0, le=1)
@@ -97,7 +97,7 @@ class Problem(AnyProblem):
 
         Parameters
         ----------
-        losses : sequence of sequences of 0 or 1, shape (days, arms)
+        losses : sequence of sequences of 0 or 1, shape (days, arms), or data frame
             Whether each arm would have had a loss on each day, had it been given nothing.
         thresholds : float or sequence of float, shape (arms,)
             As for `Problem`: in no data, yours to state.
@@ -126,8 +126,10 @@ class Problem(AnyProblem):
         >>> problem.mean_losses
         array([0.25, 0.5 , 0.75])
         """
+        if column_names(losses) is not None:
+            losses = np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
-            raise ValueError(f"losses must have at least one day, got {losses!r}")
+            raise ValueError(f"losses must have at least one day, got {shown(losses)}")
         first = vector("losses[0]", losses[0], _UNIT)
         days = np.array(
             [zeros_and_ones(f"losses[{i}]", day, len(first)) for i, day in enumerate(losses)]

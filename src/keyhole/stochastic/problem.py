@@ -74,13 +74,14 @@ class Problem(RewardProblem):
         super().__init__(*rewards_of(means, law, concentration=concentration, scale=scale))
 
     @classmethod
-    def replay(cls, samples: Sequence[ArrayLike]) -> Self:
+    def replay(cls, samples: Any) -> Self:
         """Make a problem whose arms give back recorded rewards, drawn with replacement.
 
         Parameters
         ----------
-        samples : sequence of sequences of float
-            The recorded rewards of each arm, in [0, 1]; at least one each.
+        samples : sequence or mapping of sequences of float, or data frame
+            The recorded rewards of each arm, in [0, 1]; at least one each. A data frame has the
+            columns ``arm`` and ``reward``, and its arms the order of their first appearance.
 
         Returns
         -------

@@ -100,7 +100,7 @@ class Problem(RewardProblem):
     @classmethod
     def replay(
         cls,
-        samples: Sequence[ArrayLike],
+        samples: Any,
         threshold: float,
         *,
         replacement: bool = True,
@@ -114,8 +114,9 @@ class Problem(RewardProblem):
 
         Parameters
         ----------
-        samples : sequence of sequences of float
-            The recorded rewards of each arm, in [0, 1]; at least one each.
+        samples : sequence or mapping of sequences of float, or data frame
+            The recorded rewards of each arm, in [0, 1]; at least one each. A data frame has the
+            columns ``arm`` and ``reward``, and its arms the order of their first appearance.
         threshold : float
             In (0, 1).
         replacement : bool, default True

@@ -1,0 +1,75 @@
+"""The rounds after which metrics are taken."""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.validate import Range, choice, integer, shown
+
+MOST_CHECKPOINTS: Final = 100_000
+SPACINGS: Final = ("linear", "log")
+_TABLE: Final = {"count", "spacing"}
+
+
+def check_checkpoints(
+    checkpoints: Iterable[int] | Mapping[str, Any] | None, horizon: int, first: int = 1
+) -> tuple[int, ...]:
+    """Return checked checkpoints; the horizon alone where none are given.
+
+    Parameters
+    ----------
+    checkpoints : iterable of int, mapping or None
+        Rounds that rise, or how many there are and how they are spaced: see `spaced_rounds`.
+    horizon : int
+        The last round.
+    first : int, default 1
+        The first one that a spaced checkpoint can have; a listed one is checked elsewhere.
+
+    Examples
+    --------
+    >>> check_checkpoints({"count": 3, "spacing": "log"}, 1000)
+    (10, 100, 1000)
+    """
+    if checkpoints is None:
+        return (horizon,)
+    if isinstance(checkpoints, Mapping):
+        return spaced_rounds(checkpoints, min(first, horizon), horizon)
+    if isinstance(checkpoints, str | bytes) or not isinstance(checkpoints, Iterable):
+        raise TypeError(
+            "checkpoints must be a list of rounds, or a number of them as {'count': 50}, "
+            f"got {shown(checkpoints)}"
+        )
+    rounds = tuple(
+        integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(checkpoints)
+    )
+    if not rounds:
+        raise ValueError("checkpoints must have at least one entry, got none")
+    for before, after in pairwise(rounds):
+        if after <= before:
+            raise ValueError(f"checkpoints must rise, got {after} after {before}")
+    return rounds
+
+
+def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[int, ...]:
+    """Return as many checkpoints as a table says, none before round `first`; the last is `horizon`.
+
+    Parameters
+    ----------
+    table : mapping
+        ``count``, from 1 to 100,000 (fewer remain where rounding makes some equal), and, if given,
+        ``spacing``: "linear", evenly in rounds, or "log", in their logarithm.
+    first, horizon : int
+        The ends.
+    """
+    for name in table:
+        choice("each entry of checkpoints", name, sorted(_TABLE))
+    if "count" not in table:
+        raise ValueError("checkpoints.count must be given")
+    count = integer("checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS))
+    if choice("checkpoints.spacing", table.get("spacing", "linear"), SPACINGS) == "linear":
+        points = horizon * np.arange(1, count + 1) / count
+    else:
+        points = np.geomspace(first, horizon, count + 1)[1:]
+    return tuple(sorted({max(first, int(p)) for p in points.round()}))
