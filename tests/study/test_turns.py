@@ -302,6 +302,7 @@ def test_a_log_that_has_become_shorter_is_noticed_and_then_believed(tmp_path):
             study.ask()
         with sqlite3.connect(tmp_path / "s.db") as db:
             db.execute("DELETE FROM event WHERE seq > 2")
+            db.execute("UPDATE tail SET seq = 2")  # as in an older copy
         db.close()
         with pytest.raises(StoreError, match="row 4 of study 1 was there and is not"):
             study.ask()

@@ -55,9 +55,10 @@ class Known:
 
     def _loaded(self) -> Fold | None:
         """Return the state of the last snapshot, if there is one that can be used."""
+        self.store.check_tail(self.study)
         found = self.store.snapshot(self.study)
         last = found and next(self.store.read(self.study, found[0] - 1, 1), None)
-        if not found or not last:  # the snapshot may be of a longer log than there is
+        if not found or not last:
             return None
         fold = read_snapshot(found, last, self.policies)
         self._kept = fold.seq if fold else 0

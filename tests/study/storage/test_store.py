@@ -225,6 +225,7 @@ def test_a_log_that_has_become_shorter_is_noticed(store, study):
 
 
 def test_a_snapshot_takes_the_place_of_an_older_one(store, study):
+    add(store, study, *map(row, range(1, 8)))
     assert store.snapshot(study) is None
     store.keep(study, 5, b"five")
     store.keep(study, 7, b"seven")
@@ -232,6 +233,7 @@ def test_a_snapshot_takes_the_place_of_an_older_one(store, study):
 
 
 def test_a_snapshot_does_not_take_the_place_of_a_newer_one(store, study):
+    add(store, study, *map(row, range(1, 8)))
     store.keep(study, 7, b"seven")
     store.keep(study, 5, b"five")
     assert store.snapshot(study) == (7, b"seven")

@@ -1,6 +1,6 @@
 """Where a study's events are kept: a log a study, in SQLite or PostgreSQL."""
 
 from keyhole.study.storage.opening import open_store
-from keyhole.study.storage.store import Row, Store, StoreError
+from keyhole.study.storage.store import DamagedError, Row, Store, StoreError
 
-__all__ = ["Row", "Store", "StoreError", "open_store"]
+__all__ = ["DamagedError", "Row", "Store", "StoreError", "open_store"]

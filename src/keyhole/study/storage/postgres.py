@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.study.storage import schema
-from keyhole.study.storage.store import Row, Store
+from keyhole.study.storage.store import Record, Row, Store
 
 if TYPE_CHECKING:
     import psycopg
@@ -33,14 +33,17 @@ _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _PREPARE_SINCE: Final = "PREPARE keyhole_since (bigint, bigint) AS "
 _PREPARE_ADD: Final = (
     "PREPARE keyhole_add"
-    " (bigint, bigint[], bigint[], text[], text[], double precision[], bytea[]) AS"
-    " INSERT INTO keyhole.event (study, seq, kind, decision, key, at, body)"
-    " SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7)"
+    " (bigint, bigint, bigint[], bigint[], text[], text[], double precision[], bytea[], bytea[]) AS"
+    " WITH last AS (INSERT INTO keyhole.tail (study, seq) VALUES ($1, $2)"
+    " ON CONFLICT (study) DO UPDATE SET seq = excluded.seq)"
+    " INSERT INTO keyhole.event (study, seq, kind, decision, key, at, body, digest)"
+    " SELECT $1, * FROM unnest($3, $4, $5, $6, $7, $8, $9)"
 )
 _ADD: Final = (
-    "EXECUTE keyhole_add(%s, %s::bigint[], %s::bigint[], %s::text[], %s::text[],"
-    " %s::double precision[], %s::bytea[]); COMMIT"
+    "EXECUTE keyhole_add(%s, %s, %s::bigint[], %s::bigint[], %s::text[], %s::text[],"
+    " %s::double precision[], %s::bytea[], %s::bytea[]); COMMIT"
 )
+_COLUMNS: Final = len(Row._fields) + 1  # with the digest
 _ADVICE: Final = {
     "23505": "somebody else has used this number or key: try again",  # unique violation
     "53100": "make room on the server's disk",  # disk full
@@ -97,14 +100,14 @@ class Postgres(Store):
     def _change(self, sql: str, values: tuple[object, ...]) -> int:
         return self._connected().execute(sql, values).rowcount
 
-    def _create(self, study: tuple[object, ...], rows: Sequence[Row]) -> bool:
+    def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
         db = self._connected()
         db.execute(_BEGIN)
         made = db.execute(self._sql[schema.CREATE] + " RETURNING id", study).fetchone()
         if made is None:
             self._undo()
             return False
-        self._add(made[0], rows)
+        self._add(made[0], rows, len(rows))
         return True
 
     def _lock(self, study: int, after: int) -> list[Any]:
@@ -115,9 +118,9 @@ class Postgres(Store):
             pass
         return cursor.fetchall()
 
-    def _add(self, study: int, rows: Sequence[Row]) -> None:
-        columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(Row._fields)
-        cursor = self._driver.ClientCursor(self._connected()).execute(_ADD, (study, *columns))
+    def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS
+        cursor = self._driver.ClientCursor(self._connected()).execute(_ADD, (study, tail, *columns))
         while cursor.nextset():
             pass
         if cursor.statusmessage != "COMMIT":
@@ -174,7 +177,7 @@ class Postgres(Store):
                 db.execute("CREATE SCHEMA keyhole")
                 db.execute("CREATE TABLE keyhole.version (version INTEGER NOT NULL)")
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
-            schema.walk(lambda statement: db.execute(statement), version, _WORDS)
+            schema.walk(db.execute, version, _WORDS)
             db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
         db.execute("SELECT pg_advisory_unlock(%s)", (_MAKING,))
 

@@ -5,9 +5,11 @@ added below it. A database of an older version is walked up when it is opened, i
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
-Step = tuple[str, ...]
+from keyhole.study.storage.migration import Execute, add_digests
+
+Step = tuple[str | Callable[[Execute], None], ...]
 
 STEPS: Final[list[Step]] = [
     (
@@ -23,23 +25,60 @@ STEPS: Final[list[Step]] = [
     ),
     # Version 2: behind feedback there may be notes, over which older readers would stumble.
     (),
+    # Version 3: each event has a checksum, chained to the one before. The table is made anew, so
+    # that whoever still has the older version open can add no event without one.
+    (
+        "DROP INDEX {schema}event_decision",
+        "DROP INDEX {schema}event_key",
+        "ALTER TABLE {schema}event RENAME TO event_2",
+        "CREATE TABLE {schema}event (study {integer} NOT NULL, seq {integer} NOT NULL,"
+        " kind {integer} NOT NULL, decision TEXT, key TEXT, at {float} NOT NULL,"
+        " body {bytes} NOT NULL, digest {bytes} NOT NULL, PRIMARY KEY (study, seq)){clustered}",
+        "ALTER TABLE {schema}study ADD COLUMN digest {bytes}",
+        "ALTER TABLE {schema}snapshot ADD COLUMN digest {bytes}",
+        "CREATE TABLE {schema}tail (study {integer} PRIMARY KEY, seq {integer} NOT NULL)",
+        add_digests,
+        "DROP TABLE {schema}event_2",
+        "CREATE INDEX event_decision ON {schema}event (study, decision) WHERE decision IS NOT NULL",
+        "CREATE UNIQUE INDEX event_key ON {schema}event (study, key) WHERE key IS NOT NULL",
+    ),
 ]
 
-_EVENT: Final = "SELECT seq, kind, decision, key, at, body FROM {schema}event WHERE study = {value}"
+_EVENT: Final = (
+    "SELECT seq, kind, decision, key, at, body, digest FROM {schema}event WHERE study = {value}"
+)
+# An event looked up on its own, with the digest of the one before.
+_CHAINED: Final = (
+    "SELECT e.seq, e.kind, e.decision, e.key, e.at, e.body, e.digest, b.digest"
+    " FROM {schema}event AS e LEFT JOIN {schema}event AS b"
+    " ON b.study = e.study AND b.seq = e.seq - 1 WHERE e.study = {value}"
+)
 STUDIES: Final = "SELECT name, at FROM {schema}study ORDER BY id"
 CREATE: Final = (
-    "INSERT INTO {schema}study (name, at, head) VALUES ({value}, {value}, {value})"
+    "INSERT INTO {schema}study (name, at, head, digest) VALUES ({value}, {value}, {value}, {value})"
     " ON CONFLICT (name) DO NOTHING"
 )
-FIND: Final = "SELECT id, head FROM {schema}study WHERE name = {value}"
+FIND: Final = "SELECT id, name, at, head, digest FROM {schema}study WHERE name = {value}"
+STUDY: Final = "SELECT id, name, at, head, digest FROM {schema}study WHERE id = {value}"
 SINCE: Final = _EVENT + " AND seq >= {value} ORDER BY seq"
-SLICE: Final = _EVENT + " AND seq > {value} ORDER BY seq LIMIT {value}"
-OF: Final = _EVENT + " AND decision = {value} ORDER BY seq"
-KEYED: Final = _EVENT + " AND key = {value}"
-SNAPSHOT: Final = "SELECT seq, body FROM {schema}snapshot WHERE study = {value}"
+SLICE: Final = _EVENT + " AND seq >= {value} ORDER BY seq LIMIT {value}"
+OF: Final = _CHAINED + " AND e.decision = {value} ORDER BY e.seq"
+KEYED: Final = _CHAINED + " AND e.key = {value}"
+TAIL: Final = (
+    "SELECT t.seq, e.seq FROM {schema}tail AS t LEFT JOIN {schema}event AS e"
+    " ON e.study = t.study AND e.seq = t.seq WHERE t.study = {value}"
+)
+LAST: Final = "SELECT max(seq) FROM {schema}event WHERE study = {value}"
+# A snapshot is of the events that it was made of: those whose digest it has.
+SNAPSHOT: Final = (
+    "SELECT s.seq, s.body FROM {schema}snapshot AS s JOIN {schema}event AS e"
+    " ON e.study = s.study AND e.seq = s.seq AND e.digest = s.digest WHERE s.study = {value}"
+)
 KEEP: Final = (
-    "INSERT INTO {schema}snapshot AS old VALUES ({value}, {value}, {value}) ON CONFLICT (study)"
-    " DO UPDATE SET seq = excluded.seq, body = excluded.body WHERE excluded.seq >= old.seq"
+    "INSERT INTO {schema}snapshot AS old (study, seq, body, digest)"
+    " SELECT study, seq, {value}, digest FROM {schema}event WHERE study = {value} AND seq = {value}"
+    " ON CONFLICT (study) DO UPDATE SET seq = excluded.seq, body = excluded.body,"
+    " digest = excluded.digest WHERE excluded.seq >= old.seq"
 )
 
 
@@ -52,8 +91,15 @@ def check_version(where: str, found: int) -> None:
         )
 
 
-def walk(execute: Callable[[str], object], found: int, words: Mapping[str, str]) -> None:
+def walk(execute: Callable[..., Any], found: int, words: Mapping[str, str]) -> None:
     """Take the steps that a database of version `found` lacks."""
+
+    def spoken(statement: str, *values: Any) -> Any:
+        return execute(statement.format_map(words), *values)
+
     for step in STEPS[found:]:
         for statement in step:
-            execute(statement.format_map(words))
+            if callable(statement):
+                statement(spoken)
+            else:
+                spoken(statement)

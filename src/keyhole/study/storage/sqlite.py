@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.study.storage import schema
-from keyhole.study.storage.store import Row, Store
+from keyhole.study.storage.store import Record, Store
 
 try:
     import fcntl
@@ -27,8 +27,10 @@ _MAGIC: Final = b"SQLite format 3\0"
 _VERSION_AT, _APPLICATION_AT, _HEADER = 60, 68, 100  # bytes
 _PATIENCE: Final = 30.0  # seconds, with somebody who holds the file and has not queued
 _INSERT: Final = (
-    "INSERT INTO event (study, seq, kind, decision, key, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO event (study, seq, kind, decision, key, at, body, digest)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
 _WORDS: Final = {
     "schema": "",
     "identity": "INTEGER",
@@ -50,6 +52,8 @@ _ADVICE: Final = {
     "NOTADB": _REPLACE,
     "IOERR": "look at the disk, then open the study again to see what is there",
 }
+# Of tables that are ours, and of texts in them, this can only be said if they are damaged.
+_DAMAGE: Final = ("no such table", "no such column", "Could not decode to UTF-8")
 
 _open: "weakref.WeakSet[Sqlite]" = weakref.WeakSet()
 _inherited: list[object] = []  # connections of the parent, which must not even be closed here
@@ -88,21 +92,22 @@ class Sqlite(Store):
         self._let_in()
         return changed
 
-    def _create(self, study: tuple[object, ...], rows: Sequence[Row]) -> bool:
+    def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
         made = self._enter().execute(self._sql[schema.CREATE], study)
         if not made.rowcount:
             self._undo()
             return False
         assert made.lastrowid is not None
-        self._add(made.lastrowid, rows)
+        self._add(made.lastrowid, rows, len(rows))
         return True
 
     def _lock(self, study: int, after: int) -> list[Any]:
         return self._enter().execute(self._sql[schema.SINCE], (study, after)).fetchall()
 
-    def _add(self, study: int, rows: Sequence[Row]) -> None:
+    def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
         db = self._connected()
         db.executemany(_INSERT, [(study, *row) for row in rows])
+        db.execute(_TAIL, (study, tail))
         db.execute("COMMIT")
         self._let_in()
 
@@ -121,6 +126,12 @@ class Sqlite(Store):
                 db.close()
         if queue is not None:
             os.close(queue)
+
+    def _is_damage(self, error: Exception) -> bool:
+        name = getattr(error, "sqlite_errorname", "")
+        return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or (
+            isinstance(error, sqlite3.OperationalError) and str(error).startswith(_DAMAGE)
+        )
 
     def _explain(self, error: Exception) -> str:
         name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]

@@ -3,15 +3,19 @@
 A study is a log: rows numbered from 1 without gaps. To add to it is to take its lock, read what
 others have added, and commit; who waits for the lock gets it in turn. What was committed stays.
 What was not is nowhere, but for one case: if the answer to a commit is lost, the log alone knows.
+
+Each row has a checksum, chained to that of the row before. All that is read is compared with it:
+a row that was altered, moved or removed is a `DamagedError`.
 """
 
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
 
 from keyhole.study.storage import schema
+from keyhole.study.storage.chain import digest_of_definition, digests_of, next_digest
 from keyhole.validate import hint, line, shown
 
 _AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
@@ -53,6 +57,16 @@ class StoreError(RuntimeError):
     """Whether the same may be tried later on."""
 
 
+class DamagedError(StoreError):
+    """A database that does not say what was written to it; trying again does not help."""
+
+    later = False
+
+
+Record = tuple[Any, ...]
+"""The values of a row, then its digest."""
+
+
 class Store(ABC):
     """One connection to one database, for one thread at a time, in the process that made it."""
 
@@ -63,6 +77,8 @@ class Store(ABC):
     def __init__(self) -> None:
         self._process = os.getpid()
         self._next = 0  # the number after the last one, while the lock is held
+        self._starts: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
+        self._ends: dict[int, tuple[int, bytes]] = {}  # the last rows that were read, and digests
 
     def studies(self) -> list[tuple[str, float]]:
         """Return the names of all studies and when they were created, oldest first."""
@@ -74,18 +90,43 @@ class Store(ABC):
         The rows that it begins with are there as soon as it is.
         """
         self._check_numbers(rows, 1)
-        if not self._try(self._create, (line("name", name), at, head), rows):
+        start = digest_of_definition(line("name", name), at, head)
+        if not self._try(self._create, (name, at, head, start), _with_digests(start, rows)):
             raise ValueError(f"name must be new, got {shown(name)}: there is such a study already")
         return self.find(name)[0]
 
     def find(self, name: str) -> tuple[int, bytes]:
         """Return a study's number and what it was created with."""
-        found: list[tuple[int, bytes]] = self._ask(schema.FIND, line("name", name))
+        found = self._ask(schema.FIND, line("name", name))
         if not found:
             names = [known for known, _ in self.studies()]
             there = hint(name, names) or ("" if names else "; there is none yet")
             raise ValueError(f"name must be a study of {self.where}, got {shown(name)}{there}")
-        return found[0]
+        return self._check_definition(found[0])
+
+    def _check_definition(self, found: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
+        """Return a study's number and definition, compared with its checksum."""
+        study, name, at, head, digest = found
+        try:
+            expected = digest_of_definition(name, at, head)
+        except (AttributeError, TypeError, UnicodeError):
+            expected = b""
+        if digest != expected:
+            raise DamagedError(
+                f"the definition of study {shown(name)} in {self.where} is damaged; what it was "
+                "is not known: put a copy of the database in its place"
+            )
+        self._starts[study] = name, digest
+        return study, head
+
+    def _start(self, study: int) -> tuple[str, bytes]:
+        """Return a study's name, and the digest with which its chain begins."""
+        if study not in self._starts:
+            found = self._ask(schema.STUDY, study)
+            if not found:
+                raise DamagedError(f"{self.where}: study {study} is missing")
+            self._check_definition(found[0])
+        return self._starts[study]
 
     def begin(self, study: int, after: int) -> list[Row]:
         """Wait for the lock of a study in turn, and return its rows after number `after`."""
@@ -97,7 +138,7 @@ class Store(ABC):
         """Return the rows of a study after number `after`, without the lock."""
         return self._joined(study, after, self._ask(schema.SINCE, study, after))
 
-    def _joined(self, study: int, after: int, found: list[Any]) -> list[Row]:
+    def _joined(self, study: int, after: int, found: list[Record]) -> list[Row]:
         """Return rows after number `after`, if those found begin with it."""
         if after > 0 and (not found or found[0][0] != after):
             # Numbers would be given twice.
@@ -106,7 +147,41 @@ class Store(ABC):
                 f"{self.where}: row {after} of study {study} was there and is not; if an older "
                 "copy of the database was put in place, open the study again"
             )
-        return [Row._make(row) for row in found[after > 0 :]]
+        seen, known = self._ends.get(study, (0, b""))
+        if seen == after > 0 and found[0][-1] != known:
+            self.damaged(study, after, "it is not the one that was there")
+        rows = list(self._checked(study, after, found))
+        end = found[-1][-1] if found else self._start(study)[1]
+        self._ends[study] = after + len(rows), end
+        return rows
+
+    def _checked(self, study: int, after: int, found: list[Record]) -> Iterator[Row]:
+        """Yield rows after number `after`, with which those found begin, as `_compared` does."""
+        digest = found[0][-1] if after > 0 else self._start(study)[1]
+        for seq, record in enumerate(found[after > 0 :], after + 1):
+            if record[0] != seq:
+                self.damaged(study, seq, "it is missing")
+            yield self._compared(study, record[:-1], digest, record[-1])
+            digest = record[-1]
+
+    def _compared(self, study: int, values: Record, before: object, digest: object) -> Row:
+        """Return a row, compared with its checksum, given that of the row before."""
+        row = Row._make(values)
+        why = "its checksum does not fit"
+        try:
+            if isinstance(before, bytes) and digest == next_digest(before, row):
+                return row
+        except ValueError as error:
+            why = str(error)
+        self.damaged(study, row.seq, why)
+
+    def damaged(self, study: int, seq: int, why: str) -> NoReturn:
+        """Give the lock back, and raise the error that says which event is damaged."""
+        self.rollback()
+        raise DamagedError(
+            f"event {seq} of study {shown(self._start(study)[0])} in {self.where} is damaged: "
+            f"{why}; `keyhole study check` says what is whole, and saves it"
+        )
 
     def commit(self, study: int, rows: Sequence[Row]) -> None:
         """Add rows, all or none, and give the lock back; they are durable when this returns."""
@@ -114,7 +189,10 @@ class Store(ABC):
             raise RuntimeError("commit needs the lock, which begin takes")
         self._check_numbers(rows, self._next)
         self._next = 0
-        self._try(self._add, study, rows)
+        last, digest = self._ends[study]
+        records = _with_digests(digest, rows)
+        self._try(self._add, study, records, last + len(rows))
+        self._ends[study] = last + len(rows), records[-1][-1] if records else digest
 
     def _check_numbers(self, rows: Sequence[Row], first: int) -> None:
         for seq, row in enumerate(rows, first):
@@ -135,23 +213,45 @@ class Store(ABC):
 
         Nothing is held between two rows: a reader may take its time, or stop.
         """
-        left = limit
+        left, tail = limit, self.check_tail(study) if limit is None else 0
         while left is None or left > 0:
             size = _AT_ONCE if left is None else min(left, _AT_ONCE)
-            found = self._ask(schema.SLICE, study, after, size)
-            if not found:
-                return
-            yield from map(Row._make, found)
+            found = self._ask(schema.SLICE, study, after, size + (after > 0))
+            if found and after > 0 and found[0][0] != after:
+                self.damaged(study, after, "it is missing")
+            if len(found) <= (after > 0):
+                break
+            yield from self._checked(study, after, found)
             after = found[-1][0]
-            left = None if left is None else left - len(found)
+            left = None if left is None else left - size
+        if after < tail:
+            self.damaged(study, after + 1, "it is missing")
+
+    def check_tail(self, study: int) -> int:
+        """Return the number of a study's last row, which must be there."""
+        found = self._ask(schema.TAIL, study)
+        tail, there = found[0] if found else (None, None)
+        if not isinstance(tail, int) or (tail > 0 and there is None):
+            last = self._ask(schema.LAST, study)[0][0] or 0
+            self.damaged(study, last + 1, f"it and all after it are missing, up to {tail}")
+        return tail
 
     def of(self, study: int, decision: str) -> list[Row]:
         """Return the rows about a decision."""
-        return [Row._make(row) for row in self._ask(schema.OF, study, decision)]
+        return self._one_by_one(study, self._ask(schema.OF, study, decision))
 
     def keyed(self, study: int, key: str) -> Row | None:
         """Return the row that has a client's key."""
-        return next((Row._make(row) for row in self._ask(schema.KEYED, study, key)), None)
+        return next(iter(self._one_by_one(study, self._ask(schema.KEYED, study, key))), None)
+
+    def _one_by_one(self, study: int, found: list[Record]) -> list[Row]:
+        """Return rows that were found with the digests of those before them."""
+        return [
+            self._compared(
+                study, row[:-2], self._start(study)[1] if row[0] == 1 else row[-1], row[-2]
+            )
+            for row in found
+        ]
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
         """Return what was last kept, with the number of the last row that is in it."""
@@ -160,7 +260,7 @@ class Store(ABC):
 
     def keep(self, study: int, seq: int, body: bytes) -> None:
         """Keep a snapshot in the place of an older one; it saves time, and may be lost."""
-        self._try(self._change, self._sql[schema.KEEP], (study, seq, body))
+        self._try(self._change, self._sql[schema.KEEP], (body, study, seq))
 
     def close(self) -> None:
         """Let go of the database; what was begun is undone."""
@@ -187,7 +287,8 @@ class Store(ABC):
             return work(*values)
         except self.failures as error:
             self._drop()
-            raise StoreError(f"{self.where}: {self._explain(error)}") from error
+            kind = DamagedError if self._is_damage(error) else StoreError
+            raise kind(f"{self.where}: {self._explain(error)}") from error
         except BaseException:
             self.rollback()
             raise
@@ -201,7 +302,7 @@ class Store(ABC):
         """Change something in a transaction of its own; return how many lines were changed."""
 
     @abstractmethod
-    def _create(self, study: tuple[object, ...], rows: Sequence[Row]) -> bool:
+    def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
         """Add a study and its rows in one transaction; return whether the name was new."""
 
     @abstractmethod
@@ -209,8 +310,8 @@ class Store(ABC):
         """Begin a transaction with the lock of a study; return its rows from `after` on."""
 
     @abstractmethod
-    def _add(self, study: int, rows: Sequence[Row]) -> None:
-        """Insert rows and commit."""
+    def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
+        """Insert rows, of which the last has the number `tail`, and commit."""
 
     @abstractmethod
     def _undo(self) -> None:
@@ -220,6 +321,16 @@ class Store(ABC):
     def _drop(self) -> None:
         """Let go of the connection, and with it of the lock."""
 
+    def _is_damage(self, error: Exception) -> bool:
+        """Return whether the driver says that the database is damaged."""
+        return False
+
     @abstractmethod
     def _explain(self, error: Exception) -> str:
         """Say what went wrong and what to do."""
+
+
+def _with_digests(before: bytes, rows: Sequence[Row]) -> list[Record]:
+    """Return rows with their digests, given that of the row before."""
+    digests = digests_of(before, rows)
+    return [(*row, digest) for row, digest in zip(rows, digests, strict=True)]
