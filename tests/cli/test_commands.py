@@ -129,7 +129,9 @@ def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tiny, tmp_path, monkeyp
     assert "does not hold: Set-up 1" in printed
 
 
-def test_reproduce_all_ends_with_one_line_and_a_page(keyhole, tiny, tmp_path, monkeypatch):
+def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
+    keyhole, tiny, tmp_path, monkeypatch
+):
     from keyhole.papers import FILES, everything
 
     few = {name: FILES[name] for name in ("tao2019-simple-regret", "bengs2022-examples")}
@@ -137,10 +139,13 @@ def test_reproduce_all_ends_with_one_line_and_a_page(keyhole, tiny, tmp_path, mo
     out = tmp_path / "out"
     words = ("reproduce", "--paper", "tao2019", "--out", out, "--threads", 1)
     code, printed, _ = keyhole(*words)
-    line, page = printed.splitlines()
-    assert re.fullmatch(r"1 entry, 5 claims: \d hold, \d undecided, \d do not hold", line)
+    first, papers, replicas, page = printed.splitlines()
+    assert first == "1 entry, 5 claims"
+    counts = r"\d hold, \d undecided, \d do not hold"
+    assert re.fullmatch(rf"2 claims of the papers: {counts}", papers)
+    assert re.fullmatch(rf"3 claims of the papers on set-ups of ours: {counts}", replicas)
     assert page == f"index: {out / 'index.html'}"
-    assert code == int("0 do not hold" not in line)
+    assert code == int(printed.count(" 0 do not hold") != 2)
     assert keyhole(*words)[:2] == (code, printed)
 
 

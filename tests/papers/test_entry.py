@@ -50,6 +50,40 @@ def test_claims_name_their_source_and_end_as_sentences(entry):
             assert "section" in claim.source or "Figure" in claim.source
 
 
+def test_a_statement_that_several_entries_judge_is_named_both_ways():
+    claims = {claim.id: claim for name in FILES for claim in Entry.load(name).claims}
+    pairs = [(claim, other) for claim in claims.values() for other in claim.same_as]
+    assert len(pairs) >= 10
+    for claim, other in pairs:
+        assert other in claims
+        assert claim.id in claims[other].same_as
+        assert other.partition("/")[0] != claim.id.partition("/")[0]
+        assert (claim.metric, claim.origin, claim.setup) == (
+            claims[other].metric,
+            claims[other].origin,
+            claims[other].setup,
+        )
+
+
+@each_entry
+def test_claims_say_whose_their_set_ups_are(entry):
+    for claim in entry.claims:
+        if claim.origin == "ours":
+            assert claim.setup != "any"  # a claim of ours is of what is run
+        if not entry.paper:
+            assert (claim.origin, claim.setup) == ("ours", "ours")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pikeburke2018-figure3a", "pikeburke2018-figure3b", "bengs2022-figure4", "bengs2022-ames"],
+)
+def test_set_ups_that_could_not_be_read_are_not_the_papers(name):
+    entry = Entry.load(name)
+    assert "could not be read" in entry.about
+    assert {claim.setup for claim in entry.claims} == {"replica"}
+
+
 def test_set_ups_1_to_3_are_run_as_often_as_in_the_paper():
     for name in ("tao2019-setup1", "tao2019-setup2", "tao2019-setup3"):
         entry = Entry.load(name)

@@ -128,6 +128,20 @@ def test_a_claim_about_what_is_not_there_is_refused(tmp_path, lines, message):
         load(tmp_path, TINY + CLAIM + lines)
 
 
+def test_a_claim_that_judges_the_same_as_an_unknown_entry_is_refused(tmp_path):
+    lines = 'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nsame_as = ["tao2019-setup/1"]'
+    with pytest.raises(ValueError, match=r"claims\[2\] \(exactly\)\.same_as\[0\] must be one of"):
+        load(tmp_path, TINY + CLAIM + lines)
+
+
+def test_claims_are_judged_on_the_set_up_of_their_entry_unless_they_say_so(tmp_path):
+    lines = 'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nsetup = "any"'
+    text = TINY.replace("metrics =", 'setup = "replica"\nmetrics =', 1) + CLAIM + lines
+    assert [claim.setup for claim in load(tmp_path, text).claims] == ["replica"] * 3 + ["any"]
+    with pytest.raises(ValueError, match=r"setup must be 'paper', 'any', 'replica' or 'ours'"):
+        load(tmp_path, text.replace('"any"', '"theirs"'))
+
+
 @pytest.mark.parametrize("origin", ["ours", "paper, as a bound"])
 def test_a_growth_that_is_told_as_a_bound_needs_a_witness(tmp_path, origin):
     lines = 'kind = "growth"\nproblem = "easy"\npolicy = "LSA"\nearly = 30\nlate = 60\nat_most = 2'

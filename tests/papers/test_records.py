@@ -35,7 +35,9 @@ def test_a_claim_is_written_with_its_verdict_and_numbers(tmp_path, parts):
     assert (claim["source"], claim["origin"], claim["reading"]) == ("tests.", "ours", "")
     assert claim["statement"] == "An arm near the threshold makes the problem hard."
     assert claim["about"] == "Uniform on Easy, Hard"
+    assert (claim["setup"], claim["same_as"]) == ("ours", [])
     assert (claim["replications"], claim["seed"]) == (40, 1)
+    assert claim["replications_needed"] == parts[0].verdicts[2].needed
     verdict = parts[0].verdicts[2]
     assert (claim["verdict"], claim["found"]) == (verdict.status, verdict.detail)
     step = claim["numbers"][-1]

@@ -230,9 +230,11 @@ def _conclude(result: "Reproduction") -> None:
 
 
 def _conclude_all(result: "Everything") -> None:
-    """Print how many claims hold, and end with 1 if one does not."""
+    """Print how many claims hold, by whose they are, and end with 1 if one does not."""
     entries = "entry" if len(result.parts) == 1 else "entries"
-    typer.echo(f"{len(result.parts)} {entries}, {len(result.verdicts)} claims: {result.counts}")
+    typer.echo(f"{len(result.parts)} {entries}, {len(result.verdicts)} claims")
+    for line in result.counts:
+        typer.echo(line)
     typer.echo(f"index: {result.index}")
     failed = any(verdict.status == "does not hold" for verdict in result.verdicts)
     raise typer.Exit(CLAIM_FAILED if failed else 0)

@@ -14,6 +14,7 @@ from keyhole.papers.drawings import Drawing
 from keyhole.papers.files import FILES, by_label, picked, place, tables
 from keyhole.papers.overview import Overview
 from keyhole.papers.printed import Printed
+from keyhole.papers.verdicts import Setup
 from keyhole.play.plan import Plan
 from keyhole.reading import complaint
 from keyhole.validate import choice
@@ -64,6 +65,7 @@ class Entry(BaseModel):
     name: str
     title: str
     source: str
+    setup: Setup = "ours"  # whose set-ups claims are judged on that do not say so themselves
     about: str = ""
     seed: int = 1  # of all its runs
     metrics: Annotated[list[str], Field(min_length=1)]  # shown, the most important first
@@ -135,7 +137,7 @@ class Entry(BaseModel):
         claims = table.pop("claims", [])
         try:
             entry = cls.model_validate({"name": name} | table)
-            placed = read_claims(claims, entry.metrics[0], name)
+            placed = read_claims(claims, entry.metrics[0], entry.setup, name)
             read = [claim for _, claim in placed]
             named = [
                 one

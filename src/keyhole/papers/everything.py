@@ -19,7 +19,7 @@ from keyhole.papers.front import write_front
 from keyhole.papers.overall import Overall, Work, overall
 from keyhole.papers.pages import ALL, Part
 from keyhole.papers.reproduction import SHARED, Tell, fill, finished, needed, play
-from keyhole.papers.verdicts import Verdict, counts_line
+from keyhole.papers.verdicts import Verdict, by_whom, counts_line
 from keyhole.play.plan import Plan
 from keyhole.validate import choice
 
@@ -45,9 +45,9 @@ class Everything:
         return tuple(verdict for part in self.parts for verdict in part.verdicts)
 
     @property
-    def counts(self) -> str:
-        """How many claims hold, are undecided, and do not hold."""
-        return counts_line(self.verdicts)
+    def counts(self) -> tuple[str, ...]:
+        """How many claims hold, are undecided, and do not hold: a line for each whose they are."""
+        return tuple(f"{whose}: {counts_line(found)}" for whose, found in by_whom(self.verdicts))
 
 
 def reproduce_all(

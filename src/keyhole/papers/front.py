@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from keyhole.contract.words import counted
 from keyhole.experiment.page import Block, Section, Text, write_page
 from keyhole.papers.coverage import Coverage, Item
 from keyhole.papers.entry import Entry
 from keyhole.papers.files import PAPERS
 from keyhole.papers.pages import Part
 from keyhole.papers.records import write_claims
+from keyhole.papers.same import judged_elsewhere
 from keyhole.papers.sections import RULES, Claims, Summary, by_origin
-from keyhole.papers.verdicts import WORDS, Verdict
+from keyhole.papers.verdicts import Verdict, by_whom, counts_line
 
 _OURS: Final = "Beyond the papers"
 
@@ -63,6 +63,7 @@ def write_front(
     """
     done = {part.entry.name: part for part in parts}
     verdicts = [verdict for part in parts for verdict in part.verdicts]
+    known = {verdict.id: verdict for verdict in verdicts}
     index = write_page(
         folder / "index.html",
         f"What the papers claim, and what was found ({scale} scale)",
@@ -72,7 +73,7 @@ def write_front(
             Text("", RULES),
         ],
         [
-            _chapter(paper, [e for e in entries if e.paper == paper], done, scale)
+            _chapter(paper, [e for e in entries if e.paper == paper], done, scale, known)
             for paper in (*PAPERS, "")
         ],
     )
@@ -81,31 +82,38 @@ def write_front(
     return index, claims
 
 
-def _chapter(paper: str, entries: Sequence[Entry], done: Mapping[str, Part], scale: str) -> Section:
+def _chapter(
+    paper: str,
+    entries: Sequence[Entry],
+    done: Mapping[str, Part],
+    scale: str,
+    known: Mapping[str, Verdict],
+) -> Section:
     parts = [done[entry.name] for entry in entries if entry.name in done]
     verdicts = [verdict for part in parts for verdict in part.verdicts]
-    inner = [_entry(entry, scale, done.get(entry.name)) for entry in entries]
+    inner = [_entry(entry, scale, done.get(entry.name), known) for entry in entries]
     if not paper:
         text = Text("Experiments that are about no paper.")
         return Section("ours", _OURS, [text], inner, _counts(verdicts))
-    known = Coverage.load(paper)
-    stated = [Covered(known.items)]
+    coverage = Coverage.load(paper)
+    stated = [Covered(coverage.items)]
     inner.insert(0, Section(f"{paper}-stated", "What the paper shows and states", stated))
-    blocks: list[Block] = [Text(known.citation), *([by_origin(verdicts)] if verdicts else [])]
-    return Section(paper, known.title, blocks, inner, _counts(verdicts))
+    blocks: list[Block] = [Text(coverage.citation), *([by_origin(verdicts)] if verdicts else [])]
+    return Section(paper, coverage.title, blocks, inner, _counts(verdicts))
 
 
-def _entry(entry: Entry, scale: str, part: Part | None) -> Section:
+def _entry(entry: Entry, scale: str, part: Part | None, known: Mapping[str, Verdict]) -> Section:
     blocks: list[Block] = [Card(entry, scale, part)]
     if part is None:
         return Section(entry.name, entry.title, blocks, note="not run")
     if part.verdicts:
-        blocks.append(Claims(part.verdicts))
+        others = judged_elsewhere(part.verdicts, scale, known, "entries/")
+        largest = {entry.name: entry.scales["paper"].replications}
+        blocks.append(Claims(part.verdicts, others, largest))
     return Section(entry.name, entry.title, blocks, note=_counts(part.verdicts))
 
 
 def _counts(verdicts: Sequence[Verdict]) -> str:
-    """Return how many claims there are, and what became of them."""
-    found = [verdict.status for verdict in verdicts]
-    words = (f"{n} {said}" for status, said in WORDS.items() if (n := found.count(status)))
-    return f"{counted(len(found), 'claim')}: {', '.join(words)}" if found else "no claims"
+    """Return how many claims there are, whose, and what became of them."""
+    groups = [f"{words}: {counts_line(found, every=False)}" for words, found in by_whom(verdicts)]
+    return "; ".join(groups) or "no claims"

@@ -17,6 +17,7 @@ from keyhole.papers.drawings import Drawing
 from keyhole.papers.entry import Entry
 from keyhole.papers.figures import draw_bound, overview_figure, ratio_figure
 from keyhole.papers.overview import Overview
+from keyhole.papers.same import Other, judged_elsewhere
 from keyhole.papers.sections import RULES, Claims, Summary
 from keyhole.papers.verdicts import Verdict
 from keyhole.results.curves import Curves
@@ -54,7 +55,12 @@ def write_pages(folder: Path, title: str, parts: Sequence[Part]) -> Path:
     front = "../../index.html" if (folder.parent.parent / ALL).is_file() else ""
     opening: list[Block] = [Summary(verdicts, front=front)] if verdicts else []
     opening += [Text(part.entry.about, part.entry.source) for part in parts]
-    judged = Section("claims", "Claims", [Claims(verdicts), Text("", RULES)])
+    known = {verdict.id: verdict for verdict in verdicts}
+    others = dict[str, Other]()
+    for part in parts:
+        others |= judged_elsewhere(part.verdicts, part.scale, known, "../" if front else "")
+    largest = {part.entry.name: part.entry.scales["paper"].replications for part in parts}
+    judged = Section("claims", "Claims", [Claims(verdicts, others, largest), Text("", RULES)])
     sections = [judged] if verdicts else []
     sections += [_printed(part) for part in parts if part.entry.printed]
     drawings = [(part, drawing) for part in parts for drawing in part.entry.drawings]

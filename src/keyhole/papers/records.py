@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from keyhole.files import write_atomically
 from keyhole.papers.pages import Part
-from keyhole.papers.verdicts import Number, Origin, Status, Verdict
+from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
 
 _OURS: Final = "ours"
 
@@ -61,7 +61,15 @@ class ClaimRecord(_Record):
     entry: str
     paper: str = Field(description='the folder of the paper, or "ours"')
     source: str = Field(description="where it is claimed")
-    origin: Origin = Field(description="by whom")
+    origin: Origin = Field(description="whose claim it is")
+    setup: Setup = Field(
+        description="whose set-up it is judged on: the paper's; ours, of a statement about any; a "
+        "replica of the paper's; or ours"
+    )
+    same_as: list[str] = Field(
+        description="the ids of claims in which other entries judge the same statement; the one "
+        "with most replications counts"
+    )
     statement: str = Field(description="in the words of the source where it is quoted")
     reading: str = Field(description="how the words were made into numbers")
     about: str = Field(description="of which problems and policy")
@@ -71,6 +79,9 @@ class ClaimRecord(_Record):
     found: str = Field(description="what was found, in words")
     numbers: list[NumberRecord]
     replications: int
+    replications_needed: int | None = Field(
+        description="about how many would decide it; null where it is decided, or cannot be told"
+    )
     seed: int
 
 
@@ -115,6 +126,8 @@ def _record(part: Part, verdict: Verdict) -> ClaimRecord:
         paper=part.entry.paper or _OURS,
         source=verdict.source,
         origin=verdict.origin,
+        setup=verdict.setup,
+        same_as=list(verdict.same_as),
         statement=verdict.text,
         reading=verdict.reading,
         about=verdict.about,
@@ -124,6 +137,7 @@ def _record(part: Part, verdict: Verdict) -> ClaimRecord:
         found=verdict.detail,
         numbers=[_number(number) for number in verdict.numbers],
         replications=run.curves.replications,
+        replications_needed=verdict.needed,
         seed=run.provenance["seed"],
     )
 

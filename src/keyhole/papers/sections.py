@@ -1,10 +1,12 @@
 """What a page says of claims: how many hold, and each with its verdict."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 from typing import ClassVar, get_args
 
-from keyhole.papers.verdicts import WORDS, Origin, Status, Verdict
+from keyhole.papers.same import Other
+from keyhole.papers.verdicts import SETUPS, WORDS, Origin, Setup, Status, Verdict, by_whom
 from keyhole.results.html import Table
 
 RULES = (
@@ -16,9 +18,11 @@ RULES = (
 )
 
 _ORIGINS = (
-    "By whom claims are made: the paper; the paper, of experiments of which only the conclusion "
-    "could be read, or as a bound; our replica, of a set-up of the paper that could not be read "
-    "in full; or we, of what is not in the paper."
+    "Whose claims they are: the paper's; the paper's, of experiments of which only the conclusion "
+    "could be read, or read from a bound; or ours. And whose set-ups: the paper's; any, of a "
+    "statement such as a theorem about every set-up, judged on one of ours; a replica, made by us "
+    "after the paper's, which could not be read in full; or ours. What several entries judge "
+    "stands here more than once, and counts above by the verdict with the most replications."
 )
 
 
@@ -36,6 +40,8 @@ class _Verdicts:
 class Claims(_Verdicts):
     """Claims with their verdicts; one that is made of several problems stands once."""
 
+    others: Mapping[str, Other] = field(default_factory=dict)  # by id, those that judge the same
+    largest: Mapping[str, int] = field(default_factory=dict)  # by entry, replications at most
     template: ClassVar[str] = "papers/templates/claims.html.j2"
 
     @property
@@ -46,10 +52,59 @@ class Claims(_Verdicts):
             groups.setdefault((verdict.text, verdict.cited), []).append(verdict)
         return list(groups.values())
 
+    def setup(self, verdict: Verdict) -> str:
+        """Return whose set-up a claim is judged on, in a few words."""
+        return SETUPS[verdict.setup]
+
+    def more(self, verdict: Verdict) -> str:
+        """Return about how many replications would decide it, if it is undecided."""
+        if verdict.needed is None:
+            return ""
+        entry = verdict.id.partition("/")[0]
+        text = (
+            f"About {verdict.needed:,} replications would decide it, if the numbers stay where "
+            f"they are; there were {verdict.replications:,}"
+        )
+        if verdict.replications < (most := self.largest.get(entry, 0)):
+            text += f", and there are {most:,} with --scale paper"
+        return f"{text}."
+
+    def same(self, verdict: Verdict) -> list[tuple[str, str, str]]:
+        """Return who judges the same: an id, its address or nothing, and what is said of it."""
+        return [
+            (other, self.others[other].address, self.others[other].says(verdict))
+            for other in verdict.same_as
+            if other in self.others
+        ]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Claims of one kind."""
+
+    words: str  # how many, and whose
+    verdicts: Sequence[Verdict]
+
+    @property
+    def counts(self) -> list[tuple[Status, str, int]]:
+        """By status, what is said of the claims that have it, and how many they are."""
+        found = [verdict.status for verdict in self.verdicts]
+        return [(status, words, found.count(status)) for status, words in WORDS.items()]
+
+    @property
+    def not_held(self) -> list[tuple[str, list[Verdict]]]:
+        """What is said of the claims that do not hold, or are undecided, and which."""
+        listed = list[tuple[str, list[Verdict]]]()
+        for status in ("does not hold", "undecided"):
+            found = [verdict for verdict in self.verdicts if verdict.status == status]
+            if found:
+                listed.append((f"{len(found)} {WORDS[status]}", found))
+        return listed
+
 
 @dataclass(frozen=True)
 class Summary(_Verdicts):
-    """The line on top of a page: what became of all claims."""
+    """The lines on top of a page: what became of all claims, by whose they are."""
 
     before: str = ""
     file: str = ""  # with all their numbers
@@ -57,31 +112,16 @@ class Summary(_Verdicts):
     template: ClassVar[str] = "papers/templates/summary.html.j2"
 
     @property
-    def counts(self) -> list[tuple[Status, str, list[Verdict]]]:
-        """By status, what is said of the claims that have it, and which they are."""
-        return [
-            (status, words, [v for v in self.verdicts if v.status == status])
-            for status, words in WORDS.items()
-        ]
-
-    @property
-    def not_held(self) -> list[tuple[str, dict[str, list[Verdict]]]]:
-        """What is said of the claims that do not hold, or are undecided, and which, by entry."""
-        listed = list[tuple[str, dict[str, list[Verdict]]]]()
-        for status, words, verdicts in self.counts:
-            entries: dict[str, list[Verdict]] = {}
-            for verdict in verdicts if status != "holds" else ():
-                entries.setdefault(verdict.id.partition("/")[0], []).append(verdict)
-            if entries:
-                listed.append((f"{len(verdicts)} {words}", entries))
-        return listed
+    def groups(self) -> list[Group]:
+        """The claims by whose they are: the papers' on set-ups of theirs, on ours, and our own."""
+        return [Group(words, found) for words, found in by_whom(self.verdicts)]
 
 
 def by_origin(verdicts: Sequence[Verdict]) -> Table:
-    """Return what became of claims, by who makes them."""
+    """Return what became of claims, by who makes them, and whose set-up it is."""
     rows = []
-    for origin in get_args(Origin):
-        found = [verdict.status for verdict in verdicts if verdict.origin == origin]
+    for origin, setup in product(get_args(Origin), get_args(Setup)):
+        found = [v.status for v in verdicts if (v.origin, v.setup) == (origin, setup)]
         if found:
-            rows.append([origin, *map(str, (len(found), *map(found.count, WORDS)))])
-    return Table(_ORIGINS, ["origin", "claims", *WORDS.values()], rows)
+            rows.append([origin, setup, *map(str, (len(found), *map(found.count, WORDS)))])
+    return Table(_ORIGINS, ["claim", "set-up", "claims", *WORDS.values()], rows)

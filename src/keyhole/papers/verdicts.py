@@ -5,13 +5,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from keyhole.contract.words import counted
 from keyhole.results.estimate import written
 
 Status = Literal["holds", "does not hold", "undecided"]
 
-Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "our replica", "ours"]
-"""Who says so: the paper; the paper, of experiments of which only the conclusion could be read;
-our own reference simulation of its set-up; or we, of set-ups that are not the paper's."""
+Origin = Literal["paper", "paper, conclusion only", "paper, as a bound", "ours"]
+"""Whose claim it is: the paper's; the paper's, of experiments of which only the conclusion could be
+read, or read from a bound; or ours."""
+
+Setup = Literal["paper", "any", "replica", "ours"]
+"""Whose set-up it is judged on: the paper's; one of ours, of a statement about every set-up, such
+as a theorem; a replica, made by us after the paper's, which could not be read in full; or ours."""
+
+SETUPS: Final[dict[Setup, str]] = {
+    "paper": "the paper's set-up",
+    "any": "of any set-up",
+    "replica": "our replica",
+    "ours": "our set-up",
+}
+"""What is said of a set-up in a few words."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,8 @@ class Verdict:
 
     text: str  # what is claimed
     source: str  # where
-    origin: Origin  # by whom
+    origin: Origin  # whose claim it is
+    setup: Setup = "ours"  # whose set-up
     status: Status
     detail: str  # what was found, in words
     numbers: tuple[Number, ...] = ()  # what decides it
@@ -58,6 +72,10 @@ class Verdict:
     metric: str = ""
     kind: str = ""  # how it is judged
     id: str = ""  # the entry's name and the claim's place in it, from 1: "tao2019-setup1/3"
+    same_as: tuple[str, ...] = ()  # the ids of claims in which other entries judge the same
+    replications: int = 0  # of the results
+    # about how many replications would decide it, if it is undecided and that can be told
+    needed: int | None = None
 
     @property
     def claim(self) -> str:
@@ -66,8 +84,8 @@ class Verdict:
 
     @property
     def cited(self) -> str:
-        """By whom, where, and as what it was read."""
-        cited = f"{self.origin}: {self.source}"
+        """By whom, of what, where, and as what it was read."""
+        cited = f"{self.origin}; {SETUPS[self.setup]}: {self.source}"
         return f"{cited} Read as: {self.reading}" if self.reading else cited
 
 
@@ -79,7 +97,38 @@ WORDS: Final[dict[Status, str]] = {
 """What is said of several claims."""
 
 
-def counts_line(verdicts: Sequence[Verdict]) -> str:
-    """Return how many claims hold, are undecided, and do not hold."""
+def counts_line(verdicts: Sequence[Verdict], *, every: bool = True) -> str:
+    """Return how many claims hold, are undecided, and do not hold; `every` names none as 0."""
     found = [verdict.status for verdict in verdicts]
-    return ", ".join(f"{found.count(status)} {words}" for status, words in WORDS.items())
+    counts = [(found.count(status), words) for status, words in WORDS.items()]
+    return ", ".join(f"{n} {words}" for n, words in counts if n or every)
+
+
+def by_whom(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]:
+    """Return the papers' claims on set-ups of theirs, those on set-ups of ours, and our own.
+
+    Each statement counts once (`deciding`); with how many there are, in words. What there is none
+    of is left out.
+    """
+    papers, elsewhere, ours = list[Verdict](), list[Verdict](), list[Verdict]()
+    for verdict in deciding(verdicts):
+        if verdict.origin == "ours":
+            ours.append(verdict)
+        else:
+            (papers if verdict.setup in ("paper", "any") else elsewhere).append(verdict)
+    groups = (
+        (f"{counted(len(papers), 'claim')} of the papers", papers),
+        (f"{counted(len(elsewhere), 'claim')} of the papers on set-ups of ours", elsewhere),
+        (f"{counted(len(ours), 'check')} of Keyhole's own", ours),
+    )
+    return [(words, found) for words, found in groups if found]
+
+
+def deciding(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return one verdict for each statement: of several entries' the one with most replications."""
+    rank = {one.id: (-one.replications, i) for i, one in enumerate(verdicts)}
+    return [
+        one
+        for one in verdicts
+        if not any(other in rank and rank[other] < rank[one.id] for other in one.same_as)
+    ]

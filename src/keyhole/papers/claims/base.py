@@ -12,7 +12,8 @@ from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.papers.checks import Checkpoint, MetricName, ProblemName
-from keyhole.papers.verdicts import Number, Origin, Status, Verdict
+from keyhole.papers.claims.sample_size import replications_needed
+from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
 from keyhole.play.plan import Plan
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate
@@ -81,7 +82,10 @@ class Claim(BaseModel, ABC):
 
     text: str  # what is claimed, in the source's words where it is quoted
     source: str
-    origin: Origin  # by whom
+    origin: Origin  # whose claim it is
+    setup: Setup = "ours"  # whose set-up it is judged on; in a file by default the entry's
+    # the ids of claims in which other entries judge the same statement of the same set-up
+    same_as: tuple[str, ...] = ()
     reading: str = ""  # how the words were made into numbers, where they leave it open
     metric: MetricName  # of which metric; in a file by default the entry's first
     id: str = ""  # the entry's name and the place in it, from 1; given when a file is read
@@ -116,10 +120,13 @@ class Claim(BaseModel, ABC):
         head = _listed([results[key].title for key in self.concerns])
         if self.subject and not _says(self.text, self.subject):
             head = f"{self.subject} on {head}"
+        replications = min(results[key].curves.replications for key in self.concerns)
+        undecided = status == "undecided"
         return Verdict(
             text=self.text,
             source=self.source,
             origin=self.origin,
+            setup=self.setup,
             status=status,
             detail=detail,
             numbers=numbers,
@@ -128,7 +135,14 @@ class Claim(BaseModel, ABC):
             metric=self.metric,
             kind=getattr(self, "kind", ""),
             id=self.id,
+            same_as=self.same_as,
+            replications=replications,
+            needed=replications_needed(self._own(numbers), replications) if undecided else None,
         )
+
+    def _own(self, numbers: Sequence[Number]) -> Sequence[Number]:
+        """Return the numbers that are about the claim itself, not about who should break it."""
+        return numbers
 
 
 class Single(Claim):

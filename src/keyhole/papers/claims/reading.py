@@ -9,15 +9,18 @@ from keyhole.papers.checks import PlansOf, check_names
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.kinds import KINDS
 from keyhole.papers.claims.witness import Witnessed
+from keyhole.papers.files import FILES
 from keyhole.reading import complaint
 from keyhole.validate import choice
 
 
-def read_claims(tables: Iterable[Any], metric: str, entry: str) -> list[tuple[str, Claim]]:
+def read_claims(
+    tables: Iterable[Any], metric: str, setup: str, entry: str
+) -> list[tuple[str, Claim]]:
     """Read the claims of an entry, by its name, each with where it stands, for messages.
 
     A table with `problems` makes a claim about each of them; claims that name no metric get
-    `metric`.
+    `metric`, those that do not say whose their set-up is get `setup`.
     """
     claims = list[tuple[str, Claim]]()
     for i, table in enumerate(tables):
@@ -27,7 +30,7 @@ def read_claims(tables: Iterable[Any], metric: str, entry: str) -> list[tuple[st
         kind = choice(f"{where}.kind", table.get("kind"), KINDS)
         where += f" ({kind})"
         for one in _each(where, table):
-            given = {"metric": metric, "id": f"{entry}/{len(claims) + 1}"}
+            given = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
             claims.append((where, _parsed(where, KINDS[kind], one, given)))
     return claims
 
@@ -35,6 +38,8 @@ def read_claims(tables: Iterable[Any], metric: str, entry: str) -> list[tuple[st
 def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
     """Refuse a claim about what is not there, or without a word of what would break it."""
     check_names(where, claim, claim.concerns, problems, plans_of)
+    for i, other in enumerate(claim.same_as):
+        choice(f"{where}.same_as[{i}]", other.partition("/")[0], FILES)
     for problem in claim.concerns:
         for plan in plans_of(problem).values():
             try:

@@ -1,7 +1,7 @@
 """Claims that a bad policy must break, or they say nothing."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from pydantic import model_validator
@@ -9,6 +9,7 @@ from pydantic import model_validator
 from keyhole.papers.checks import PolicyName, ProblemName
 from keyhole.papers.claims.base import Claim, Finding, Result
 from keyhole.papers.claims.numbers import of_whom
+from keyhole.papers.verdicts import Number
 
 
 class Witnessed(Claim):
@@ -56,6 +57,10 @@ class Witnessed(Claim):
         A bound must: it may be so wide that nothing breaks it.
         """
         return self.origin == "paper, as a bound"
+
+    def _own(self, numbers: Sequence[Number]) -> Sequence[Number]:
+        """Return the numbers that are not the witness's."""
+        return [one for one in numbers if not one.name.startswith(f"{self.witness}: ")]
 
     @abstractmethod
     def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:

@@ -1,0 +1,49 @@
+"""How many replications would decide what so many did not."""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from keyhole.papers.verdicts import Number
+
+_MOST: Final = 1e9  # beyond which nobody runs anything
+
+
+def replications_needed(numbers: Sequence[Number], replications: int) -> int | None:
+    r"""Estimate how many replications would decide an undecided claim, given its numbers.
+
+    A number with an interval of half-width h whose distance to the end of the claimed range is d
+    takes :math:`n (h / d)^2` replications in place of n, if it stays where it is. All numbers must
+    be clear for a claim to hold, one beyond its range is enough for it not to. Rough: comparisons
+    that are adjusted together take more.
+
+    Returns
+    -------
+    int or None
+        None where it cannot be told: no number is unclear, several differences of policies are, of
+        which some may do, or more than 10**9 would be needed.
+    """
+    inside, beyond, differences = list[float](), list[float](), 0
+    for number in numbers:
+        ranged = [end for end in (number.at_least, number.at_most) if math.isfinite(end)]
+        if not ranged and number.p_value is None:
+            continue
+        unclear = [end for end in ranged or [0.0] if number.low < end < number.high]
+        if not unclear or not math.isfinite(number.high - number.low):
+            continue
+        differences += not ranged
+        needed = max(_needed(number, end, replications) for end in unclear)
+        within = number.at_least <= number.value <= number.at_most
+        (inside if within else beyond).append(needed)
+    if differences > 1 or not (inside or beyond):
+        return None
+    found = min(beyond) if beyond else max(inside)
+    # 50.00000001 is 50
+    return math.ceil(found - 1e-6) if replications < found <= _MOST else None
+
+
+def _needed(number: Number, end: float, replications: int) -> float:
+    distance = abs(number.value - end)
+    # the wider half: intervals of shares and ratios are not symmetric
+    reach = max(number.high - number.value, number.value - number.low)
+    return replications * (reach / distance) ** 2 if distance > 0 else math.inf

@@ -1,0 +1,51 @@
+import math
+
+import pytest
+
+from keyhole.papers.claims.sample_size import replications_needed
+from keyhole.papers.claims.significance import LEVEL
+from keyhole.papers.verdicts import Number
+
+
+def at_most(value, reach, limit):
+    return Number("x", value, value - reach, value + reach, 0.2, at_most=limit)
+
+
+def test_half_the_interval_takes_four_times_as_many():
+    assert replications_needed([at_most(1.0, 0.5, 1.25)], 100) == 400
+    assert replications_needed([at_most(1.5, 0.5, 1.25)], 100) == 400  # contradicts as well
+
+
+def test_all_must_be_clear_to_hold_and_one_is_enough_not_to():
+    near, far = at_most(1.0, 0.5, 1.25), at_most(1.0, 0.5, 1.1)
+    assert replications_needed([near, far], 100) == 2500
+    beyond = at_most(1.3, 0.5, 1.1)
+    assert replications_needed([near, far, beyond], 100) == 625
+
+
+def test_one_difference_of_policies_is_held_against_none_and_several_are_not_told():
+    difference = Number("a minus b", -1.0, -3.0, 1.0, 0.3)
+    assert replications_needed([difference], 50) == 200
+    assert replications_needed([difference, difference], 50) is None
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        at_most(1.0, 0.1, 1.25),  # clear
+        Number("count", 3.0, 3.0, 3.0, None, at_least=4.0),  # known
+        at_most(1.0, 0.5, 1.0),  # on the edge
+        at_most(1.0, 0.5, 1.0 + 1e-9),  # nobody runs so many
+        at_most(1.0, math.inf, 1.25),  # one replication
+        Number("said only", 1.0, 0.0, 2.0),
+    ],
+)
+def test_what_cannot_be_told_is_left_out(number):
+    assert replications_needed([number], 100) is None
+
+
+def test_so_many_decide_as_a_rule():
+    """A mean of 1 with spread 4 against a limit of 1.5: about 256 for an interval of 0.5."""
+    assert LEVEL == 0.05
+    reach = 1.96 * 4 / math.sqrt(50)
+    assert replications_needed([at_most(1.0, reach, 1.5)], 50) == math.ceil((1.96 * 4 / 0.5) ** 2)
