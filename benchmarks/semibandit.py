@@ -20,8 +20,8 @@ POLICIES = {
     "CSBST": (CSBST(), INSTANCE_1),
     "MPTS": (MPTS(m=10), INSTANCE_1),
     "ESCB": (ESCB(m=10), INSTANCE_1),
-    "CSBDT": (CSBDT(loss_free_rounds=19), INSTANCE_2),
-    "CSBDTUCB": (CSBDTUCB(loss_free_rounds=19), INSTANCE_2),
+    "CSBDT": (CSBDT(loss_free_rounds=19, as_printed=0), INSTANCE_2),
+    "CSBDTUCB": (CSBDTUCB(loss_free_rounds=19, as_printed=0), INSTANCE_2),
     "CTS": (CTS(), INSTANCE_2),
     "SDCB": (SDCB(), INSTANCE_2),
 }

@@ -10,7 +10,7 @@ from keyhole.papers.claims.base import Finding, Single
 from keyhole.papers.overview import Overview
 from tests.papers.made_up import COMMON
 
-# Fields of words that stand for nothing that there must be in the entry, and of plain whole numbers.
+# Fields of words that stand for nothing that there must be in an entry, and of whole numbers.
 WORDS = {"text", "source", "reading", "no_witness", "id", "same_as", "title", "x_label"}
 COUNTS = {"runs"}
 

@@ -144,7 +144,7 @@ class CTS(Second):
 class CSBDT(CTS):
     """Lines 1 to 22 of the pseudo-code; lines 23 to 30 are the knapsack by draws.
 
-    Not as printed: line 14 comes after every move, and a loss in spite of an estimate takes the
+    Unless as printed, line 14 comes after every move, and a loss in spite of an estimate takes the
     estimate back.
     """
 

@@ -29,15 +29,20 @@ def _truth(problem, given, t):
     return shown(problem, given, losses_of(problem, 5, 0, t))
 
 
+def test_by_default_the_search_is_the_published_one():
+    assert CSBDT().as_printed == CSBDTUCB().as_printed == 1
+
+
 def test_one_quiet_spell_locks_the_printed_search_up():
-    learner = CSBDT(gamma=0.01, loss_free_rounds=2, as_printed=1).learner(arms=2, resource=1.0)
+    learner = CSBDT(gamma=0.01, loss_free_rounds=2).learner(arms=2, resource=1.0)
     problem = Problem([1.0, 1.0], PAIR.thresholds, resource=1.0)
     assert played(learner, problem, 5000, first=[[0, 0], [0, 0]]) == []
     assert "arm 0: threshold above 0.5, at most 0.5; trying 0.5, 0 of 2 rounds" in repr(learner)
 
 
 def test_one_quiet_spell_is_made_good():
-    learner = CSBDT(gamma=0.01, loss_free_rounds=2).learner(arms=2, resource=1.0)
+    mended = CSBDT(gamma=0.01, loss_free_rounds=2, as_printed=0)
+    learner = mended.learner(arms=2, resource=1.0)
     problem = Problem([1.0, 1.0], PAIR.thresholds, resource=1.0)
     (warning,) = played(learner, problem, 100, first=[[0, 0], [0, 0]])
     assert "was told of a loss, in round" in warning
@@ -51,7 +56,7 @@ def test_within_the_assumptions_every_search_ends_and_few_fail():
     # All mean losses are epsilon: the worst that Lemma 4 allows. As printed 2 to 5 % of these
     # searches have not ended by then, and 5 % of the estimates are too low for good.
     runs, rounds, delta = 400, 4000, 0.1
-    policies = {"printed": CSBDT(as_printed=1), "mended": CSBDT()}
+    policies = {"printed": CSBDT(), "mended": CSBDT(as_printed=0)}
     curves = simulate(EDGE, policies, horizon=rounds, replications=runs, seed=3)
     searched, wrong = (
         {label: curves.values(label, metric)[-1] for label in policies}
@@ -71,7 +76,7 @@ def test_line_8_to_the_letter_moves_bounds_above_thresholds_of_arms_that_wait():
     problem = Problem([1.0, 1.0], PAIR.thresholds, resource=1.0)
     estimates = {}
     for any_loss in (0, 1):
-        policy = CSBDT(gamma=0.01, loss_free_rounds=2, as_printed=1, any_loss=any_loss)
+        policy = CSBDT(gamma=0.01, loss_free_rounds=2, any_loss=any_loss)
         learner = policy.learner(arms=2, resource=1.0)
         assert played(learner, problem, 200) == []
         estimates[any_loss] = learner.recommend()
@@ -80,7 +85,7 @@ def test_line_8_to_the_letter_moves_bounds_above_thresholds_of_arms_that_wait():
 
 
 def test_as_printed_the_evidence_against_an_estimate_is_kept_but_not_used():
-    policy = CSBDT(gamma=0.05, loss_free_rounds=2, as_printed=1)
+    policy = CSBDT(gamma=0.05, loss_free_rounds=2)
     learner = policy.learner(arms=2, resource=1.0)
     quiet = [[0, 0]] * 20  # all trials end well: estimates near 0
     warned = played(learner, PAIR, 300, first=quiet)
@@ -88,7 +93,7 @@ def test_as_printed_the_evidence_against_an_estimate_is_kept_but_not_used():
     assert np.all(learner.recommend() < PAIR.thresholds)
     assert learner.state["refuted"].sum() > 20
     assert "losses in spite of an estimate" in repr(learner)
-    mended = CSBDT(gamma=0.05, loss_free_rounds=6).learner(arms=2, resource=1.0)
+    mended = CSBDT(gamma=0.05, loss_free_rounds=6, as_printed=0).learner(arms=2, resource=1.0)
     played(mended, PAIR, 600, first=[[0, 0]] * 60)
     assert np.all(mended.recommend() >= PAIR.thresholds)
 

@@ -36,8 +36,9 @@ class BisectionPolicy(Policy, abstract=True):
     and the middle of the two is tried next. When the two are within :math:`\gamma` of each other,
     the upper one is the estimate. The phase is over when every arm has one.
 
-    A loss at an arm that was given its estimate proves the estimate too low. The arm goes on trial
-    again, between what was too little and 1, and the first phase goes on until that is settled.
+    With ``as_printed=0`` a loss at an arm that was given its estimate, which proves the estimate too
+    low, puts the arm on trial again, between what was too little and 1, and the first phase goes on
+    until that is settled.
 
     In the second phase arms are funded by the exact knapsack
     :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass writes the kernel ``fill(p, s, t, rng)``
@@ -50,7 +51,7 @@ class BisectionPolicy(Policy, abstract=True):
     round_decimals: int = parameter(0, ge=0, le=9, doc="decimals of the estimates; 0: all")
     solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
     loss_free_rounds: int = parameter(0, ge=0, le=2**40, doc="rounds without loss; 0: formula")
-    as_printed: int = parameter(0, ge=0, le=1, doc="whether to search as the paper prints it")
+    as_printed: int = parameter(1, ge=0, le=1, doc="whether to search as the paper prints it")
     any_loss: int = parameter(0, ge=0, le=1, doc="whether losses at less than is tried count too")
 
     helpers: ClassVar[tuple[str, ...]] = ("fill",)

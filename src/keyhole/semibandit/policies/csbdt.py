@@ -8,7 +8,8 @@ from keyhole.semibandit.funding import Funding, draw_posteriors
 class CSBDT(BisectionPolicy):
     r"""Search for each arm's threshold, then fund the best knapsack by sampled mean losses.
 
-    First a bisection for each arm, all at the same time as far as the resource goes; see
+    The algorithm as it is published; ``as_printed=0`` mends its search, which can lock up. First a
+    bisection for each arm, all at the same time as far as the resource goes; see
     `keyhole.semibandit.BisectionPolicy`. Then combinatorial Thompson sampling: draw
     :math:`\tilde\mu_i \sim \mathrm{Beta}(1 + S_i, 1 + F_i)` for each arm, and fund
 
@@ -35,27 +36,30 @@ class CSBDT(BisectionPolicy):
         Every how many rounds the knapsack is solved anew; in between its set is kept.
     loss_free_rounds : int, default 0
         W, at least 1; 0 for the formula.
-    as_printed : {0, 1}, default 0
-        Whether to search as the paper's pseudo-code has it; see the departures.
+    as_printed : {0, 1}, default 1
+        Whether to search as the paper's pseudo-code has it. With 0 the search is mended: bounds are
+        compared after every move, and an estimate that was proven too low is searched for anew; see
+        the notes.
     any_loss : {0, 1}, default 0
         Whether a loss at an arm on trial that was given less than what is tried counts as one at
         what is tried: line 8 to the letter; see the readings.
 
     Notes
     -----
-    Departures from the paper: the search. As printed the bounds are compared only after a run
-    without loss (14), and no estimate is ever taken back. One quiet spell, W rounds without a loss
+    What ``as_printed=0`` mends: as printed the bounds are compared only after a run without loss
+    (14), and no estimate is ever taken back. One quiet spell, W rounds without a loss
     at too little, puts the upper bound below the threshold; every later trial shows losses, the
     lower bound climbs to the upper one, and the arm stays on trial until the next quiet spell,
-    which settles it at too little for good. Here the bounds are compared after every move, and a
+    which settles it at too little for good. Mended, the bounds are compared after every move, and a
     loss in spite of an estimate puts the arm on trial again. Measured within the paper's
     assumptions, with mean losses of exactly epsilon = 0.1 and the thresholds of its Instance 2,
     Q = 2.02 (1,000 runs of 4,000 rounds): as printed 2.9 % of searches have not ended and 5.4 % of
     runs have an estimate that is too low, the mean search takes 1,009 rounds and the regret is 84;
-    here no search and no estimate is wrong at the end, the mean search takes 840 rounds and the
+    mended no search and no estimate is wrong at the end, the mean search takes 840 rounds and the
     regret is 66. With the mean losses of Instance 2 it takes 782 rounds instead of 844.
 
-    The knapsack is solved exactly, and in every round unless `solve_every` says otherwise.
+    Departures from the paper: none. The knapsack is solved exactly, and in every round unless
+    `solve_every` says otherwise.
 
     Readings, by the lines of the pseudo-code: W is rounded up (4). Where the first allocation (5)
     would give an arm 1 or more it is given 0.5. Only a loss at what is tried moves the lower bound.

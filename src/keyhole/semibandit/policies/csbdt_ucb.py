@@ -24,7 +24,7 @@ class CSBDTUCB(BisectionPolicy):
 
     Notes
     -----
-    Departures from the paper: as for `CSBDT`. Readings: :math:`S_i = 0` and :math:`N_i = 1` when
+    Departures from the paper: none; what ``as_printed=0`` mends, see `CSBDT`. Readings: :math:`S_i = 0` and :math:`N_i = 1` when
     the second phase begins; t counts all rounds. While many bounds are 0 it matters which of
     equally good sets is funded: the one that `solve_knapsack` describes, so that an arm
     whose bound is 0 is not funded but watched.
