@@ -2,9 +2,11 @@ import math
 
 import pytest
 
+from keyhole.papers.claims import KINDS
 from keyhole.papers.claims.sample_size import replications_needed
 from keyhole.papers.claims.significance import LEVEL
 from keyhole.papers.verdicts import Number
+from tests.papers.made_up import COMMON, result
 
 
 def at_most(value, reach, limit):
@@ -27,6 +29,21 @@ def test_one_difference_of_policies_is_held_against_none_and_several_are_not_tol
     difference = Number("a minus b", -1.0, -3.0, 1.0, 0.3)
     assert replications_needed([difference], 50) == 200
     assert replications_needed([difference, difference], 50) is None
+
+
+def test_comparisons_of_which_some_may_do_are_not_told():
+    enough = Number("larger for", 1.0, 1.0, 1.0, None, at_least=2.0)
+    assert replications_needed([at_most(1.0, 0.5, 1.25), enough], 100) == 400
+    assert replications_needed([at_most(1.0, 0.5, 1.25)] * 2 + [enough], 100) is None
+
+
+def test_claims_that_ask_for_replications_say_how_many():
+    claim = KINDS["not-better"].model_validate(
+        COMMON
+        | {"kind": "not-better", "policy": "us", "others": ["a"], "rounds": [20], "runs": 5000}
+    )
+    found = claim.verdict({"made-up": result({"us": [1, 1], "a": [1, 1]})})
+    assert (found.status, found.replications, found.needed) == ("undecided", 400, 5000)
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ class BisectionPolicy(Policy, abstract=True):
     and the middle of the two is tried next. When the two are within :math:`\gamma` of each other,
     the upper one is the estimate. The phase is over when every arm has one.
 
-    With ``as_printed=0`` a loss at an arm that was given its estimate, which proves the estimate too
-    low, puts the arm on trial again, between what was too little and 1, and the first phase goes on
+    A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
+    the arm then goes on trial again, between what was too little and 1, and the first phase goes on
     until that is settled.
 
     In the second phase arms are funded by the exact knapsack

@@ -137,8 +137,15 @@ class Claim(BaseModel, ABC):
             id=self.id,
             same_as=self.same_as,
             replications=replications,
-            needed=replications_needed(self._own(numbers), replications) if undecided else None,
+            needed=self._needed(numbers, replications) if undecided else None,
         )
+
+    def _needed(self, numbers: Sequence[Number], replications: int) -> int | None:
+        """Return about how many replications would decide it: as many as it asks for, or more."""
+        asked: int | None = getattr(self, "runs", None)
+        if asked is not None and replications < asked:
+            return asked
+        return replications_needed(self._own(numbers), replications)
 
     def _own(self, numbers: Sequence[Number]) -> Sequence[Number]:
         """Return the numbers that are about the claim itself, not about who should break it."""

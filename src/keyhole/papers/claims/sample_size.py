@@ -20,22 +20,24 @@ def replications_needed(numbers: Sequence[Number], replications: int) -> int | N
     Returns
     -------
     int or None
-        None where it cannot be told: no number is unclear, several differences of policies are, of
-        which some may do, or more than 10**9 would be needed.
+        None where it cannot be told: no number is unclear, several comparisons are of which some
+        may do, or more than 10**9 would be needed.
     """
-    inside, beyond, differences = list[float](), list[float](), 0
+    inside, beyond, several = list[float](), list[float](), False
     for number in numbers:
         ranged = [end for end in (number.at_least, number.at_most) if math.isfinite(end)]
         if not ranged and number.p_value is None:
             continue
+        # Counts of comparisons: some of these may do.
+        several |= bool(ranged) and number.low == number.high
         unclear = [end for end in ranged or [0.0] if number.low < end < number.high]
         if not unclear or not math.isfinite(number.high - number.low):
             continue
-        differences += not ranged
+        several |= not ranged
         needed = max(_needed(number, end, replications) for end in unclear)
         within = number.at_least <= number.value <= number.at_most
         (inside if within else beyond).append(needed)
-    if differences > 1 or not (inside or beyond):
+    if not (inside or beyond) or (several and len(inside + beyond) > 1):
         return None
     found = min(beyond) if beyond else max(inside)
     # 50.00000001 is 50

@@ -24,10 +24,10 @@ class CSBDTUCB(BisectionPolicy):
 
     Notes
     -----
-    Departures from the paper: none; what ``as_printed=0`` mends, see `CSBDT`. Readings: :math:`S_i = 0` and :math:`N_i = 1` when
-    the second phase begins; t counts all rounds. While many bounds are 0 it matters which of
-    equally good sets is funded: the one that `solve_knapsack` describes, so that an arm
-    whose bound is 0 is not funded but watched.
+    Departures from the paper: none; see `CSBDT` for what ``as_printed=0`` mends. Readings:
+    :math:`S_i = 0` and :math:`N_i = 1` when the second phase begins; t counts all rounds. While
+    many bounds are 0 it matters which of equally good sets is funded: the one that
+    `solve_knapsack` describes, so that an arm whose bound is 0 is not funded but watched.
 
     References
     ----------
