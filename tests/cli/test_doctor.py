@@ -30,7 +30,7 @@ def test_the_doctor_says_what_is_missing(keyhole, monkeypatch, tmp_path):
         raise OSError("a runner needs Linux or macOS")
 
     monkeypatch.setattr(doctor, "Runner", refuse)
-    monkeypatch.setattr(doctor, "_EXTRAS", {"postgres": "no-such-package"})
+    monkeypatch.setattr(doctor, "EXTRAS", {"postgres": Extra("none", "no-such-package")})
     monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
     monkeypatch.setattr(doctor.os, "access", lambda *_: False)
     found = rows(keyhole)

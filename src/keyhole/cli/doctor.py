@@ -10,17 +10,11 @@ from typing import Final
 import typer
 
 from keyhole.cli.text import on_a_line
+from keyhole.extras import EXTRAS
 from keyhole.kernels.cache import cache_folder, cache_limit
 from keyhole.runner import Runner
 
 _PACKAGES: Final = ("numba", "numpy", "scipy", "pyarrow")
-_EXTRAS: Final = {
-    "dask": "distributed",
-    "ray": "ray",
-    "postgres": "psycopg",
-    "forests": "scikit-learn",
-    "pandas": "pandas",
-}
 _COMPILERS: Final = ("c++", "g++", "clang++")
 
 
@@ -35,7 +29,7 @@ def show_doctor() -> None:
         "compiled code": _cache(),
         "runs": _runs(),
         "C++ compiler": next(filter(None, map(shutil.which, _COMPILERS)), "none"),
-    } | {f"keyhole[{extra}]": _extra(package) for extra, package in _EXTRAS.items()}
+    } | {f"keyhole[{extra}]": _extra(there.package) for extra, there in EXTRAS.items()}
     width = max(map(len, rows))
     for name, value in rows.items():
         typer.echo(f"{name:{width}}  {on_a_line(value)}")

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Final, cast
 
 from keyhole.clusters.cluster import Cluster
+from keyhole.extras import require_extra
 from keyhole.validate import Range, integer, line, shown
 
 THREADS: Final = "threads"
@@ -63,11 +64,7 @@ def connect(on: str, *, workers: int | None = None) -> Cluster:
     check_on(on, workers, name="workers")
     if kind == THREADS:
         raise ValueError(f"on must be {_ELSEWHERE} here, got {on!r}")
-    package = {"dask": "distributed"}.get(kind, kind)
-    try:
-        import_module(package)
-    except ImportError as error:
-        raise ImportError(f"on = {on!r} needs {package}: pip install 'keyhole[{kind}]'") from error
+    require_extra(kind, f"on = {on!r}")
     return cast(Cluster, import_module(_MODULES[kind]).start(on, address, workers))
 
 

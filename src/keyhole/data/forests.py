@@ -14,6 +14,7 @@ import numpy as np
 from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.data.measured import Measured, read_measured_csv
 from keyhole.data.worker import Worker
+from keyhole.extras import require_extra
 from keyhole.resource import Power, Problem
 from keyhole.resource.functions import KnownFunction
 from keyhole.validate import Range, integer, number
@@ -134,6 +135,7 @@ class Forests:
     """
 
     def __init__(self, seed: int = 0) -> None:
+        require_extra("forests", "keyhole.data.Forests")
         self._seed = integer("seed", seed, Range(ge=0))
         self._runs = 0
         self._worker = Worker(train, _prepare)
@@ -142,8 +144,7 @@ class Forests:
         """Train a configuration, by its number; return its reward, and the seconds it took.
 
         The reward is that of `train`; None is returned if it was ended, after `limit` seconds. If
-        the training fails, or scikit-learn is missing, that is a RuntimeError; see
-        `keyhole.data.Worker`.
+        the training fails, that is a RuntimeError; see `keyhole.data.Worker`.
         """
         at = integer("arm", arm, Range(ge=0, lt=len(CONFIGURATIONS)))
         allowed = number("limit", limit, Range(gt=0))

@@ -10,6 +10,7 @@ import numpy as np
 
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
+from keyhole.extras import require_extra
 from keyhole.metric import Metric
 from keyhole.results.estimate import Estimate, Paired, compare, mean_of, share_of
 from keyhole.validate import choice
@@ -180,6 +181,7 @@ class Curves:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the summary as a pandas data frame, as in `to_arrow` (needs keyhole[pandas])."""
+        require_extra("pandas", "Curves.to_pandas()")
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 

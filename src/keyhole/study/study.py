@@ -304,7 +304,7 @@ class Study:
         Returns
         -------
         pyarrow.Table
-            ``.to_pandas()`` makes a data frame of it.
+            ``.to_pandas()`` makes a data frame of it (needs keyhole[pandas]).
         """
         from keyhole.study.log import table
 

@@ -13,6 +13,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
 from keyhole.study.storage.store import Record, Row, Store
 
@@ -80,9 +81,7 @@ class Postgres(Store):
         try:
             import psycopg
         except ImportError as error:
-            raise ImportError(
-                f"storage on PostgreSQL needs psycopg: pip install 'keyhole[postgres]' ({error})"
-            ) from None
+            raise missing_extra("postgres", "storage on PostgreSQL", error) from None
         self._driver = psycopg
         self.failures = (psycopg.Error, OSError)
         try:

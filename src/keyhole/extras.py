@@ -1,0 +1,45 @@
+"""Packages that are optional, each under an extra of its own: ``pip install 'keyhole[dask]'``."""
+
+from importlib.util import find_spec
+from typing import Final, NamedTuple
+
+
+class Extra(NamedTuple):
+    """The package behind an extra: what is imported, and what is installed."""
+
+    module: str
+    package: str
+
+
+EXTRAS: Final = {
+    "dask": Extra("distributed", "distributed"),
+    "forests": Extra("sklearn", "scikit-learn"),
+    "pandas": Extra("pandas", "pandas"),
+    "postgres": Extra("psycopg", "psycopg"),
+    "ray": Extra("ray", "ray"),
+}
+
+
+def require_extra(extra: str, what: str) -> None:
+    """Refuse `what` if the package that it needs is not installed; import nothing.
+
+    Raises
+    ------
+    ImportError
+        With the command that installs it.
+    """
+    if find_spec(EXTRAS[extra].module) is None:
+        raise missing_extra(extra, what)
+
+
+def missing_extra(extra: str, what: str, reason: object = "") -> ImportError:
+    """Return the error that says how to install what is missing.
+
+    Examples
+    --------
+    >>> missing_extra("pandas", "Curves.to_pandas()")
+    ImportError("Curves.to_pandas() needs pandas: pip install 'keyhole[pandas]'")
+    """
+    told = f" ({reason})" if reason else ""
+    package = EXTRAS[extra].package
+    return ImportError(f"{what} needs {package}: pip install 'keyhole[{extra}]'{told}")
