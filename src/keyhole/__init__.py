@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from keyhole.results.curves import Curves
     from keyhole.results.estimate import Paired
 
+    __version__: str
+
 __all__ = [
     "Curves",
     "Learner",
@@ -61,6 +63,10 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("keyhole")
     if name in _HOMES:
         return getattr(import_module(f"keyhole.{_HOMES[name]}"), name)
     if name in __all__:
@@ -69,4 +75,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "__version__"})

@@ -4,6 +4,7 @@ import sys
 from importlib.metadata import version
 
 from keyhole.cli import doctor
+from keyhole.extras import Extra
 from keyhole.runner import MECHANISMS
 
 

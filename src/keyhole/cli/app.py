@@ -33,13 +33,12 @@ app = typer.Typer(
     name="keyhole",
     help="Bandits that decide from partial feedback: simulate, reproduce, report.",
     invoke_without_command=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
-app.add_typer(study.app, name="study")
-app.add_typer(tune.app, name="tune")
+app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
+app.add_typer(tune.app, name="tune", short_help="Run real commands under learnt limits.")
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made if need be.")]
 Threads = Annotated[
@@ -74,11 +73,12 @@ def keyhole(
 @app.command()
 def catalog(
     setting: Annotated[str | None, typer.Argument(help="One setting; by default all.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List problems, policies, parameters, sources."""
     from keyhole.cli.catalog import show
 
-    show(setting)
+    show(setting, as_json)
 
 
 @app.command()
@@ -159,10 +159,10 @@ def reproduce(
 @app.command(name="compile")
 def compile_(
     what: Annotated[
-        str | None, typer.Argument(metavar="[ROOM|SPEC.toml]", help="By default all rooms.")
+        str | None, typer.Argument(metavar="[SETTING|SPEC.toml]", help="By default all settings.")
     ] = None,
 ) -> None:
-    """Compile ahead what a room or an experiment needs."""
+    """Compile ahead what a setting or an experiment needs."""
     from keyhole.cli.compiling import compile_ahead
 
     compile_ahead(what)
@@ -192,7 +192,9 @@ def doctor() -> None:
 def new(
     kind: Annotated[str, typer.Argument(metavar="policy|setting|entry|problem", help="Of what.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="As NarrowGap or narrow_gap.")],
-    setting: Annotated[str | None, typer.Option("--setting", help="Room of a policy.")] = None,
+    setting: Annotated[
+        str | None, typer.Option("--setting", help="The setting of a policy.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder; made if need be.")] = Path(),
 ) -> None:
     """Write stubs that run, with their test, to begin from."""

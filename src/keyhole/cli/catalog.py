@@ -1,9 +1,12 @@
 """What there is: settings, problems, policies."""
 
 import inspect
+import json
 import re
 from dataclasses import MISSING, fields
 from typing import Any, cast
+
+import typer
 
 from keyhole.cli.text import heading, paragraph
 from keyhole.contract.policy import Policy
@@ -11,44 +14,98 @@ from keyhole.experiment import rooms
 from keyhole.metric import Metric
 
 
-def show(setting: str | None) -> None:
+def show(setting: str | None, as_json: bool) -> None:
     """Print the catalog of one setting, or of all."""
-    for room in rooms.every() if setting is None else [rooms.find(setting)]:
-        heading(room.name, 0)
-        paragraph(_sentence(room.module), 2)
-        heading("[problem]", 2)
-        for source, how in room.sources.items():
-            paragraph(f"{source}: {how.doc}", 4)
-            for entry, what in how.entries.items():
-                paragraph(f"{entry} ({what.kind}): {what.doc}", 8)
-        heading("metrics", 2)
-        for metric in room.metrics.values():
-            paragraph(f"{metric.name}: {metric.title}{_remarks(metric)}", 4)
-        for policy in room.policies.values():
-            _policy(policy)
+    found = rooms.every() if setting is None else [rooms.find(setting)]
+    described = [_describe_setting(room) for room in found]
+    if as_json:
+        typer.echo(json.dumps(described))
+        return
+    for one in described:
+        _print_setting(one)
 
 
-def _policy(policy: type[Policy]) -> None:
-    heading(policy.__name__, 2)
-    paragraph(_sentence(policy), 4)
-    for item in fields(cast(Any, policy)):
-        default = "" if item.default is MISSING else f" = {_short(item.default)}"
-        paragraph(
-            f"{item.name}{default}: {item.metadata['doc']}; must {item.metadata['allowed']}", 4
-        )
-    for trait, words in policy.traits().items():
+def _describe_setting(room: rooms.Room) -> dict[str, Any]:
+    """Return what there is to say of a setting, as JSON has it."""
+    return {
+        "setting": room.name,
+        "doc": _sentence(room.module),
+        "problems": {
+            source: {
+                "doc": how.doc,
+                "entries": {
+                    entry: {"kind": what.kind, "required": what.required, "doc": what.doc}
+                    for entry, what in how.entries.items()
+                },
+            }
+            for source, how in room.sources.items()
+        },
+        "metrics": {
+            metric.name: {
+                "title": metric.title,
+                "unit": metric.unit,
+                "better": metric.better,
+                "remarks": _remarks(metric),
+            }
+            for metric in room.metrics.values()
+        },
+        "policies": {
+            policy.__name__: _describe_policy(policy) for policy in room.policies.values()
+        },
+    }
+
+
+def _describe_policy(policy: type[Policy]) -> dict[str, Any]:
+    return {
+        "doc": _sentence(policy),
+        "parameters": {
+            item.name: {
+                "default": None if item.default is MISSING else item.default,
+                "doc": item.metadata["doc"],
+                "allowed": str(item.metadata["allowed"]),
+            }
+            for item in fields(cast(Any, policy))
+        },
+        "traits": policy.traits(),
+        "source": _section(policy, "References"),
+    }
+
+
+def _print_setting(setting: dict[str, Any]) -> None:
+    heading(setting["setting"], 0)
+    paragraph(setting["doc"], 2)
+    heading("[problem]", 2)
+    for source, how in setting["problems"].items():
+        paragraph(f"{source}: {how['doc']}", 4)
+        for entry, what in how["entries"].items():
+            paragraph(f"{entry} ({what['kind']}): {what['doc']}", 8)
+    heading("metrics", 2)
+    for name, metric in setting["metrics"].items():
+        remarks = "".join(f"; {words}" for words in metric["remarks"])
+        paragraph(f"{name}: {metric['title']}{remarks}", 4)
+    for name, policy in setting["policies"].items():
+        _print_policy(name, policy)
+
+
+def _print_policy(name: str, policy: dict[str, Any]) -> None:
+    heading(name, 2)
+    paragraph(policy["doc"], 4)
+    for parameter, item in policy["parameters"].items():
+        default = "" if item["default"] is None else f" = {_short(item['default'])}"
+        paragraph(f"{parameter}{default}: {item['doc']}; must {item['allowed']}", 4)
+    for trait, words in policy["traits"].items():
         paragraph(f"{trait}: {words}", 4)
-    paragraph(f"source: {_section(policy, 'References')}", 4)
+    paragraph(f"source: {policy['source']}", 4)
 
 
-def _remarks(metric: Metric) -> str:
+def _remarks(metric: Metric) -> list[str]:
     """Return what a metric is beyond a number at each checkpoint, of which lower is better."""
     remarks = {
         "higher is better": metric.better == "higher",
         "of each arm": metric.per_arm,
         "kept with details": metric.detail,
     }
-    return "".join(f"; {words}" for words, so in remarks.items() if so)
+    return [words for words, so in remarks.items() if so]
 
 
 def _short(value: Any) -> str:
@@ -62,9 +119,6 @@ def _sentence(thing: Any) -> str:
 
 def _section(thing: Any, name: str) -> str:
     """Return the first paragraph of a docstring's section on one line."""
-    found = re.search(rf"^{name}\n-+\n(.*?)(\n\n|\Z)", _doc(thing), re.DOTALL | re.MULTILINE)
+    doc = inspect.getdoc(thing) or ""
+    found = re.search(rf"^{name}\n-+\n(.*?)(\n\n|\Z)", doc, re.DOTALL | re.MULTILINE)
     return " ".join(found.group(1).split()) if found else "none"
-
-
-def _doc(thing: Any) -> str:
-    return inspect.getdoc(thing) or ""

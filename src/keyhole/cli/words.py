@@ -16,7 +16,7 @@ def read_words(words: list[str] | None) -> dict[str, Any]:
     for word in words or []:
         name, sign, text = word.partition("=")
         if not sign or not name.isidentifier():
-            raise ValueError(f"a word must be WORD=VALUE, got {shown(word)}")
+            raise ValueError(f"a word must be WORD=VALUE, such as reward=1, got {shown(word)}")
         if name in _NOT_WORDS or name in found:
             raise ValueError(f"a word must be of the study's own, and said once, got {shown(word)}")
         try:

@@ -99,6 +99,8 @@ def class_of(name: str, setting: str, folder: Path) -> type[Policy]:
 def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
     items = {item.name: item for item in fields(cast(Any, policy))}
     for name in parameters:
+        if name not in items and not items:
+            raise ValueError(f"{name} must be left out: {policy.__name__} has no parameters")
         if name not in items:
             raise unknown(name, items)
     for name, item in items.items():

@@ -70,7 +70,10 @@ class Axes(BaseModel):
 
 
 _MODELS: Final[dict[str, type[BaseModel]]] = {"checkpoints": Spacing, "figure": Axes}
-_TABLES: Final = {"checkpoints": "be a list of rounds, or a table with a count"}
+_TABLES: Final = {
+    "checkpoints": "be a list of rounds, or a table with a count",
+    "policy": "be a list of tables, each headed [[policy]] with two brackets",
+}
 
 
 class Spec(BaseModel):

@@ -40,6 +40,11 @@ PAPERS: Final = tuple(folder for folder in _LISTED if folder)
 
 def place(name: str) -> tuple[Traversable, str]:
     """Return the folder and the file of an entry, by name."""
+    if name in PAPERS:
+        raise ValueError(
+            f"entry must be one of {name}, got the paper: name one of its entries (see keyhole "
+            f"reproduce --list), or play all with --paper {name}"
+        )
     *folders, file = FILES[choice("entry", name, FILES)].split("/")
     return resources.files("keyhole.papers").joinpath(*folders), file
 

@@ -40,7 +40,8 @@ def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Pol
     for label, policy in result.items():
         line("the label of a policy", label)
         if not isinstance(policy, Policy):
-            made = f": write {policy.__name__}()" if isinstance(policy, type) else ""
+            name = policy if isinstance(policy, str) else getattr(policy, "__name__", "")
+            made = f": write {name}()" if name.isidentifier() else ""
             raise TypeError(f"policies[{label!r}] must be a policy, got {shown(policy)}{made}")
     return result
 

@@ -10,6 +10,7 @@ from keyhole.validate import hint, shown
 
 if TYPE_CHECKING:  # rooms need no pydantic
     from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
 
 # How pydantic names the branches of a union, on the way to a field.
 _BRANCH: Final = re.compile(r"float|constrained-\w+|list\[.*\]")
@@ -58,11 +59,15 @@ def complaint(
     if first["type"] == "value_error":  # one of our own, complete, with or without its field
         text = str(first["ctx"]["error"])
         return path + text if text.startswith(" ") else text
-    if first["type"] == "model_type":
-        what = (words or {}).get(path, "be a table")
-    else:
-        what = re.sub(r"^\w+ should ", "", first["msg"])
-        what = what[0].lower() + what[1:]
-        for theirs, ours in _WORDS.items():
-            what = what.replace(theirs, ours)
-    return f"{path} must {what}, got {shown(first['input'])}"
+    what = (words or {}).get(path) if first["type"] in ("model_type", "list_type") else None
+    return f"{path} must {what or _allowed(first)}, got {shown(first['input'])}"
+
+
+def _allowed(error: ErrorDetails) -> str:
+    """Return what pydantic says is allowed, to follow "must"."""
+    if error["type"] == "model_type":
+        return "be a table"
+    what = re.sub(r"^\w+ should ", "", error["msg"])
+    for theirs, ours in _WORDS.items():
+        what = what.replace(theirs, ours)
+    return what[0].lower() + what[1:]
