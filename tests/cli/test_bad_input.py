@@ -27,6 +27,16 @@ CHANGES = {
     "checkpoints too late": ("[20, 60]", "[20, 61]", "must lie in [1, 60], got 61"),
     "unknown policy": ('"LSA"', '"LSB"', "(did you mean 'LSA'?)"),
     "unknown parameter": ('name = "LSA"', 'name = "LSA"\nalhpa = 1', "(did you mean 'alpha'?)"),
+    "a parameter where there is none": (
+        'name = "Uniform"',
+        'name = "Uniform"\nx = 1',
+        "policy[1].x must be left out: Uniform has no parameters",
+    ),
+    "one bracket": (
+        '[[policy]]\nname = "LSA"\nlabel = "ours"\n[[policy]]\nname = "Uniform"',
+        '[policy]\nname = "LSA"',
+        "policy must be a list of tables, each headed [[policy]] with two brackets, got {'name'",
+    ),
     "unknown entry": ("seed = 4", "sede = 4", "(did you mean 'seed'?)"),
     "no source": (
         "means = ",
@@ -170,6 +180,11 @@ def test_what_is_no_place_is_refused_before_a_compiler_is_loaded(command):
     assert (done.returncode, done.stdout) == (2, "set()\n")
     complaint = "on must be threads, dask[=ADDRESS] or ray[=ADDRESS], got 'foo'"
     assert done.stderr == f"keyhole: {complaint}\n"
+
+
+def test_a_paper_for_an_entry_is_told_how_to_play_all(keyhole, tmp_path):
+    words = "entry must be one of tao2019, got the paper: ", "play all with --paper tao2019"
+    refused(*keyhole("reproduce", "tao2019", "--out", tmp_path / "out"), *words)
 
 
 def test_threads_below_1_are_refused(keyhole, spec, tmp_path):

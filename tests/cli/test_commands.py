@@ -1,3 +1,4 @@
+import json
 import os
 import re
 import signal
@@ -179,6 +180,36 @@ def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     for heading in (*headings, "source"):
         assert out.count(f"\n    {heading}: ") == policies
     assert out == "".join(keyhole("catalog", name)[1] for name in rooms.names())
+
+
+def test_the_catalog_as_json_has_what_it_prints(keyhole):
+    def refuse(word):
+        raise ValueError(f"{word} is no JSON")
+
+    found = json.loads(keyhole("catalog", "--json")[1], parse_constant=refuse)
+    assert [one["setting"] for one in found] == list(rooms.names())
+    [setting] = json.loads(keyhole("catalog", "thresholding", "--json")[1])
+    assert setting["policies"]["LSA"]["parameters"]["alpha"] == {
+        "default": 1.35,
+        "doc": "weight of the gap against the number of pulls",
+        "allowed": "be above 0",
+    }
+    assert setting["problems"]["means"]["entries"]["threshold"]["required"]
+
+
+def test_the_help_names_each_command_in_a_whole_sentence(keyhole):
+    out = keyhole("--help")[1]
+    assert "--install-completion" in out
+    commands = out.partition("Commands:\n")[2].splitlines()
+    assert len(commands) == len({line.split()[0] for line in commands}) > 10
+    assert all(line.endswith(".") and not line.endswith("...") for line in commands)
+
+
+def test_the_package_says_its_version(keyhole):
+    import keyhole as package
+
+    assert keyhole("--version")[1] == f"keyhole {package.__version__}\n"
+    assert "__version__" in dir(package)
 
 
 @pytest.mark.parametrize("setting", rooms.OURS)

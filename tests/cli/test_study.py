@@ -261,7 +261,7 @@ def test_a_name_is_given_once(keyhole, labels, tmp_path):
         (["tell", "{id}", "reward=nan"], "reward must lie in [0, 1], got nan"),
         (["tell", "{id}"], "tell takes reward in this study"),
         (["tell", "{id}", "rewrad=1"], "tell takes reward in this study"),
-        (["tell", "{id}", "reward"], "a word must be WORD=VALUE, got 'reward'"),
+        (["tell", "{id}", "reward"], "a word must be WORD=VALUE, such as reward=1, got 'reward'"),
         (["tell", "{id}", "=1"], "a word must be WORD=VALUE"),
         (["tell", "{id}", "id=1"], "a word must be of the study's own"),
         (["tell", "{id}", "reward=1", "reward=0"], "said once"),

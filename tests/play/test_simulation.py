@@ -87,7 +87,9 @@ def test_pieces_are_whole_groups_of_lanes_but_leave_no_thread_without():
         ({"checkpoints": [50, 101]}, r"checkpoints\[1\] must lie in \[1, 100\], got 101"),
         ({"policies": []}, "policies must have at least one entry"),
         ({"policies": [LSA(), LSA()]}, "policies must differ in their parameters"),
-        ({"policies": ["LSA"]}, "must be a policy, got 'LSA'"),
+        ({"policies": ["LSA"]}, r"must be a policy, got 'LSA': write LSA\(\)$"),
+        ({"policies": ["LSA(alpha=2)"]}, r"must be a policy, got 'LSA\(alpha=2\)'$"),
+        ({"on": "foo"}, r"^on must be threads, dask\[=ADDRESS\] or ray\[=ADDRESS\], got 'foo'$"),
         ({"policies": {"x": 3}}, r"policies\['x'\] must be a policy, got 3"),
     ],
 )

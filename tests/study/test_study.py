@@ -13,7 +13,7 @@ from keyhole.delayed import ODAAF, QPMD
 from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1, ImprovedUCB
-from keyhole.study import ConflictError, Decision, Study, WaitingError
+from keyhole.study import ConflictError, Decision, Study, WaitingError, list_studies
 from keyhole.study.storage import open_store
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
@@ -444,6 +444,26 @@ def test_a_policy_that_cannot_take_over_is_refused(study, policy, facts, error, 
 
 def test_arms_are_no_fact_that_a_change_could_alter(study):
     refuses(study, lambda: study.change_policy(LSA(), arms=9), ValueError, "arms")
+
+
+def test_a_decision_stands_for_its_id(path):
+    with labels(path) as study:
+        first, second = study.ask(), study.ask()
+        study.tell(first, 1)
+        study.lapse(second)
+        assert study.open_decisions == []
+        for wrong in (None, 3, first.words):
+            refuses(study, lambda wrong=wrong: study.tell(wrong, 1), ValueError, "id must be that")
+
+
+def test_the_studies_of_a_database_are_listed_and_none_is_made(path):
+    with pytest.raises(ValueError, match="storage must be a file that is there, got"):
+        list_studies(path)
+    labels(path).close()
+    assert list_studies(path) == ["labels"]
+    with pytest.raises(ValueError, match=r"such a study already, which Study\.open opens$"):
+        labels(path)
+    assert list_studies(path) == ["labels"]
 
 
 # A policy that waits.

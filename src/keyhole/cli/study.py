@@ -260,11 +260,9 @@ def change(
 @app.command(name="list")
 def list_(storage: Storage, as_json: AsJson = False) -> None:
     """Print the studies in a database."""
-    from keyhole.study.storage import open_store
+    from keyhole.study import list_studies
 
-    store = open_store(storage, make=False)
-    names = [name for name, _ in store.studies()]
-    store.close()
+    names = list_studies(storage)
     typer.echo(json.dumps(names) if as_json else "\n".join(names))
 
 

@@ -20,8 +20,9 @@ class Rule:
     decisions : int or None
         It waits for so many later decisions.
     after : {"forget", "again", "nothing came"}
-        Then the decision is as if it had never been taken, and late feedback counts; it is handed
-        out once more; or its reward is taken to be 0, and late feedback is kept but not counted.
+        Then the policy learns nothing of the decision, whose round stays counted, and late feedback
+        counts; it is handed out once more; or its reward is taken to be 0, and late feedback is
+        kept but not counted.
     """
 
     seconds: float | None = None

@@ -114,9 +114,11 @@ class Study:
         patience_decisions : int, optional
             For how many later decisions to wait.
         after : {"forget", "again", "nothing came"}, default "forget"
-            What becomes of a decision then: it is as if it had never been taken, and feedback
-            that comes later counts; it is handed out once more; or it is told that nothing came,
-            and feedback that comes later is kept but not counted.
+            What becomes of a decision then. "forget": the policy learns nothing of it, though its
+            round stays counted, as in the logarithm of `UCB1`; feedback that comes later counts.
+            It is wrong where silence is an answer, such as a visitor who does not buy: the policy
+            then hears of successes alone. "again": it is handed out once more. "nothing came": the
+            policy is told so, as a reward of 0; feedback that comes later is kept but not counted.
         seed : int, default 0
             Of the policy's own randomness.
         second : float, default 0
@@ -212,7 +214,7 @@ class Study:
         decision: Decision = self._turns.take(lambda turn: verbs.ask(turn, key, context))
         return decision
 
-    def tell(self, id: str, *unnamed: Any, **feedback: Any) -> None:
+    def tell(self, id: str | Decision, *unnamed: Any, **feedback: Any) -> None:
         """Tell what came of a decision; return once it is durable.
 
         The same may be told twice. What differs from what was told before is a `ConflictError`, an
@@ -220,12 +222,13 @@ class Study:
 
         Parameters
         ----------
-        id : str
-            The decision's.
+        id : str or Decision
+            The decision's; or the decision itself.
         *unnamed, **feedback
             What the room calls it: a ``reward``, say; see the room's page.
         """
-        self._turns.take(lambda turn: verbs.tell(turn, id, unnamed, feedback))
+        name = _id_of(id)
+        self._turns.take(lambda turn: verbs.tell(turn, name, unnamed, feedback))
 
     def arrived(self, total: float, *, rounds: int = 1) -> None:
         """Tell the sum of the rewards that have arrived, where nobody can say whose they are.
@@ -240,12 +243,13 @@ class Study:
         """
         self._turns.take(lambda turn: verbs.arrived(turn, total, rounds))
 
-    def lapse(self, id: str) -> None:
+    def lapse(self, id: str | Decision) -> None:
         """Give a decision up, as if its feedback had been waited for long enough.
 
         It is dealt with as the study's rule says.
         """
-        self._turns.take(lambda turn: verbs.lapse(turn, verbs.known_open(turn, id)))
+        name = _id_of(id)
+        self._turns.take(lambda turn: verbs.lapse(turn, verbs.known_open(turn, name)))
 
     def recommend(self) -> Any:
         """Return what the policy takes to be true so far, by name.
@@ -372,3 +376,8 @@ class Study:
     def __repr__(self) -> str:
         """Return what it is and how far it has come."""
         return f"Study({self._storage!r}, {self.name!r})"
+
+
+def _id_of(decision: str | Decision) -> str:
+    """Return the id of a decision; what is none is refused by who looks for it."""
+    return decision.id if isinstance(decision, Decision) else decision

@@ -92,7 +92,10 @@ class Store(ABC):
         self._check_numbers(rows, 1)
         start = digest_of_definition(line("name", name), at, head)
         if not self._try(self._create, (name, at, head, start), _with_digests(start, rows)):
-            raise ValueError(f"name must be new, got {shown(name)}: there is such a study already")
+            raise ValueError(
+                f"name must be new, got {shown(name)}: there is such a study already, which "
+                "Study.open opens"
+            )
         return self.find(name)[0]
 
     def find(self, name: str) -> tuple[int, bytes]:
