@@ -60,7 +60,7 @@ def _describe_policy(policy: type[Policy]) -> dict[str, Any]:
         "doc": _sentence(policy),
         "parameters": {
             item.name: {
-                "default": None if item.default is MISSING else item.default,
+                "default": _plain(item.default),
                 "doc": item.metadata["doc"],
                 "allowed": str(item.metadata["allowed"]),
             }
@@ -106,6 +106,13 @@ def _remarks(metric: Metric) -> list[str]:
         "kept with details": metric.detail,
     }
     return [words for words, so in remarks.items() if so]
+
+
+def _plain(default: Any) -> int | float | str | None:
+    """Return a default as JSON has it; a policy as it is written, None where there is none."""
+    if default is MISSING:
+        return None
+    return default if isinstance(default, int | float | str) else str(default)
 
 
 def _short(value: Any) -> str:
