@@ -186,6 +186,22 @@ def column(values: Any) -> Any:
     return found if found.ndim == 1 else values
 
 
+def seed_number(seed: Any) -> int:
+    """Return a seed as an int, from 0, below 2**63.
+
+    Examples
+    --------
+    >>> seed_number(None)
+    Traceback (most recent call last):
+    TypeError: seed must be a whole number, such as 0 (the same seed, the same results), got None
+    """
+    if seed is None:
+        raise TypeError(
+            "seed must be a whole number, such as 0 (the same seed, the same results), got None"
+        )
+    return integer("seed", seed, Range(ge=0, lt=2**63))
+
+
 def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
     """Return `values`, a sequence or a column, as a float64 vector of at least one number."""
     values = column(values)

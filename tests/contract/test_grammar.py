@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from keyhole import Metric, parameter, simulate
+from keyhole import Metric, parameter, simulate, threshold
 from keyhole.contract.grammar import GUARD, IMAGINE, POLICY, WORLD, table
 from keyhole.contract.memory import Field, counts, per, whole
 from keyhole.contract.policy import Policy as AnyPolicy
 from keyhole.contract.setting import Setting
 from keyhole.contract.world import World
+from keyhole.delayed import ODAAF
+from keyhole.semibandit import CSBDT, CTS
+from keyhole.stochastic import HoeffdingUCB
 from keyhole.thresholding import IndexPolicy, Policy, Problem
 from tests.toys import LEVELS, ArmsOnly
 
@@ -123,6 +126,61 @@ def test_a_state_that_an_inherited_kernel_needs_is_missed():
     message = r"Mine.recommend .* reads s.totals: declare totals in Mine.State, or write recommend"
     with pytest.raises(ValueError, match=message):
         derive(State=State, update=lambda p, s, arm: None)
+
+
+def reads_two(p, s):
+    return int(s.pull[0] + s.total[0])
+
+
+def test_all_arrays_that_are_missing_are_named_at_once():
+    class Neither:
+        seen = per("arms")
+
+    message = r"declare pulls and totals in Mine.State, or write recommend"
+    with pytest.raises(ValueError, match=message):
+        derive(State=Neither, update=lambda p, s, arm: None, pending=("wait",))
+    message = r"Mine.reads_two .* reads s.pull and s.total; s has pulls, totals"
+    with pytest.raises(ValueError, match=message):
+        derive(select=reads_two)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda p, t, pulls, total: pulls,
+        lambda p, t, pulls: pulls,
+        lambda p, pulls: pulls,
+        lambda pulls, total, p: pulls,
+    ],
+)
+def test_an_index_takes_what_it_is_called_with(index):
+    message = r"Mine.<lambda> must take \(p, pulls, total\), since .* got \("
+    with pytest.raises(TypeError, match=message):
+        derive(IndexPolicy, index=index)
+    with pytest.raises(TypeError, match=r"must take \(p, t, tried, reached\)"):
+        derive(threshold.IndexPolicy, index=index)
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "words"),
+    [
+        (CTS, "fill", r"\(p, s, t, rng\)"),
+        (CSBDT, "fill", r"\(p, s, t, rng\)"),
+        (HoeffdingUCB, "deviation", r"\(p, pulls, error\)"),
+        (HoeffdingUCB, "width", r"\(p, pulls, deviation\)"),
+        (ODAAF, "length", r"\(p, phase, tolerance\)"),
+        (ODAAF, "bridged", r"\(p\)"),
+    ],
+)
+def test_so_do_the_other_functions_that_subclasses_write(base, name, words):
+    with pytest.raises(TypeError, match=rf"must take {words}.* got \(p, arm\)"):
+        derive(base, **{name: lambda p, arm: 0.0})
+
+
+def test_a_function_of_ones_own_belongs_into_the_module():
+    message = r"init, select, update, .*got 'leader': write what kernels call as a function of the"
+    with pytest.raises(ValueError, match=message):
+        derive(leader=lambda p, s: 0)
 
 
 def test_a_word_that_a_kernel_is_not_given_is_refused():

@@ -1,12 +1,22 @@
 """What a class says of open decisions is checked when it is made."""
 
+import math
+import re
+import warnings
+
 import pytest
 
+from keyhole import simulate, stochastic
 from keyhole.contract.base import WithBase
 from keyhole.contract.memory import counts, per
 from keyhole.contract.policy import parameter
+from keyhole.draws.streams import uniform
+from keyhole.play.identity import identity
+from keyhole.play.plan import Plan
+from keyhole.play.workers import Workers
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
+from keyhole.study import Study, WaitingError
 from keyhole.testing import check_policy
 from keyhole.thresholding import LSA, Policy, Problem
 from tests.toys import BestAtLevel
@@ -128,7 +138,9 @@ def test_a_policy_with_a_base_waits_unless_both_can_do_more():
 
 
 class Turning(Tallying):
-    """Its select leaves behind whose turn it is."""
+    """Its select leaves behind whose turn it is, and its author has not thought of that."""
+
+    pending = ("imagine", "ignore")
 
     class State(Tallying.State):
         turn = counts()
@@ -139,7 +151,8 @@ class Turning(Tallying):
 
 
 def test_a_select_that_leaves_something_behind_must_not_be_imagined_with():
-    with pytest.raises(AssertionError, match="what `select` leaves in the state is lost"):
+    mend = r'is lost on the copy; declare `pending = \("wait",\)` in the class Turning'
+    with pytest.raises(AssertionError, match=mend):
         check_policy(Turning(), PROBLEM)
     check_policy(derive(Turning, pending=("ignore",))(), PROBLEM)
 
@@ -162,7 +175,7 @@ class Relying(Tallying):
 
 
 def test_an_update_that_relies_on_its_select_is_found_out():
-    with pytest.raises(AssertionError, match="depends on one that was asked since"):
+    with pytest.raises(AssertionError, match="was asked since; declare `pending = "):
         check_policy(Relying(), PROBLEM)
 
 
@@ -184,3 +197,125 @@ class Stateless(Policy):
 
 def test_a_policy_that_remembers_nothing_may_ignore_what_is_open():
     check_policy(Stateless(), PROBLEM)
+
+
+class EXP3(stochastic.Policy):
+    """`select` writes the chances, and `update` divides by them."""
+
+    class State:
+        pulls = per("arms")
+        totals = per("arms")
+        gains = per("arms")
+        chances = per("arms")
+
+    def select(p, s, rng):
+        whole = 0.0
+        for arm in range(p.arms):
+            s.chances[arm] = math.exp(0.05 * (s.gains[arm] - s.gains[0]) / p.arms)
+            whole += s.chances[arm]
+        left, chosen = uniform(rng), p.arms - 1
+        for arm in range(p.arms):
+            s.chances[arm] = 0.95 * s.chances[arm] / whole + 0.05 / p.arms
+            left -= s.chances[arm]
+            if left < 0.0:
+                return arm
+        return chosen
+
+    def update(p, s, arm, reward):
+        s.pulls[arm] += 1
+        s.totals[arm] += reward
+        s.gains[arm] += reward / s.chances[arm]
+
+
+WAITS = (
+    "EXP3 waits for the feedback of each decision: `select` writes `chances`, which `update` "
+    'reads; declare `pending = ("ignore",)` in the class if it may take others before that'
+)
+ARMS = stochastic.Problem(means=[0.5, 0.45, 0.45, 0.4])
+
+
+def test_a_select_that_writes_what_update_reads_waits_and_says_why():
+    assert EXP3.pending == EXP3().pending == ("wait",)
+    assert EXP3.explain_waiting() == WAITS
+    assert EXP3.traits()["open decisions"] == (
+        "wait (`select` writes `chances`, which `update` reads)"
+    )
+
+
+def test_what_an_author_declares_is_what_counts():
+    class Heedless(EXP3):
+        pending = ("ignore",)
+
+    class Below(Heedless):
+        """Inherits the kernels of which the declaration speaks."""
+
+    assert Heedless.pending == Below.pending == ("ignore",)
+    assert Heedless.explain_waiting() == Below.explain_waiting() == ""
+
+    class Anew(Heedless):
+        """Has a kernel of which the declaration knows nothing."""
+
+        def update(p, s, arm, reward):
+            s.pulls[arm] += 1
+            s.totals[arm] += reward / s.chances[arm]
+
+    assert Anew.pending == ("wait",)
+
+
+def test_with_two_workers_the_regret_is_that_of_one_at_a_time():
+    played = {"horizon": 3000, "replications": 100, "seed": 1}
+    alone = simulate(ARMS, [EXP3()], **played).mean("EXP3()", "regret")
+    with pytest.warns(UserWarning, match=re.escape(WAITS)):
+        together = simulate(ARMS, [EXP3()], workers=2, **played).mean("EXP3()", "regret")
+    assert together.tolist() == alone.tolist()
+    assert alone[-1] < 150  # of 300, the worst there can be
+
+
+@pytest.mark.parametrize("pending", ["imagine", "ignore"])
+def test_what_the_kernels_forbid_is_refused_with_the_reason(pending, tmp_path):
+    with pytest.raises(ValueError, match=f"must be 'wait'.* got '{pending}': EXP3 waits"):
+        simulate(ARMS, [EXP3()], horizon=9, replications=1, workers=2, pending=pending)
+    with pytest.raises(ValueError, match=f"must be 'wait'.* got '{pending}': EXP3 waits"):
+        Study.create(tmp_path / "x.db", "s", EXP3(), ["a", "b"], pending=pending)
+
+
+def test_a_study_says_that_the_policy_waits_and_why(tmp_path):
+    with pytest.warns(UserWarning, match=re.escape(WAITS)):
+        study = Study.create(tmp_path / "x.db", "s", EXP3(), ["a", "b"])
+    with study:
+        decision = study.ask()
+        with pytest.raises(
+            WaitingError, match=f"waits for the feedback of {decision.id} .*chances"
+        ):
+            study.ask()
+        study.tell(decision.id, 1)
+        study.ask()
+
+
+def test_who_asks_for_waiting_is_not_warned(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Study.create(tmp_path / "x.db", "s", EXP3(), ["a", "b"], pending="wait").close()
+        Workers(2, pending="wait").check(EXP3(), ARMS)
+    assert Workers(2, pending="wait").caution(EXP3()) == ""
+    assert Workers(1).caution(EXP3()) == ""
+
+
+def test_a_wrapper_waits_where_its_base_does():
+    policy = FixedLimit(limit=0.5, base=EXP3())
+    assert policy.pending == ("wait",)
+    assert "`select` writes `chances`" in policy.explain_waiting()
+    assert FixedLimit(limit=0.5, base=UCB1()).explain_waiting() == ""
+
+
+def test_what_a_class_declares_decides_whose_results_are_kept():
+    def digest(policy):
+        work = Workers(2)
+        return identity(
+            Plan.make(ARMS, {"x": policy}, horizon=9, checkpoints=None, seed=0, work=work)
+        )[0]
+
+    class Bold(UCB1):
+        pending = ("ignore",)
+
+    assert digest(Bold()) != digest(UCB1())

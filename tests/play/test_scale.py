@@ -184,3 +184,19 @@ def test_named_rewards_make_room_in_their_units():
     learner.tell([(0, 5)] * 1101)
     assert learner.facts["memory"] > 1024
     assert "rewards from 1 to 5" in repr(learner)
+
+
+def test_who_tells_other_units_hears_of_scales():
+    learner = UCB1().learner(arms=2)
+    learner.ask()
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\], got 20; .* scale=\(low, high\)"):
+        learner.tell(20)
+
+
+def test_who_tells_the_arm_too_hears_that_it_is_known():
+    learner = UCB1().learner(arms=2)
+    learner.ask()
+    with pytest.raises(TypeError, match=r"tell takes the reward alone: .*; got \(0, 1\)"):
+        learner.tell(0, 1)
+    learner.tell(1)
+    assert learner.told == 1

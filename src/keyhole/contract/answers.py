@@ -10,6 +10,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from keyhole.contract.memory import Field
+from keyhole.contract.words import listed
 from keyhole.kernels.link import Kernel, source_of
 from keyhole.validate import choice, hint
 
@@ -41,6 +42,16 @@ def check_names(owner: str, kernel: Kernel, words: Collection[str]) -> None:
                 f"{owner}.{source_of(kernel).__name__} names {name!r}; it may name "
                 f"{', '.join(words)}{hint(name, words)} ({place(kernel)})"
             )
+
+
+def check_arguments(owner: str, kernel: Kernel, words: Sequence[str]) -> None:
+    """Refuse a function that other kernels call with arguments other than those it takes."""
+    if (names := names_of(kernel)) != tuple(words):
+        name = source_of(kernel).__name__
+        raise TypeError(
+            f"{owner}.{name} must take ({', '.join(words)}), since it is called with these, in "
+            f"this order; got ({', '.join(names)}) ({place(kernel)})"
+        )
 
 
 def accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
@@ -87,7 +98,9 @@ def check_reads(
     if variable not in names_of(kernel):
         return
     function = source_of(kernel)
-    for name, line, written in accesses(function.__code__, variable):
+    used = list(accesses(function.__code__, variable))
+    unknown = dict.fromkeys(name for name, _, _ in used if name not in known)
+    for name, line, written in used:
         where = f"{owner}.{function.__name__} ({place(kernel, line)})"
         if written:
             better = f"write to its entries, {variable}.{name}[...]"
@@ -99,7 +112,11 @@ def check_reads(
         if text := remedy(name):
             raise ValueError(f"{where} reads {variable}.{name}: {text}")
         if not known:
-            raise ValueError(f"{where} reads {variable}.{name}, but there is nothing in {variable}")
+            names = listed([f"{variable}.{one}" for one in unknown])
+            raise ValueError(f"{where} reads {names}, but there is nothing in {variable}")
+        if len(unknown) > 1:
+            names = listed([f"{variable}.{one}" for one in unknown])
+            raise ValueError(f"{where} reads {names}; {variable} has {', '.join(known)}")
         choice(f"what {where} reads of {variable}", name, known)
 
 

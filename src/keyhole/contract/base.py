@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, Self, cast
 
 from keyhole.contract.grammar import POLICY
 from keyhole.contract.memory import Field, declared_state
+from keyhole.contract.pending import candidates, combine_pending
 from keyhole.contract.policy import Policy
 from keyhole.validate import choice
 
@@ -106,7 +107,7 @@ class WithBase(Policy, abstract=True):
         """Return what catalog and documentation print beside the docstring, by heading."""
         told = [*cls.setting.told(cls.needs), "what its base needs"]
         found = super().traits() | {"told beforehand": ", ".join(told)}
-        if cls.pending != ("wait",):
+        if candidates(cls) != ("wait",):
             found["open decisions"] = f"what its base does of {', '.join(cls.pending)}"
         return found
 
@@ -118,8 +119,7 @@ class WithBase(Policy, abstract=True):
         """
         if hasattr(cls, "base_class"):
             super().check_kernels()
-            both = (way for way in cls.base_class.pending if way in cls.pending)
-            cls.pending = tuple(both) or ("wait",)
+            combine_pending(cls, cls.base_class)
         elif not isinstance(_default_base(cls), Policy):
             return
         else:

@@ -9,12 +9,20 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
 
-from keyhole.contract.answers import BOOL, accesses, check_names, check_reads, place
+from keyhole.contract.answers import (
+    BOOL,
+    accesses,
+    check_arguments,
+    check_names,
+    check_reads,
+    place,
+)
 from keyhole.contract.channel import Channel
 from keyhole.contract.memory import Field, Layout, declared_state
 from keyhole.contract.setting import Setting
+from keyhole.contract.words import listed
 from keyhole.kernels.link import Kernel, source_of
-from keyhole.validate import choice
+from keyhole.validate import hint
 
 Words = dict[str, str]
 
@@ -187,7 +195,7 @@ def check_functions(cls: Any, rules: Sequence[Rule], root: type, *, abstract: bo
     for base in cls.__mro__:
         if base is cls or (not issubclass(base, root) and base not in root.__mro__):
             for name, kernel in _kernels_in(base):
-                choice(f"a kernel of {cls.__name__} ({place(kernel)})", name, known)
+                _check_is_called(cls, name, kernel, known)
     if abstract:
         return
     for rule in rules:
@@ -202,6 +210,16 @@ def check_functions(cls: Any, rules: Sequence[Rule], root: type, *, abstract: bo
                 f"{cls.__name__} lacks the kernel {name}, which its other kernels call "
                 f"(a class that is only a base of others says `abstract=True`)"
             )
+
+
+def _check_is_called(cls: Any, name: str, kernel: Kernel, known: Sequence[str]) -> None:
+    """Refuse a function that nobody calls."""
+    if name in known:
+        return
+    raise ValueError(
+        f"a kernel of {cls.__name__} ({place(kernel)}) must be one of {', '.join(known)}; got "
+        f"{name!r}{hint(name, known) or ': write what kernels call as a function of the module'}"
+    )
 
 
 def _kernels_in(cls: type) -> Iterator[tuple[str, Kernel]]:
@@ -229,6 +247,8 @@ def check_kernels(
         kernel = getattr(cls, name, None)
         if kernel is None:
             continue
+        if name in (fixed := getattr(cls, "helper_arguments", {})):
+            check_arguments(owner, kernel, fixed[name])
         if name in kernels:
             lent = ("update",) if name == IMAGINE.name else ()
             check_names(owner, kernel, [*kernels[name], *given, *lent])
@@ -236,12 +256,12 @@ def check_kernels(
         check_reads(owner, kernel, "s", state, _remedy(cls, name))
 
 
-def reads_only_what_is_there(cls: type, name: str) -> bool:
-    """Return whether the state has all arrays that a kernel of a class uses, if it has it."""
+def missing_arrays(cls: type, name: str) -> tuple[str, ...]:
+    """Return the arrays that a kernel of a class uses and its state lacks."""
     if (kernel := getattr(cls, name, None)) is None:
-        return True
-    used = accesses(source_of(kernel).__code__, "s")
-    return {array for array, _, _ in used} <= declared_state(cls).keys()
+        return ()
+    used = dict.fromkeys(array for array, _, _ in accesses(source_of(kernel).__code__, "s"))
+    return tuple(array for array in used if array not in declared_state(cls))
 
 
 def _remedy(cls: type, name: str) -> Callable[[str], str]:
@@ -249,7 +269,8 @@ def _remedy(cls: type, name: str) -> Callable[[str], str]:
     home = next(base for base in cls.__mro__ if name in vars(base))
     if home is cls or home.__qualname__ == cls.__qualname__:
         return lambda array: ""
-    return lambda array: f"declare {array} in {cls.__name__}.State, or write {name}"
+    missing = listed(missing_arrays(cls, name))
+    return lambda array: f"declare {missing} in {cls.__name__}.State, or write {name}"
 
 
 def table(rules: Sequence[Rule]) -> str:

@@ -1,6 +1,7 @@
 """Index policies: pull the arm with the largest index."""
 
 import math
+from types import MappingProxyType
 from typing import ClassVar
 
 from keyhole.contract.memory import keys, per
@@ -22,6 +23,7 @@ class IndexPolicy(Policy, abstract=True):
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("index",)
+    helper_arguments = MappingProxyType({"index": ("p", "pulls", "total")})
     off_policy: ClassVar[bool] = True
     arms: ClassVar[int] = known()
 

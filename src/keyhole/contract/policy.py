@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
 from functools import partial
-from typing import Any, ClassVar, Final, Self, cast, dataclass_transform
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, cast, dataclass_transform
 
 from keyhole.contract.facts import made_learner
 from keyhole.contract.grammar import (
@@ -12,9 +13,17 @@ from keyhole.contract.grammar import (
     POLICY,
     check_functions,
     check_kernels,
-    reads_only_what_is_there,
 )
 from keyhole.contract.memory import Field
+from keyhole.contract.pending import (
+    PENDING as PENDING,
+)
+from keyhole.contract.pending import (
+    candidates,
+    check_pending,
+    infer_pending,
+    reason_to_wait,
+)
 from keyhole.contract.setting import Setting
 from keyhole.contract.words import averaged, counted
 from keyhole.validate import Range, choice, hint, integer, number
@@ -60,10 +69,6 @@ def known() -> Any:
     return None
 
 
-PENDING: Final = ("imagine", "ignore", "wait")
-"""What a policy can do while decisions are open: see `Policy`."""
-
-
 @dataclass_transform(field_specifiers=(parameter,), frozen_default=True)
 class Policy:
     """A rule that decides, round after round, from what it has been told.
@@ -102,6 +107,8 @@ class Policy:
         Whether `needs` contains what nobody could know in practice.
     helpers : tuple of str
         Functions that kernels may name.
+    helper_arguments : mapping of str to tuple of str
+        Of those that subclasses write, by name: the arguments they are called with.
     learner_class : type, optional
         The room's own kind of `keyhole.Learner`.
     terms_class : type, optional
@@ -123,7 +130,9 @@ class Policy:
     pending : tuple of str
         What it can do while decisions are open, whose feedback is yet to come; the best first. Of
         "imagine": open ones are imagined by the kernel of that name, on a copy of the state;
-        "ignore": it decides as if they had not been taken; "wait": it takes no other.
+        "ignore": it decides as if they had not been taken; "wait": it takes no other. A class
+        that does not declare it has what its setting says, but waits if its `select` writes state
+        that matters later (see `explain_waiting`).
     feedback, randomness, cost_per_round : str
         What it learns from, what it draws at random, and how many steps a round takes; printed
         by catalog and documentation (see `traits`).
@@ -133,6 +142,7 @@ class Policy:
     needs: ClassVar[tuple[str, ...]] = ()
     oracle: ClassVar[bool] = False
     helpers: ClassVar[tuple[str, ...]] = ()
+    helper_arguments: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     learner_class: ClassVar[type[Any] | None] = None
     terms_class: ClassVar[type[Any] | None] = None
     arms_change: ClassVar[bool] = False
@@ -164,7 +174,7 @@ class Policy:
         for name in cls.needs:
             choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         check_functions(cls, (*POLICY, IMAGINE), Policy, abstract=abstract)
-        _check_pending(cls)
+        check_pending(cls)
         if not abstract:
             cls.check_kernels()
 
@@ -181,13 +191,14 @@ class Policy:
         secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
         told = ", ".join(cls.setting.told(cls.needs))
         told += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
+        reason = reason_to_wait(cls)
         told += f"; in practice nobody knows {' and '.join(secrets)}" if secrets else ""
         found = {
             "told beforehand": told,
             "feedback": cls.feedback,
             "randomness": cls.randomness,
             "cost per round": cls.cost_per_round,
-            "open decisions": ", ".join(cls.pending),
+            "open decisions": ", ".join(cls.pending) + (f" ({reason})" if reason else ""),
         }
         return {heading: words for heading, words in found.items() if words}
 
@@ -198,11 +209,22 @@ class Policy:
         def remedy(name: str) -> str:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
-        imagines = "imagine" in cls.pending
-        if imagines and "pending" not in vars(cls) and not reads_only_what_is_there(cls, "imagine"):
-            imagines, cls.pending = False, ("wait",)  # the room's own kernel is for another state
-        rules = (*POLICY, IMAGINE) if imagines else POLICY
+        infer_pending(cls)
+        rules = (*POLICY, IMAGINE) if "imagine" in candidates(cls) else POLICY
         check_kernels(cls, rules, cls.input_fields(), cls.lent(), remedy)
+
+    @classmethod
+    def explain_waiting(cls) -> str:
+        """Return why the policy waits though its author has not said so, and the mend; or "".
+
+        It does where `select` writes state that `update`, `recommend` or a later `select` reads:
+        feedback would be learnt with what another decision has left there.
+        """
+        reason = reason_to_wait(cls)
+        return reason and (
+            f"{cls.__name__} waits for the feedback of each decision: {reason}; declare "
+            '`pending = ("ignore",)` in the class if it may take others before that'
+        )
 
     @classmethod
     def lent(cls) -> tuple[str, ...]:
@@ -338,17 +360,6 @@ class Policy:
             for item in fields(cast(Any, cls))
         }
         return parameters | {n: f.field for n, f in cls.setting.known(cls.needs).items()}
-
-
-def _check_pending(cls: type[Policy]) -> None:
-    """Refuse ways that there are not, none at all, and imagining without its kernel."""
-    name = f"{cls.__name__}.pending"
-    if not isinstance(cls.pending, tuple) or not cls.pending:
-        raise TypeError(f"{name} must be a tuple of at least one way, got {cls.pending!r}")
-    for way in cls.pending:
-        choice(name, way, PENDING)
-    if "imagine" in cls.pending and not (cls.abstract or hasattr(cls, "imagine")):
-        raise TypeError(f"{name} has 'imagine', but {cls.__name__} lacks the kernel imagine")
 
 
 def _check_parameter(cls: type, item: Any) -> None:

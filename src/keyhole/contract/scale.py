@@ -13,6 +13,8 @@ DIFFERENCE: Final = "difference"
 HARDNESS: Final = "difference**-2"
 """Of sums of 1 / difference**2."""
 
+_OTHER_UNITS: Final = "for rewards in other units, make the learner or study with scale=(low, high)"
+
 _POWERS: Final = {REWARD: 1, DIFFERENCE: 1, HARDNESS: -2}
 
 _UNIT_RANGE: Final = Range(ge=0, le=1)
@@ -63,7 +65,10 @@ class Scale(NamedTuple):
     def told(self, name: str, reward: Any) -> float:
         """Return a reward that a user told as policies have it; refuse what is none."""
         if self == UNIT:
-            return unit(name, reward)
+            try:
+                return unit(name, reward)
+            except ValueError as error:
+                raise ValueError(f"{error}; {_OTHER_UNITS}") from None
         return self.inward(number(name, reward, self.range(_UNIT_RANGE)))
 
     def range(self, allowed: Range, unit: str = REWARD) -> Range:

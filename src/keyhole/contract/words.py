@@ -1,4 +1,6 @@
-"""How policies say what they have counted."""
+"""How policies say what they have counted, and messages what there is."""
+
+from collections.abc import Sequence
 
 from keyhole.contract.scale import UNIT, Scale
 
@@ -25,3 +27,14 @@ def averaged(number: float, total: float, scale: Scale = UNIT) -> str:
     (', mean 0.25', '')
     """
     return f", mean {scale.outward(total / number):.3g}" if number else ""
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return some words, one after the other.
+
+    Examples
+    --------
+    >>> listed(["pulls"]), listed(["pulls", "totals", "index"])
+    ('pulls', 'pulls, totals and index')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

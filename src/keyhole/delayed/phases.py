@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -32,6 +32,7 @@ class PhasePolicy(Policy, abstract=True):
     needs = ("horizon",)
     cost_per_round = "O(1); O(K) at the end of a phase"
     helpers: ClassVar[tuple[str, ...]] = ("length", "bridged")
+    helper_arguments = MappingProxyType({"length": ("p", "phase", "tolerance"), "bridged": ("p",)})
 
     class State:
         """What has been gathered, and where in its phase the policy is."""

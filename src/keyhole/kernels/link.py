@@ -59,6 +59,11 @@ def source_of(function: Kernel) -> FunctionType:
     return plain
 
 
+def is_function(value: object) -> bool:
+    """Return whether a value is a function that can be followed, compiled or not."""
+    return isinstance(value, Dispatcher | FunctionType)
+
+
 Chain = tuple[str, ...]
 
 _LOADS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
@@ -168,7 +173,7 @@ class _Fingerprint:
                 self.put(constant)
 
     def value(self, use: str, value: Any, chains: Iterable[Chain]) -> None:
-        if isinstance(value, Dispatcher | FunctionType):
+        if is_function(value):
             self.function(source_of(value))
         elif isinstance(value, _Intrinsic):
             self.function(value._defn)
@@ -268,7 +273,7 @@ def _checked_twin(plain: FunctionType) -> Kernel:
 
 
 def _relinked(value: Any, done: Linked, chains: Iterable[Chain]) -> Any:
-    if isinstance(value, Dispatcher | FunctionType):
+    if is_function(value):
         plain = source_of(value)
         if isinstance(value, Dispatcher) and _home(plain).startswith("keyhole."):
             if not is_bounds_checked():

@@ -1,13 +1,13 @@
 """What rooms share where a decision is an arm and its feedback a reward."""
 
-from typing import Any
+from typing import Any, Never
 
 from numpy.typing import ArrayLike
 
 from keyhole.drivers.step import ASK, NOT_ASKED, TELL_WITH
 from keyhole.play.learner import Learner
 from keyhole.play.logs import wholes
-from keyhole.validate import Range
+from keyhole.validate import Range, shown
 
 
 class ArmLearner(Learner):
@@ -27,11 +27,16 @@ class ArmLearner(Learner):
             self._complain(error)
         return arm if arm >= 0 else self._otherwise(arm, ASK, 0.0)
 
-    def tell(self, reward: float) -> None:
+    def tell(self, reward: float, *unnamed: Never) -> None:
         """Report the reward of the arm last asked for: in [0, 1], True for 1, False for 0.
 
         A learner with a `scale` of its own is told numbers in its units instead.
         """
+        if unnamed:
+            raise TypeError(
+                "tell takes the reward alone: that of the arm last asked for, which the learner "
+                f"knows; got {shown((reward, *unnamed))}"
+            )
         if type(reward) is not float or not 0.0 <= reward <= 1.0 or self._scaled:
             reward = self._unusual(reward)
         try:

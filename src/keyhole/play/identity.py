@@ -26,7 +26,7 @@ def identity(plan: Plan) -> list[Any]:
     the compiler; and how this machine computes logarithms.
     """
     setting, world = plan.problem.setting, world_component(plan.problem.world)
-    work = [[label, *_work_print(work)] for label, work in plan.work.items()]
+    work = [[label, *_work_print(work, plan.policies[label])] for label, work in plan.work.items()]
     return [
         work,
         plan.checkpoints,
@@ -58,10 +58,10 @@ def _policy_print(plan: Plan, policy: Policy) -> list[Any]:
     return [kind.__name__, printed(policy.parameters()), printed(policy.numbers()), told, code]
 
 
-def _work_print(work: Workers) -> list[Any]:
-    law = work.duration
+def _work_print(work: Workers, policy: Policy) -> list[Any]:
+    law, way = work.duration, work.way(policy)  # what a class declares is no part of its kernels
     numbers = printed({"numbers": law.numbers})
-    return [work.count, work.pending, fingerprint(law.draw), numbers, getattr(law, "aged", False)]
+    return [work.count, way, fingerprint(law.draw), numbers, getattr(law, "aged", False)]
 
 
 def printed(values: Mapping[str, Any]) -> list[list[str]]:

@@ -40,7 +40,7 @@ from keyhole.kernels.jit import bounds_checked, is_bounds_checked
 from keyhole.play.logs import reals
 from keyhole.play.replaying import go_through
 from keyhole.play.saving import DAMAGE, SavedState, find_policy, read_state, write_state
-from keyhole.validate import Range, integer, room_in_memory, shown, unit
+from keyhole.validate import Range, integer, room_in_memory, seed_number, shown
 
 _SHOWN_LINES: Final = 10
 _ADDRESS: Final = Range(ge=0, lt=2**63)
@@ -93,10 +93,7 @@ class Learner:
     ) -> None:
         self.scale = Scale.of(scale)
         told = policy.informed(policy.setting.inward(facts, self.scale))
-        address = [
-            integer(name, value, _ADDRESS)
-            for name, value in (("seed", seed), ("replication", replication))
-        ]
+        address = [seed_number(seed), integer("replication", replication, _ADDRESS)]
         if text := policy.caution(told, None):
             warnings.warn(text, stacklevel=3)
         self._prepare(policy, told)
@@ -233,8 +230,6 @@ class Learner:
 
     def _inward(self, name: str, reward: Any) -> float:
         """Return a reward as the policy has it, in [0, 1]; refuse what is none."""
-        if not self._scaled:
-            return unit(name, reward)
         return self.scale.told(name, reward)
 
     def _inwards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:

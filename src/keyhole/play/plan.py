@@ -17,9 +17,8 @@ from keyhole.play.player import Player, in_threads, pieces
 from keyhole.play.progress import Report
 from keyhole.play.workers import Workers, WorkersPlayer
 from keyhole.results.curves import Curves
-from keyhole.validate import Range, integer, line, room_in_memory, shown
+from keyhole.validate import Range, integer, line, room_in_memory, seed_number, shown
 
-_MAX_SEED: Final = 2**63
 # Until here a float counts exactly, and pulls are counted in floats.
 COUNT: Final = Range(ge=1, le=2**53)
 
@@ -85,7 +84,7 @@ class Plan:
             policies,
             horizon,
             check_checkpoints(checkpoints, horizon, first),
-            integer("seed", seed, Range(ge=0, lt=_MAX_SEED)),
+            seed_number(seed),
             details,
             checked,
             dict.fromkeys(policies, work) if isinstance(work, Workers) else work or {},
@@ -100,6 +99,8 @@ class Plan:
                 )
             if plan.work:
                 plan.work[label].check(policy, problem)
+                if text := plan.work[label].caution(policy):
+                    warnings.warn(text, stacklevel=3)
             for budget, _ in plan.runs(policy):
                 told = plan.facts(policy, budget) | {"horizon": budget}
                 if text := policy.caution(told, problem):

@@ -88,6 +88,9 @@ class Workers:
                 "there feedback is late by itself, and belongs to a round"
             )
         if self.pending not in (None, "wait"):
+            why = policy.explain_waiting()
+            if why and self.pending not in policy.pending:
+                raise ValueError(f"pending must be 'wait', got {self.pending!r}: {why}")
             choice(f"pending of {policy}", self.pending, dict.fromkeys((*policy.pending, "wait")))
         setting = problem.setting
         known = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
@@ -99,6 +102,10 @@ class Workers:
                 )
         if (fits := getattr(self.duration, "fits", None)) is not None:
             fits(problem)
+
+    def caution(self, policy: Policy) -> str:
+        """Return a warning where a policy waits and nobody has asked for that; or ""."""
+        return policy.explain_waiting() if self.count > 1 and self.pending is None else ""
 
     def way(self, policy: Policy) -> str:
         """Return what a policy makes of open decisions."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from keyhole.policy import FloatArray, IntArray, Kernel, Stream, counts, parameter, per
@@ -55,6 +56,7 @@ class BisectionPolicy(Policy, abstract=True):
     any_loss: int = parameter(0, ge=0, le=1, doc="whether losses at less than is tried count too")
 
     helpers: ClassVar[tuple[str, ...]] = ("fill",)
+    helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})
 
     class State(KnapsackFunding):
         """Beside what is known of losses: of each arm the bounds, and how its trial goes."""

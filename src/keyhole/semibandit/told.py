@@ -1,5 +1,6 @@
 """What the policies that are told the thresholds have in common."""
 
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from keyhole.policy import FloatArray, Kernel, Stream, parameter
@@ -24,6 +25,7 @@ class ToldPolicy(Policy, abstract=True):
     solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
 
     helpers: ClassVar[tuple[str, ...]] = ("fill",)
+    helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})
 
     class State(KnapsackFunding):
         """Of each arm what it takes, whether it is funded, and its losses."""

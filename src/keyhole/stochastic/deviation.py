@@ -1,7 +1,7 @@
 """Upper confidence bounds from any deviation function."""
 
 import math
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, cast
 
 from keyhole.policy import Kernel, argmin_set
@@ -42,6 +42,9 @@ class UCB(IndexPolicy, abstract=True):
 
     needs = ("horizon",)
     helpers: ClassVar[tuple[str, ...]] = ("width", "deviation")
+    helper_arguments = MappingProxyType(
+        {"width": ("p", "pulls", "deviation"), "deviation": ("p", "pulls", "error")}
+    )
     cost_per_round = "a square root, and O(log K) for the arg-max"
 
     def width(p, pulls: float, deviation: Kernel) -> float:

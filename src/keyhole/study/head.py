@@ -63,7 +63,10 @@ class Head:
             raise TypeError(f"studies have no words for the setting {policy.setting.name!r}")
         names = _names(arms)
         told, scale = _told(policy, facts, len(names))
-        pending = treatment(policy, given.pop("pending", None))
+        wanted = given.pop("pending", None)
+        pending = treatment(policy, wanted)
+        if wanted is None and (text := policy.explain_waiting()):
+            warnings.warn(text, stacklevel=3)
         return cls(policy, told, names, pending, scale=scale, **given)
 
     def __post_init__(self) -> None:
@@ -161,7 +164,8 @@ def treatment(policy: Policy, pending: str | None) -> str:
     choice("pending", pending, PENDING)
     if pending not in (*bears, "wait"):
         allowed = " or ".join(map(repr, dict.fromkeys((*bears, "wait"))))
-        raise ValueError(f"pending must be {allowed} for {policy}, got {pending!r}")
+        why = f": {text}" if (text := policy.explain_waiting()) else ""
+        raise ValueError(f"pending must be {allowed} for {policy}, got {pending!r}{why}")
     return pending
 
 

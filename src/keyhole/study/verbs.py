@@ -39,7 +39,9 @@ def ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
         turn.write(AGAIN, again, b"", key)
         return decision_of(fold, again, fold.open[again])
     if fold.head.pending == "wait" and fold.open:
-        raise WaitingError(f"{fold.head.policy} waits for the feedback of {next(iter(fold.open))}")
+        policy, why = fold.head.policy, fold.head.policy.explain_waiting()
+        text = f"{policy} waits for the feedback of {next(iter(fold.open))}"
+        raise WaitingError(f"{text} ({why})" if why else text)
     if fold.head.policy.setting.by_round and fold.rounds == fold.head.facts.get("horizon"):
         raise RuntimeError(f"the horizon of {fold.rounds} rounds has been reached")
     id = new_id(turn.now)

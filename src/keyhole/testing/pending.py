@@ -87,6 +87,11 @@ class _Opened:
         return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, what))
 
 
+def _declare(trial: Trial) -> str:
+    """Return the mend of a policy that says more than it can do."""
+    return f'declare `pending = ("wait",)` in the class {type(trial.policy).__name__}'
+
+
 def _ways(policy: Any) -> Iterator[str]:
     """Yield what the policy can do but wait: then nothing is ever open."""
     yield from (way for way in policy.pending if way != "wait")
@@ -101,7 +106,8 @@ def one_at_a_time_nothing_is_open(trial: Trial) -> None:
             opened.tell(opened.ask(referee, ()))
             assert opened.decision == decision, (
                 f"{trial.policy}: with nothing open, {way!r} changed the decision of round {t}: "
-                "what `select` leaves in the state is lost on the copy"
+                "what `select` leaves in the state is lost on the copy; "
+                f"{_declare(trial)}"
             )
 
 
@@ -122,7 +128,7 @@ def feedback_belongs_to_its_decision(trial: Trial) -> None:
         late = opened.state_if_told(row, stream)
         assert (at_once[same] == late[same]).all(), (
             f"{trial.policy}: what it learnt from the decision of round {int(row[0])} depends on "
-            "one that was asked since"
+            f"one that was asked since; {_declare(trial)}"
         )
         opened.tell(later)
         opened.tell(row)

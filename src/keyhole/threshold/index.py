@@ -1,6 +1,7 @@
 """Index policies of the threshold bandit: pull the arm with the largest index."""
 
 import math
+from types import MappingProxyType
 from typing import ClassVar
 
 from keyhole.policy import Kernel, per
@@ -31,6 +32,7 @@ class IndexPolicy(Policy, abstract=True):
     """
 
     helpers: ClassVar[tuple[str, ...]] = ("index",)
+    helper_arguments = MappingProxyType({"index": ("p", "t", "tried", "reached")})
     off_policy: ClassVar[bool] = True
 
     class State:

@@ -39,6 +39,7 @@ class CTS(ToldPolicy):
     array([0.9, 0. , 0. ])
     """
 
+    pending = ("ignore",)
     randomness = "a beta variate for each arm whenever the knapsack is solved"
     cost_per_round = "K beta variates and an exact knapsack"
 

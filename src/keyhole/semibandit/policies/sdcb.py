@@ -46,6 +46,7 @@ class SDCB(ToldPolicy):
     array([0.9, 0. , 0. ])
     """
 
+    pending = ("ignore",)
     cost_per_round = "an exact knapsack"
 
     def fill(p, s: Funding, t: int, rng: Stream) -> None:

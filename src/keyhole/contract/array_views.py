@@ -1,0 +1,74 @@
+"""The arrays of a state that a value in a kernel may be a view of, and what only reads them."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple
+
+from keyhole.draws.argmin import argmin
+from keyhole.kernels.link import source_of
+
+
+class View(NamedTuple):
+    """An array that a value may be a view of; the name is "" for the state as a whole."""
+
+    array: str
+    axes: int  # how many are left: a single number is no view
+    tuples: int = 0  # how many it stands in
+
+
+Views = frozenset[View]
+
+NOTHING: Final[Views] = frozenset()
+STATE: Final[Views] = frozenset({View("", 0)})
+SLICE: Final[Views] = frozenset({View("a slice", 0)})
+"""No view, but an index that takes no axis away."""
+DEEPEST: Final = 4
+"""So deep in tuples an array can be seen."""
+
+READING: Final = (
+    "all", "any", "argmax", "argmin", "count_nonzero", "dot", "max", "mean", "min", "prod",
+    "searchsorted", "std", "sum", "var",
+)  # fmt: skip
+"""Functions of NumPy, and methods of arrays, that return numbers and change nothing."""
+READING_KERNELS: Final = (source_of(argmin),)
+"""Functions of ours that do, made of instructions that cannot be followed."""
+PAIRING: Final = (enumerate, zip)
+
+_READING_BUILTINS: Final = (abs, bool, float, int, max, min, print, range, round, sum)
+_SIZES: Final = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
+
+
+def attribute(views: Views, name: str, lengths: Mapping[str, int]) -> Views:
+    """Return what an attribute of a value is a view of; `lengths` has the arrays' axes."""
+    found: set[View] = set()
+    for view in views:
+        if view.array == "" and not view.tuples:
+            if name in lengths:
+                found.add(View(name, lengths[name]))
+        elif name not in _SIZES:
+            found.add(view)
+    return frozenset(found)
+
+
+def entry(views: Views, taken: int, lengths: Mapping[str, int]) -> Views:
+    """Return what the entry of an array or a tuple is a view of, if its index takes so many axes.
+
+    Of an array of one axis it is a number: no view.
+    """
+    found: set[View] = set()
+    for view in views:
+        if view.tuples:
+            found.add(view._replace(tuples=view.tuples - 1))
+        elif view.array == "":
+            found |= {View(name, axes) for name, axes in lengths.items()}
+        else:
+            found.add(view._replace(axes=max(view.axes - taken, 0)))
+    return frozenset(v for v in found if v.axes or v.tuples or v.array not in lengths)
+
+
+def is_reading(called: Any, given: int, named: Collection[str]) -> bool:
+    """Return whether a function of Python or NumPy changes none of its arguments."""
+    if called in _READING_BUILTINS:
+        return True
+    module = str(getattr(called, "__module__", ""))
+    plain = getattr(called, "__name__", "") in READING and given <= 2
+    return module.split(".")[0] == "numpy" and plain and set(named) <= {"axis"}

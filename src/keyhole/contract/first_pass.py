@@ -1,0 +1,97 @@
+"""A kernel's code as Numba's first pass gives it: one operation a line, every value with a name."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+try:
+    from numba.core import ir as ir
+    from numba.core.compiler import run_frontend
+except (ImportError, AttributeError):  # Numba's insides have moved: then no code can be read
+    ir = run_frontend = None  # type: ignore[assignment]
+
+_UNKNOWN: Final = object()
+
+
+@lru_cache(maxsize=512)
+def first_pass(function: FunctionType) -> list[Any]:
+    """Return the lines of a function; raise whatever Numba raises for code that it cannot read."""
+    code: Any = run_frontend(function)  # type: ignore[no-untyped-call]
+    return [line for block in code.blocks.values() for line in block.body]
+
+
+def variables_of(line: Any) -> list[Any]:
+    """Return the variables of a line, or of what is computed in it."""
+    return list(line.list_vars())
+
+
+def arguments_of(function: FunctionType) -> tuple[str, ...]:
+    """Return the names of a function's arguments."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def takes_rest(function: FunctionType) -> bool:
+    """Return whether a function takes `*args` or `**kwargs`."""
+    return bool(function.__code__.co_flags & 0x0C)
+
+
+class Bindings:
+    """What the variables of a function stand for, where that is no number and no array.
+
+    Parameters
+    ----------
+    lines : list
+        The function's, from `first_pass`.
+    lent : mapping
+        The arguments that are functions.
+
+    Attributes
+    ----------
+    values : dict
+        Functions and modules, by the variable that holds them.
+    methods : dict of (str, str)
+        Methods: of which variable, and which.
+    tuples : dict of list
+        The variables in a tuple.
+    """
+
+    def __init__(self, lines: list[Any], lent: Mapping[str, Any]) -> None:
+        self.values: dict[str, Any] = {}
+        self.methods: dict[str, tuple[str, str]] = {}
+        self.tuples: dict[str, list[Any]] = {}
+        self._lent = lent
+        assigned = [line for line in lines if isinstance(line, ir.Assign)]
+        before = -1
+        while before != (known := len(self.values) + len(self.methods) + len(self.tuples)):
+            before = known
+            for line in assigned:
+                self._bind(line.target.name, line.value)
+
+    def _bind(self, name: str, value: Any) -> None:
+        held: Any = None
+        if isinstance(value, ir.Global | ir.FreeVar):
+            held = value.value
+        elif isinstance(value, ir.Arg):
+            held = self._lent.get(value.name)
+        elif isinstance(value, ir.Var):
+            held = self._copy(name, value.name)
+        elif isinstance(value, ir.Expr) and value.op == "getattr":
+            home = self.values.get(value.value.name)
+            if isinstance(home, ModuleType):
+                held = getattr(home, value.attr, None)
+            else:
+                self.methods[name] = (value.value.name, value.attr)
+        elif isinstance(value, ir.Expr) and value.op == "build_tuple":
+            self.tuples[name] = value.items
+        if held is not None:
+            known = self.values.setdefault(name, held)
+            self.values[name] = held if known is held else _UNKNOWN
+
+    def _copy(self, name: str, source: str) -> Any:
+        if source in self.methods:
+            self.methods[name] = self.methods[source]
+        if source in self.tuples:
+            self.tuples[name] = self.tuples[source]
+        return self.values.get(source)

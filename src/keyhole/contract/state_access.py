@@ -1,0 +1,289 @@
+"""Which arrays of a policy's state its kernels read and write, as seen from their code.
+
+The code is followed in the form that Numba's first pass gives it: one operation a line, every
+intermediate value with a name. Through helpers, other names, views, tuples and loops a value is
+known by the arrays that it may be a view of. The order of lines is not looked at. What cannot be
+seen counts as read and written.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any, Final, NamedTuple, cast
+
+from keyhole.contract.array_views import (
+    DEEPEST,
+    NOTHING,
+    PAIRING,
+    READING,
+    READING_KERNELS,
+    SLICE,
+    STATE,
+    Views,
+    attribute,
+    entry,
+    is_reading,
+)
+from keyhole.contract.first_pass import (
+    Bindings,
+    arguments_of,
+    first_pass,
+    ir,
+    takes_rest,
+    variables_of,
+)
+from keyhole.contract.memory import declared_state
+from keyhole.kernels.link import Kernel, is_function, source_of
+
+_BASE_KERNELS: Final = ("init", "select", "update")
+
+
+class _BaseKernel(NamedTuple):
+    """A kernel of the policy that another one has as its base: see `WithBase`."""
+
+    policy: Any
+    name: str
+
+
+@dataclass
+class StateAccess:
+    """The names of arrays that are read, and of those that are written."""
+
+    reads: set[str] = field(default_factory=set)
+    writes: set[str] = field(default_factory=set)
+
+
+def find_access(policy: Any, name: str) -> StateAccess:
+    """Return what a policy class's kernel does with the state; nothing if there is no such kernel.
+
+    Parameters
+    ----------
+    policy : Policy class
+        The class, complete.
+    name : str
+        The kernel's name.
+    """
+    lengths = {array: len(kept.shape) for array, kept in declared_state(policy).items()}
+    tracer = _Tracer(lengths)
+    tracer.follow_kernel(policy, name)
+    return tracer.access
+
+
+class _Tracer:
+    """Follows kernels, and what they call, once for each way in which state is passed to it."""
+
+    def __init__(self, lengths: Mapping[str, int]) -> None:
+        self.lengths = lengths
+        self.access = StateAccess()
+        self._returned: dict[tuple[FunctionType, tuple[Views, ...]], Views | None] = {}
+
+    def follow_kernel(self, policy: Any, name: str) -> None:
+        """Follow a kernel of a class, which finds the whole state in `s`."""
+        if (kernel := getattr(policy, name, None)) is None:
+            return
+        function = source_of(kernel)
+        base = getattr(policy, "base_class", None)
+        lent: dict[str, Any] = {helper: getattr(policy, helper) for helper in policy.helpers}
+        if base is not None:
+            lent |= {f"base_{name}": _BaseKernel(base, name) for name in _BASE_KERNELS}
+        self.follow(
+            function, [STATE if n == "s" else NOTHING for n in arguments_of(function)], lent
+        )
+
+    def follow(
+        self, function: FunctionType, given: list[Views], lent: Mapping[str, Any] | None = None
+    ) -> Views:
+        """Return what a function returns of the state, which it is given in its arguments."""
+        key = (function, tuple(given))
+        if key in self._returned:
+            known = self._returned[key]  # None: it calls itself
+            return self.give_up(given) if known is None else known
+        self._returned[key] = None
+        try:
+            lines = first_pass(function)
+        except Exception:  # whatever Numba's first pass cannot read
+            return self.give_up(given)
+        arguments = dict(zip(arguments_of(function), given, strict=True))
+        result = _Function(self, lines, arguments, lent or {}).follow()
+        self._returned[key] = result
+        return result
+
+    def arrays(self, views: Views) -> set[str]:
+        """Return the names of the arrays."""
+        if any(view.array == "" for view in views):
+            return set(self.lengths)
+        return {view.array for view in views if view.array in self.lengths}
+
+    def read(self, views: Views) -> None:
+        """Note that entries are looked at."""
+        self.access.reads |= self.arrays(views)
+
+    def write(self, views: Views) -> None:
+        """Note that entries are changed."""
+        self.access.writes |= self.arrays(views)
+
+    def give_up(self, given: Iterable[Views]) -> Views:
+        """Return views of all that is given, which counts as read and written."""
+        views = NOTHING.union(*given)
+        self.read(views)
+        self.write(views)
+        return views
+
+
+class _Function:
+    """One function, given its arguments: what its variables may be views of."""
+
+    def __init__(
+        self, tracer: _Tracer, lines: list[Any], given: Mapping[str, Views], lent: Mapping[str, Any]
+    ) -> None:
+        self.tracer, self.given, self.lines = tracer, given, lines
+        self.names = Bindings(lines, lent)
+        self.views: dict[str, Views] = {}
+
+    def follow(self) -> Views:
+        """Go through all lines until nothing new is found; return what is returned."""
+        before: Any = None
+        while before != self.views:
+            before = dict(self.views)
+            for line in self.lines:
+                self._line(line)
+        return NOTHING.union(
+            *(self.of(line.value) for line in self.lines if isinstance(line, ir.Return))
+        )
+
+    def of(self, variable: Any) -> Views:
+        """Return what a variable may be a view of."""
+        return self.views.get(variable.name, NOTHING)
+
+    def _line(self, line: Any) -> None:
+        if isinstance(line, ir.Assign):
+            found = self._value(line.value)
+            self.views[line.target.name] = self.of(line.target) | found
+        elif isinstance(line, ir.SetItem | ir.StaticSetItem):
+            self.tracer.write(self.of(line.target))
+            self.tracer.read(self.of(line.value))
+        elif not isinstance(line, ir.Return | ir.Jump | ir.Branch | ir.Del):
+            self.tracer.give_up(self.of(variable) for variable in variables_of(line))
+
+    def _value(self, value: Any) -> Views:
+        if isinstance(value, ir.Var):
+            return self.of(value)
+        if isinstance(value, ir.Arg):
+            return self.given.get(value.name, NOTHING)
+        if not isinstance(value, ir.Expr):
+            return NOTHING
+        handle = getattr(self, f"_{value.op}", None)
+        if handle is None:
+            return self.tracer.give_up(self.of(variable) for variable in variables_of(value))
+        found: Views = handle(value)
+        if any(view.tuples > DEEPEST for view in found):
+            self.tracer.give_up([found])
+            return NOTHING
+        return found
+
+    # One method for each operation of Numba's first pass, called as it calls them.
+
+    def _cast(self, value: Any) -> Views:
+        return self.of(value.value)
+
+    _getiter = _iternext = _cast
+
+    def _exhaust_iter(self, value: Any) -> Views:
+        self.tracer.read(frozenset(v for v in self.of(value.value) if not v.tuples))
+        return self.of(value.value)
+
+    def _phi(self, value: Any) -> Views:
+        return NOTHING.union(*(self.of(one) for one in value.incoming_values))
+
+    def _pair_second(self, value: Any) -> Views:
+        return NOTHING
+
+    def _pair_first(self, value: Any) -> Views:
+        return self._entry(self.of(value.value), 1)
+
+    def _build_tuple(self, value: Any) -> Views:
+        inside = NOTHING.union(*(self.of(item) for item in value.items))
+        return frozenset(v._replace(tuples=v.tuples + 1) for v in inside)
+
+    def _unary(self, value: Any) -> Views:
+        self.tracer.read(self.of(value.value))
+        return NOTHING
+
+    def _binop(self, value: Any) -> Views:
+        both = self.of(value.lhs) | self.of(value.rhs)
+        self.tracer.read(both)
+        return frozenset(v for v in both if v.tuples)  # tuples that are put together
+
+    def _inplace_binop(self, value: Any) -> Views:
+        self.tracer.read(self.of(value.lhs) | self.of(value.rhs))
+        self.tracer.write(self.of(value.lhs))
+        return self.of(value.lhs)
+
+    def _getattr(self, value: Any) -> Views:
+        return attribute(self.of(value.value), value.attr, self.tracer.lengths)
+
+    def _getitem(self, value: Any) -> Views:
+        return self._entry(self.of(value.value), self._taken(value.index))
+
+    def _static_getitem(self, value: Any) -> Views:
+        index = value.index if isinstance(value.index, tuple) else (value.index,)
+        return self._entry(self.of(value.value), sum(isinstance(one, int) for one in index))
+
+    _typed_getitem = _getitem
+
+    def _taken(self, index: Any) -> int:
+        """Return how many axes an index takes away, at most."""
+        if index.name in self.names.tuples:
+            return sum(self._taken(item) for item in self.names.tuples[index.name])
+        return 0 if self.of(index) else 1
+
+    def _entry(self, views: Views, taken: int) -> Views:
+        """Return what the entry of an array, or of a tuple, is a view of."""
+        self.tracer.read(frozenset(v for v in views if not v.tuples and v.array))
+        return entry(views, taken, self.tracer.lengths)
+
+    def _call(self, value: Any) -> Views:
+        given = [self.of(argument) for argument in value.args]
+        named = {name: self.of(argument) for name, argument in value.kws}
+        views = NOTHING.union(*given, *named.values())
+        called = self.names.values.get(value.func.name)
+        if called is slice:
+            return SLICE
+        if value.func.name in self.names.methods and self.of(value.func):
+            return self._method(self.of(value.func), self.names.methods[value.func.name][1], views)
+        if value.vararg is not None or value.varkwarg is not None:
+            rest = (self.of(one) for one in variables_of(value))
+            return self.tracer.give_up(rest)
+        if isinstance(called, _BaseKernel):
+            self.tracer.follow_kernel(called.policy, called.name)
+            return NOTHING
+        if not views:
+            return NOTHING
+        if is_function(called):
+            return self._function(source_of(cast(Kernel, called)), given, named)
+        if called in PAIRING:
+            entries = self._entry(views, 1)  # in a pair, one pair after the other
+            return frozenset(v._replace(tuples=v.tuples + 2) for v in entries)
+        if called is not len and is_reading(called, len(given), named):
+            self.tracer.read(views)
+        elif called is not len:
+            return self.tracer.give_up([views])
+        return NOTHING
+
+    def _method(self, views: Views, method: str, given: Views) -> Views:
+        if method in (*READING, "copy", "item") and not given:
+            self.tracer.read(views)
+            return NOTHING
+        return self.tracer.give_up([views, given])
+
+    def _function(
+        self, function: FunctionType, given: list[Views], named: Mapping[str, Views]
+    ) -> Views:
+        if function in READING_KERNELS:
+            self.tracer.read(NOTHING.union(*given, *named.values()))
+            return NOTHING
+        names = arguments_of(function)
+        if len(given) > len(names) or not named.keys() <= set(names) or takes_rest(function):
+            return self.tracer.give_up([*given, *named.values()])
+        arguments = dict(zip(names, given, strict=False)) | dict(named)
+        return self.tracer.follow(function, [arguments.get(name, NOTHING) for name in names])
