@@ -193,3 +193,19 @@ def test_a_class_in_a_function_is_refused():
     plan = Plan.make(problem, [Inner()], horizon=60, checkpoints=[60], seed=3)
     with pytest.raises(ValueError, match="Inner must stand in a file, and there not in a function"):
         pack(plan)
+
+
+def test_what_is_typed_is_refused_before_a_cluster_is_started(monkeypatch):
+    from keyhole import simulate
+    from keyhole.play import simulation
+    from keyhole.thresholding import Problem, Uniform
+
+    class Typed(Uniform):
+        """A policy that is in no file."""
+
+    monkeypatch.setattr(simulation, "connected", lambda *_: pytest.fail("a cluster was started"))
+    words = r"Typed must stand in a file, .* \(in a notebook: %%writefile FILE.py, then import it\)"
+    with pytest.raises(ValueError, match=words):
+        simulate(
+            Problem(means=[0.2, 0.7], threshold=0.5), [Typed()], horizon=9, replications=1, on="ray"
+        )

@@ -60,7 +60,7 @@ class Played:
         return self.read()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A finished run: its folder, its spec as a table, its results.
 
@@ -82,6 +82,25 @@ class Run:
                 f"{len(self.points)} points: keyhole.experiment.open_run(folder).points"
             )
         return self.points[0].curves
+
+    def __repr__(self) -> str:
+        """Return what was played, and how often."""
+        points = f"{len(self.points)} points of " if "sweep" in self.spec else ""
+        return (
+            f"Run({str(self.folder)!r}: {self.spec['name']}, {points}{len(self.spec['policy'])} "
+            f"policies, {self.spec['replications']:,} replications of {self.spec['horizon']:,} "
+            "rounds)"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the table of its curves; of a grid, its points."""
+        from keyhole.results.html import Table
+
+        if "sweep" not in self.spec:
+            return self.curves._repr_html_()
+        names = list(self.points[0].values)
+        rows = [[f"{i}", *map(str, p.values.values())] for i, p in enumerate(self.points)]
+        return Table(f"{self!r}: points[i].curves has each.", ["i", *names], rows).html()
 
 
 def as_json(content: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from keyhole.play.block import Block
 from keyhole.play.jobs import Job
 from keyhole.play.plan import COUNT, Plan
 from keyhole.play.progress import Report, bar
+from keyhole.play.travel import check_in_file
 from keyhole.play.workers import Duration, Workers
 from keyhole.results.curves import Curves
 from keyhole.validate import integer, room_in_memory
@@ -109,6 +110,9 @@ def simulate(
         work=_work(workers, duration, pending),
     )
     replications = integer("replications", replications, COUNT)
+    if on != THREADS:  # before a cluster is started for it
+        for thing in (problem, *plan.policies.values()):
+            check_in_file(type(thing))
     with connected(on, threads) as cluster, bar(progress) as report:
         if cluster is not None:
             return plan.curves(_values_from(cluster, plan, replications, report))

@@ -72,7 +72,7 @@ def _pickler() -> Any:
                 return None
             module = home(thing)
             if module is None:
-                _refuse_homeless(thing)
+                check_in_file(thing)
                 return None
             if module not in self.modules:
                 self.modules.append(module)
@@ -92,14 +92,14 @@ class _Unpickler(pickle.Unpickler):
         return attrgetter(within)(self._modules[path])
 
 
-def _refuse_homeless(thing: Any) -> None:
-    """Refuse a class of the user's that stands in no file: a class is more than its text."""
+def check_in_file(thing: Any) -> None:
+    """Refuse a class of the user's that is in no file: a class is more than its text."""
     made_here = thing.__module__ == "__main__" or "<locals>" in thing.__qualname__
     ours = isinstance(thing, type) and issubclass(thing, Policy | Problem | World)
     if made_here and ours and not thing.__module__.startswith("keyhole."):
         raise ValueError(
             f"{thing.__qualname__} must stand in a file, and there not in a function, so that it "
-            "can travel to other processes"
+            "can travel to other processes (in a notebook: %%writefile FILE.py, then import it)"
         )
 
 

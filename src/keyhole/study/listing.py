@@ -1,8 +1,13 @@
-"""The studies that a database holds."""
+"""The studies that a database holds, and what there is to say of one."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from keyhole.study.study import Study
 
 from keyhole.study.storage import open_store
+from keyhole.validate import shown
 
 
 def list_studies(storage: str | Path) -> list[str]:
@@ -34,3 +39,16 @@ def list_studies(storage: str | Path) -> list[str]:
         return [name for name, _ in store.studies()]
     finally:
         store.close()
+
+
+def summary_rows(study: "Study") -> list[list[str]]:
+    """Return the rows of a small table: who decides, arms, what is open, what is recommended."""
+    policy, arms = study.policy, study.arms
+    rows = [
+        ["policy", repr(policy)],
+        ["arms", f"{len(arms):,}"],
+        ["open decisions", f"{len(study.open_decisions):,}"],
+    ]
+    if policy.terms_class is not None and policy.terms_class.recommends():
+        rows.append(["recommended", shown(study.recommend())])
+    return rows

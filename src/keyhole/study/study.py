@@ -13,7 +13,7 @@ from keyhole.study.decision import Decision
 from keyhole.study.head import Head
 from keyhole.study.known import View
 from keyhole.study.rules import Rule
-from keyhole.study.storage import Row, open_store
+from keyhole.study.storage import Row, StoreError, open_store
 from keyhole.study.turns import Clock, Turns, check_clock, checked
 from keyhole.validate import line
 
@@ -376,6 +376,18 @@ class Study:
     def __repr__(self) -> str:
         """Return what it is and how far it has come."""
         return f"Study({self._storage!r}, {self.name!r})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: who decides, what is recommended, and what is open."""
+        from html import escape
+
+        from keyhole.results.html import Table
+        from keyhole.study.listing import summary_rows
+
+        try:
+            return Table(repr(self), ["", ""], summary_rows(self)).html()
+        except (StoreError, RuntimeError):  # it is closed, or its database does not answer
+            return escape(repr(self))
 
 
 def _id_of(decision: str | Decision) -> str:

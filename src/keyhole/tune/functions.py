@@ -35,7 +35,10 @@ def _place_of(path: str, function: Callable[..., Any]) -> str:
     if module.__name__ != "__main__":
         return f"{module.__name__}:{name}"
     if not getattr(module, "__file__", None):
-        raise ValueError(f"{path} must be in a file, got one that was typed: {shown(function)}")
+        raise ValueError(
+            f"{path} must be in a file (in a notebook: %%writefile FILE.py, then import it), got "
+            f"one that was typed: {shown(function)}"
+        )
     return f"{Path(str(module.__file__)).resolve()}:{name}"
 
 

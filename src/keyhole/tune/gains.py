@@ -43,7 +43,7 @@ _ENDS: Final = (0.025, 0.975)
 _ROUNDING: Final = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Known:
     """A number with its 95 % interval."""
 
@@ -56,6 +56,10 @@ class Known:
         """Return mean and quantiles of draws."""
         low, high = np.quantile(draws, _ENDS)
         return cls(float(draws.mean()), float(low), float(high))
+
+    def __repr__(self) -> str:
+        """Return it in as many digits as it is good for."""
+        return f"Known({self})"
 
     def __str__(self) -> str:
         """Return it in as many digits as it is good for."""

@@ -158,3 +158,13 @@ class Tune:
     def __repr__(self) -> str:
         """Return what it is and how far it has come."""
         return f"Tune({self.spec.name}: {len(self.spec.arms)} arms, {len(self.runs)} runs)"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: how far it has come, what it recommends, and each arm."""
+        from keyhole.results.html import Table
+        from keyhole.tune.summary import POOLED, arms_table, progress, recommendation
+
+        if not self.runs:
+            return Table(progress(self), ["arm"], [[arm.name] for arm in self.spec.arms]).html()
+        said = " ".join(f"{text}." for text in (progress(self), *recommendation(self)))
+        return Table(f"{said} {POOLED}", *arms_table(self)).html()

@@ -17,7 +17,7 @@ from keyhole.tune.spec import Spec
 from keyhole.tune.stay import Progress, Stay, words_of
 from keyhole.tune.tune import Tune
 from keyhole.tune.watch import workers_warning
-from keyhole.validate import Range, integer, number
+from keyhole.validate import Range, integer, number, shown
 
 WORKERS: Final = Range(ge=1, le=1024)
 
@@ -60,6 +60,10 @@ class Tuner:
     """
 
     def __init__(self, spec: Spec, out: str | Path, *, executors: Executors = here) -> None:
+        if not isinstance(spec, Spec):
+            raise TypeError(
+                f"spec must be what Spec.from_file or Spec.from_table returns, got {shown(spec)}"
+            )
         self.spec, self.out, self._executors = spec, Path(out), executors
 
     def run(
