@@ -1,10 +1,16 @@
 """Snapshots save time, and are believed only if they fit the log."""
 
+import hashlib
+import json
+import math
 import sqlite3
+import struct
+from contextlib import closing
 
 import pytest
 
 from keyhole.study import Study
+from keyhole.study import snapshot as snapshot_module
 from keyhole.study import turns as turns_module
 from keyhole.study.storage import open_store
 from tests.study.studies import fingerprint, fold_of, labels
@@ -37,6 +43,14 @@ def kept(path):
     store = open_store(path)
     found = store.snapshot(1)
     store.close()
+    return found
+
+
+def whole(path):
+    """Return the snapshot with the digest of the event that it stands for."""
+    with sqlite3.connect(path) as db:
+        found = db.execute("SELECT seq, body, digest FROM snapshot").fetchone()
+    db.close()
     return found
 
 
@@ -89,7 +103,7 @@ def test_a_snapshot_of_another_place_in_the_log_is_not_believed(path, state, seq
 
 
 def test_a_snapshot_of_a_longer_log_is_not_believed(path):
-    snapshot = kept(path)
+    snapshot = whole(path)
     with sqlite3.connect(path) as db:
         db.execute("DELETE FROM event WHERE seq > 5")
         db.execute("UPDATE tail SET seq = 5")  # as in an older copy
@@ -102,8 +116,61 @@ def test_a_snapshot_of_a_longer_log_is_not_believed(path):
         while fold_of(study).seq < snapshot[0]:
             study.ask()
         state = fingerprint(fold_of(study))
-    keep(path, *snapshot)
+    assert whole(path)[2] != snapshot[2]
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE snapshot SET seq = ?, body = ?, digest = ?", snapshot)
+    db.close()
     assert opened_state(path) == state
+
+
+def forged(body, change):
+    """Return a snapshot in which something is changed, with the checksum that it then has."""
+    head, words, rows, mind = snapshot_module._parts(body[32:])
+    said = json.loads(words)
+    parts = change(said) or {}
+    parts = {"head": head, "words": json.dumps(said).encode(), "rows": rows, "mind": mind} | parts
+    content = b"".join(len(part).to_bytes(8, "little") + part for part in parts.values())
+    return hashlib.sha256(content).digest() + content
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda said: said["facts"].update(arms=10**12),
+        lambda said: said["facts"].update(arms=-1),
+        lambda said: said["facts"].update(threshold=0),
+        lambda said: said.update(live=[0, 1, 7]),
+        lambda said: said.update(live=[0, 0, 1]),
+        lambda said: said.update(live=[-1, 0, 1]),
+        lambda said: said.update(arms=[]),
+        lambda said: said.update(arms=["a", "b", 3]),
+        lambda said: said.update(rounds=-1),
+        lambda said: said.update(told="all"),
+        lambda said: said.update(open=["x"] * 9),
+        lambda said: said.update(returned=["x"]),
+        lambda said: said.update(renewed={said["open"][0]: 10**9}),
+        lambda said: {"rows": struct.pack("<ddq", 5.0, 1.0, 2_000_000_000)},
+        lambda said: {"rows": struct.pack("<ddq", 5.0, 1.0, -1)},
+        lambda said: {"rows": struct.pack("<ddq", math.nan, 1.0, 0)},
+        lambda said: {"rows": struct.pack("<ddq", 5.0, math.inf, 0)},
+        lambda said: {"rows": b"x"},
+        lambda said: {"mind": b"x" * 16},
+        lambda said: {"head": b"{}"},
+        lambda said: {"words": b"[]"},
+        lambda said: {"more": b""},
+    ],
+)
+def test_a_forged_snapshot_that_no_study_can_have_is_not_believed(path, state, change):
+    seq, body = kept(path)
+    keep(path, seq, forged(body, lambda said: None))
+    assert opened_state(path) == state
+    keep(path, seq, forged(body, change))
+    with closing(Study.open(path, "labels")) as study:
+        store = study._turns.store
+        found = store.snapshot(1)
+        last = next(store.read(1, seq - 1, 1))
+        assert snapshot_module.read_snapshot(found, last, ()) is None
+        assert fingerprint(fold_of(study)) == state
 
 
 def test_a_snapshot_of_other_code_is_not_believed(path, state, monkeypatch):

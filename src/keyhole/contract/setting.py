@@ -11,6 +11,7 @@ from keyhole.contract.facts import Fact, facts_in
 from keyhole.contract.memory import Field
 from keyhole.contract.scale import UNIT, Scale
 from keyhole.kernels.link import Kernel
+from keyhole.validate import Range, integer
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class Setting:
     by_round : bool
         Whether feedback belongs to the round in which it arrives, and not to a decision: rounds
         are then time, and no decision waits for a worker.
+    version : int, default 1
+        Counts what its values have meant. Databases of studies hold values, not their meaning, and
+        are opened by the version that wrote them alone: raise it when the same names and types
+        come to mean something else. Other names, types or orders are noticed without it.
     """
 
     name: str
@@ -62,11 +67,13 @@ class Setting:
     budgeted: bool = False
     rewards: bool = False
     by_round: bool = False
+    version: int = 1
     facts: Mapping[str, Fact] = field(init=False)
 
     def __post_init__(self) -> None:
         """Collect the facts; refuse a guard that names or reads what it is not given."""
         object.__setattr__(self, "facts", facts_in(self.declarations))
+        integer("version", self.version, Range(ge=1))
         owner = f"Setting({self.name!r})"
         check_names(owner, self.allowed, ["p", *self.context, *self.decision])
         check_reads(owner, self.allowed, "p", self.known(()), lambda name: "")

@@ -39,5 +39,8 @@ HEAD: Final = Struct("<dd")
 ROUND: Final = Struct("<d")
 AT: Final = ROUND
 STREAM: Final = Struct("<QQ")
+END_OF_TIME: Final = 2.0**37
+"""Seconds since 1970: the year 6325, before which events happen."""
+
 SUM: Final = Struct("<dd")
 """A sum, and of how many rounds."""

@@ -5,6 +5,7 @@ from typing import Any, Final, cast
 
 from keyhole.contract.answers import names_of
 from keyhole.play.terms import Values
+from keyhole.study.event_checks import EventChecker
 from keyhole.study.events import (
     ADDED,
     AGAIN,
@@ -27,6 +28,7 @@ from keyhole.study.head import Head
 from keyhole.study.mind import Mind
 from keyhole.study.round import Round
 from keyhole.study.storage import Row
+from keyhole.validate import Range, distinct, integer, line, shown
 
 _AT_ONCE: Final = 4096  # tellings that are learnt together
 
@@ -76,7 +78,8 @@ class Fold:
         self.context = Form(setting.context, self.mind.sizes)
         self.decision = Form(setting.decision, self.mind.sizes)
         self.feedback = Told(self.terms, self.mind.sizes)
-        self._width = self.context.bytes + self.decision.bytes
+        self.width = self.context.bytes + self.decision.bytes
+        self.checker = EventChecker(self)
         self.last: Row | None = None
         self.ahead = False
         self.seq = self.rounds = self.told = 0
@@ -105,7 +108,7 @@ class Fold:
     def row(self, asked: Row) -> bytes:
         """Return the row of a decision that was handed out."""
         body, begin = asked.body, ROUND.size
-        return body[:begin] + AT.pack(asked.at) + body[begin : begin + self._width]
+        return body[:begin] + AT.pack(asked.at) + body[begin : begin + self.width]
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
@@ -120,14 +123,17 @@ class Fold:
         if decision["arm"] not in self.live:
             return None
         decision["arm"] = self.live.index(decision["arm"])
-        end = HEAD.size + self._width
+        end = HEAD.size + self.width
         return row[: end - self.decision.bytes] + self.decision.pack(decision) + row[end:]
 
-    def allows(self, row: bytes) -> bool:
-        """Return whether the policy could have taken the decision of a row."""
+    def allows(self, row: bytes, *, retired: bool = False) -> bool:
+        """Return whether the policy could have taken the decision of a row.
+
+        Of an arm that has been retired since it could not, unless `retired`.
+        """
         if (placed := self._placed(row)) is None:
-            return False
-        end, width = HEAD.size + self._width, self.context.bytes
+            return retired
+        end, width = HEAD.size + self.width, self.context.bytes
         return self.mind.allows(
             placed[HEAD.size : HEAD.size + width], placed[HEAD.size + width : end]
         )
@@ -187,28 +193,27 @@ class Fold:
         self._anew = True
 
     def take(self, events: Iterable[Row]) -> None:
-        """Take events that others wrote."""
+        """Take events that others wrote, each of which is checked first."""
         stream = None
         for event in events:
+            self.checker.check(event)
             if event.kind == ASKED:
                 if self._steps:
                     self._follow(event)
                 stream = event.body
             self.apply(event)
         if stream is not None and not self._steps:
-            self.mind.words[:2] = STREAM.unpack_from(stream, ROUND.size + self._width)
+            self.mind.words[:2] = STREAM.unpack_from(stream, ROUND.size + self.width)
 
     def _follow(self, event: Row) -> None:
         """Decide as whoever wrote the event did, for what that leaves behind."""
         if self.head.pending != "imagine":
             self.decide(self.context.unpack(event.body, ROUND.size), event.at)
         self._catch_up()
-        self.mind.words[:2] = STREAM.unpack_from(event.body, ROUND.size + self._width)
+        self.mind.words[:2] = STREAM.unpack_from(event.body, ROUND.size + self.width)
 
     def apply(self, event: Row) -> None:
         """Take one event into account; those that were decided here too."""
-        if event.seq != self.seq + 1:
-            raise ValueError(f"the log has a gap: event {event.seq} follows {self.seq}")
         self._STEPS[event.kind](self, event)
         self.seq, self.last = event.seq, event
 
@@ -270,7 +275,7 @@ class Fold:
         return 0.0 if self._round is None else self._round.all
 
     def _late(self, event: Row) -> None:
-        end = HEAD.size + self._width
+        end = HEAD.size + self.width
         self._learn(event.body[:end], event.body[end:])
 
     def _nothing(self, event: Row) -> None:
@@ -297,6 +302,7 @@ class Fold:
         kept = {i: live.index(arm) for i, arm in enumerate(self.live) if arm in live}
         self.mind = self.mind.with_arms(len(live), kept)
         self.live = list(live)
+        self.checker.forget()
         self._moved = len(self.live) < len(self.arms)
         self._anew = True
 
@@ -329,19 +335,45 @@ class Fold:
         return None if self._round is None else self._round.kept()
 
     def resume(self, said: Mapping[str, Any], last: Row, rows: bytes, mind: bytes) -> None:
-        """Become the fold of a snapshot that was taken after event `last`."""
+        """Become the fold of a snapshot that was taken after event `last`.
+
+        What no fold can have been is an error, and the fold cannot be used.
+        """
+        self._check_sizes(said)
         self.seq, self.last = last.seq, last
         self.rounds, self.told = said["rounds"], said["told"]
         self.arms[:], self.live = said["arms"], said["live"]
         self._moved = len(self.live) < len(self.arms)
         self.mind = Mind(self.head, self.head.facts | said["facts"])
         self.mind.restore(mind)
-        width = HEAD.size + self._width
-        cut = (rows[at : at + width] for at in range(0, len(rows), width))
+        width = HEAD.size + self.width
+        cut = [rows[at : at + width] for at in range(0, len(rows), width)]
+        for row in cut:
+            self.checker.check_pending(row)
         self.open = dict(zip(said["open"], cut, strict=True))
         self.returned, self.renewed = dict.fromkeys(said["returned"]), said["renewed"]
         if self._round is not None:
             self._round.resume(said["round"])
+
+    def _check_sizes(self, said: Mapping[str, Any]) -> None:
+        """Refuse a snapshot of other arms, or with more memory, than there can be."""
+        arms, live, sizes = said["arms"], said["live"], said["facts"]
+        for name in ("rounds", "told"):
+            integer(name, said[name], Range(ge=0, le=2**53))
+        distinct("arms", [line("arm", arm) for arm in arms])
+        for arm in distinct("live", live):
+            integer("an arm of live", arm, Range(ge=0, lt=len(arms)))
+        own = self.mind.sizes | {"arms": len(live)}
+        if "memory" in own:  # it is doubled until there is room for what has been told
+            most = 2 * (own["memory"] + said["told"])
+            own["memory"] = integer("memory", sizes["memory"], Range(ge=own["memory"], le=most))
+        if sizes != own:
+            raise ValueError(f"sizes must be {own}, got {sizes}")
+        for name in ("returned", "renewed"):
+            if missing := set(said[name]) - set(said["open"]):
+                raise ValueError(f"{name} must be pending, got {shown(min(missing))}")
+        for rounds in said["renewed"].values():
+            integer("renewed", rounds, Range(ge=0, le=said["rounds"]))
 
     def report(self) -> Any:
         """Return what the policy recommends, in words."""

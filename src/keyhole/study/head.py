@@ -101,6 +101,13 @@ class Head:
             if not (before is None or np.array_equal(before, value)):  # the log is written so
                 raise ValueError(f"{name} must be {before} as before, got {shown(value)}")
 
+    def check_successor(self, later: "Head") -> None:
+        """Refuse a definition that differs from this one in more than `changed` changes."""
+        self.check_change(later.policy, later.facts)
+        same = replace(later, policy=self.policy, pending=self.pending, facts=self.facts)
+        if same != self:
+            raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
+
     def check_arms_change(self) -> None:
         """Refuse other arms where the policy cannot bear them."""
         if not self.policy.arms_change:
@@ -112,6 +119,41 @@ class Head:
         made: Terms = kind(self.policy.setting, self.facts, arms, self.scale)
         return made
 
+    def setting_as_json(self) -> dict[str, Any]:
+        """Return what the bytes of the log mean: the setting, and the fields of its rows."""
+        setting, terms = self.policy.setting, self.terms(list(self.arms))
+        groups = {
+            "context": setting.context,
+            "decision": setting.decision,
+            "feedback": terms.told,
+            "notes": terms.noted,
+        }
+        fields = {
+            group: [[name, field.dtype, list(field.shape)] for name, field in found.items()]
+            for group, found in groups.items()
+        }
+        return {"name": setting.name, "version": setting.version, "fields": fields}
+
+    def _check_setting(self, written: Mapping[str, Any], ordered: bool) -> None:
+        """Refuse a log whose bytes mean something else than the setting says today."""
+        here = self.setting_as_json()
+        of = f"the setting {here['name']!r}"
+        for name in ("name", "version"):
+            if written[name] != here[name]:
+                raise ValueError(
+                    f"the study is of the setting {shown(written['name'])}, version "
+                    f"{shown(written['version'])}, and here is {of}, version {here['version']}: "
+                    "use the package that wrote it"
+                )
+        for group, fields in here["fields"].items():
+            before = written["fields"][group]
+            if fields != before if ordered else sorted(fields) != sorted(before):
+                raise ValueError(
+                    f"{group} must have the fields {_listed(fields)} of {of}, got {_listed(before)}"
+                    " in the log of the study: use the package that wrote it, and take the study "
+                    "elsewhere by an export, which has names"
+                )
+
     def written(self) -> bytes:
         """Return it as JSON."""
         kind = type(self.policy)
@@ -121,6 +163,7 @@ class Head:
             "keyhole": version("keyhole"),
             "policy": kind.__name__,
             "module": kind.__module__,
+            "setting": self.setting_as_json(),
             "parameters": self.policy.parameters(),
             "facts": facts,
             "arms": list(self.arms),
@@ -133,17 +176,31 @@ class Head:
         return json.dumps(content, allow_nan=False).encode()
 
     @classmethod
-    def read(cls, data: bytes, policies: Iterable[type[Policy]] = ()) -> Self:
-        """Return the head that `written` wrote; the policy's class is sought as by learners."""
-        content = json.loads(data)
+    def read(
+        cls, data: bytes, policies: Iterable[type[Policy]] = (), *, ordered: bool = True
+    ) -> Self:
+        """Return the head that `written` wrote; the policy's class is sought as by learners.
+
+        The fields of rows must be as they were: in the same order as well, where rows are bytes
+        (`ordered`). Earlier versions wrote no fields.
+        """
+        try:
+            return cls._read(_content_of(data), policies, ordered)
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+            raise ValueError(f"the definition of the study is damaged: {error!r}") from error
+
+    @classmethod
+    def _read(
+        cls, content: Mapping[str, Any], policies: Iterable[type[Policy]], ordered: bool
+    ) -> Self:
         if content["format"] != _FORMAT:
             raise ValueError(
-                f"the study was made by keyhole {content['keyhole']}, in a form that keyhole "
+                f"the study was made by keyhole {content.get('keyhole')}, in a form that keyhole "
                 f"{version('keyhole')} does not know"
             )
         kind = find_policy(content["policy"], content["module"], policies)
         policy = kind.from_parameters(content["parameters"])
-        return cls(
+        found = cls(
             policy,
             policy.informed(content["facts"]),
             tuple(content["arms"]),
@@ -153,6 +210,28 @@ class Head:
             content["second"],
             Scale.of(content["scale"]),
         )
+        if "setting" in content:
+            found._check_setting(content["setting"], ordered)
+        return found
+
+
+def _content_of(data: bytes) -> dict[str, Any]:
+    """Return the JSON of a definition."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the definition of the study is no JSON: {error}") from error
+    if not isinstance(content, dict) or "format" not in content:
+        raise ValueError("the definition of the study is damaged: it does not say its format")
+    return content
+
+
+def _listed(fields: Any) -> str:
+    """Return the names, types and shapes of fields in a line."""
+    words = (
+        f"{name} ({dtype}{''.join(f' by {n}' for n in shape)})" for name, dtype, shape in fields
+    )
+    return ", ".join(words) or "none"
 
 
 def treatment(policy: Policy, pending: str | None) -> str:

@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from keyhole.contract.policy import Policy
+from keyhole.study.event_checks import EventError
 from keyhole.study.fold import Fold, PolicyChangedError
 from keyhole.study.head import Head
 from keyhole.study.snapshot import read_snapshot
@@ -40,6 +41,12 @@ class Known:
 
     def latest(self, read: Callable[[int, int], list[Row]]) -> Fold:
         """Return the state after all events; `read` returns those of a study after a number."""
+        try:
+            return self._latest(read)
+        except EventError as error:
+            self.store.damaged(self.study, error.seq, error.why)
+
+    def _latest(self, read: Callable[[int, int], list[Row]]) -> Fold:
         fold = self._fold or self._loaded() or self._anew(self.head, 0)
         self._fold = None  # what is not taken in whole is not known
         while True:
@@ -66,14 +73,24 @@ class Known:
 
     def _anew(self, head: bytes, since: int) -> Fold:
         """Return the state after all events, learnt by the policy that there is in the end."""
+        first = Head.read(self.head, self.policies)
         while True:
-            fold = Fold(Head.read(head, self.policies), since)
+            fold = Fold(self._definition(first, head, since), since)
             try:
                 fold.take(self.store.read(self.study))
             except PolicyChangedError as change:
                 head, since = change.head, change.seq
             else:
                 return fold
+
+    def _definition(self, first: Head, head: bytes, since: int) -> Head:
+        """Return the definition that holds since an event, which may change but the policy."""
+        found = Head.read(head, self.policies)
+        try:
+            first.check_successor(found)
+        except ValueError as error:
+            raise EventError(since, str(error)) from error
+        return found
 
     def close(self) -> None:
         """Let go of the database."""

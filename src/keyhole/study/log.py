@@ -17,7 +17,6 @@ from keyhole.files import write_atomically
 from keyhole.play.saving import DAMAGE
 from keyhole.study.events import (
     ADDED,
-    AGAIN,
     ARRIVED,
     ASKED,
     CHANGED,
@@ -34,10 +33,8 @@ from keyhole.study.events import (
 )
 from keyhole.study.fold import Fold
 from keyhole.study.head import Head
-from keyhole.study.ids import is_id
 from keyhole.study.storage import Row
-from keyhole.study.turns import checked
-from keyhole.validate import choice, distinct, line, shown
+from keyhole.validate import choice, line, shown
 
 Words = dict[str, Any]
 
@@ -59,8 +56,8 @@ _FIRST: Final = pa.schema(
 class Scribe:
     """Turns rows of a study's log into words, and words into rows; in the order of the log."""
 
-    def __init__(self, head: Head) -> None:
-        self._fold = Fold(head)
+    def __init__(self, head: Head, policies: Iterable[type[Policy]] = ()) -> None:
+        self._fold, self._policies = Fold(head), tuple(policies)
         self._asked: dict[str, bytes] = {}
 
     def words(self, row: Row) -> Words:
@@ -123,7 +120,15 @@ class Scribe:
             return str(words["arm"]).encode()
         if row.kind == ARRIVED:
             return SUM.pack(words["total"], words["rounds"])
-        return json.dumps(words["head"]).encode() if row.kind == CHANGED else b""
+        return self._definition(words["head"]) if row.kind == CHANGED else b""
+
+    def _definition(self, words: Words) -> bytes:
+        """Return the definition in an event, for rows whose fields are in today's order."""
+        data = json.dumps(words).encode()
+        if "setting" not in words:
+            return data
+        Head.read(data, self._policies, ordered=False)
+        return json.dumps(words | {"setting": self._fold.head.setting_as_json()}).encode()
 
 
 def table(head: Head, rows: Iterable[Row]) -> pa.Table:
@@ -176,9 +181,9 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Head
             said = json.loads(first)
             if said.get("format") != _FORMAT or said.get("version") != _VERSION:
                 raise ValueError(f"it is no study of version {_VERSION}")
-            head = Head.read(json.dumps(said["head"]).encode(), policies)
+            head = Head.read(json.dumps(said["head"]).encode(), policies, ordered=False)
             name, events = line("name", said["name"]), said["events"]
-        scribe, rows = Scribe(replace(head, scale=UNIT)), []
+        scribe, rows = Scribe(replace(head, scale=UNIT), policies), []
         for number, text in enumerate(rest, 2):
             with _at_line(number):
                 rows.append(scribe.row(json.loads(text)))
@@ -207,38 +212,15 @@ def _check_all(head: Head, rows: Sequence[Row], policies: Iterable[type[Policy]]
             raise ValueError(f"no two events have the same {name}, {shown(twice[0])}")
     fold = Fold(head)
     for i, row in enumerate(rows):
-        _check(fold, row)
         if row.kind == CHANGED:
+            fold.checker.check(row)
             changed = Head.read(row.body, policies)
-            fold.head.check_change(changed.policy, changed.facts)
+            head.check_successor(changed)
             fold = Fold(changed, row.seq)
             fold.take(rows[: i + 1])
         else:
             fold.take([row])
     fold.remembered()
-
-
-def _check(fold: Fold, row: Row) -> None:
-    """Refuse an event that cannot be the next one."""
-    checked(row.at)
-    if row.key is not None:
-        line("key", row.key)
-    if row.kind in (ASKED, TOLD, LAPSED, AGAIN, LATE, KEPT) and not is_id(row.decision):
-        raise ValueError(f"decision must be an id, got {shown(row.decision)}")
-    if row.kind == ASKED:
-        if ROUND.unpack_from(row.body)[0] != fold.rounds + 1:
-            raise ValueError(f"round must be {fold.rounds + 1} in event {row.seq}")
-        if not fold.allows(fold.row(row)):
-            raise ValueError(f"the decision of event {row.seq} is none that the room allows")
-    elif row.kind == ARRIVED and fold.round_as_json() is None:
-        raise ValueError(f"event {row.seq} is of another room")
-    elif row.kind == ADDED:
-        distinct("arms", [*fold.arms, line("arm", row.body.decode())])
-    elif row.kind == RETIRED:
-        left = [fold.arms[arm] for arm in fold.live]
-        choice("arm", row.body.decode(), left if len(left) > 1 else [])
-    if row.kind in (ADDED, RETIRED):
-        fold.head.check_arms_change()
 
 
 @dataclass(frozen=True)
@@ -286,6 +268,7 @@ def replay(head: Head, rows: Iterable[Row]) -> Replay:
             entries = (row.decision, int(HEAD.unpack_from(asked)[0]), *words)
             for column, entry in zip(found.values(), entries, strict=True):
                 column.append(entry)
+        fold.checker.check(row)
         fold.apply(row)
     agreed = sum(a == b for a, b in zip(found["asked"], found["would_ask"], strict=True))
     return Replay(head.policy, len(found["asked"]), agreed, pa.table(found))

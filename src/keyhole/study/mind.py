@@ -18,6 +18,7 @@ from keyhole.drivers.open_step import (
     TELL,
     compiled_open_step,
 )
+from keyhole.kernels.jit import bounds_checked
 from keyhole.study.head import Head
 from keyhole.validate import room_in_memory
 
@@ -44,12 +45,21 @@ class Mind:
         memory = self._copy.data.cast("B")
         self._seen, self._taken = memory[begin:middle], memory[middle:end]
         self.words = np.array([head.seed, 0, 0, 0], np.uint64)
-        self._step = compiled_open_step(side, policy.setting)
+        with bounds_checked():  # a log may come from anybody
+            self._step = compiled_open_step(side, policy.setting)
         self._run(INIT, 0)
 
     def _run(self, what: int, t: int, rows: FloatArray = _NO_ROWS, count: int = 0) -> int:
         settled, copy, plan = self._settled, self._copy, self._plan
-        return int(self._step(settled, copy, plan, rows, self.words, t, count, what))
+        try:
+            return int(self._step(settled, copy, plan, rows, self.words, t, count, what))
+        except IndexError as error:
+            if "out of bounds" not in str(error):  # a kernel's own
+                raise
+            raise RuntimeError(
+                f"a kernel of {self.head.policy} reads or writes beyond an array: it has an error, "
+                "or the log of the study is not one that a study wrote"
+            ) from error
 
     def decide(self, t: int, context: bytes, rows: Sequence[bytes], *, anew: bool) -> bytes:
         """Return the decision of a round, once the decisions in `rows` have been imagined.

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, Final
 
 from keyhole.contract.policy import Policy
-from keyhole.study.events import CHANGED
+from keyhole.study.events import CHANGED, END_OF_TIME
 from keyhole.study.fold import Fold
 from keyhole.study.known import Known
 from keyhole.study.snapshot import snapshot_of
@@ -21,8 +21,6 @@ from keyhole.validate import shown
 
 _GROUP: Final = 256
 _SNAPSHOT_EVERY: Final = 10_000
-
-_END_OF_TIME: Final = 2.0**37  # seconds: the year 6325
 
 Clock = Callable[[], float]
 
@@ -67,7 +65,7 @@ def check_clock(clock: object) -> None:
 
 def checked(now: float) -> float:
     """Return what a clock said, if it can be a time."""
-    if not isinstance(now, int | float) or not 0.0 <= now < _END_OF_TIME:
+    if not isinstance(now, int | float) or not 0.0 <= now < END_OF_TIME:
         raise ValueError(f"clock must return the seconds since 1970, got {now!r}")
     return now
 

@@ -1,0 +1,231 @@
+"""Checks of events that were read: they are what a study can have written."""
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from keyhole.contract.scale import UNIT
+from keyhole.play.saving import DAMAGE
+from keyhole.study.events import (
+    ADDED,
+    AGAIN,
+    ARRIVED,
+    ASKED,
+    CHANGED,
+    END_OF_TIME,
+    HEAD,
+    KEPT,
+    LAPSED,
+    LATE,
+    RETIRED,
+    ROUND,
+    STREAM,
+    SUM,
+    TOLD,
+)
+from keyhole.study.ids import is_id
+from keyhole.study.storage import Row
+from keyhole.validate import Range, choice, distinct, line, number, shown
+
+if TYPE_CHECKING:
+    from keyhole.study.fold import Fold
+
+_CACHED: Final = 4096  # decisions, and feedback, that have been checked before
+_NOTHING_CAME: Final = "nothing came"
+
+
+class EventError(ValueError):
+    """An event that no study can have written.
+
+    Parameters
+    ----------
+    seq : int
+        Its number.
+    why : str
+        Why not.
+    """
+
+    def __init__(self, seq: int, why: str) -> None:
+        super().__init__(f"event {seq}: {why}")
+        self.seq, self.why = seq, why
+
+
+class EventChecker:
+    """Refuses events that cannot be the next one of a study.
+
+    What is refused never reaches a kernel: whoever can write to a database can give an event the
+    right checksum, and must still not decide where machine code writes. Values are checked as they
+    are when users give them: formatted as words, and parsed again, they must be the same.
+    """
+
+    def __init__(self, fold: "Fold") -> None:
+        self._fold = fold
+        # In other units a value may not be the same to the bit when it is parsed.
+        self._terms = replace(fold.head, scale=UNIT).terms(fold.arms)
+        self._check_decision = lru_cache(_CACHED)(self._parse_decision)
+        self._check_past_decision = lru_cache(_CACHED)(self._parse_past_decision)
+        self._check_feedback = lru_cache(_CACHED)(self._parse_feedback)
+
+    def check(self, event: Row) -> None:
+        """Refuse an event that cannot be the next one.
+
+        Raises
+        ------
+        EventError
+            Which says why.
+        """
+        try:
+            if event.seq != self._fold.seq + 1:
+                raise ValueError(f"the log has a gap: event {event.seq} follows {self._fold.seq}")
+            check = self._CHECKS.get(event.kind)
+            if check is None:
+                raise ValueError(f"its kind is {shown(event.kind)}, which is not known here")
+            _check_time(event.at)
+            if event.key is not None:
+                if event.kind not in (ASKED, AGAIN):
+                    raise ValueError("an event of its kind has no key")
+                line("key", event.key)
+            if (event.decision is None) != (event.kind in (ARRIVED, ADDED, RETIRED, CHANGED)):
+                raise ValueError(f"decision must be as its kind has it, got {event.decision!r}")
+            check(self, event)
+        except (*DAMAGE, struct.error) as error:
+            why = str(error) if isinstance(error, ValueError) else f"it is malformed ({error!r})"
+            raise EventError(event.seq, why) from error
+
+    def forget(self) -> None:
+        """Check all decisions anew, as other arms are in use."""
+        self._check_decision.cache_clear()
+        self._check_past_decision.cache_clear()
+        self._check_feedback.cache_clear()
+
+    # Decisions.
+
+    def _asked(self, event: Row) -> None:
+        fold = self._fold
+        if not is_id(event.decision) or event.decision in fold.open:
+            raise ValueError(f"decision must be a new id, got {shown(event.decision)}")
+        size = ROUND.size + fold.width + STREAM.size
+        if len(event.body) != size:
+            raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
+        if ROUND.unpack_from(event.body)[0] != fold.rounds + 1:
+            raise ValueError(f"round must be {fold.rounds + 1}")
+        horizon = fold.head.facts.get("horizon")
+        if fold.head.policy.setting.by_round and event.seq > fold.since and fold.rounds == horizon:
+            raise ValueError(f"round must be at most the horizon, {horizon}")
+        self._check_decision(event.body[ROUND.size : ROUND.size + fold.width])
+
+    def _parse_decision(self, cells: bytes) -> None:
+        """Refuse the context and decision of a row, if nobody can have decided so."""
+        self._parse(cells)
+        if not self._fold.allows(HEAD.pack(0.0, 0.0) + cells):
+            raise ValueError("its decision is none that is allowed")
+
+    def _parse_past_decision(self, cells: bytes) -> None:
+        """Refuse the context and decision of a row, of an arm that may have been retired since."""
+        self._parse(cells)
+        if not self._fold.allows(HEAD.pack(0.0, 0.0) + cells, retired=True):
+            raise ValueError("its decision is none that was allowed")
+
+    def _parse(self, cells: bytes) -> None:
+        values = self._fold.values(HEAD.pack(0.0, 0.0) + cells)
+        if self._terms.chosen(self._terms.decided(*values)) != values:
+            raise ValueError("its decision is none that is allowed")
+
+    def check_pending(self, row: bytes) -> None:
+        """Refuse the row of a pending decision that no study can have had."""
+        t, at = HEAD.unpack_from(row)
+        if not 1 <= t <= self._fold.rounds or t != int(t):
+            raise ValueError(f"round must be from 1 to {self._fold.rounds}, got {t}")
+        _check_time(at)
+        self._check_past_decision(row[HEAD.size :])
+
+    # Feedback.
+
+    def _parse_feedback(self, cells: bytes, told: bytes) -> None:
+        """Refuse feedback that nobody can have told of a decision."""
+        fold, values = self._fold, self._fold.values(HEAD.pack(0.0, 0.0) + cells)
+        words = self._terms.said(*values, fold.feedback.unpack(told))
+        if fold.feedback.pack(self._terms.heard(*values, **words)) != told:
+            raise ValueError("its feedback is none that can be told")
+
+    def _told(self, event: Row) -> None:
+        self._check_feedback(self._pending(event)[HEAD.size :], event.body)
+
+    def _pending(self, event: Row) -> bytes:
+        """Return the row of a decision that must be pending."""
+        row = self._fold.open.get(str(event.decision))
+        if row is None:
+            raise ValueError(f"decision must be a pending one, got {shown(event.decision)}")
+        return row
+
+    def _lapsed(self, event: Row) -> None:
+        row = self._pending(event)
+        if self._fold.head.rule.after == _NOTHING_CAME:
+            self._check_feedback(row[HEAD.size :], event.body)
+        else:
+            _check_empty(event)
+
+    def _again(self, event: Row) -> None:
+        if event.decision not in self._fold.returned:
+            raise ValueError(f"decision must be to be handed out again, got {event.decision!r}")
+        _check_empty(event)
+
+    def _late(self, event: Row) -> None:
+        fold = self._fold
+        if not is_id(event.decision) or event.decision in fold.open:
+            raise ValueError(f"decision must be a settled one, got {shown(event.decision)}")
+        if (fold.head.rule.after == _NOTHING_CAME) != (event.kind == KEPT):
+            raise ValueError(f"late feedback is not dealt with so after {fold.head.rule.after!r}")
+        end = HEAD.size + fold.width
+        self.check_pending(event.body[:end])
+        self._check_feedback(event.body[HEAD.size : end], event.body[end:])
+
+    def _arrived(self, event: Row) -> None:
+        fold = self._fold
+        if not fold.head.policy.setting.by_round or fold.head.facts["named"]:
+            raise ValueError("a sum is told where feedback is anonymous, and not here")
+        total, rounds = SUM.unpack(event.body)
+        most = fold.rounds - fold.arrived
+        slack = 1e-9 * fold.rounds if most > 0.0 else 0.0  # sums of sums round
+        number("total", total, Range(ge=0, le=max(0.0, most) + slack))
+        if not 1 <= rounds < 2.0**63 or rounds != int(rounds):
+            raise ValueError(f"rounds must be at least 1, got {rounds}")
+
+    # What may change.
+
+    def _added(self, event: Row) -> None:
+        self._fold.head.check_arms_change()
+        distinct("arms", [*self._fold.arms, line("arm", event.body.decode())])
+
+    def _retired(self, event: Row) -> None:
+        self._fold.head.check_arms_change()
+        left = [self._fold.arms[arm] for arm in self._fold.live]
+        choice("arm", event.body.decode(), left if len(left) > 1 else [])
+
+    def _changed(self, event: Row) -> None:
+        """Leave it to whoever reads the definition, which needs the policies that there are."""
+
+    _CHECKS: Final[dict[int, Callable[[Any, Row], None]]] = {
+        ASKED: _asked,
+        TOLD: _told,
+        LAPSED: _lapsed,
+        AGAIN: _again,
+        LATE: _late,
+        KEPT: _late,
+        ARRIVED: _arrived,
+        ADDED: _added,
+        RETIRED: _retired,
+        CHANGED: _changed,
+    }
+
+
+def _check_time(at: float) -> None:
+    if not 0.0 <= at < END_OF_TIME:
+        raise ValueError(f"its time must be in seconds since 1970, got {at}")
+
+
+def _check_empty(event: Row) -> None:
+    if event.body:
+        raise ValueError(f"it must have no bytes, got {len(event.body)}")

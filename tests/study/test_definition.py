@@ -1,0 +1,163 @@
+"""The log of a study says what its bytes mean, and is read by what means the same."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from keyhole.resource import RCUCB, Power
+from keyhole.study import Study
+from keyhole.study.head import Head
+from keyhole.study.storage.chain import digest_of_definition
+from keyhole.thresholding import LSA
+from keyhole.thresholding.setting import SETTING
+
+FACTS = {"limits": [1.0, 2.0], "cost": Power(slope=0.1), "penalty": Power(slope=0.1)}
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return a study of runs that was told something."""
+    with Study.create(tmp_path / "s.db", "runs", RCUCB(), ["a", "b"], **FACTS) as study:
+        study.tell(study.ask().id, reward=0.9, consumption=0.3)
+        study.change_policy(RCUCB(alpha=0.5))
+        study.export(tmp_path / "runs.jsonl")
+    return tmp_path / "s.db"
+
+
+def redefine(path, change):
+    """Change the definition of a study, with the checksum that it then has."""
+    with closing(sqlite3.connect(path)) as db, db:
+        name, at, head = db.execute("SELECT name, at, head FROM study").fetchone()
+        words = json.loads(head)
+        change(words)
+        head = json.dumps(words).encode()
+        digest = digest_of_definition(name, at, head)
+        db.execute("UPDATE study SET head = ?, digest = ?", (head, digest))
+        db.execute("DELETE FROM event")
+        db.execute("UPDATE tail SET seq = 0")
+
+
+def swap(words):
+    """Swap reward and consumption, as another version of a setting may."""
+    fields = words["setting"]["fields"]["feedback"]
+    fields[0], fields[1] = fields[1], fields[0]
+
+
+def test_a_definition_has_the_fields_of_rows(path):
+    with closing(sqlite3.connect(path)) as db:
+        words = json.loads(db.execute("SELECT head FROM study").fetchone()[0])
+    assert words["setting"] == {
+        "name": "resource",
+        "version": 1,
+        "fields": {
+            "context": [],
+            "decision": [["arm", "int64", []], ["limit", "float64", []]],
+            "feedback": [
+                ["reward", "float64", []],
+                ["consumption", "float64", []],
+                ["exceeded", "int64", []],
+            ],
+            "notes": [["failed", "int64", []]],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            swap,
+            r"feedback must have the fields reward \(float64\), consumption .*, got consumption",
+        ),
+        (lambda words: words["setting"].update(version=2), "version 2, and here is .* version 1"),
+        (lambda words: words["setting"].update(name="other"), "of the setting 'other', version 1"),
+        (lambda words: words["setting"]["fields"]["notes"].clear(), "notes must .*, got none"),
+        (
+            lambda words: words["setting"]["fields"]["decision"][0].__setitem__(1, "float64"),
+            r"decision must .*, got arm \(float64\)",
+        ),
+        (
+            lambda words: words["setting"]["fields"]["decision"][1].__setitem__(2, ["arms"]),
+            r"got arm \(int64\), limit \(float64 by arms\) in the log",
+        ),
+        (lambda words: words["setting"].pop("fields"), "is damaged: KeyError"),
+        (lambda words: words.update(setting=3), "is damaged: TypeError"),
+    ],
+)
+def test_a_log_that_means_something_else_is_refused(path, change, why):
+    redefine(path, change)
+    with pytest.raises(ValueError, match=why) as said:
+        Study.open(path, "runs")
+    assert "\n" not in str(said.value)
+
+
+def test_a_definition_without_fields_is_one_of_an_earlier_version(path):
+    redefine(path, lambda words: words.pop("setting"))
+    with Study.open(path, "runs") as study:
+        assert study.ask().arm == "a"
+
+
+def test_an_export_may_have_another_order(path, tmp_path):
+    lines = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
+    swap(lines[0]["head"])
+    swap(lines[3]["head"])
+    (tmp_path / "other.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with Study.restore(tmp_path / "other.db", tmp_path / "other.jsonl") as other:
+        assert other.history().to_pylist()[1]["reward"] == 0.9
+        other.ask()
+    with Study.open(path, "runs") as study, Study.open(tmp_path / "other.db", "runs") as other:
+        assert other.log()[:3] == study.log()
+    lines[3]["head"]["setting"]["version"] = 2
+    (tmp_path / "newer.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(ValueError, match=r"line 4: .* version 2"):
+        Study.restore(tmp_path / "newer.db", tmp_path / "newer.jsonl")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"arms": ("x", "y")}, {"seed": 7}, {"second": 2.0}],
+)
+def test_a_change_of_policy_changes_nothing_else(change):
+    first = Head.made(LSA(), ["a", "b"], {"threshold": 0.5})
+    first.check_successor(first.changed(LSA(alpha=0.5), {}))
+    with pytest.raises(ValueError, match="must leave arms, rule, seed and units as they are"):
+        first.check_successor(replace(first, **change))
+
+
+@pytest.mark.parametrize("version", [0, -1, 1.5, "1", True])
+def test_the_version_of_a_setting_is_a_whole_number(version):
+    with pytest.raises((TypeError, ValueError), match="version must"):
+        replace(SETTING, version=version)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda words: words["facts"].update(arms=10**12),
+        lambda words: words["facts"].update(arms=-1),
+        lambda words: words["facts"].update(arms=2.5),
+        lambda words: words.update(arms=["a"] * 5),
+        lambda words: words.update(arms=3),
+        lambda words: words["facts"].update(limits=[1e400]),
+        lambda words: words["facts"].update(limits=[]),
+        lambda words: words.update(seed=-1),
+        lambda words: words.update(seed=2**80),
+        lambda words: words.update(rule={"seconds": -1}),
+        lambda words: words.update(rule={"hope": 1}),
+        lambda words: words.update(scale=[1, 0]),
+        lambda words: words.update(second=float("nan")),
+        lambda words: words["parameters"].update(alpha=-1),
+        lambda words: words["parameters"].update(beta=1),
+        lambda words: words.update(policy="../../etc"),
+        lambda words: words.clear(),
+    ],
+)
+def test_a_definition_that_cannot_be_is_refused_in_a_line(path, change):
+    redefine(path, change)
+    with pytest.raises((TypeError, ValueError)) as said:
+        Study.open(path, "runs")
+    assert "\n" not in str(said.value)
+    assert len(str(said.value)) < 600

@@ -1,0 +1,190 @@
+"""Events that no study can have written are refused before they reach a kernel."""
+
+import math
+import sqlite3
+import struct
+from contextlib import closing
+
+import pytest
+
+from keyhole.delayed import ODAAF
+from keyhole.resource import RCUCB, Power
+from keyhole.study import DamagedError, Study
+from keyhole.study.events import (
+    ADDED,
+    AGAIN,
+    ARRIVED,
+    ASKED,
+    CHANGED,
+    KEPT,
+    LAPSED,
+    LATE,
+    RETIRED,
+    TOLD,
+)
+from keyhole.study.ids import new_id
+from keyhole.study.storage import Row, open_store
+from keyhole.threshold import KaplanMeierUCB
+from tests.study.studies import ARMS, labels
+
+NEW, OTHER = new_id(1.0), new_id(2.0)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return a study with a settled decision, a pending one, and a retired arm."""
+    with labels(tmp_path / "s.db") as study:
+        study.tell(study.ask().id, 1)
+        study.ask()
+        study.retire("c")
+    with closing(sqlite3.connect(tmp_path / "s.db")) as db, db:
+        db.execute("DELETE FROM snapshot")
+    return tmp_path / "s.db"
+
+
+def append(path, *rows, name="labels"):
+    """Add events with right checksums, as whoever can write to the file may."""
+    with closing(open_store(path)) as store:
+        study = store.find(name)[0]
+        news = store.begin(study, 0)
+        first = len(news) + 1
+        store.commit(study, [row._replace(seq=seq) for seq, row in enumerate(rows, first)])
+
+
+def refusal(path, row, name="labels", ids=None):
+    """Return what is said of a study that has one more event."""
+    with closing(open_store(path)) as store:
+        asked = [r.decision for r in store.read(store.find(name)[0]) if r.kind == ASKED]
+    row = row._replace(
+        decision={"settled": asked[0], "pending": asked[-1]}.get(row.decision, row.decision)
+    )
+    append(path, row, name=name)
+    with closing(Study.open(path, name)) as study:
+        with pytest.raises(DamagedError) as first:
+            study.recommend()
+        with pytest.raises(DamagedError) as second:
+            study.ask()
+    assert str(first.value) == str(second.value)
+    assert "\n" not in str(first.value)
+    return str(first.value)
+
+
+def event(kind, decision, body, key=None, at=2.0):
+    return Row(0, kind, decision, key, at, body)
+
+
+def asked(t=3.0, arm=1, more=b"\0" * 16):
+    return struct.pack("<dq", t, arm) + more
+
+
+def late(t=1.0, at=1.0, arm=0, reward=1.0):
+    return struct.pack("<ddqd", t, at, arm, reward)
+
+
+REWARD = struct.pack("<d", 1.0)
+EVENTS = {
+    "an unknown kind": (event(77, NEW, b""), "its kind is 77, which is not known here"),
+    "a negative kind": (event(-1, NEW, b""), "its kind is -1"),
+    "another round": (event(ASKED, NEW, asked(t=9.0)), "round must be 3"),
+    "a huge round": (event(ASKED, NEW, asked(t=1e300)), "round must be 3"),
+    "no round": (event(ASKED, NEW, asked(t=math.nan)), "round must be 3"),
+    "a huge arm": (event(ASKED, NEW, asked(arm=2_000_000_000)), "malformed"),
+    "one arm too many": (event(ASKED, NEW, asked(arm=3)), "malformed"),
+    "a negative arm": (event(ASKED, NEW, asked(arm=-1)), "none that is allowed"),
+    "a retired arm": (event(ASKED, NEW, asked(arm=2)), "none that is allowed"),
+    "a short decision": (event(ASKED, NEW, asked()[:-1]), "it must have 32 bytes, got 31"),
+    "a long decision": (event(ASKED, NEW, asked() + b"x"), "it must have 32 bytes, got 33"),
+    "a pending id": (event(ASKED, "pending", asked()), "decision must be a new id"),
+    "no id": (event(ASKED, "x", asked()), "decision must be a new id"),
+    "no decision": (event(TOLD, None, REWARD), "decision must be as its kind has it"),
+    "nobody's feedback": (event(TOLD, OTHER, REWARD), "decision must be a pending one"),
+    "feedback twice": (event(TOLD, "settled", REWARD), "decision must be a pending one"),
+    "a key of feedback": (event(TOLD, "pending", REWARD, key="k"), "has no key"),
+    "no feedback": (event(TOLD, "pending", b""), "malformed"),
+    "a huge reward": (event(TOLD, "pending", struct.pack("<d", 1e300)), "reward must "),
+    "a negative reward": (event(TOLD, "pending", struct.pack("<d", -1.0)), "reward must "),
+    "no number": (event(TOLD, "pending", struct.pack("<d", math.nan)), "reward must "),
+    "an infinite reward": (event(TOLD, "pending", struct.pack("<d", math.inf)), "reward must "),
+    "long feedback": (event(TOLD, "pending", REWARD * 2), "none that can be told"),
+    "a body of what is given up": (event(LAPSED, "pending", REWARD), "it must have no bytes"),
+    "again what is not": (event(AGAIN, "pending", b""), "to be handed out again"),
+    "late, but pending": (event(LATE, "pending", late()), "must be a settled one"),
+    "late of no arm": (event(LATE, "settled", late(arm=7)), "malformed"),
+    "late of no round": (event(LATE, "settled", late(t=0.5)), "round must be from 1 to 2"),
+    "late of a later round": (event(LATE, "settled", late(t=9.0)), "round must be from 1 to 2"),
+    "late at no time": (event(LATE, "settled", late(at=math.nan)), "its time must be"),
+    "late reward": (event(LATE, "settled", late(reward=2.0)), "reward must "),
+    "kept": (event(KEPT, "settled", late()), "not dealt with so"),
+    "a sum": (event(ARRIVED, None, struct.pack("<dd", 1.0, 1.0)), "where feedback is anonymous"),
+    "an arm twice": (event(ADDED, None, b"a"), "arms must differ, got 'a' twice"),
+    "an arm of no letters": (event(ADDED, None, b"\xff\xfe"), "utf-8"),
+    "an arm without a name": (event(ADDED, None, b""), "arm must"),
+    "no such arm": (event(RETIRED, None, b"x"), "arm must be"),
+    "an arm retired twice": (event(RETIRED, None, b"c"), "arm must be"),
+    "no time": (event(ASKED, NEW, asked(), at=math.inf), "its time must be"),
+    "before all time": (event(ASKED, NEW, asked(), at=-1.0), "its time must be"),
+}
+
+
+@pytest.mark.parametrize(("row", "why"), EVENTS.values(), ids=list(EVENTS))
+def test_what_no_study_writes_is_refused(path, row, why):
+    said = refusal(path, row)
+    assert "event 5 of study 'labels' in " in said
+    assert why in said
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"{}", "does not say its format"),
+        (b"[]", "does not say its format"),
+        (b"\xff", "no JSON"),
+        (b'{"format": 9}', "in a form that keyhole"),
+        (b'{"format": 1}', "is damaged: KeyError"),
+        (b'{"format": 1, "policy": 3, "module": []}', "study"),
+        (b"[" * 10**6, "no JSON"),
+    ],
+)
+def test_a_change_of_policy_that_cannot_be_read_is_refused(path, body, why):
+    append(path, event(CHANGED, None, body))
+    with closing(Study.open(path, "labels")) as study, pytest.raises(ValueError, match=why) as said:
+        study.ask()
+    assert "\n" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("policy", "facts", "rows", "why"),
+    [
+        (
+            ODAAF(expected_delay=2),
+            {"horizon": 2, "feedback": "anonymous"},
+            [event(ARRIVED, None, struct.pack("<dd", 1.0, 1.0))],
+            "total must ",
+        ),
+        (
+            ODAAF(expected_delay=2),
+            {"horizon": 1, "feedback": "anonymous"},
+            [event(ASKED, NEW, asked(t=1.0)), event(ASKED, OTHER, asked(t=2.0))],
+            "at most the horizon, 1",
+        ),
+        (
+            KaplanMeierUCB(),
+            {"levels": 3, "feedback": "censored", "horizon": 9},
+            [event(ASKED, NEW, struct.pack("<dqq", 1.0, 2**62, 1) + b"\0" * 16)],
+            "threshold must ",
+        ),
+        (
+            RCUCB(),
+            {"limits": [1.0], "cost": Power(slope=0.1), "penalty": Power(slope=0.1)},
+            [event(ASKED, NEW, struct.pack("<dqd", 1.0, 1, math.inf) + b"\0" * 16)],
+            "is allowed",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.* gives up no arm")
+def test_each_setting_refuses_its_own(tmp_path, policy, facts, rows, why):
+    path = tmp_path / "s.db"
+    Study.create(path, "x", policy, ARMS, **facts).close()
+    append(path, *rows, name="x")
+    with closing(Study.open(path, "x")) as study, pytest.raises(DamagedError, match=why):
+        study.ask()
