@@ -73,6 +73,9 @@ def test_there_is_a_stub_of_a_policy_for_every_room():
         ("narrow_gap", ("narrow_gap", "NarrowGap")),
         ("narrow-gap", ("narrow_gap", "NarrowGap")),
         ("UCB1", ("ucb1", "UCB1")),
+        ("UCBV", ("ucbv", "UCBV")),
+        ("UCB-V", ("ucbv", "UCBV")),
+        ("Narrow_Gap", ("narrow_gap", "NarrowGap")),
         ("tao2019-setup1", ("tao2019_setup1", "Tao2019Setup1")),
     ],
 )

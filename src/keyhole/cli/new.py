@@ -77,11 +77,14 @@ def _brought(room: rooms.Room) -> Traversable:
 
 def _spellings(name: str) -> tuple[str, str]:
     """Return a name as files and functions have it, and as classes do."""
-    snake = _CAMEL.sub("_", name).replace("-", "_").lower()
+    camel = name.replace("-", "").replace("_", "")
+    words = name if name.islower() else camel  # UCB-V and UCBV are one class, and one file
+    snake = _CAMEL.sub("_", words).replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", snake) or keyword.iskeyword(snake):
         raise ValueError(f"NAME must be a name such as NarrowGap or narrow_gap, got {name!r}")
-    camel = name if name[0].isupper() else "".join(word.capitalize() for word in snake.split("_"))
-    return snake, camel.replace("-", "").replace("_", "")
+    if not name[0].isupper():
+        camel = "".join(word.capitalize() for word in snake.split("_"))
+    return snake, camel
 
 
 def _files(folder: Traversable, room: str, above: str = "") -> list[tuple[str, Traversable]]:
