@@ -100,6 +100,7 @@ def test_the_reference_takes_the_same_decisions(policy, survival, seed):
     assert drive(learner, problem, thresholds, sample) == slow
 
 
+@pytest.mark.filterwarnings("ignore:CappedKLUCB.* ignores what samples tell")
 @pytest.mark.parametrize("order", ["iid", "adversarial", "optimistic"])
 @pytest.mark.parametrize("policy", [CappedKLUCB(), SurvivalThompson()], ids=repr)
 def test_policies_for_any_order_agree_with_their_references_on_each(policy, order):
@@ -233,3 +234,21 @@ def test_every_policy_learns():
         assert late < 0.3 * untaught
         if FITTING[type(policy)][1] == "iid":
             assert late - early < 5 * early
+
+
+@pytest.mark.parametrize(
+    "policy", [AnytimeKaplanMeierUCB(), CappedKLUCB(), KaplanMeierThompson()], ids=repr
+)
+def test_a_policy_that_ignores_what_is_seen_beyond_the_threshold_says_so(policy):
+    told = {"arms": 2, "levels": 3}
+    words = r"ignores what samples tell beyond the threshold; .* take DKWUCB\(\) or SurvivalThom"
+    with pytest.warns(UserWarning, match=words):
+        policy.learner(feedback="uncensored", **told)
+    policy.learner(feedback="censored", **told)  # warnings are errors
+    with pytest.warns(UserWarning, match=words):
+        simulate(Problem(FIVE, feedback="uncensored"), [policy], horizon=10, replications=1)
+
+
+def test_policies_that_use_whole_samples_or_lose_nothing_do_not_warn():
+    for policy in (SurvivalThompson(), AnytimeDKWUCB(), AnytimeOPTIM(), Uniform()):
+        policy.learner(arms=2, levels=3, feedback="uncensored")

@@ -1,5 +1,6 @@
 """The threshold bandit's vocabulary, and what its policies have in common."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Protocol
 
 from keyhole.contract.facts import fact
@@ -119,14 +120,25 @@ class Policy(Facts, CorePolicy, abstract=True):
     >>> learner.tell(censored=True)  # it reached level 2; how much more, nobody knows
     """
 
+    # Whether it warns that it makes no use of samples beyond the threshold, where they are seen.
+    warns_if_uncensored: ClassVar[bool] = False
     setting = SETTING
     learner_class = Learner
     terms_class = Terms
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = (
-        "the sample of the arm pulled, if it is below the threshold; uncensored, it learns no "
-        "more, since what a sample tells beyond the threshold would bias the estimate"
+        "the sample of the arm pulled, if it is below the threshold; uncensored, it uses no "
+        "more: a pull counts up to its threshold"
     )
+
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning if the policy makes no use of much that is seen."""
+        if not self.warns_if_uncensored or told["censored"] == 1:
+            return ""
+        return (
+            f"{self} ignores what samples tell beyond the threshold; where feedback is uncensored "
+            "take DKWUCB() or SurvivalThompson(), which use it"
+        )
 
     def imagine(p, s: Tally, threshold: int, arm: int) -> None:
         """Count the pull as one of which the estimates are true."""

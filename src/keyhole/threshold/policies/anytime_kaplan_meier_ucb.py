@@ -11,7 +11,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     r"""Pull the arm whose estimate from censored samples could be highest, by now.
 
     For censored feedback, thresholds in any order, and any number of rounds: `KaplanMeierUCB` with
-    a narrower width. On the shipped flights and deliveries its regret is a quarter to three fifths
+    a narrower width. Of samples that are seen whole it uses no more, and warns. On the shipped flights and deliveries its regret is a quarter to three fifths
     of `KaplanMeierUCB`'s; `CappedKLUCB` and the Thompson samplers of this room have less.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
@@ -47,6 +47,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     0
     """
 
+    warns_if_uncensored = True
     cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
 
     c: float = parameter(0.0, ge=0, doc="weight of ln ln t")

@@ -18,7 +18,8 @@ class CappedKLUCB(Policy):
     An arm that seldom reaches a low level reaches a higher one no more often: an upper bound
     learnt at a low level caps all above it. So rising thresholds, which let no sample be used
     again, need not be learnt afresh; the regret may stay below the bound of Theorem 3, which is
-    none for survival functions. It takes any order, and on the shipped flights and deliveries has
+    none for survival functions. It is for censored feedback: of samples that are seen whole it uses
+    no more, and warns. It takes any order, and on the shipped flights and deliveries has
     an eighth to two fifths of `KaplanMeierUCB`'s regret; `SurvivalThompson` has less.
 
     .. math:: \arg\max_i \; \min_{j \le c_t} \; \max \{ q \in [0, 1] :
@@ -54,6 +55,7 @@ class CappedKLUCB(Policy):
     1
     """
 
+    warns_if_uncensored = True
     cost_per_round = (
         "O(K c) multiplications and 2 c logarithms; Newton's method (four or five steps) for one "
         "or two bounds"

@@ -7,7 +7,8 @@ from keyhole.threshold.setting import Policy, count
 class KaplanMeierThompson(Policy):
     r"""Pull each arm as often as it is likely to be the best at the threshold.
 
-    For censored feedback, thresholds in any order, and any number of rounds. The paper proves
+    For censored feedback, thresholds in any order, and any number of rounds; of samples that are
+    seen whole it uses no more, and warns. The paper proves
     nothing of it; on the shipped flights and deliveries its regret is a thirteenth to a third of
     `KaplanMeierUCB`'s. `SurvivalThompson`, which uses more of what is seen, has less still, and
     costs more a round.
@@ -47,6 +48,7 @@ class KaplanMeierThompson(Policy):
     np.int64(1)
     """
 
+    warns_if_uncensored = True
     pending = ("ignore", "imagine")
     randomness = "a beta variate for each arm in every round"
     off_policy = True
