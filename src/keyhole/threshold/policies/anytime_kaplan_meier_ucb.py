@@ -11,8 +11,9 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     r"""Pull the arm whose estimate from censored samples could be highest, by now.
 
     For censored feedback, thresholds in any order, and any number of rounds: `KaplanMeierUCB` with
-    a narrower width. Of samples that are seen whole it uses no more, and warns. On the shipped flights and deliveries its regret is a quarter to three fifths
-    of `KaplanMeierUCB`'s; `CappedKLUCB` and the Thompson samplers of this room have less.
+    a narrower width. Of samples that are seen whole it uses no more, and warns. On the shipped
+    flights and deliveries its regret is a quarter to three fifths of `KaplanMeierUCB`'s;
+    `CappedKLUCB` and the Thompson samplers of this room have less.
 
     Pull an arm that has never been pulled at a threshold of at least :math:`c_t`, or else
 
