@@ -130,3 +130,11 @@ def test_a_reward_may_be_a_yes_or_no(given, found):
 def test_other_rewards_are_refused(given):
     with pytest.raises((TypeError, ValueError), match="reward must"):
         unit("reward", given)
+
+
+def test_of_thousands_of_words_the_first_are_listed_and_the_nearest():
+    words = [f"item {i}" for i in range(3000)]
+    with pytest.raises(ValueError, match="item 99 and 2,900 more; got 'itm 2999'") as raised:
+        choice("name", "itm 2999", words)
+    assert "(did you mean 'item 2999'?)" in str(raised.value)
+    assert len(str(raised.value)) < 1500

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 _INT64: Final = 2**63
 _SHOWN_CHARACTERS: Final = 200
 _SHOWN_BITS: Final = 256
+_LISTED: Final = 100  # words of which one is to be chosen
 _FROM_THIS_POWER: Final = 2**20
 # Unicode's categories of control characters, halves of characters, and line and paragraph ends.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
@@ -241,8 +242,10 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     if isinstance(value, str) and value in words:
         return value
     typed = value if isinstance(value, str) else shown(value)
+    listed = ", ".join(words[:_LISTED])
+    more = f" and {len(words) - _LISTED:,} more" if len(words) > _LISTED else ""
     raise ValueError(
-        f"{name} must be one of {', '.join(words)}; got {shown(value)}{hint(typed, words)}"
+        f"{name} must be one of {listed}{more}; got {shown(value)}{hint(typed, words)}"
     )
 
 

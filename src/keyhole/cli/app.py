@@ -40,7 +40,6 @@ app = typer.Typer(
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Run real commands under learnt limits.")
 
-Out = Annotated[Path, typer.Option("--out", help="Folder for the results; made if need be.")]
 Threads = Annotated[
     int | None, typer.Option("--threads", help="Threads; by default one for each processor.")
 ]
