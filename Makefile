@@ -7,7 +7,7 @@ UV ?= uv
 BIN := .venv/bin
 WHEEL := .venv-runtime/bin
 LOWEST := .venv-lowest/bin
-LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/test_parts.py thresholding/test_lsa.py \
+LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/numba_internals thresholding/test_lsa.py \
 	data/test_labels.py papers/test_overview.py cli/test_bad_input.py)
 PIP := python -m pip --disable-pip-version-check -qq
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile

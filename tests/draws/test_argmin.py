@@ -9,13 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.draws.argmin import (
+    _place,
+    _smallest,
     argmin,
     argmin_begin,
     argmin_fill,
     argmin_mend,
     argmin_set,
     argmin_size,
+    place_of_sixteen,
+    smallest_of_sixteen,
 )
+from keyhole.kernels.jit import kernel
 
 
 @pytest.mark.parametrize("candidates", [1, 2, 15, 16, 17, 32, 255, 256, 257, 4096, 4097])
@@ -86,3 +91,24 @@ for candidates in (10, 300):
 )
 def test_the_argmin_needs_no_vector_instructions_and_nothing_but_numba(environment):
     subprocess.run([sys.executable, "-c", SCRIPT], env=os.environ | environment, check=True)
+
+
+@kernel
+def at_once(keys, key):
+    return _smallest(keys, 3), _place(keys, 3, key)
+
+
+@kernel
+def one_by_one(keys, key):
+    return smallest_of_sixteen(keys, 3), place_of_sixteen(keys, 3, key)
+
+
+KEYS = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 2.0, math.inf, math.nan])
+
+
+@given(keys=st.lists(KEYS, min_size=20, max_size=20), key=KEYS)
+def test_vectors_and_loops_find_the_same_to_the_bit(keys, key):
+    keys = np.array(keys)
+    (smallest, place), (other, other_place) = at_once(keys, key), one_by_one(keys, key)
+    assert np.float64(smallest).tobytes() == np.float64(other).tobytes()
+    assert place == other_place

@@ -1,12 +1,17 @@
 """Many beta variates at once are those of one after the other."""
 
+import re
+from types import FunctionType
+
 import numpy as np
 import pytest
 
-from keyhole.draws.betas import betas
+from keyhole.draws.betas import betas, none_of_four
 from keyhole.draws.samplers import beta, beta_by_steps
 from keyhole.draws.streams import stream
 from keyhole.kernels.jit import kernel
+from keyhole.policy import counts, per
+from keyhole.stochastic import Policy
 
 
 @kernel
@@ -49,3 +54,51 @@ def test_what_lies_behind_the_last_is_left_alone():
 def test_the_bound_that_spares_logarithms_lies_below_what_they_say():
     y = np.linspace(-0.5, 10.0, 100_001)[1:]
     assert (np.log1p(y) - y + y**2 / 2 - y**3 / 3 >= -0.45 * y**4).all()
+
+
+def test_vectors_of_another_kind_are_refused_by_name():
+    good, table = np.full(4, 2.0), np.full((4, 3), 2.0)
+    for bad, kind in (
+        (np.full(4, 2), "int64, 1d, C"),
+        (table, "float64, 2d, C"),
+        (table[:, 0], "float64, 1d, A"),
+    ):
+        words = f"vector of float64 whose numbers lie side by side, got array({kind})"
+        for vectors in ((bad, good), (good, bad)):
+            name = "ab"[vectors[1] is bad]
+            with pytest.raises(TypeError, match=re.escape(f"betas: {name} must be a {words}")):
+                betas(stream(1), *vectors, 4, np.empty(4))
+        with pytest.raises(TypeError, match=re.escape(f"betas: out must be a {words}")):
+            betas(stream(1), good, good, 4, bad)
+
+
+def test_a_policy_with_integer_shapes_is_told_so():
+    class Counting(Policy):
+        class State:
+            ups = counts("arms")
+            drawn = per("arms")
+
+        def select(p, s, rng):
+            betas(rng, s.ups, s.drawn, p.arms, s.drawn)
+            return 0
+
+        def update(p, s, arm, reward):
+            s.ups[arm] += 1
+
+        def recommend(p, best):
+            best[0] = 0
+
+    with pytest.raises(TypeError, match=r"betas: a must be .* got array\(int64"):
+        Counting().learner(arms=3)
+
+
+def test_one_after_the_other_where_there_are_no_vectors(monkeypatch):
+    slow = {"_four": none_of_four}
+    copied = kernel(FunctionType(betas.py_func.__code__, betas.py_func.__globals__ | slow))
+    rng = np.random.default_rng(2)
+    a, b = shapes(30, 5.0, rng), shapes(30, 5.0, rng)
+    here, there, ours, theirs = stream(1), stream(1), np.empty(30), np.empty(30)
+    betas(here, a, b, 30, ours)
+    copied(there, a, b, 30, theirs)
+    assert ours.tobytes() == theirs.tobytes()
+    assert here[0] == there[0]

@@ -5,11 +5,11 @@ from functools import lru_cache
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
-try:
-    from numba.core import ir as ir
-    from numba.core.compiler import run_frontend
-except (ImportError, AttributeError):  # Numba's insides have moved: then no code can be read
-    ir = run_frontend = None  # type: ignore[assignment]
+from keyhole.kernels.jit import front_end
+
+# Where Numba's insides have moved, no code can be read.
+ir: Final[Any] = front_end and front_end.ir
+run_frontend: Any = front_end and front_end.run_frontend
 
 _UNKNOWN: Final = object()
 
@@ -17,7 +17,7 @@ _UNKNOWN: Final = object()
 @lru_cache(maxsize=512)
 def first_pass(function: FunctionType) -> list[Any]:
     """Return the lines of a function; raise whatever Numba raises for code that it cannot read."""
-    code: Any = run_frontend(function)  # type: ignore[no-untyped-call]
+    code = run_frontend(function)
     return [line for block in code.blocks.values() for line in block.body]
 
 

@@ -9,16 +9,12 @@ equal smallest keys. Keys must not be NaN. Throughout, `keys` is the store of
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.jit import internals, kernel
 
 # The root's children are cells 0 to 15, those of cell i the sixteen from 16 (i + 1) on. With two
 # children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4 times as long.
@@ -26,55 +22,45 @@ _CHILDREN: Final = 16
 # So many are read without a tree above them: a round of LSA at K = 20 then takes 0.67 of the time.
 _FLAT: Final = 2 * _CHILDREN
 
-_NODE: Final = ir.VectorType(ir.DoubleType(), _CHILDREN)
-_WORD: Final = ir.IntType(64)
-_ORDER: Final = ir.IntType(32)
+
+@kernel
+def _smaller(low: float, high: float) -> float:
+    return high if high < low else low
 
 
-def _node(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Return the sixteen keys from a cell on, as a vector."""
-    array = make_array(signature.args[0])(context, builder, args[0])  # type: ignore[no-untyped-call]
-    cell = builder.gep(array.data, [args[1]])
-    return builder.load(builder.bitcast(cell, _NODE.as_pointer()), align=8)
+@kernel
+def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
+    """Return the smallest of the sixteen keys from cell `start` on.
+
+    They are compared in the order in which vectors are, so that the result is the same to the bit:
+    -0.0 and 0.0 are equal, and NaN is not smaller than anything.
+    """
+    smallest = 0.0
+    for i in range(2):
+        half = 0.0
+        for j in range(2):
+            cell = start + i + 2 * j
+            low = _smaller(keys[cell], keys[cell + 8])
+            high = _smaller(keys[cell + 4], keys[cell + 12])
+            quarter = _smaller(low, high)
+            half = _smaller(half, quarter) if j else quarter
+        smallest = _smaller(smallest, half) if i else half
+    return smallest
 
 
-def _pick(builder: Any, vector: Any, places: list[int]) -> Any:
-    """Return some elements of a vector."""
-    order = ir.Constant(ir.VectorType(_ORDER, len(places)), places)
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
+@kernel
+def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
+    """Return which of the sixteen keys from cell `start` on is the first equal to `key`, or 0."""
+    for place in range(_CHILDREN):
+        if keys[start + place] == key:
+            return place
+    return 0
 
 
-def _smallest_of(typing, keys, start):  # type: ignore[no-untyped-def]
-    """Be compiled to: return the smallest of the sixteen keys from cell `start` on."""
-
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        left, rest = _node(context, builder, signature, args), _CHILDREN
-        while rest > 1:
-            rest //= 2
-            low = _pick(builder, left, [*range(rest)])
-            high = _pick(builder, left, [*range(rest, 2 * rest)])
-            left = builder.select(builder.fcmp_ordered("<", high, low), high, low)
-        return builder.extract_element(left, _ORDER(0))
-
-    return types.float64(keys, types.intp), build
-
-
-def _place_of(typing, keys, start, key):  # type: ignore[no-untyped-def]
-    """Be compiled to: return which of the sixteen is the first equal to `key`; 0 if none is."""
-
-    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        node = _node(context, builder, signature, args)
-        one = builder.insert_element(ir.Constant(_NODE, ir.Undefined), args[2], _ORDER(0))
-        equal = builder.fcmp_ordered("==", node, _pick(builder, one, [0] * _CHILDREN))
-        bits = builder.zext(builder.bitcast(equal, ir.IntType(_CHILDREN)), _WORD)
-        first = builder.cttz(builder.or_(bits, _WORD(1 << _CHILDREN)), ir.IntType(1)(1))
-        return builder.and_(first, _WORD(_CHILDREN - 1))
-
-    return types.intp(keys, types.intp, types.float64), build
-
-
-_smallest = cast(Callable[..., Any], intrinsic(_smallest_of))
-_place = cast(Callable[..., Any], intrinsic(_place_of))
+_smallest: Final[Callable[..., Any]] = (
+    internals.smallest_in_node if internals else smallest_of_sixteen
+)
+_place: Final[Callable[..., Any]] = internals.place_in_node if internals else place_of_sixteen
 
 
 @kernel

@@ -6,6 +6,7 @@ layout begins, then the integers that shapes refer to), and then the cells: inpu
 decision, feedback, report.
 """
 
+import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -27,7 +28,7 @@ from keyhole.contract.memory import (
 from keyhole.contract.setting import Setting
 from keyhole.draws.streams import POLICY, stream_key
 from keyhole.kernels.cache import compile_cached
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.jit import internals, kernel
 from keyhole.kernels.link import Kernel, fingerprint
 
 Words = NDArray[np.uint64]
@@ -51,7 +52,11 @@ SIGNATURE: Final = types.int64(
 # A call keeps the interpreter's lock: to give it away and take it back would make 0.12 us of 0.085
 # (measured). So a call is one step to all other threads. To look which thread it is takes 0.003.
 
-_thread: Kernel = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
+_thread: Final[Kernel] = (
+    internals.thread_ident
+    if internals
+    else ctypes.CFUNCTYPE(ctypes.c_ulong)(("PyThread_get_thread_ident", ctypes.pythonapi))
+)
 
 
 def memory_of(side: Component, sizes: Mapping[str, int]) -> tuple[Words, list[dict[str, Any]]]:

@@ -19,11 +19,9 @@ from weakref import WeakValueDictionary
 
 import numba
 import numpy as np
-from numba import njit
-from numba.core import config
-from numba.core.errors import NumbaError
+from numba import NumbaError, config, njit
 
-from keyhole.kernels.jit import USES_PARTS, is_bounds_checked, options, parts
+from keyhole.kernels.jit import internals, is_bounds_checked, options
 from keyhole.kernels.link import COMPILED_ROOMS, Kernel
 from keyhole.validate import Range, integer
 
@@ -108,7 +106,7 @@ def code_digest() -> str:
     """
     digest = hashlib.sha256()
     for room in COMPILED_ROOMS:
-        for path in sorted((Path(__file__).parents[1] / room).glob("*.py")):
+        for path in sorted((Path(__file__).parents[1] / room).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -122,7 +120,7 @@ def _path(digest: str) -> Path:
     words = (
         code_digest(),
         digest,
-        parts.processor(),
+        internals.processor(),
         numba.__version__,
         np.__version__,
         sys.implementation.cache_tag,
@@ -167,7 +165,7 @@ def _load(path: Path) -> Kernel | None:
             data = file.read()
         if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:
             return None
-        loaded: Kernel = parts.load(parts.MachineCode.from_bytes(data[_DIGEST:]))
+        loaded: Kernel = internals.load(internals.MachineCode.from_bytes(data[_DIGEST:]))
         with contextlib.suppress(OSError):
             os.utime(path)  # what is used stays
         return loaded
@@ -250,7 +248,7 @@ def _alone(path: Path) -> Iterator[None]:
 def _said(owner: str) -> Iterator[None]:
     """Say on standard error what is being compiled, if that takes long."""
     how = " with every index checked" if is_bounds_checked() else ""
-    kept = "and kept for later runs" if USES_PARTS else "in every process"
+    kept = "and kept for later runs" if internals else "in every process"
 
     def say() -> None:
         print(f"keyhole: compiling {owner}{how} (once, {kept})", file=sys.stderr)  # noqa: T201
@@ -270,18 +268,15 @@ def _compile(
     chosen = options() | {"nogil": not alone}
     try:
         with _said(owner):
-            if not USES_PARTS:
-                dispatcher = njit(**chosen)(build())
-                dispatcher.compile(signature)
-                (result,) = dispatcher.overloads.values()
-                usual: Kernel = result.entry_point
+            if internals is None:
+                usual: Kernel = njit(signature, **chosen)(build())
                 return usual
-            machine = parts.compile_entry(build(), signature, chosen)
+            machine = internals.compile_entry(build(), signature, chosen)
     except NumbaError as error:
         raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
     if path is not None and machine.lasting:
         _save(path, machine.to_bytes())
-    loaded: Kernel = parts.load(machine)
+    loaded: Kernel = internals.load(machine)
     return loaded
 
 
@@ -313,7 +308,7 @@ def compile_cached(
         function = _alive.get(name)
         if function is None:
             folder = cache_folder()
-            path = _path(name) if USES_PARTS and _usable(folder) else None
+            path = _path(name) if internals and _usable(folder) else None
             function = _loaded_or_compiled(owner, path, build, signature, alone)
             _alive[name] = function
         _recent.pop(name, None)

@@ -1,41 +1,74 @@
 """How kernels are compiled, said once."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FunctionType
+from types import ModuleType
 from typing import Any, Final, TypeVar, cast
 
 import numba
 from numba import config, njit
-
-try:
-    from keyhole.kernels import parts as parts
-except (ImportError, AttributeError):  # Numba's insides have moved
-    parts = None  # type: ignore[assignment]
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# error_model="numpy": a division needs no check for zero, which halves the time of a round
-# (measured: 16.2 -> 8.9 ns, LSA, K = 10). _nrt=False: no reference counts, so nothing can be
-# allocated and no atomic operation is spent on views (59 -> 15 ns a round, LSA, K = 10).
-_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "_nrt": False}
-
-_TESTED_BELOW: Final = (0, 69)  # Numba's insides may move with every release
 _PLAIN: Final = "KEYHOLE_PLAIN_NUMBA"
+_KNOWN_BELOW: Final = (0, 69)
+"""All tests were run with the versions of Numba below this one. The insides of later ones are
+checked in every process, which takes a second."""
 
-USES_PARTS: Final = (
-    parts is not None
-    and not os.environ.get(_PLAIN)
-    and tuple(map(int, numba.__version__.split(".")[:2])) < _TESTED_BELOW
-)
-"""Whether `keyhole.kernels.parts` compiles. Else Numba does, as usual: slower, the same results,
-and nothing is kept between processes. The environment variable KEYHOLE_PLAIN_NUMBA=1 asks for
-that."""
+
+def _usable_internals() -> ModuleType | None:
+    """Return `keyhole.kernels.numba_internals`, or None, with a warning, if it does not work."""
+    if os.environ.get(_PLAIN):
+        return None
+    try:
+        from keyhole.kernels import numba_internals
+
+        if tuple(map(int, numba.__version__.split(".")[:2])) >= _KNOWN_BELOW:
+            numba_internals.check_internals()
+    except Exception as error:  # whatever another release of Numba makes of it
+        warnings.warn(
+            f"the insides of Numba {numba.__version__} are not those that keyhole knows "
+            f"({type(error).__name__}: {error}): results are the same, but kernels are slower, "
+            f"and are compiled again in every process; {_PLAIN}=1 asks for that without a warning",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    return numba_internals
+
+
+internals: Final[Any] = _usable_internals()
+"""`keyhole.kernels.numba_internals`, which compiles kernels; None if Numba does so by itself: where
+its insides are others, or the environment variable KEYHOLE_PLAIN_NUMBA=1 asks for that. Kernels are
+slower then, results the same, and nothing is kept between processes."""
+
+
+def _usable_front_end() -> ModuleType | None:
+    """Return the first pass of Numba's compiler, which tells what kernels read, if it is there.
+
+    It compiles nothing: KEYHOLE_PLAIN_NUMBA is no matter.
+    """
+    try:
+        from keyhole.kernels.numba_internals import front_end
+    except Exception:  # then a warning has been given, or was not wanted
+        return None
+    return front_end
+
+
+front_end: Final[Any] = _usable_front_end()
+
+# error_model="numpy": a division needs no check for zero, which halves the time of a round
+# (measured: 16.2 -> 8.9 ns, LSA, K = 10).
+_OPTIONS: Final[dict[str, Any]] = {
+    "error_model": "numpy",
+    **(internals.OPTIONS if internals else {}),
+}
 
 _checked: ContextVar[bool] = ContextVar("checked", default=False)
 
@@ -67,6 +100,6 @@ def kernel(function: F) -> F:
 
     It is plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
     """
-    if USES_PARTS:
-        return cast(F, parts.Part(cast(FunctionType, function), options()))
+    if internals:
+        return cast(F, internals.Part(function, options()))
     return cast(F, njit(**options())(function))

@@ -18,10 +18,8 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
-from numba.core import types as numba_types
-from numba.core.ccallback import CFunc
-from numba.core.dispatcher import Dispatcher
-from numba.core.extending import _Intrinsic
+from numba import types as numba_types
+from numba.extending import intrinsic, is_jitted
 from numpy.typing import NDArray
 
 from keyhole.kernels.jit import is_bounds_checked, kernel
@@ -37,6 +35,7 @@ _COVERED: Final = tuple(f"keyhole.{room}." for room in COMPILED_ROOMS)
 # What these modules hold is fixed by their version, which is part of the cache key.
 _PLAIN: Final = (bool, int, float, complex, str, bytes)
 _TYPED: Final = (np.generic, numba_types.Type)
+_INTRINSIC: Final = type(intrinsic(lambda typing: None))
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
 
 
@@ -53,15 +52,15 @@ _LARGEST: Final = 10**6
 
 def source_of(function: Kernel) -> FunctionType:
     """Return the Python function behind a compiled one, or the function itself."""
-    plain = function.py_func if isinstance(function, Dispatcher) else function
+    plain = getattr(function, "py_func", None) if is_jitted(function) else function
     if not isinstance(plain, FunctionType):
         raise TypeError(f"a kernel must be a function written in Python, got {function!r}")
     return plain
 
 
-def is_function(value: object) -> bool:
+def is_function(value: Any) -> bool:
     """Return whether a value is a function that can be followed, compiled or not."""
-    return isinstance(value, Dispatcher | FunctionType)
+    return is_jitted(value) or isinstance(value, FunctionType)
 
 
 Chain = tuple[str, ...]
@@ -131,7 +130,10 @@ def _home(function: FunctionType) -> str:
 def _is_fixed(value: Any) -> bool:
     """Tell whether a value is a function or the like of a module that its version fixes."""
     module = getattr(value, "__module__", None) or ""
-    return module.split(".")[0] in _FIXED_MODULES and not isinstance(value, CFunc)
+    if module.split(".")[0] not in _FIXED_MODULES:
+        return False
+    wrapped = getattr(value, "__wrapped__", None)  # as in a callback for C
+    return wrapped is None or _is_fixed(wrapped)
 
 
 class _Fingerprint:
@@ -175,8 +177,8 @@ class _Fingerprint:
     def value(self, use: str, value: Any, chains: Iterable[Chain]) -> None:
         if is_function(value):
             self.function(source_of(value))
-        elif isinstance(value, _Intrinsic):
-            self.function(value._defn)
+        elif isinstance(value, _INTRINSIC):
+            self.function(vars(value)["__wrapped__"])
         elif isinstance(value, ModuleType):
             self.module(use, value, chains)
         elif isinstance(value, np.ndarray):
@@ -275,7 +277,7 @@ def _checked_twin(plain: FunctionType) -> Kernel:
 def _relinked(value: Any, done: Linked, chains: Iterable[Chain]) -> Any:
     if is_function(value):
         plain = source_of(value)
-        if isinstance(value, Dispatcher) and _home(plain).startswith("keyhole."):
+        if is_jitted(value) and _home(plain).startswith("keyhole."):
             if not is_bounds_checked():
                 return value
             return done.get(plain) or _checked_twin(plain)

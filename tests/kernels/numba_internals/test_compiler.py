@@ -1,18 +1,13 @@
-"""How functions become machine code: in parts, and, where Numba's insides have moved, as usual."""
-
-import json
-import os
-import subprocess
-import sys
+"""How functions become machine code: in parts, which one entry holds."""
 
 import numba
 import numpy as np
 import pytest
 from numba import njit, types
 
-from keyhole.kernels import jit, parts
+from keyhole.kernels import jit
 
-needs_parts = pytest.mark.skipif(not jit.USES_PARTS, reason="KEYHOLE_PLAIN_NUMBA is set")
+parts = pytest.importorskip("keyhole.kernels.numba_internals")
 OPTIONS = jit.options() | {"nogil": True}
 SIGNATURE = types.int64(types.float64[::1], types.int64)
 
@@ -30,14 +25,6 @@ def total(values, count):
     return count
 
 
-def test_the_version_of_numba_is_one_that_parts_were_tested_with():
-    """Where this fails: run all tests with that Numba, then raise `_TESTED_BELOW`."""
-    assert jit.parts is not None, "what keyhole.kernels.parts imports from Numba has moved"
-    version = tuple(map(int, numba.__version__.split(".")[:2]))
-    assert version < jit._TESTED_BELOW
-
-
-@needs_parts
 def test_an_entry_survives_its_way_through_a_file():
     machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
     again = parts.MachineCode.from_bytes(machine.to_bytes())
@@ -47,7 +34,6 @@ def test_an_entry_survives_its_way_through_a_file():
     assert values.tolist() == [12.0, 2.0, 3.0]
 
 
-@needs_parts
 def test_callers_constants_make_no_copies():
     @jit.kernel
     def scaled(x, by, upwards):
@@ -65,7 +51,6 @@ def test_callers_constants_make_no_copies():
     assert [str(kind) for kind in scaled.signatures] == ["(float64, int64, bool)"]
 
 
-@needs_parts
 def test_what_needs_to_know_a_constant_knows_it():
     @jit.kernel
     def entry_of(pair, place):
@@ -79,7 +64,6 @@ def test_what_needs_to_know_a_constant_knows_it():
     assert (entry(values, 4), values[0]) == (4, 2.5)
 
 
-@needs_parts
 def test_code_that_needs_what_is_not_there_is_refused_before_the_linker_ends_the_process():
     machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
     broken = parts.MachineCode(
@@ -93,7 +77,6 @@ def test_code_that_needs_what_is_not_there_is_refused_before_the_linker_ends_the
         parts.load(broken)
 
 
-@needs_parts
 def test_exceptions_of_kernels_arrive():
     def fail(values, count):
         if count > 2:
@@ -115,41 +98,6 @@ def test_kernels_can_be_called_from_python_and_from_functions_of_numba():
     assert four_times(3) == 12
 
 
-PLAIN = """
-import json
-from keyhole import simulate
-from keyhole.kernels import jit
-from keyhole.thresholding import LSA, Problem
-problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
-curves = simulate(problem, [LSA()], horizon=60, replications=50, seed=1)
-learner = LSA().learner(arms=3, threshold=0.5, seed=1)
-asked = []
-for n in range(20):
-    asked.append(learner.ask())
-    learner.tell(n % 2)
-regret = curves.values(curves.labels[0], "aggregate_regret")
-print(json.dumps([jit.USES_PARTS, regret.tolist(), asked]))
-"""
-
-
-@needs_parts
-def test_numba_as_usual_gives_the_same_results(tmp_path):
-    def play(**environment):
-        done = subprocess.run(
-            [sys.executable, "-c", PLAIN],
-            env=os.environ | {"KEYHOLE_CACHE_DIR": str(tmp_path)} | environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return json.loads(done.stdout)
-
-    in_parts, plain = play(), play(KEYHOLE_PLAIN_NUMBA="1")
-    assert (in_parts[0], plain[0]) == (True, False)
-    assert in_parts[1:] == plain[1:]
-
-
-@needs_parts
 def test_functions_that_call_one_another_in_a_circle_are_refused():
     scope = {}
     exec("def even(x): return True if x == 0 else odd(x - 1)", scope)

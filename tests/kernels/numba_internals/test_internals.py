@@ -1,0 +1,102 @@
+"""What leans on the insides of Numba: where it stands, and what happens where it does not work."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+import keyhole
+from keyhole.kernels import jit
+
+ROOT = Path(keyhole.__file__).parent
+HERE = ROOT / "kernels" / "numba_internals"
+PUBLIC = {"numba", "numba.extending"}
+
+
+def imported(path):
+    """Yield the modules and names that a file imports of Numba and what is below it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((name.name, name.name) for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.module, name.name) for name in node.names)
+
+
+def test_nothing_else_leans_on_the_insides_of_numba():
+    files = [path for path in ROOT.rglob("*.py") if HERE not in path.parents]
+    assert len(files) > 300
+    for path in files:
+        text = path.read_text()
+        assert "_nrt" not in text, path
+        assert "numba_internals" not in text or path == ROOT / "kernels" / "jit.py", path
+        if "numba" in text or "llvmlite" in text:
+            for module, name in imported(path):
+                if module.split(".")[0] in ("numba", "llvmlite"):
+                    assert module in PUBLIC, (path, module)
+                    assert not name.startswith("_"), (path, name)
+
+
+def test_the_numba_that_is_installed_has_the_insides_that_are_known(monkeypatch):
+    if jit.internals is None:
+        pytest.skip("KEYHOLE_PLAIN_NUMBA is set")
+    jit.internals.check_internals()
+
+
+@pytest.mark.parametrize("version", ["0.69.0", "1.0.0rc1"])
+def test_a_newer_numba_is_used_whole_where_a_check_finds_nothing(monkeypatch, version):
+    checked = []
+    internals = pytest.importorskip("keyhole.kernels.numba_internals")
+    monkeypatch.delenv("KEYHOLE_PLAIN_NUMBA", raising=False)
+    monkeypatch.setattr(numba, "__version__", version)
+    monkeypatch.setattr(internals, "check_internals", lambda: checked.append(1))
+    assert jit._usable_internals() is internals
+    assert checked == [1]
+
+
+def test_a_numba_with_other_insides_compiles_by_itself_with_one_warning(monkeypatch):
+    internals = pytest.importorskip("keyhole.kernels.numba_internals")
+
+    def moved():
+        raise AttributeError("module 'numba' has no attribute 'core'")
+
+    monkeypatch.delenv("KEYHOLE_PLAIN_NUMBA", raising=False)
+    monkeypatch.setattr(numba, "__version__", "0.70.1")
+    monkeypatch.setattr(internals, "check_internals", moved)
+    with pytest.warns(RuntimeWarning) as said:
+        assert jit._usable_internals() is None
+    (warning,) = said
+    assert str(warning.message).startswith(
+        "the insides of Numba 0.70.1 are not those that keyhole knows (AttributeError: module "
+        "'numba' has no attribute 'core'): results are the same, but kernels are slower"
+    )
+    monkeypatch.setenv("KEYHOLE_PLAIN_NUMBA", "1")
+    assert jit._usable_internals() is None
+
+
+HIDDEN = """
+import sys, warnings
+
+class Hidden:
+    "Finds nothing of Numba's insides, for those who look for it now."
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("keyhole.kernels.numba_internals."):
+            raise ImportError("cannot import name 'CompilerBase' from 'numba.core.compiler'")
+
+sys.meta_path.insert(0, Hidden())
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import keyhole.thresholding, keyhole.policy, keyhole.study, keyhole.experiment
+(warning,) = [one for one in said if "Numba" in str(one.message)]
+print(warning.message)
+"""
+
+
+def test_keyhole_is_imported_where_the_insides_are_not_to_be_had():
+    done = subprocess.run(
+        [sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=True
+    )
+    assert f"the insides of Numba {numba.__version__} are not those" in done.stdout
+    assert "cannot import name 'CompilerBase'" in done.stdout
