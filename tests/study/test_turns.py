@@ -296,7 +296,7 @@ def test_a_fork_opens_a_study_again(tmp_path):
         check_state_is_fold(study)
 
 
-def test_a_log_that_has_become_shorter_is_noticed_and_then_believed(tmp_path):
+def test_a_log_that_has_become_shorter_is_believed_by_who_opens_it_again(tmp_path):
     with labels(tmp_path / "s.db") as study:
         for _ in range(4):
             study.ask()
@@ -306,5 +306,9 @@ def test_a_log_that_has_become_shorter_is_noticed_and_then_believed(tmp_path):
         db.close()
         with pytest.raises(StoreError, match="row 4 of study 1 was there and is not"):
             study.ask()
-        assert study.ask().round == 3
-        check_state_is_fold(study)
+        for call in (study.ask, study.recommend):
+            with pytest.raises(StoreError, match="open the study again"):
+                call()
+        with Study.open(tmp_path / "s.db", "labels") as again:
+            assert again.ask().round == 3
+            check_state_is_fold(again)

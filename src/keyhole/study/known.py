@@ -47,7 +47,10 @@ class Known:
             self.store.damaged(self.study, error.seq, error.why)
 
     def _latest(self, read: Callable[[int, int], list[Row]]) -> Fold:
-        fold = self._fold or self._loaded() or self._anew(self.head, 0)
+        fold = self._fold
+        if fold is None:
+            self.store.check(self.study)  # nothing else may be read as this study
+            fold = self._loaded() or self._anew(self.head, 0)
         self._fold = None  # what is not taken in whole is not known
         while True:
             news = read(self.study, fold.seq)
@@ -145,4 +148,5 @@ class View(Known):
         self._check_process()
         with self._lock:
             self._check_open()
+            self.store.check(self.study)
             return list(self.store.read(self.study))

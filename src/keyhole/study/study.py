@@ -13,7 +13,7 @@ from keyhole.study.decision import Decision
 from keyhole.study.head import Head
 from keyhole.study.known import View
 from keyhole.study.rules import Rule
-from keyhole.study.storage import Row, StoreError, open_store
+from keyhole.study.storage import Row, Store, StoreError, open_store
 from keyhole.study.turns import Clock, Turns, check_clock, checked
 from keyhole.validate import line
 
@@ -72,8 +72,13 @@ class Study:
             store.close()
             raise
         self._turns = Turns(store, number_of, head, clock, policies)
-        again = partial(open_store, storage, survives=survives, make=False)
-        self._view = View(again, number_of, head, policies)
+
+        def connect() -> Store:
+            other = open_store(storage, survives=survives, make=False)
+            other.adopt(store)  # it must not take another study for this one
+            return other
+
+        self._view = View(connect, number_of, head, policies)
 
     @classmethod
     def create(

@@ -43,7 +43,7 @@ def altered(store, sql):
         for verb in ("UPDATE ", "DELETE FROM "):
             sql = sql.replace(verb + name, verb + prefix + name)
     for statement in sql.format_map(words).split(";"):
-        store._change(statement, ())
+        store._connected().execute(statement)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_an_older_version_that_is_still_open_adds_nothing(store, study):
         " SELECT study, 5, kind, at, body FROM {schema}event WHERE seq = 4"
     )
     with pytest.raises(store.failures):
-        store._change(old.format_map(store.words), ())
+        store._connected().execute(old.format_map(store.words))
     store.rollback()
     assert list(store.read(study)) == ROWS
 

@@ -191,7 +191,7 @@ def test_a_full_disk_leaves_nothing_half_written(path):
 
 
 def test_whoever_does_not_queue_is_named_after_a_while(path, monkeypatch):
-    monkeypatch.setattr("keyhole.study.storage.sqlite._PATIENCE", 0.01)
+    monkeypatch.setattr("keyhole.study.storage.sqlite_connection.PATIENCE", 0.01)
     with closing(open_store(path)) as store, closing(sqlite3.connect(path)) as other:
         study = store.create("labels", b"", 0.0)
         other.execute("BEGIN IMMEDIATE")
@@ -281,7 +281,7 @@ def test_an_interrupt_gives_the_turn_back(path, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.storage.sqlite._identity", interrupted)
+            patch.setattr("keyhole.study.storage.sqlite.identity", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.begin(study, 0)
         other.begin(study, 0)

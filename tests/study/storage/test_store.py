@@ -216,12 +216,16 @@ def test_a_number_is_used_once(store, study):
     assert list(store.read(study)) == [row(1)]
 
 
-def test_a_log_that_has_become_shorter_is_noticed(store, study):
+def test_a_log_that_has_become_shorter_is_not_used_any_more(address, store, study):
     add(store, study, row(1))
     with pytest.raises(StoreError, match="row 5 of study 1 was there and is not"):
         store.begin(study, 5)
-    store.begin(study, 1)
-    store.commit(study, [row(2)])
+    for call in (lambda: store.begin(study, 1), lambda: store.since(study, 0)):
+        with pytest.raises(StoreError, match="open the study again"):
+            call()
+    other = open_store(address)
+    assert other.begin(study, 1) == []
+    other.close()
 
 
 def test_a_snapshot_takes_the_place_of_an_older_one(store, study):

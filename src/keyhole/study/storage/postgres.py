@@ -9,13 +9,16 @@ A trip is one text of several statements. Psycopg's pipelines cost a third more,
 message that makes the server forget since when it has waited for a client that has the lock.
 """
 
+import ctypes
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
-from keyhole.study.storage.store import Record, Row, Store
+from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.study.storage.store import Found, Record, Row, Store
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,7 +34,14 @@ _WORDS: Final = {
 }
 # Whoever waited must see what was committed meanwhile, whatever the database's own default is.
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+# Whoever brings the tables up to date waits for all that write, and lets nobody begin meanwhile.
+_WRITE: Final = "LOCK TABLE keyhole.event IN ROW EXCLUSIVE MODE"
+_MIGRATE: Final = "LOCK TABLE keyhole.event IN SHARE ROW EXCLUSIVE MODE"
 _PREPARE_SINCE: Final = "PREPARE keyhole_since (bigint, bigint) AS "
+_PREPARE_IDENTITY: Final = (
+    "PREPARE keyhole_identity (bigint) AS"
+    " SELECT version, digest FROM keyhole.version LEFT JOIN keyhole.study ON id = $1"
+)
 _PREPARE_ADD: Final = (
     "PREPARE keyhole_add"
     " (bigint, bigint, bigint[], bigint[], text[], text[], double precision[], bytea[], bytea[]) AS"
@@ -91,17 +101,17 @@ class Postgres(Store):
         self._address: dict[str, Any] = _DEFAULTS | given
         self.where = f"postgresql://{given.get('host', '')}/{given.get('dbname', '')}"
         self._db: psycopg.Connection | None = None
+        self._is_known = False  # the tables were there
+        FORK_LOCK.add(self)
         self._try(self._connected)
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         return self._connected().cursor(binary=True).execute(sql, values).fetchall()
 
-    def _change(self, sql: str, values: tuple[object, ...]) -> int:
-        return self._connected().execute(sql, values).rowcount
-
     def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
         db = self._connected()
-        db.execute(_BEGIN)
+        db.execute(f"{_BEGIN}; {_WRITE}")
+        self._check_version(self._version(db))
         made = db.execute(self._sql[schema.CREATE] + " RETURNING id", study).fetchone()
         if made is None:
             self._undo()
@@ -109,13 +119,29 @@ class Postgres(Store):
         self._add(made[0], rows, len(rows))
         return True
 
-    def _lock(self, study: int, after: int) -> list[Any]:
+    def _lock(self, study: int, after: int) -> Found:
         lock = f"SELECT pg_advisory_xact_lock({_LOCKS}, {study:d})"
+        return self._found(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
+
+    def _since(self, study: int, after: int) -> Found:
+        return self._found("", study, after)
+
+    def _found(self, begin: str, study: int, after: int) -> Found:
+        """Return what there is of a study, in one trip."""
+        identity = f"EXECUTE keyhole_identity({study:d})"
         since = f"EXECUTE keyhole_since({study:d}, {after:d})"
-        cursor = self._connected().execute(f"{_BEGIN}; {lock}; {since}", prepare=False)
+        cursor = self._connected().execute(f"{begin}{identity}; {since}", prepare=False)
+        results = [cursor.fetchall()] if cursor.description else []
         while cursor.nextset():
-            pass
-        return cursor.fetchall()
+            results += [cursor.fetchall()] if cursor.description else []
+        *_, about, rows = results
+        version, digest = about[0] if about else (0, None)
+        return Found(version, digest, rows)
+
+    def _keep(self, body: bytes, study: int, seq: int) -> None:
+        db = self._connected()
+        db.execute(self._sql[schema.KEEP], (body, study, seq))
+        db.execute("COMMIT")
 
     def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
         columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * _COLUMNS
@@ -134,8 +160,23 @@ class Postgres(Store):
     def _drop(self) -> None:
         self._next = 0
         db, self._db = self._db, None
-        if db is not None and self._process == os.getpid():
+        if db is not None:
             db.close()
+
+    def before_fork(self) -> None:
+        """Do nothing: a connection of the parent is none of its child's."""
+
+    def after_fork(self, mine: bool) -> None:
+        """In a fork, let go of what is the parent's without a word to the server."""
+        db, self._db = self._db, None
+        if db is None:
+            return
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # it would say farewell
+        # As long as a copy of it is open, the server does not notice that the parent is gone.
+        with suppress(self._driver.Error, OSError):
+            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            os.dup2(nothing, db.pgconn.socket, inheritable=False)
+            os.close(nothing)
 
     def _explain(self, error: Exception) -> str:
         text = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -143,12 +184,13 @@ class Postgres(Store):
         return f"{text}; {_ADVICE.get(state, _ADVICE[None])}"
 
     def _connected(self) -> "psycopg.Connection":
-        """Return the connection; after a failure, a new one."""
+        """Return the connection; after a failure, a new one to what must still be there."""
         if self._db is None:
-            # Left to itself, psycopg forgets all that was prepared whenever something is undone.
-            self._db = self._driver.connect(
-                autocommit=True, prepare_threshold=None, **self._address
-            )
+            with FORK_LOCK.shared(self):  # a fork gives up what is there, and not what comes
+                # Left to itself, psycopg forgets what was prepared whenever something is undone.
+                self._db = self._driver.connect(
+                    autocommit=True, prepare_threshold=None, **self._address
+                )
             try:
                 self._prepare(self._db)
             except BaseException:
@@ -158,24 +200,34 @@ class Postgres(Store):
 
     def _prepare(self, db: "psycopg.Connection") -> None:
         """Bring the tables up to date, and say what belongs to a connection."""
-        self._migrate(db)
+        if self._is_known:
+            self._check_version(self._version(db))
+        else:
+            self._migrate(db)
         db.execute(_SESSION)
         db.execute(_PREPARE_ADD)
+        db.execute(_PREPARE_IDENTITY)
         db.execute(_PREPARE_SINCE + self._sql[schema.SINCE] % ("$1", "$2"))
+        self._is_known = True
 
     def _migrate(self, db: "psycopg.Connection") -> None:
         """Make the tables, or bring them up to date; only where it must be."""
-        if self._version(db) == len(schema.STEPS):
+        version = self._version(db)
+        schema.check_version(self.where, version)
+        if version == len(schema.STEPS):
             return
         # Not in the transaction: one that has waited for the lock may still believe in the catalog
         # that it has seen before. A failure ends the session, and with it the lock.
         db.execute("SELECT pg_advisory_lock(%s)", (_MAKING,))
         with db.transaction():
             version = self._version(db)
+            schema.check_version(self.where, version)
             if version == 0:
                 db.execute("CREATE SCHEMA keyhole")
                 db.execute("CREATE TABLE keyhole.version (version INTEGER NOT NULL)")
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
+            else:
+                db.execute(_MIGRATE)
             schema.walk(db.execute, version, _WORDS)
             db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
         db.execute("SELECT pg_advisory_unlock(%s)", (_MAKING,))
@@ -191,5 +243,4 @@ class Postgres(Store):
         if not is_there:
             return 0
         version = db.execute("SELECT version FROM keyhole.version").fetchone()
-        schema.check_version(self.where, version[0] if version else 0)
         return version[0] if version else 0

@@ -60,6 +60,7 @@ CREATE: Final = (
 )
 FIND: Final = "SELECT id, name, at, head, digest FROM {schema}study WHERE name = {value}"
 STUDY: Final = "SELECT id, name, at, head, digest FROM {schema}study WHERE id = {value}"
+IDENTITY: Final = "SELECT digest FROM {schema}study WHERE id = {value}"
 SINCE: Final = _EVENT + " AND seq >= {value} ORDER BY seq"
 SLICE: Final = _EVENT + " AND seq >= {value} ORDER BY seq LIMIT {value}"
 OF: Final = _CHAINED + " AND e.decision = {value} ORDER BY e.seq"

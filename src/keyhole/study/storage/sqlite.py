@@ -8,24 +8,30 @@ such queue (Windows), whose turn comes next is a matter of luck.
 
 import os
 import sqlite3
-import weakref
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.study.storage import schema
-from keyhole.study.storage.store import Record, Store
+from keyhole.study.storage import schema, sqlite_connection
+from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.study.storage.sqlite_connection import (
+    APPLICATION,
+    PATIENCE,
+    Connection,
+    check_file,
+    disable,
+    find_version,
+    identity,
+    read_number,
+)
+from keyhole.study.storage.store import Found, Record, Store
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_APPLICATION: Final = int.from_bytes(b"Keyh")  # SQLite files say in their header whose they are
-_MAGIC: Final = b"SQLite format 3\0"
-_VERSION_AT, _APPLICATION_AT, _HEADER = 60, 68, 100  # bytes
-_PATIENCE: Final = 30.0  # seconds, with somebody who holds the file and has not queued
 _INSERT: Final = (
     "INSERT INTO event (study, seq, kind, decision, key, at, body, digest)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -44,7 +50,7 @@ _LET_WRITE: Final = "this process must be allowed to write to the file and to it
 _REPLACE: Final = "put a whole copy of the file in its place"
 _ADVICE: Final = {
     "FULL": "make room on the disk",
-    "BUSY": f"another program held the file for {_PATIENCE:.0f} seconds",
+    "BUSY": f"another program held the file for {PATIENCE:.0f} seconds",
     "CONSTRAINT": "somebody else has used this number or key: try again",
     "READONLY": _LET_WRITE,
     "CANTOPEN": _LET_WRITE,
@@ -54,9 +60,6 @@ _ADVICE: Final = {
 }
 # Of tables that are ours, and of texts in them, this can only be said if they are damaged.
 _DAMAGE: Final = ("no such table", "no such column", "Could not decode to UTF-8")
-
-_open: "weakref.WeakSet[Sqlite]" = weakref.WeakSet()
-_inherited: list[object] = []  # connections of the parent, which must not even be closed here
 
 
 class Sqlite(Store):
@@ -74,23 +77,19 @@ class Sqlite(Store):
         self.where = str(self.path)
         self._flush = flush
         self._queue: int | None = None
-        self._db: sqlite3.Connection | None = None
+        self._db: Connection | None = None
         self._file: tuple[int, int] | None = None
-        self._try(self._check_file)
-        self._try(self._connect, "rwc")
-        _open.add(self)
+        self._frozen: tuple[int, int, int, bool] | None = None
+        FORK_LOCK.add(self)
+        try:
+            self._try(self._open)
+        except BaseException:
+            self._drop()
+            raise
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
-        db = self._connected()
-        self._check_place()
-        return db.execute(sql, values).fetchall()
-
-    def _change(self, sql: str, values: tuple[object, ...]) -> int:
-        db = self._enter()
-        changed = db.execute(sql, values).rowcount
-        db.execute("COMMIT")
-        self._let_in()
-        return changed
+        with self._reading() as db:
+            return db.execute(sql, values).fetchall()
 
     def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
         made = self._enter().execute(self._sql[schema.CREATE], study)
@@ -101,29 +100,72 @@ class Sqlite(Store):
         self._add(made.lastrowid, rows, len(rows))
         return True
 
-    def _lock(self, study: int, after: int) -> list[Any]:
-        return self._enter().execute(self._sql[schema.SINCE], (study, after)).fetchall()
+    def _lock(self, study: int, after: int) -> Found:
+        return self._found(self._enter(), study, after)
+
+    def _since(self, study: int, after: int) -> Found:
+        with self._reading() as db:
+            db.execute("BEGIN")
+            try:
+                return self._found(db, study, after)
+            finally:
+                db.execute("COMMIT")
+
+    def _found(self, db: Connection, study: int, after: int) -> Found:
+        version = read_number(db, "user_version")
+        identity = db.execute(self._sql[schema.IDENTITY], (study,)).fetchone()
+        rows = db.execute(self._sql[schema.SINCE], (study, after)).fetchall()
+        return Found(version, identity and identity[0], rows)
 
     def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
         db = self._connected()
         db.executemany(_INSERT, [(study, *row) for row in rows])
         db.execute(_TAIL, (study, tail))
-        db.execute("COMMIT")
-        self._let_in()
+        self._end()
+
+    def _keep(self, body: bytes, study: int, seq: int) -> None:
+        self._connected().execute(self._sql[schema.KEEP], (body, study, seq))
+        self._end()
+
+    def _end(self) -> None:
+        """Commit."""
+        self._connected().execute("COMMIT")
+        self._leave()
 
     def _undo(self) -> None:
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
-        self._let_in()
+        self._leave()
 
     def _drop(self) -> None:
         self._next = 0
-        db, queue, self._db, self._queue = self._db, self._queue, None, None
-        if self._process != os.getpid():
-            _inherited.append(db)
-        elif db is not None:
+        with FORK_LOCK.shared(self):
+            self._disconnect()
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            os.close(queue)
+        FORK_LOCK.release(self)
+
+    def _disconnect(self) -> None:
+        db, self._db = self._db, None
+        if db is not None:
             with suppress(sqlite3.Error):
                 db.close()
+
+    def __del__(self) -> None:
+        """Let go of the file; a fork must not come in between."""
+        if sqlite3 is not None and getattr(self, "_db", None) is not None:  # not yet at the end
+            self._drop()
+
+    def before_fork(self) -> None:
+        """Close the connection."""
+        self._disconnect()
+
+    def after_fork(self, mine: bool) -> None:
+        """In a fork, let go of what is the parent's: whose turn it is must end with him."""
+        db, queue, self._db, self._queue = self._db, self._queue, None, None
+        if db is not None and mine:  # whoever goes on in the midst of a call gets an error
+            disable(db)
         if queue is not None:
             os.close(queue)
 
@@ -134,142 +176,110 @@ class Sqlite(Store):
         )
 
     def _explain(self, error: Exception) -> str:
+        if isinstance(error, PermissionError):
+            return f"{error.strerror}: {error.filename!r}; {_LET_WRITE}"
         name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]
         return f"{error}; {_ADVICE[name]}" if name in _ADVICE else str(error)
 
-    def _enter(self) -> sqlite3.Connection:
+    def _enter(self) -> Connection:
         """Begin a transaction, when it is our turn."""
+        self._wait()  # for as long as it takes; a fork does not wait for that
+        FORK_LOCK.acquire(self)
         db = self._connected()
-        self._wait()
         db.execute("BEGIN IMMEDIATE")
         self._check_place()
+        self._check_version(read_number(db, "user_version"))
         return db
+
+    def _leave(self) -> None:
+        """Let the next in, and forks."""
+        if self._queue is not None:
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
+        FORK_LOCK.release(self)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """Give a connection to read with."""
+        with FORK_LOCK.shared(self):
+            db = self._connected()
+            self._check_place()
+            yield db
+            if self._frozen is not None and self._frozen != _state(self.path):
+                self._disconnect()  # without the lock, what was read may be half of a change
+                raise sqlite3.OperationalError("the file was written to meanwhile: read it again")
 
     def _check_place(self) -> None:
         """Refuse a file that is no longer where it was: what it says is of the past."""
-        if self._file != _identity(self.where):
+        if self._file != identity(self.path):
             raise FileNotFoundError("the file was replaced while it was open")
 
     def _wait(self) -> None:
         """Wait for our turn."""
-        if self._queue is not None:
-            fcntl.flock(self._queue, fcntl.LOCK_EX)
-
-    def _let_in(self) -> None:
-        """Let the next in."""
-        if self._queue is not None:
-            fcntl.flock(self._queue, fcntl.LOCK_UN)
-
-    def _connected(self) -> sqlite3.Connection:
-        """Return the connection; after a failure, a new one to what must still be there."""
-        return self._db if self._db is not None else self._connect("rw")
-
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        """Open the file."""
-        if fcntl is not None:
+        if fcntl is None:
+            return
+        if self._queue is None:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
             self._queue = os.open(f"{self.path}-queue", flags, 0o666)
-        self._db = sqlite3.connect(
-            f"{self.path.as_uri()}?mode={mode}",
-            uri=True,
-            timeout=_PATIENCE,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+        fcntl.flock(self._queue, fcntl.LOCK_EX)
+
+    def _open(self) -> None:
+        """Connect, and make what is not there yet."""
+        with FORK_LOCK.shared(self):
+            check_file(self.path)
+            is_ready = self._is_ready(self._connect("mode=rwc"))
+        if not is_ready:
+            self._wait()
+            with FORK_LOCK.shared(self):
+                self._make(self._db or self._connect("mode=rw"))
+                self._leave()
+
+    def _connected(self) -> Connection:
+        """Return the connection; after a failure or a fork, a new one to what must be there."""
+        if self._db is None:
+            try:
+                check_file(self.path)
+                is_ready = self._is_ready(self._connect("mode=rw"))
+            except ValueError as error:
+                raise FileNotFoundError(f"the file was replaced: {error}") from None
+            if not is_ready:
+                self._disconnect()
+                raise FileNotFoundError("the file was replaced, by an empty or older one")
+        assert self._db is not None
+        return self._db
+
+    def _connect(self, how: str) -> Connection:
+        """Connect to the file."""
+        self._db, self._frozen = sqlite_connection.connect(self.path, how), None
         try:
-            self._prepare(self._db)
-            self._file = _identity(self.where)
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
+            self._db.execute(
+                "PRAGMA fullfsync = ON"
+            )  # a Mac flushes to the disk only when asked so
+            self._file = identity(self.path)
         except BaseException:
-            self._drop()
+            self._disconnect()
             raise
         return self._db
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        """Bring the file up to date, only where it must be, and say how it is written."""
-        if not self._is_ready(db):
-            self._wait()
-            self._make(db)
-            self._let_in()
-        db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
-        db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
-
-    def _is_ready(self, db: sqlite3.Connection) -> bool:
+    def _is_ready(self, db: Connection) -> bool:
         """Return whether nothing is left to be made; looked at without a lock."""
-        is_ours = self._version(db) == len(schema.STEPS)
+        is_ours = find_version(self.path, db) == len(schema.STEPS)
         return is_ours and db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
-    def _make(self, db: sqlite3.Connection) -> None:
+    def _make(self, db: Connection) -> None:
         """Make the tables, or bring them up to date."""
         db.execute("BEGIN IMMEDIATE")
-        version = self._version(db)
+        version = find_version(self.path, db)
         if version < len(schema.STEPS):
-            db.execute(f"PRAGMA application_id = {_APPLICATION}")
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
             schema.walk(db.execute, version, self.words)
             db.execute(f"PRAGMA user_version = {len(schema.STEPS)}")
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError("a log cannot be kept beside it on this file system; use a local disk")
 
-    def _version(self, db: sqlite3.Connection) -> int:
-        """Return the version of the schema, 0 where there is none."""
-        is_there = db.execute("SELECT 1 FROM sqlite_master").fetchone()
-        return self._check_owner(db) if is_there else 0
 
-    def _check_file(self) -> None:
-        """Refuse what is no store of ours before anything is written."""
-        path = self.path
-        if not path.parent.is_dir():
-            raise ValueError(f"storage must lie in a folder that is there, got {path}")
-        if not path.exists():
-            return
-        if not path.is_file():
-            raise ValueError(f"storage must be a file, got {path}")
-        with path.open("rb") as file:
-            header = file.read(_HEADER)
-        if not header:
-            return
-        if not header.startswith(_MAGIC):
-            raise ValueError(f"storage must be an SQLite database, got {path}, which is none")
-        self._check_header(*(_integer(header, at) for at in (_APPLICATION_AT, _VERSION_AT)))
-        # What was written last may be in the log alone.
-        if Path(f"{path}-wal").exists():
-            address = f"{path.as_uri()}?mode=ro"
-            with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as db:
-                self._check_owner(db)
-
-    def _check_owner(self, db: sqlite3.Connection) -> int:
-        """Return the version of an open database, if it is one of ours."""
-        names = ("application_id", "user_version")
-        application, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
-        return self._check_header(application, version)
-
-    def _check_header(self, application: int, version: int) -> int:
-        """Refuse a database of another application, or of a newer version of this one."""
-        if application != _APPLICATION:
-            raise ValueError(
-                f"storage must be a database of Keyhole, got {self.path}, "
-                "which is another application's"
-            )
-        schema.check_version(self.where, version)
-        return version
-
-
-def _integer(header: bytes, at: int) -> int:
-    """Return a number of a file's header."""
-    return int.from_bytes(header[at : at + 4])
-
-
-def _identity(path: str) -> tuple[int, int]:
-    """Return what tells a file from one that was put in its place."""
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
-
-
-def _disinherit() -> None:
-    """In a fork, let go of what is the parent's: whose turn it is must end with him."""
-    for store in list(_open):
-        store._drop()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_disinherit)
+def _state(path: Path) -> tuple[int, int, int, bool]:
+    """Return what changes when a file is written to, or has a log beside it."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, Path(f"{path}-wal").exists()

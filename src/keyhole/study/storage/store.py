@@ -19,6 +19,7 @@ from keyhole.study.storage.chain import digest_of_definition, digests_of, next_d
 from keyhole.validate import hint, line, shown
 
 _AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
+_NO_ROWS: Final = 2**62  # the number of no row
 
 _T = TypeVar("_T")
 
@@ -63,8 +64,22 @@ class DamagedError(StoreError):
     later = False
 
 
+class FinalStoreError(StoreError):
+    """A database that has become another: nothing can be done but to open the study anew."""
+
+    later = False
+
+
 Record = tuple[Any, ...]
 """The values of a row, then its digest."""
+
+
+class Found(NamedTuple):
+    """The version of a database, and of a study in it: the digest of its definition, and rows."""
+
+    version: int
+    identity: bytes | None  # None where there is no such study
+    rows: list[Record]
 
 
 class Store(ABC):
@@ -79,6 +94,11 @@ class Store(ABC):
         self._next = 0  # the number after the last one, while the lock is held
         self._starts: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
         self._ends: dict[int, tuple[int, bytes]] = {}  # the last rows that were read, and digests
+        self._lost: dict[int, str] = {}  # studies that are not used any more, and why
+
+    def adopt(self, other: "Store") -> None:
+        """Expect the studies that another store has found, and refuse those that it refuses."""
+        self._starts, self._lost = other._starts, other._lost
 
     def studies(self) -> list[tuple[str, float]]:
         """Return the names of all studies and when they were created, oldest first."""
@@ -133,23 +153,68 @@ class Store(ABC):
 
     def begin(self, study: int, after: int) -> list[Row]:
         """Wait for the lock of a study in turn, and return its rows after number `after`."""
+        self._check_kept(study)
         news = self._joined(study, after, self._try(self._lock, study, after))
         self._next = (news[-1].seq if news else after) + 1
         return news
 
     def since(self, study: int, after: int) -> list[Row]:
         """Return the rows of a study after number `after`, without the lock."""
-        return self._joined(study, after, self._ask(schema.SINCE, study, after))
+        self._check_kept(study)
+        return self._joined(study, after, self._try(self._since, study, after))
 
-    def _joined(self, study: int, after: int, found: list[Record]) -> list[Row]:
-        """Return rows after number `after`, if those found begin with it."""
-        if after > 0 and (not found or found[0][0] != after):
-            # Numbers would be given twice.
+    def check(self, study: int) -> None:
+        """Refuse to go on if a study is not the one that was found, or has lost rows.
+
+        Whoever reads it anew would believe another study, or an older copy.
+        """
+        self._check_kept(study)
+        last, digest = self._ends.get(study, (0, b""))
+        found = self._try(self._since, study, last or _NO_ROWS)
+        self._check_study(study, found)
+        if last and (not found.rows or found.rows[0][-1] != digest):
+            self._lose(study, last)
+
+    def _check_study(self, study: int, found: Found) -> None:
+        """Refuse another study than the one that was found, and a database of another version."""
+        if found.version != len(schema.STEPS):
             self.rollback()
-            raise StoreError(
-                f"{self.where}: row {after} of study {study} was there and is not; if an older "
-                "copy of the database was put in place, open the study again"
+        self._check_version(found.version)
+        if study in self._starts and found.identity != self._starts[study][1]:
+            self._lose(study)
+
+    def _check_version(self, version: int) -> None:
+        if version != len(schema.STEPS):
+            raise FinalStoreError(
+                f"{self.where} has been brought to version {version} of its schema since it was "
+                f"opened, and this Keyhole knows {len(schema.STEPS)}: go on with the newer one"
             )
+
+    def _lose(self, study: int, row: int | None = None) -> NoReturn:
+        """Never use a study again: the database has become another."""
+        self.rollback()
+        lost = f"row {row} of study {study} was there and is not"
+        if row is None:
+            lost = f"study {study} is no longer the {shown(self._starts[study][0])} of before"
+        lost = (
+            f"{self.where}: {lost}; if another database or an older copy was put in place, "
+            "open the study again"
+        )
+        if study in self._starts:
+            self._lost[study] = lost
+        raise FinalStoreError(lost)
+
+    def _check_kept(self, study: int) -> None:
+        """Refuse a study of which it is known that the database has become another."""
+        if study in self._lost:
+            raise FinalStoreError(self._lost[study])
+
+    def _joined(self, study: int, after: int, what: Found) -> list[Row]:
+        """Return rows after number `after`, if those found begin with it."""
+        self._check_study(study, what)
+        found = what.rows
+        if after > 0 and (not found or found[0][0] != after):
+            self._lose(study, after)  # or numbers would be given twice
         seen, known = self._ends.get(study, (0, b""))
         if seen == after > 0 and found[0][-1] != known:
             self.damaged(study, after, "it is not the one that was there")
@@ -263,7 +328,9 @@ class Store(ABC):
 
     def keep(self, study: int, seq: int, body: bytes) -> None:
         """Keep a snapshot in the place of an older one; it saves time, and may be lost."""
-        self._try(self._change, self._sql[schema.KEEP], (body, study, seq))
+        self._check_kept(study)
+        self._check_study(study, self._try(self._lock, study, _NO_ROWS))
+        self._try(self._keep, body, study, seq)
 
     def close(self) -> None:
         """Let go of the database; what was begun is undone."""
@@ -301,16 +368,20 @@ class Store(ABC):
         """Return what is found, without the lock."""
 
     @abstractmethod
-    def _change(self, sql: str, values: tuple[object, ...]) -> int:
-        """Change something in a transaction of its own; return how many lines were changed."""
-
-    @abstractmethod
     def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
         """Add a study and its rows in one transaction; return whether the name was new."""
 
     @abstractmethod
-    def _lock(self, study: int, after: int) -> list[Any]:
+    def _lock(self, study: int, after: int) -> Found:
         """Begin a transaction with the lock of a study; return its rows from `after` on."""
+
+    @abstractmethod
+    def _since(self, study: int, after: int) -> Found:
+        """Return the rows of a study from `after` on, without the lock."""
+
+    @abstractmethod
+    def _keep(self, body: bytes, study: int, seq: int) -> None:
+        """Put a snapshot in the place of an older one and commit."""
 
     @abstractmethod
     def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:

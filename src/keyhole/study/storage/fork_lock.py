@@ -1,0 +1,117 @@
+"""A shared-exclusive lock between database operations and forks of the process.
+
+SQLite keeps a table of its locks in the process, and a fork inherits the table but not the locks: a
+child of a process with an open connection writes without any. So nothing is open across a fork. A
+fork has this lock alone, closes what is open, and both sides connect anew when they next need to;
+operations share it, from the moment they connect until their transaction has ended.
+"""
+
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Condition, get_ident
+from time import monotonic
+from typing import Final, Protocol
+
+PATIENCE: Final = 35.0  # seconds, for operations at work: a little more than SQLite's own
+
+
+class Forkable(Protocol):
+    """An owner of a connection, as a fork sees it."""
+
+    def before_fork(self) -> None:
+        """Close the connection; only called while no operation is at work on it."""
+
+    def after_fork(self, mine: bool) -> None:
+        """In the child, give up what is the parent's.
+
+        `mine` says that the thread that forked is in the midst of an operation.
+        """
+
+
+class ForkLock:
+    """A lock that operations share, and that a fork has alone.
+
+    A fork never waits for its own thread, whose operation may have called a user's clock or been
+    interrupted by a signal handler, and for others no longer than `PATIENCE`. What is still open
+    then is the parent's: its child does without (`Forkable.after_fork`).
+    """
+
+    def __init__(self) -> None:
+        # The lock below is reentrant: a signal handler may fork while its thread holds it.
+        self._changed = Condition()
+        self._at_work: weakref.WeakKeyDictionary[Forkable, int] = weakref.WeakKeyDictionary()
+        self._forking: list[int] = []  # threads
+        self._owners: weakref.WeakSet[Forkable] = weakref.WeakSet()
+
+    def add(self, owner: Forkable) -> None:
+        """Let forks know of the owner of a connection."""
+        with self._changed:
+            self._owners.add(owner)
+
+    def acquire(self, owner: Forkable) -> bool:
+        """Begin an operation, after a fork that is under way; return False if it was begun."""
+        me = get_ident()
+        with self._changed:
+            # Who is at work already must go on, or the fork would wait for it in vain.
+            while self._forking and me not in (*self._forking, *self._at_work.values()):
+                self._changed.wait()
+            is_new = owner not in self._at_work
+            self._at_work[owner] = me
+            return is_new
+
+    def release(self, owner: Forkable) -> None:
+        """End an operation; where none was begun, do nothing."""
+        with self._changed:
+            if self._at_work.pop(owner, None) is not None and self._forking:
+                self._changed.notify_all()
+
+    @contextmanager
+    def shared(self, owner: Forkable) -> Iterator[None]:
+        """Hold the lock for an operation, or a part of one."""
+        is_new = self.acquire(owner)
+        try:
+            yield
+        finally:
+            if is_new:
+                self.release(owner)
+
+    def before_fork(self) -> None:
+        """Wait for the operations of other threads, and let nobody begin; close what is open."""
+        self._changed.acquire()  # until the fork is over, so that nobody is within it in the child
+        self._forking.append(get_ident())
+        until = monotonic() + PATIENCE
+        while self._others_at_work() and (left := until - monotonic()) > 0:
+            self._changed.wait(min(left, 1.0))  # an owner that is gone tells nobody
+        for owner in list(self._owners):
+            if owner not in self._at_work:
+                owner.before_fork()
+
+    def _others_at_work(self) -> bool:
+        return any(thread != get_ident() for thread in self._at_work.values())
+
+    def after_fork_in_parent(self) -> None:
+        """Let operations begin."""
+        with suppress(ValueError):  # if `before_fork` was interrupted
+            self._forking.remove(get_ident())
+            self._changed.notify_all()
+            self._changed.release()
+
+    def after_fork_in_child(self) -> None:
+        """Begin anew: the threads that held the lock are not here."""
+        mine = {owner for owner, thread in self._at_work.items() if thread == get_ident()}
+        owners = list(self._owners)
+        self.__init__()  # type: ignore[misc]
+        for owner in owners:
+            owner.after_fork(owner in mine)
+
+
+FORK_LOCK: Final = ForkLock()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=FORK_LOCK.before_fork,
+        after_in_parent=FORK_LOCK.after_fork_in_parent,
+        after_in_child=FORK_LOCK.after_fork_in_child,
+    )

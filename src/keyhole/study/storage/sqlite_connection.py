@@ -1,0 +1,152 @@
+"""Connections to SQLite files; nothing else in the process opens these files.
+
+A process that closes a file drops all of its POSIX locks on it, those of SQLite too, whoever opened
+it. So a database, its `-wal` and its `-shm` are opened by SQLite alone, which knows of all its
+connections: to read a header as well.
+"""
+
+import ctypes
+import os
+import sqlite3
+import weakref
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole.study.storage import schema
+
+PATIENCE: Final = 30.0  # seconds, with somebody who holds the file and has not queued
+APPLICATION: Final = int.from_bytes(b"Keyh")  # SQLite files say in their header whose they are
+
+_READ: Final = "mode=ro"
+_READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no file made beside it
+
+_open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
+_of_the_parent: set[tuple[int, int]] = set()
+
+
+class Connection(sqlite3.Connection):
+    """A connection that a fork knows of, from before it is there until it is closed."""
+
+    def __init__(self, path: Path, *args: Any, **kwargs: Any) -> None:
+        self.path = path
+        _open.add(self)
+        super().__init__(*args, **kwargs)
+
+    def close(self) -> None:
+        """Close it."""
+        super().close()
+        _open.discard(self)
+
+
+def connect(path: Path, how: str) -> Connection:
+    """Connect to a file, with the parameters of an SQLite address.
+
+    Raises
+    ------
+    OSError
+        In a fork that inherited a connection to the same file.
+    """
+    with suppress(FileNotFoundError):
+        if identity(path) in _of_the_parent:
+            raise OSError(
+                "this process was forked in the midst of a call of a study in the same file, and "
+                "cannot use the file: fork elsewhere, or start a new program (`spawn`)"
+            )
+    return Connection(
+        path,
+        f"{path.as_uri()}?{how}",
+        uri=True,
+        timeout=PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def connect_frozen(path: Path) -> Connection:
+    """Connect to a file that nobody has open, where nothing can be written beside it."""
+    return connect(path, _READ_FILE_ALONE)
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """Return what tells a file from one that was put in its place."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is no store of ours before anything is written.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    if not path.parent.is_dir():
+        raise ValueError(f"storage must lie in a folder that is there, got {path}")
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise ValueError(f"storage must be a file, got {path}")
+    if not path.stat().st_size:
+        return
+    with closing(connect(path, _READ_FILE_ALONE)) as db:
+        try:
+            check_header(path, db)
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorname", "") != "SQLITE_NOTADB":
+                raise
+            raise ValueError(
+                f"storage must be an SQLite database, got {path}, which is none"
+            ) from None
+    # What was written last may be in the log alone.
+    if Path(f"{path}-wal").exists():
+        with suppress(sqlite3.Error), closing(connect(path, _READ)) as db:
+            check_header(path, db)
+
+
+def find_version(path: Path, db: sqlite3.Connection) -> int:
+    """Return the version of the schema, 0 where there is none."""
+    has_tables = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+    return check_header(path, db) if has_tables else 0
+
+
+def check_header(path: Path, db: sqlite3.Connection) -> int:
+    """Return the version of a database of ours.
+
+    Raises
+    ------
+    ValueError
+        If the database is another application's, or of a newer version.
+    """
+    if read_number(db, "application_id") != APPLICATION:
+        raise ValueError(
+            f"storage must be a database of Keyhole, got {path}, which is another application's"
+        )
+    version = read_number(db, "user_version")
+    schema.check_version(str(path), version)
+    return version
+
+
+def read_number(db: sqlite3.Connection, name: str) -> int:
+    """Return a number of the header."""
+    number: int = db.execute(f"PRAGMA {name}").fetchone()[0]
+    return number
+
+
+def disable(db: Connection) -> None:
+    """Let a connection do nothing any more, although it must not be closed."""
+    db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
+
+
+def _after_fork() -> None:
+    """In a child, never use nor close what is still open: it is the parent's."""
+    for db in list(_open):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # no end of the program may close it
+        with suppress(OSError):
+            _of_the_parent.add(identity(db.path))
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

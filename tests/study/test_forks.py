@@ -1,0 +1,353 @@
+"""Forks: nothing that was answered is lost, nobody hangs, and both sides go on."""
+
+import gc
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+
+import pytest
+
+from keyhole.study import Study
+from keyhole.study.events import ASKED, TOLD
+from keyhole.study.storage import Row, StoreError, fork_lock, open_store
+from tests.study.studies import check_state_is_fold, labels
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork"),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
+]
+ENOUGH = 120  # seconds, after which somebody hangs
+ROW = Row(1, 1, None, None, 0.0, b"")
+
+
+def in_child(work):
+    """Return what some work returns in a fork, as text."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(ENOUGH)  # who hangs is ended by the system
+        code = 1
+        try:
+            os.write(into, str(work()).encode())
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(into)
+    with os.fdopen(out) as pipe:
+        said = pipe.read()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    return said
+
+
+def decide(study, times):
+    """Ask and tell; return what was handed out."""
+    ids = []
+    for i in range(times):
+        ids.append(study.ask().id)
+        study.tell(ids[-1], i % 2)
+    return ids
+
+
+def decide_elsewhere(address, times):
+    """Open a study for oneself and decide; return the ids in one line."""
+    with Study.open(address, "labels") as study:
+        found = " ".join(decide(study, times))
+        study.recommend()
+        return found
+
+
+def send(address, times, pipe):
+    """Send what `decide_elsewhere` returns."""
+    pipe.send(decide_elsewhere(address, times))
+
+
+@contextmanager
+def threads_at_work(study, count=8):
+    """Let threads decide until the end; yield the list of what they were handed out."""
+    ids, stop = [], threading.Event()
+
+    def work():
+        while not stop.is_set():
+            ids.extend(decide(study, 1))
+
+    with ThreadPoolExecutor(count) as pool:
+        at_work = [pool.submit(work) for _ in range(count)]
+        try:
+            yield ids
+        finally:
+            stop.set()
+    for thread in at_work:
+        thread.result(ENOUGH)
+
+
+def check_all_is_there(address, ids):
+    """Check that the log has each decision once, told once, and no gap."""
+    with Study.open(address, "labels") as study:
+        log = study.log()
+        assert [row.seq for row in log] == list(range(1, len(log) + 1))
+        for kind in (ASKED, TOLD):
+            assert sorted(row.decision for row in log if row.kind == kind) == sorted(ids)
+        check_state_is_fold(study)
+
+
+def test_a_fork_while_threads_write_loses_nothing(address):
+    with labels(address) as study:
+        decide(study, 1)
+        first = [row.decision for row in study.log() if row.kind == ASKED]
+        with threads_at_work(study) as ids:
+            found = [in_child(lambda: decide_elsewhere(address, 3)).split() for _ in range(5)]
+            ids += decide(study, 3)
+        study.recommend()
+    check_all_is_there(address, [*first, *ids, *(id for some in found for id in some)])
+
+
+@pytest.mark.parametrize("how", ["fork", "forkserver", "spawn"])
+def test_processes_start_while_threads_write(tmp_path, how):
+    context, address = multiprocessing.get_context(how), str(tmp_path / "s.db")
+    with labels(address) as study, threads_at_work(study) as ids:
+        pipes = [context.Pipe(duplex=False) for _ in range(2 if how == "fork" else 1)]
+        processes = [
+            context.Process(target=send, args=(address, 3, pipe), daemon=True) for _, pipe in pipes
+        ]
+        for process in processes:
+            process.start()
+        for (pipe, _), process in zip(pipes, processes, strict=True):
+            assert pipe.poll(ENOUGH)
+            ids += pipe.recv().split()
+            process.join(ENOUGH)
+    check_all_is_there(address, ids)
+
+
+def test_many_threads_fork_at_once(tmp_path):
+    address = str(tmp_path / "s.db")
+    with labels(address) as study, threads_at_work(study, 2) as ids:
+        with ThreadPoolExecutor(4) as pool:
+            several = pool.map(lambda _: in_child(lambda: decide_elsewhere(address, 1)), range(8))
+            found = list(several)
+        ids += found
+    check_all_is_there(address, ids)
+
+
+def test_a_fork_of_a_fork_loses_nothing(tmp_path):
+    address = str(tmp_path / "s.db")
+
+    def child():
+        with Study.open(address, "labels") as own:
+            before = decide(own, 1)
+            inner = in_child(lambda: decide_elsewhere(address, 1))
+            return " ".join([*before, inner, *decide(own, 1)])
+
+    with labels(address) as study:
+        ids = [*decide(study, 1), *in_child(child).split(), *decide(study, 1)]
+    check_all_is_there(address, ids)
+
+
+def refusals(study, *addresses):
+    """Return how a fork in the midst of a call is refused, and what it can do elsewhere."""
+    said = []
+    for call in (study.ask, study.recommend, *(lambda a=a: labels(a, "own") for a in addresses)):
+        try:
+            said.append(repr(call()))
+        except (RuntimeError, OSError) as error:
+            said.append(str(error))
+    study.close()
+    return "\n".join(said)
+
+
+def check_refused(said, is_file):
+    ask, look, same_file, other_file = said.splitlines()
+    assert ask == look == "a study is of the process that opened it: open it here again"
+    assert ("forked in the midst of a call" in same_file) == is_file
+    assert other_file.startswith("Study(")
+
+
+def test_a_fork_by_a_clock_does_not_hang_and_is_refused_the_file(address, tmp_path):
+    said = []
+
+    def clock():
+        if begun and not said:
+            said.append(in_child(lambda: refusals(study, address, str(tmp_path / "other.db"))))
+        return 1000.0
+
+    begun = []
+    with labels(address, clock=clock) as study:
+        begun.append(study)
+        first = study.ask()
+        study.tell(first.id, 1)
+        check_refused(said[0], not address.startswith("postgresql"))
+        assert in_child(lambda: Study.open(address, "labels").ask().arm) == "b"
+    with Study.open(address, "labels") as again:
+        assert [row.seq for row in again.log()] == [1, 2, 3]
+
+
+def test_a_fork_by_a_signal_handler_goes_on_in_the_parent(tmp_path):
+    address = str(tmp_path / "s.db")
+    said = []
+
+    def fork(*_):
+        said.append(in_child(lambda: refusals(study, address, str(tmp_path / "other.db"))))
+
+    before = signal.signal(signal.SIGUSR1, fork)
+    try:
+        with labels(address) as study:
+            study._turns.take(lambda turn: (os.kill(os.getpid(), signal.SIGUSR1), turn.now))
+            ids = decide(study, 2)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    check_refused(said[0], True)
+    check_all_is_there(address, ids)
+
+
+def test_a_child_that_returns_into_a_call_can_write_nothing(address):
+    with labels(address) as study:
+        found = []
+
+        def return_twice(turn):
+            found.append(os.fork())
+            turn.write(8, None, b"d")  # adds an arm
+
+        try:
+            study._turns.take(return_twice)
+            code = 1
+        except (StoreError, RuntimeError):
+            code = 7
+        if not found[0]:
+            os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(found[0], 0)[1]) == 7
+        assert study.arms == ("a", "b", "c", "d")
+        assert [row.seq for row in study.log()] == [1]
+        study.ask()
+
+
+def test_a_fork_does_not_wait_for_ever_for_a_call_of_another_thread(tmp_path, monkeypatch):
+    monkeypatch.setattr(fork_lock, "PATIENCE", 0.01)
+    address = str(tmp_path / "s.db")
+    begun, go = threading.Event(), threading.Event()
+    with labels(address) as study, ThreadPoolExecutor(1) as pool:
+        call = pool.submit(study._turns.take, lambda turn: (begun.set(), go.wait(ENOUGH)))
+        begun.wait()
+        check_refused(in_child(lambda: refusals(study, address, str(tmp_path / "o.db"))), True)
+        go.set()
+        call.result(ENOUGH)
+        ids = decide(study, 2)
+    check_all_is_there(address, ids)
+
+
+def test_a_fork_does_not_wait_for_who_queues(tmp_path):
+    address = str(tmp_path / "s.db")
+    with labels(address) as study, closing(open_store(address)) as other:
+        number, _ = other.find("labels")
+        other.begin(number, 0)
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(study.ask)  # waits at the queue, for as long as it takes
+            while not study._turns._leader:
+                pass
+            in_child(lambda: "here")
+            other.rollback()
+            assert asked.result(ENOUGH).arm == "a"
+
+
+def test_a_thread_that_forks_may_use_studies_in_other_hooks(tmp_path):
+    script = """
+import os, sys
+os.register_at_fork(before=lambda: study.ask(), after_in_parent=lambda: study.ask())
+from keyhole.study import Study
+from keyhole.thresholding import LSA
+study = Study.create(sys.argv[1], "labels", LSA(), ["a", "b"], threshold=0.5)
+pid = os.fork()
+if not pid:
+    os._exit(0)
+os.waitpid(pid, 0)
+study.ask()
+study.close()
+"""
+    path = str(tmp_path / "s.db")
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script, path], check=True, timeout=ENOUGH)
+    with Study.open(path, "labels") as study:
+        assert len(study.log()) == 3
+
+
+ENDING = """
+import gc, os, sys
+from keyhole.study.storage import Row, open_store
+from keyhole.study import Study
+row = Row(1, 1, None, None, 0.0, b"")
+store = open_store(sys.argv[1])
+at_work = open_store(sys.argv[1])
+study, other = (store.create(name, b"", 0.0) for name in "ab")
+at_work.begin(other, 0)
+pid = os.fork()
+if not pid:
+    del store, at_work
+    gc.collect()
+    sys.exit(7)  # as any program ends: nothing of the parent's may be closed by that
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+at_work.commit(other, [row])
+store.begin(study, 0)
+store.commit(study, [row])
+at_work.begin(other, 1)
+at_work.commit(other, [row._replace(seq=2)])
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_child_that_ends_as_programs_do_leaves_all_to_its_parent(address):
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDING, address], capture_output=True, text=True, timeout=ENOUGH
+    )
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert ended.stderr == ""
+    with closing(open_store(address)) as store:
+        assert [len(list(store.read(store.find(name)[0]))) for name in "ab"] == [1, 2]
+
+
+HOLDING = """
+import os, sys, time
+from keyhole.study.storage import open_store
+store = open_store(sys.argv[1])
+store.begin(store.create("labels", b"", 0.0), 0)
+if not os.fork():
+    time.sleep(600)
+print("forked", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_child_does_not_hold_its_parents_turn_when_that_is_killed(address):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, address], stdout=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        assert parent.stdout.readline() == b"forked\n"
+        parent.kill()
+        parent.wait()
+        with closing(open_store(address)) as store, ThreadPoolExecutor(1) as pool:
+            study, _ = store.find("labels")
+            found = pool.submit(store.begin, study, 0)
+            try:
+                assert found.result(30) == []  # a server would let go after 60 seconds
+            finally:
+                os.killpg(parent.pid, signal.SIGKILL)
+                found.result(ENOUGH)
+            store.commit(study, [ROW])
+    finally:
+        parent.stdout.close()
+
+
+def test_a_study_that_nobody_closed_is_of_no_concern_to_a_fork(tmp_path):
+    address = str(tmp_path / "s.db")
+    with labels(address) as study:
+        abandoned = open_store(address)
+        abandoned.begin(abandoned.find("labels")[0], 0)
+        del abandoned
+        gc.collect()
+        ids = [*in_child(lambda: decide_elsewhere(address, 1)).split(), *decide(study, 1)]
+    check_all_is_there(address, ids)
