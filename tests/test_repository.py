@@ -95,7 +95,7 @@ def test_all_rooms_have_the_same_files(room):
         "sources",
         "environment",
         "learner",
-        "terms",
+        "study_adapter",
         "bounds",
         "policies/__init__",
     ):

@@ -32,7 +32,8 @@ from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.draws.unpulled import first_unpulled
 from keyhole.kernels.link import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
-from keyhole.play.terms import Terms
+from keyhole.play.setting_learner import SettingLearner
+from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, StudyVocabulary
 
 __all__ = [
     "PULLS",
@@ -45,9 +46,12 @@ __all__ = [
     "Metric",
     "Policy",
     "Problem",
+    "RoundFeedback",
     "Setting",
+    "SettingLearner",
     "Stream",
-    "Terms",
+    "StudyRound",
+    "StudyVocabulary",
     "WithBase",
     "World",
     "argmin",

@@ -132,3 +132,42 @@ def test_it_is_small_enough_to_be_read_at_one_sitting():
     lines = [line for path in files for line in path.read_text().splitlines()]
     assert len(files) <= 12
     assert len(lines) <= 350
+
+
+STUDY = """
+setting = "sleeping"
+name = "shops"
+arms = ["north", "south", "west"]
+policy = "AUER"
+"""
+
+
+def test_its_studies_are_kept_and_shown_like_our_own(site, tmp_path):
+    def study(*words):
+        done = python(site, "keyhole", "study", *words, cwd=tmp_path)
+        said = [line for line in done.stderr.splitlines() if "compiling AUER" not in line]
+        assert (done.returncode, said) == (0, [])
+        return done.stdout
+
+    (tmp_path / "shops.toml").write_text(STUDY)
+    assert study("create", "a.db", "shops.toml") == "shops: AUER, 3 arms\n"
+    question = ("ask", "a.db", "shops", 'awake=["south", "west"]')
+    id, words = study(*question, "--key", "first").split(" ", 1)
+    assert words == 'awake=["south", "west"] arm=south\n'
+    assert study(*question, "--key", "first").split()[0] == id
+    study("tell", "a.db", "shops", id, "reward=1")
+    other = study("ask", "a.db", "shops", 'awake=["south", "west"]').split()[0]
+    shown = study("show", "a.db", "shops").splitlines()
+    assert shown[:2] == ["shops: AUER(alpha=8), 3 arms, 1 open", "recommended: south"]
+    assert shown[2].startswith(f'{other} awake=["south", "west"] arm=west since ')
+    study("export", "a.db", "shops", "shops.jsonl")
+    study("restore", "b.db", "shops.jsonl")
+    study("export", "b.db", "shops", "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "shops.jsonl").read_bytes()
+    study("tell", "b.db", "shops", other, "reward=0")
+    assert study("show", "b.db", "shops").splitlines()[1] == "recommended: south"
+    done = python(site, "keyhole", "study", *question[:-1], "awake=['moon']", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "keyhole: an arm of awake must be one of north, south, west; got 'moon'\n"
+    )

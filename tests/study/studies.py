@@ -40,8 +40,8 @@ def fingerprint(fold):
         "seq": fold.seq,
         "rounds": fold.rounds,
         "told": fold.told,
-        "arms": fold.arms,
-        "live": fold.live,
+        "arms": fold.arms.names,
+        "live": fold.arms.live.tolist(),
         "open": list(fold.open.items()),
         "returned": list(fold.returned),
         "renewed": dict(fold.renewed),
@@ -53,7 +53,7 @@ def fingerprint(fold):
 
 def decision(fold, context, now=2000.0):
     """Return the decision that a state leads to; the state is used up."""
-    return fold.decide(fold.terms.context(**context), now)
+    return fold.decide(fold.vocabulary.parse_context(**context), now)
 
 
 def check_state_is_fold(study, context=None):
@@ -98,7 +98,7 @@ def one_by_one(head, log, policies):
 
 def report(fold):
     """Return what a state recommends; None where it recommends nothing."""
-    return fold.report() if fold.terms.recommends() else None
+    return fold.report() if fold.vocabulary.has_recommendation() else None
 
 
 def fold_all(head, rows, policies):

@@ -116,7 +116,7 @@ EVENTS = {
     "late reward": (event(LATE, "settled", late(reward=2.0)), "reward must "),
     "kept": (event(KEPT, "settled", late()), "not dealt with so"),
     "a sum": (event(ARRIVED, None, struct.pack("<dd", 1.0, 1.0)), "where feedback is anonymous"),
-    "an arm twice": (event(ADDED, None, b"a"), "arms must differ, got 'a' twice"),
+    "an arm twice": (event(ADDED, None, b"a"), "arm must be new, but 'a' is an arm"),
     "an arm of no letters": (event(ADDED, None, b"\xff\xfe"), "utf-8"),
     "an arm without a name": (event(ADDED, None, b""), "arm must"),
     "no such arm": (event(RETIRED, None, b"x"), "arm must be"),

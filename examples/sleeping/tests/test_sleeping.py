@@ -19,7 +19,8 @@ def test_policies_keep_the_contract(check, subject):
 
 def test_problem_and_setting_keep_the_contract():
     check_problem(PROBLEM, AUER())
-    check_setting(SETTING, {"arms": 2}, context={"awake": np.array([1, 0])})
+    awake = {"awake": np.array([1, 0])}
+    check_setting(SETTING, {"arms": 2}, context=awake, vocabulary=AUER.vocabulary_class)
 
 
 def reference(alpha, t, awake, history):

@@ -67,7 +67,7 @@ def create(
         raise ValueError(f"policy.{error}") from error
     if policy.setting.name != setting:
         raise ValueError(f"policy must be of the setting {setting!r}, got {policy!r}")
-    reads = policy.terms_class.reads if policy.terms_class else {}
+    reads = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
     facts = {
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
         for name, value in _table("facts", said.pop("facts", {})).items()
@@ -162,7 +162,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     """Print what the policy recommends, and what is open."""
     with _opened(storage, name, own) as study:
         policy = study.policy
-        found = study.recommend() if policy.terms_class.recommends() else None
+        found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
         open_ = study.open_decisions
         said = {
             "name": name,
@@ -303,9 +303,10 @@ def _opened(storage: str, name: str, own: list[str] | None) -> Any:
 
 
 def _own(names: list[str] | None) -> list[Any]:
-    """Return the classes that are named as ``file.py:Class``."""
-    from keyhole.experiment import making
+    """Return the classes that are named as ``file.py:Class``; make those of packages known."""
+    from keyhole.experiment import making, rooms
 
+    rooms.import_brought()
     for name in names or []:
         if ":" not in name:
             raise ValueError(f"--policy must be FILE.py:CLASS, got {shown(name)}")

@@ -111,8 +111,8 @@ class Policy:
         Of those that subclasses write, by name: the arguments they are called with.
     learner_class : type, optional
         The room's own kind of `keyhole.Learner`.
-    terms_class : type, optional
-        How studies speak of the room's decisions (see `keyhole.play.terms.Terms`).
+    vocabulary_class : type, optional
+        The words in which studies speak of the setting: a `keyhole.policy.StudyVocabulary`.
     arms_change : bool
         Whether arms may be added and retired while it is at work: its state is per arm, and an
         arm that was never pulled comes first whenever it appears, or is taken for one like the
@@ -144,7 +144,7 @@ class Policy:
     helpers: ClassVar[tuple[str, ...]] = ()
     helper_arguments: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     learner_class: ClassVar[type[Any] | None] = None
-    terms_class: ClassVar[type[Any] | None] = None
+    vocabulary_class: ClassVar[type[Any] | None] = None
     arms_change: ClassVar[bool] = False
     abstract: ClassVar[bool] = True
     works_with: ClassVar[tuple[str, ...]] = ()

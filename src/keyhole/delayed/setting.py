@@ -11,7 +11,7 @@ from keyhole.contract.scale import Scale
 from keyhole.contract.setting import Setting
 from keyhole.contract.words import averaged, counted
 from keyhole.delayed.learner import Learner
-from keyhole.delayed.terms import Terms
+from keyhole.delayed.study_adapter import StudyVocabulary
 
 
 class Facts:
@@ -86,7 +86,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
-    terms_class = Terms
+    vocabulary_class = StudyVocabulary
     # pending is "wait": feedback is late by itself here, and belongs to a round.
     feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
 

@@ -8,6 +8,7 @@ import importlib
 import inspect
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -100,6 +101,13 @@ def every() -> Iterator[Room]:
             yield _opened(name)
         except ValueError as error:
             warnings.warn(str(error), stacklevel=2)
+
+
+def import_brought() -> None:
+    """Import the packages that bring rooms, so that their policies are known; none if broken."""
+    for name in _brought():
+        with suppress(ValueError):
+            _opened(name)
 
 
 @cache

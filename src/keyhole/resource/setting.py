@@ -23,7 +23,7 @@ from keyhole.resource.functions import (
 )
 from keyhole.resource.learner import Learner
 from keyhole.resource.limits import is_admissible
-from keyhole.resource.terms import Terms
+from keyhole.resource.study_adapter import StudyVocabulary
 from keyhole.validate import Range, vector
 
 
@@ -137,7 +137,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
-    terms_class = Terms
+    vocabulary_class = StudyVocabulary
     feedback = "reward and consumption of a run, or that it exceeded its limit"
 
     def recommend(p, s: _Tally, best_arm: IntArray, best_limit: FloatArray) -> None:

@@ -9,7 +9,7 @@ from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
 from keyhole.semibandit.learner import Learner
-from keyhole.semibandit.terms import Terms
+from keyhole.semibandit.study_adapter import StudyVocabulary
 
 ENOUGH: Final = 1e-9
 """An allocation is sufficient from so much below the threshold on: seven tenths of a resource, say,
@@ -83,7 +83,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
-    terms_class = Terms
+    vocabulary_class = StudyVocabulary
     feedback = "losses of 0 or 1"
     # pending is "wait": a search relies on what `select` has just tried; others say otherwise.
 

@@ -10,7 +10,7 @@ from keyhole.contract.setting import Setting
 from keyhole.draws.streams import Stream
 from keyhole.kernels.link import Kernel
 from keyhole.stochastic.learner import Learner
-from keyhole.stochastic.terms import Terms
+from keyhole.stochastic.study_adapter import StudyVocabulary
 
 
 class Facts:
@@ -62,7 +62,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
-    terms_class = Terms
+    vocabulary_class = StudyVocabulary
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 

@@ -22,12 +22,11 @@ from keyhole.study.events import (
     RETIRED,
     ROUND,
     STREAM,
-    SUM,
     TOLD,
 )
 from keyhole.study.ids import is_id
 from keyhole.study.storage import Row
-from keyhole.validate import Range, choice, distinct, line, number, shown
+from keyhole.validate import line, shown
 
 if TYPE_CHECKING:
     from keyhole.study.fold import Fold
@@ -63,7 +62,7 @@ class EventChecker:
     def __init__(self, fold: "Fold") -> None:
         self._fold = fold
         # In other units a value may not be the same to the bit when it is parsed.
-        self._terms = replace(fold.head, scale=UNIT).terms(fold.arms)
+        self._words = replace(fold.head, scale=UNIT).vocabulary(fold.arms.names)
         self._check_decision = lru_cache(_CACHED)(self._parse_decision)
         self._check_past_decision = lru_cache(_CACHED)(self._parse_past_decision)
         self._check_feedback = lru_cache(_CACHED)(self._parse_feedback)
@@ -106,7 +105,7 @@ class EventChecker:
         fold = self._fold
         if not is_id(event.decision) or event.decision in fold.open:
             raise ValueError(f"decision must be a new id, got {shown(event.decision)}")
-        size = ROUND.size + fold.width + STREAM.size
+        size = ROUND.size + fold.decisions.bytes - HEAD.size + STREAM.size
         if len(event.body) != size:
             raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
         if ROUND.unpack_from(event.body)[0] != fold.rounds + 1:
@@ -114,7 +113,7 @@ class EventChecker:
         horizon = fold.head.facts.get("horizon")
         if fold.head.policy.setting.by_round and event.seq > fold.since and fold.rounds == horizon:
             raise ValueError(f"round must be at most the horizon, {horizon}")
-        self._check_decision(event.body[ROUND.size : ROUND.size + fold.width])
+        self._check_decision(event.body[ROUND.size : -STREAM.size])
 
     def _parse_decision(self, cells: bytes) -> None:
         """Refuse the context and decision of a row, if nobody can have decided so."""
@@ -130,7 +129,7 @@ class EventChecker:
 
     def _parse(self, cells: bytes) -> None:
         values = self._fold.values(HEAD.pack(0.0, 0.0) + cells)
-        if self._terms.chosen(self._terms.decided(*values)) != values:
+        if self._words.parse_decision(self._words.format_decision(*values)) != values:
             raise ValueError("its decision is none that is allowed")
 
     def check_pending(self, row: bytes) -> None:
@@ -146,8 +145,8 @@ class EventChecker:
     def _parse_feedback(self, cells: bytes, told: bytes) -> None:
         """Refuse feedback that nobody can have told of a decision."""
         fold, values = self._fold, self._fold.values(HEAD.pack(0.0, 0.0) + cells)
-        words = self._terms.said(*values, fold.feedback.unpack(told))
-        if fold.feedback.pack(self._terms.heard(*values, **words)) != told:
+        words = self._words.format_feedback(*values, fold.feedback.unpack(told))
+        if fold.feedback.pack(self._words.parse_feedback(*values, **words)) != told:
             raise ValueError("its feedback is none that can be told")
 
     def _told(self, event: Row) -> None:
@@ -178,31 +177,28 @@ class EventChecker:
             raise ValueError(f"decision must be a settled one, got {shown(event.decision)}")
         if (fold.head.rule.after == _NOTHING_CAME) != (event.kind == KEPT):
             raise ValueError(f"late feedback is not dealt with so after {fold.head.rule.after!r}")
-        end = HEAD.size + fold.width
+        end = fold.decisions.bytes
         self.check_pending(event.body[:end])
         self._check_feedback(event.body[HEAD.size : end], event.body[end:])
 
     def _arrived(self, event: Row) -> None:
         fold = self._fold
-        if not fold.head.policy.setting.by_round or fold.head.facts["named"]:
+        if not self._words.sum_fields:
             raise ValueError("a sum is told where feedback is anonymous, and not here")
-        total, rounds = SUM.unpack(event.body)
-        most = fold.rounds - fold.arrived
-        slack = 1e-9 * fold.rounds if most > 0.0 else 0.0  # sums of sums round
-        number("total", total, Range(ge=0, le=max(0.0, most) + slack))
-        if not 1 <= rounds < 2.0**63 or rounds != int(rounds):
-            raise ValueError(f"rounds must be at least 1, got {rounds}")
+        values = fold.sums.unpack(event.body)
+        parsed = self._words.parse_sum(**self._words.format_sum(values))
+        if fold.packed_sum(parsed) != event.body:
+            raise ValueError("it is no sum that can be told")
 
     # What may change.
 
     def _added(self, event: Row) -> None:
         self._fold.head.check_arms_change()
-        distinct("arms", [*self._fold.arms, line("arm", event.body.decode())])
+        self._fold.arms.check_new("arm", line("arm", event.body.decode()))
 
     def _retired(self, event: Row) -> None:
         self._fold.head.check_arms_change()
-        left = [self._fold.arms[arm] for arm in self._fold.live]
-        choice("arm", event.body.decode(), left if len(left) > 1 else [])
+        self._fold.arms.check_can_retire("arm", event.body.decode())
 
     def _changed(self, event: Row) -> None:
         """Leave it to whoever reads the definition, which needs the policies that there are."""

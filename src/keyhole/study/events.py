@@ -28,7 +28,7 @@ WORDS: Final = {
     the decision's row (its round, when it was asked, context, decision), then the feedback; the
     first is learnt, the second only kept;
 ``arrived``
-    a sum of rewards, and how many rounds it is of;
+    feedback that says of no decision, as the setting sums it;
 ``arm added``, ``arm retired``
     the name; ``policy changed``: the new head of the study, as JSON; ``asked again``: nothing.
 """
@@ -41,6 +41,3 @@ AT: Final = ROUND
 STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
 """Seconds since 1970: the year 6325, before which events happen."""
-
-SUM: Final = Struct("<dd")
-"""A sum, and of how many rounds."""

@@ -1,17 +1,21 @@
 """The state of a study: what all events so far add up to."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, cast
 
+import numpy as np
+
 from keyhole.contract.answers import names_of
-from keyhole.play.terms import Values
+from keyhole.contract.memory import FloatArray, IntArray
+from keyhole.play.study_vocabulary import Values
+from keyhole.study.arms import Arms
+from keyhole.study.decision_rows import DecisionRows
 from keyhole.study.event_checks import EventChecker
 from keyhole.study.events import (
     ADDED,
     AGAIN,
     ARRIVED,
     ASKED,
-    AT,
     CHANGED,
     HEAD,
     KEPT,
@@ -20,17 +24,15 @@ from keyhole.study.events import (
     RETIRED,
     ROUND,
     STREAM,
-    SUM,
     TOLD,
 )
 from keyhole.study.form import Form, Told
 from keyhole.study.head import Head
 from keyhole.study.mind import Mind
-from keyhole.study.round import Round
 from keyhole.study.storage import Row
-from keyhole.validate import Range, distinct, integer, line, shown
 
 _AT_ONCE: Final = 4096  # tellings that are learnt together
+_NO_ROWS: Final = np.zeros((0, 0))
 
 
 class PolicyChangedError(Exception):
@@ -71,14 +73,12 @@ class Fold:
     def __init__(self, head: Head, since: int = 0) -> None:
         self.head, self.since = head, since
         self.mind = Mind(head, head.facts)
-        self.arms = list(head.arms)
-        self.live = list(range(len(self.arms)))
-        self.terms = head.terms(self.arms)
+        self.arms = Arms(head.arms)
+        self.vocabulary = head.vocabulary(self.arms.names)
         setting, kind = head.policy.setting, cast(Any, type(head.policy))
-        self.context = Form(setting.context, self.mind.sizes)
-        self.decision = Form(setting.decision, self.mind.sizes)
-        self.feedback = Told(self.terms, self.mind.sizes)
-        self.width = self.context.bytes + self.decision.bytes
+        self.decisions = DecisionRows(setting, self.mind.sizes, self.arms)
+        self.feedback = Told(self.vocabulary, self.mind.sizes)
+        self.sums = Form(self.vocabulary.sum_fields, self.mind.sizes)
         self.checker = EventChecker(self)
         self.last: Row | None = None
         self.ahead = False
@@ -86,7 +86,7 @@ class Fold:
         self.open: dict[str, bytes] = {}
         self.returned: dict[str, None] = {}
         self.renewed: dict[str, int] = {}
-        self._moved = False  # an arm was retired: numbers differ, or there is none
+        self._known: IntArray | None = None  # the arms of the mind, where others are in use now
         self._begin_anew()
         # Where deciding leaves its traces in what is settled, or learning draws at random, events
         # are taken one by one.
@@ -94,9 +94,8 @@ class Fold:
         self._steps = head.pending != "imagine" or draws
         # What is imagined now is not what will be, later on or by whoever opens the study.
         self._changing = bool(head.second) or draws
-        self._round = Round(self) if setting.by_round else None
-        # Of a decision whose feedback has no name, nothing will be told.
-        self._waits = self._round is None or bool(head.facts["named"])
+        by_round = self.vocabulary.round_class
+        self._round = None if by_round is None else by_round(self.vocabulary, head.policy)
 
     def _begin_anew(self) -> None:
         self._backlog: list[bytes] = []
@@ -107,36 +106,22 @@ class Fold:
 
     def row(self, asked: Row) -> bytes:
         """Return the row of a decision that was handed out."""
-        body, begin = asked.body, ROUND.size
-        return body[:begin] + AT.pack(asked.at) + body[begin : begin + self.width]
+        return self.decisions.of_event(asked)
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
-        decision = self.decision.unpack(row, HEAD.size + self.context.bytes)
-        return self.context.unpack(row, HEAD.size), decision
-
-    def _placed(self, row: bytes) -> bytes | None:
-        """Return a row with the policy's own number of the arm; None for an arm that is retired."""
-        if not self._moved:
-            return row
-        _, decision = self.values(row)
-        if decision["arm"] not in self.live:
-            return None
-        decision["arm"] = self.live.index(decision["arm"])
-        end = HEAD.size + self.width
-        return row[: end - self.decision.bytes] + self.decision.pack(decision) + row[end:]
+        return self.decisions.values(row)
 
     def allows(self, row: bytes, *, retired: bool = False) -> bool:
         """Return whether the policy could have taken the decision of a row.
 
         Of an arm that has been retired since it could not, unless `retired`.
         """
-        if (placed := self._placed(row)) is None:
+        if (placed := self.decisions.placed(row)) is None:
             return retired
-        end, width = HEAD.size + self.width, self.context.bytes
-        return self.mind.allows(
-            placed[HEAD.size : HEAD.size + width], placed[HEAD.size + width : end]
-        )
+        self._update_arms()
+        begin = HEAD.size + self.decisions.context.bytes
+        return self.mind.allows(placed[HEAD.size : begin], placed[begin:])
 
     # What happens.
 
@@ -144,38 +129,33 @@ class Fold:
         """Return the body of the next event: the decision of the policy."""
         self.ahead = True
         self._catch_up()
-        if self._round is not None:
-            self._round.end()
-        seen = self.context.pack(context)
+        self._end_round()
+        seen = self.decisions.context.pack(context)
         anew = self._anew or self._changing
         taken = self.mind.decide(self.rounds + 1, seen, self._imagined(now, anew), anew=anew)
         self._anew, self._new = False, []
-        if self._moved:
-            decision = self.decision.unpack(taken)
-            decision["arm"] = self.live[decision["arm"]]
-            taken = self.decision.pack(decision)
-        return (
-            ROUND.pack(self.rounds + 1) + seen + taken + STREAM.pack(*self.mind.words[:2].tolist())
-        )
+        stream = STREAM.pack(*self.mind.words[:2].tolist())
+        return ROUND.pack(self.rounds + 1) + seen + self.decisions.numbered(taken) + stream
 
-    def _imagined(self, now: float, anew: bool) -> list[bytes]:
+    def _imagined(self, now: float, anew: bool) -> FloatArray:
         """Return the open decisions that the policy is to imagine: those it has not yet."""
-        if self.head.pending != "imagine":
-            return []
-        rows: Iterable[bytes] = self.open.values() if anew else self._new
-        if self.head.second:
-            rows = (self._aged(row, now) for row in rows)
-        if self._moved:
-            rows = (row for row in map(self._placed, rows) if row is not None)
-        return list(rows)
+        rows: Collection[bytes] = self.open.values() if anew else self._new
+        if self.head.pending != "imagine" or not rows:
+            return _NO_ROWS
+        return self.decisions.as_cells(rows, now, self.head.second)
 
-    def _aged(self, row: bytes, now: float) -> bytes:
-        """Return a row with the age of the decision, in what a run consumes, for its time."""
-        t, at = HEAD.unpack_from(row)
-        return HEAD.pack(t, max(0.0, now - at) * self.head.second) + row[HEAD.size :]
+    def _end_round(self) -> None:
+        """Have the policy learn what arrived in a round, where that is when it learns."""
+        if self._round is None:
+            return
+        ended = self._round.end(self.mind.facts, self.mind.state, self.told)
+        if ended is not None:
+            self.mind = self.mind.with_facts(ended.facts)
+            self.mind.learn_round(self.rounds, ended.context, ended.decision, ended.feedback)
 
     def _catch_up(self) -> None:
         """Learn what has been told."""
+        self._update_arms()
         if self._backlog:
             self.mind.learn(b"".join(self._backlog), len(self._backlog))
             self._backlog = []
@@ -184,8 +164,8 @@ class Fold:
     def _learn(self, row: bytes, told: bytes) -> None:
         self.told += 1
         if self._round is not None:
-            self._round.arrive(self.values(row)[1]["arm"], self.feedback.unpack(told)["reward"])
-        elif (placed := self._placed(row) if self._moved else row) is not None:
+            self._round.add_feedback(*self.values(row), self.feedback.unpack(told))
+        elif (placed := self.decisions.placed(row)) is not None:
             self._backlog.append(placed + told[: self.feedback.bytes])
             if len(self._backlog) == _AT_ONCE:
                 self._catch_up()
@@ -203,14 +183,14 @@ class Fold:
                 stream = event.body
             self.apply(event)
         if stream is not None and not self._steps:
-            self.mind.words[:2] = STREAM.unpack_from(stream, ROUND.size + self.width)
+            self.mind.words[:2] = self.decisions.stream_of_event(stream)
 
     def _follow(self, event: Row) -> None:
         """Decide as whoever wrote the event did, for what that leaves behind."""
         if self.head.pending != "imagine":
-            self.decide(self.context.unpack(event.body, ROUND.size), event.at)
+            self.decide(self.decisions.context.unpack(event.body, ROUND.size), event.at)
         self._catch_up()
-        self.mind.words[:2] = STREAM.unpack_from(event.body, ROUND.size + self.width)
+        self.mind.words[:2] = self.decisions.stream_of_event(event.body)
 
     def apply(self, event: Row) -> None:
         """Take one event into account; those that were decided here too."""
@@ -221,12 +201,12 @@ class Fold:
         self.rounds += 1
         self.ahead = False
         row = self.row(event)
-        if self._waits:
+        if self.vocabulary.has_feedback:
             self.open[_decision(event)] = row
         if not self._anew:
             self._new.append(row)
         if self._round is not None:
-            self._round.begin(self.values(row)[1]["arm"])
+            self._round.begin(*self.values(row))
 
     def _settle(self, event: Row) -> bytes:
         """Return the row of a decision that is no longer open."""
@@ -241,7 +221,7 @@ class Fold:
 
     def _is_live(self, id: str) -> bool:
         """Return whether the arm of an open decision is in use."""
-        return not self._moved or self.values(self.open[id])[1]["arm"] in self.live
+        return self.decisions.is_live(self.open[id])
 
     def _told(self, event: Row) -> None:
         self._learn(self._settle(event), event.body)
@@ -269,13 +249,14 @@ class Fold:
         """Return whether an open decision was handed out later than now: a clock was set back."""
         return bool(HEAD.unpack_from(self.open[id])[1] > now)
 
-    @property
-    def arrived(self) -> float:
-        """The sum of all rewards that have arrived, where a round's are learnt when it ends."""
-        return 0.0 if self._round is None else self._round.all
+    def packed_sum(self, values: Values) -> bytes:
+        """Return feedback that says of no decision as the body of an event, if it can be."""
+        assert self._round is not None
+        self._round.check_sum(values, self.rounds)
+        return self.sums.pack(values)
 
     def _late(self, event: Row) -> None:
-        end = HEAD.size + self.width
+        end = self.decisions.bytes
         self._learn(event.body[:end], event.body[end:])
 
     def _nothing(self, event: Row) -> None:
@@ -283,28 +264,36 @@ class Fold:
 
     def _arrived(self, event: Row) -> None:
         assert self._round is not None
-        self._round.sum_up(SUM.unpack(event.body)[0])
+        self._round.add_sum(self.sums.unpack(event.body))
         self._anew = True
 
     def _added(self, event: Row) -> None:
-        self.arms.append(event.body.decode())
-        self._use([*self.live, len(self.arms) - 1])
+        self._before_other_arms()
+        self.arms.add(event.body.decode())
 
     def _retired(self, event: Row) -> None:
-        number = self.arms.index(event.body.decode())
-        self._use([arm for arm in self.live if arm != number])
+        self._before_other_arms()
+        self.arms.retire(event.body.decode())
         for id in [id for id in self.returned if not self._is_live(id)]:
             self._close(id)
 
-    def _use(self, live: Sequence[int]) -> None:
-        """Have the policy know these arms, and no others."""
-        self._catch_up()
-        kept = {i: live.index(arm) for i, arm in enumerate(self.live) if arm in live}
-        self.mind = self.mind.with_arms(len(live), kept)
-        self.live = list(live)
+    def _before_other_arms(self) -> None:
+        """Learn what has been told so far by the arms that are in use now."""
+        if self._backlog:
+            self._catch_up()
+        if self._known is None:
+            self._known = self.arms.live
         self.checker.forget()
-        self._moved = len(self.live) < len(self.arms)
         self._anew = True
+
+    def _update_arms(self) -> None:
+        """Have the policy know the arms in use: once, however many came and went meanwhile."""
+        if self._known is None:
+            return
+        after = self.arms.positions[self._known]
+        (before,) = np.nonzero(after >= 0)
+        self.mind = self.mind.with_arms(len(self.arms.live), before, after[before])
+        self._known = None
 
     def _changed(self, event: Row) -> None:
         if event.seq > self.since:
@@ -332,53 +321,32 @@ class Fold:
 
     def round_as_json(self) -> Any:
         """Return the round that has not ended; None in rooms that have none."""
-        return None if self._round is None else self._round.kept()
+        return None if self._round is None else self._round.to_json()
 
     def resume(self, said: Mapping[str, Any], last: Row, rows: bytes, mind: bytes) -> None:
-        """Become the fold of a snapshot that was taken after event `last`.
-
-        What no fold can have been is an error, and the fold cannot be used.
-        """
-        self._check_sizes(said)
+        """Become the fold of a snapshot that was taken after event `last`."""
         self.seq, self.last = last.seq, last
         self.rounds, self.told = said["rounds"], said["told"]
-        self.arms[:], self.live = said["arms"], said["live"]
-        self._moved = len(self.live) < len(self.arms)
+        self.arms.restore(said["arms"], said["live"])
         self.mind = Mind(self.head, self.head.facts | said["facts"])
         self.mind.restore(mind)
-        width = HEAD.size + self.width
+        width = self.decisions.bytes
         cut = [rows[at : at + width] for at in range(0, len(rows), width)]
         for row in cut:
             self.checker.check_pending(row)
         self.open = dict(zip(said["open"], cut, strict=True))
         self.returned, self.renewed = dict.fromkeys(said["returned"]), said["renewed"]
         if self._round is not None:
-            self._round.resume(said["round"])
+            self._round.restore(said["round"])
 
-    def _check_sizes(self, said: Mapping[str, Any]) -> None:
-        """Refuse a snapshot of other arms, or with more memory, than there can be."""
-        arms, live, sizes = said["arms"], said["live"], said["facts"]
-        for name in ("rounds", "told"):
-            integer(name, said[name], Range(ge=0, le=2**53))
-        distinct("arms", [line("arm", arm) for arm in arms])
-        for arm in distinct("live", live):
-            integer("an arm of live", arm, Range(ge=0, lt=len(arms)))
-        own = self.mind.sizes | {"arms": len(live)}
-        if "memory" in own:  # it is doubled until there is room for what has been told
-            most = 2 * (own["memory"] + said["told"])
-            own["memory"] = integer("memory", sizes["memory"], Range(ge=own["memory"], le=most))
-        if sizes != own:
-            raise ValueError(f"sizes must be {own}, got {sizes}")
-        for name in ("returned", "renewed"):
-            if missing := set(said[name]) - set(said["open"]):
-                raise ValueError(f"{name} must be pending, got {shown(min(missing))}")
-        for rounds in said["renewed"].values():
-            integer("renewed", rounds, Range(ge=0, le=said["rounds"]))
+    def longest_arrays(self, told: int) -> dict[str, int]:
+        """Return how long arrays that grow can have become, after so many tellings."""
+        return {} if self._round is None else self._round.longest_arrays(told)
 
     def report(self) -> Any:
         """Return what the policy recommends, in words."""
         self._catch_up()
-        return self.terms.reported(self.mind.report(), self.live)
+        return self.vocabulary.format_report(self.mind.report(), self.arms.live.tolist())
 
 
 def _decision(event: Row) -> str:

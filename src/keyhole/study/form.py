@@ -5,7 +5,7 @@ from struct import Struct
 from typing import Any, Final
 
 from keyhole.contract.memory import Field
-from keyhole.play.terms import Terms, Values
+from keyhole.play.study_vocabulary import StudyVocabulary, Values
 
 _CODES: Final = {"int64": "q", "float64": "d"}
 
@@ -22,6 +22,10 @@ class Form:
             at += cells
         self._struct = Struct(codes)
         self.bytes = self._struct.size
+
+    def cell(self, name: str) -> int:
+        """Return the cell at which a value begins."""
+        return next(begin for found, begin, _, _ in self._cuts if found == name)
 
     def pack(self, values: Values) -> bytes:
         """Return the values as bytes."""
@@ -42,9 +46,10 @@ class Form:
 class Told:
     """How it lies in a row what was told of a decision: feedback, then notes if there are any."""
 
-    def __init__(self, terms: Terms, sizes: Mapping[str, int]) -> None:
-        self._feedback, self._notes = Form(terms.told, sizes), Form(terms.noted, sizes)
-        self._noted = dict.fromkeys(terms.noted, 0)
+    def __init__(self, words: StudyVocabulary, sizes: Mapping[str, int]) -> None:
+        self._feedback = Form(words.feedback_fields, sizes)
+        self._notes = Form(words.note_fields, sizes)
+        self._noted = dict.fromkeys(words.note_fields, 0)
         self.bytes = self._feedback.bytes  # of what is learnt
 
     def pack(self, heard: Values) -> bytes:

@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, Final, Self
@@ -13,7 +13,7 @@ from keyhole.contract.facts import facts_given
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.scale import UNIT, Scale
 from keyhole.play.saving import find_policy
-from keyhole.play.terms import Terms
+from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.study.rules import Rule
 from keyhole.validate import Range, choice, distinct, integer, line, number, shown
 
@@ -59,15 +59,20 @@ class Head:
     ) -> Self:
         """Return the head of a new study; `facts` are the arguments of `Policy.learner`."""
         _check_policy(policy)
-        if policy.terms_class is None:
-            raise TypeError(f"studies have no words for the setting {policy.setting.name!r}")
+        if policy.vocabulary_class is None:
+            raise TypeError(
+                f"studies need words for the setting {policy.setting.name!r}: the base class of "
+                "its policies must name a keyhole.policy.StudyVocabulary as vocabulary_class"
+            )
         names = _names(arms)
         told, scale = _told(policy, facts, len(names))
         wanted = given.pop("pending", None)
         pending = treatment(policy, wanted)
         if wanted is None and (text := policy.explain_waiting()):
             warnings.warn(text, stacklevel=3)
-        return cls(policy, told, names, pending, scale=scale, **given)
+        made = cls(policy, told, names, pending, scale=scale, **given)
+        made.vocabulary(names).check_study()
+        return made
 
     def __post_init__(self) -> None:
         """Check the fields, and that they fit together."""
@@ -109,24 +114,27 @@ class Head:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
 
     def check_arms_change(self) -> None:
-        """Refuse other arms where the policy cannot bear them."""
-        if not self.policy.arms_change:
+        """Refuse other arms where the policy, or what the log says of arms, cannot bear them."""
+        setting = self.policy.setting
+        fields = (*setting.context.values(), *setting.decision.values())
+        fixed = any("arms" in field.shape for field in fields) or setting.by_round
+        if fixed or not self.policy.arms_change:
             raise TypeError(f"{self.policy} cannot go on with other arms than it began with")
 
-    def terms(self, arms: list[str]) -> Terms:
-        """Return how the study speaks."""
-        kind: Any = self.policy.terms_class
-        made: Terms = kind(self.policy.setting, self.facts, arms, self.scale)
+    def vocabulary(self, arms: Sequence[str]) -> StudyVocabulary:
+        """Return the words of the study, for arms of these names."""
+        kind: Any = self.policy.vocabulary_class
+        made: StudyVocabulary = kind(self.policy.setting, self.facts, arms, self.scale)
         return made
 
     def setting_as_json(self) -> dict[str, Any]:
         """Return what the bytes of the log mean: the setting, and the fields of its rows."""
-        setting, terms = self.policy.setting, self.terms(list(self.arms))
+        setting, words = self.policy.setting, self.vocabulary(self.arms)
         groups = {
             "context": setting.context,
             "decision": setting.decision,
-            "feedback": terms.told,
-            "notes": terms.noted,
+            "feedback": words.feedback_fields,
+            "notes": words.note_fields,
         }
         fields = {
             group: [[name, field.dtype, list(field.shape)] for name, field in found.items()]

@@ -49,6 +49,6 @@ def summary_rows(study: "Study") -> list[list[str]]:
         ["arms", f"{len(arms):,}"],
         ["open decisions", f"{len(study.open_decisions):,}"],
     ]
-    if policy.terms_class is not None and policy.terms_class.recommends():
+    if policy.vocabulary_class is not None and policy.vocabulary_class.has_recommendation():
         rows.append(["recommended", shown(study.recommend())])
     return rows

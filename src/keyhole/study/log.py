@@ -27,7 +27,6 @@ from keyhole.study.events import (
     RETIRED,
     ROUND,
     STREAM,
-    SUM,
     TOLD,
     WORDS,
 )
@@ -71,20 +70,20 @@ class Scribe:
         if row.kind == ASKED:
             self._asked[str(row.decision)] = asked = fold.row(row)
             stream = [f"{word:016x}" for word in STREAM.unpack(body[-STREAM.size :])]
-            words = fold.terms.decided(*fold.values(asked))
+            words = fold.vocabulary.format_decision(*fold.values(asked))
             return {"round": int(ROUND.unpack_from(body)[0]), **words, "stream": stream}
         if row.kind in (TOLD, LAPSED, LATE, KEPT):
             asked = self._asked[str(row.decision)]
             told = body[len(asked) :] if row.kind in (LATE, KEPT) else body
             if not told:
                 return {}
-            return fold.terms.said(*fold.values(asked), fold.feedback.unpack(told))
+            return fold.vocabulary.format_feedback(*fold.values(asked), fold.feedback.unpack(told))
         if row.kind in (ADDED, RETIRED):
             if row.kind == ADDED:
-                fold.arms.append(body.decode())
+                fold.arms.add(body.decode())
             return {"arm": body.decode()}
         if row.kind == ARRIVED:
-            return {"total": SUM.unpack(body)[0], "rounds": int(SUM.unpack(body)[1])}
+            return fold.vocabulary.format_sum(fold.sums.unpack(body))
         return {"head": json.loads(body)} if row.kind == CHANGED else {}
 
     def row(self, words: Words) -> Row:
@@ -97,11 +96,11 @@ class Scribe:
     def _packed(self, row: Row, words: Words) -> bytes:
         fold = self._fold
         if row.kind == ASKED:
-            context, decision = fold.terms.chosen(words)
+            context, decision = fold.vocabulary.parse_decision(words)
             parts = (
                 ROUND.pack(words["round"]),
-                fold.context.pack(context),
-                fold.decision.pack(decision),
+                fold.decisions.context.pack(context),
+                fold.decisions.decision.pack(decision),
                 STREAM.pack(*(int(word, 16) for word in words["stream"])),
             )
             body = b"".join(parts)
@@ -112,14 +111,15 @@ class Scribe:
             told = {n: v for n, v in words.items() if n not in _FIRST.names}
             if not told and kind == LAPSED:
                 return b""
-            heard = fold.feedback.pack(fold.terms.heard(*fold.values(asked), **told))
+            heard = fold.feedback.pack(fold.vocabulary.parse_feedback(*fold.values(asked), **told))
             return asked + heard if row.kind in (LATE, KEPT) else heard
         if row.kind in (ADDED, RETIRED):
             if row.kind == ADDED:
-                fold.arms.append(words["arm"])
+                fold.arms.add(words["arm"])
             return str(words["arm"]).encode()
         if row.kind == ARRIVED:
-            return SUM.pack(words["total"], words["rounds"])
+            said = {n: v for n, v in words.items() if n not in _FIRST.names}
+            return fold.sums.pack(fold.vocabulary.parse_sum(**said))
         return self._definition(words["head"]) if row.kind == CHANGED else b""
 
     def _definition(self, words: Words) -> bytes:
@@ -264,7 +264,10 @@ def replay(head: Head, rows: Iterable[Row]) -> Replay:
             context, _ = fold.values(asked := fold.row(row))
             other = fold.decide(context, row.at)
             would = fold.row(row._replace(body=other))
-            words = (json.dumps(fold.terms.decided(*fold.values(one))) for one in (asked, would))
+            words = (
+                json.dumps(fold.vocabulary.format_decision(*fold.values(one)))
+                for one in (asked, would)
+            )
             entries = (row.decision, int(HEAD.unpack_from(asked)[0]), *words)
             for column, entry in zip(found.values(), entries, strict=True):
                 column.append(entry)

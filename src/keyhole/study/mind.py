@@ -1,13 +1,13 @@
 """A policy at work in a study: what it has learnt, and the copy on which open decisions are."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.component import policy_component
-from keyhole.contract.memory import FloatArray, allot
+from keyhole.contract.memory import FloatArray, IntArray, allot
 from keyhole.drivers.open_step import (
     CHECK,
     DECIDE,
@@ -19,6 +19,7 @@ from keyhole.drivers.open_step import (
     compiled_open_step,
 )
 from keyhole.kernels.jit import bounds_checked
+from keyhole.play.study_vocabulary import Values
 from keyhole.study.head import Head
 from keyhole.validate import room_in_memory
 
@@ -61,15 +62,16 @@ class Mind:
                 "or the log of the study is not one that a study wrote"
             ) from error
 
-    def decide(self, t: int, context: bytes, rows: Sequence[bytes], *, anew: bool) -> bytes:
+    def decide(self, t: int, context: bytes, rows: FloatArray, *, anew: bool) -> bytes:
         """Return the decision of a round, once the decisions in `rows` have been imagined.
 
         They are all that are open, if it is to begin `anew` from what is settled; else those that
         are new since the last time. For a policy that does not imagine there are none.
         """
         self._seen[:] = context
-        cells = np.frombuffer(bytearray(b"".join(rows))) if rows else _NO_ROWS
-        if not self._run(DECIDE if anew and self._imagines else IMAGINED, t, cells, len(rows)):
+        count = len(rows)
+        cells = rows.reshape(-1) if count else _NO_ROWS
+        if not self._run(DECIDE if anew and self._imagines else IMAGINED, t, cells, count):
             raise ValueError(self.head.policy.refusal(f"round {t}"))
         return bytes(self._taken)
 
@@ -90,8 +92,8 @@ class Mind:
         self._run(RECOMMEND, 0)
         return {name: view.copy() for name, view in self._report.items()}
 
-    def with_arms(self, arms: int, kept: Mapping[int, int]) -> "Mind":
-        """Return the mind with other arms: position `kept[i]` has learnt what i had.
+    def with_arms(self, arms: int, before: IntArray, after: IntArray) -> "Mind":
+        """Return the mind with other arms: position ``after[i]`` has learnt what ``before[i]`` had.
 
         Arms that nobody had before are as they are at the beginning.
         """
@@ -104,43 +106,44 @@ class Mind:
                 continue
             axis = axes.index("arms")
             source, target = np.moveaxis(old, axis, 0), np.moveaxis(new, axis, 0)
-            for before, after in kept.items():
-                target[after] = source[before]
-        other.mend()
-        other.words[:] = self.words
-        return other
+            target[after] = source[before]
+        return self._handed_to(other)
 
-    def end_round(
-        self, t: int, arm: int, total: float, pairs: Sequence[tuple[int, float]], told: int
-    ) -> "Mind":
-        """Learn what arrived in a round; return the mind, a larger one if there was no room.
+    def with_facts(self, facts: dict[str, Any]) -> "Mind":
+        """Return the mind with other lengths of arrays, which hold at their beginning what it had.
 
-        For the room whose feedback is a sum, or pairs of an arm and its reward, of which so many
-        were `told` before.
+        It is this one where all facts are as they were.
         """
-        memory = self.facts["memory"]
-        named = len(pairs) if self.facts["named"] else 0
-        needed = cast(Any, self.head.policy).held(self.state, told) + named
-        while memory < needed:
-            memory *= 2
-        mind = self if memory == self.facts["memory"] else self._roomier(memory)
-        row = np.zeros(HEAD + mind._plan[5] - mind._plan[2])
-        row[0], begin = t, HEAD + mind._plan[4] - mind._plan[2]
-        mind._side.channels.decision.layout.views(row[HEAD:begin], mind.sizes)["arm"][()] = arm
-        heard = mind._side.channels.feedback.layout.views(row[begin:], mind.sizes)
-        heard["total"][()], heard["count"][()] = total, named
-        for i, (source, reward) in enumerate(pairs[:named]):
-            heard["sources"][i], heard["rewards"][i] = source, reward
-        mind._run(TELL, 0, row, 1)
-        return mind
-
-    def _roomier(self, memory: int) -> "Mind":
-        other = Mind(self.head, self.facts | {"memory": memory})
+        if all(self.facts[name] == value for name, value in facts.items()):
+            return self
+        other = Mind(self.head, self.facts | facts)
         for name, old in self.state.items():
             other.state[name][tuple(map(slice, old.shape))] = old
+        return self._handed_to(other)
+
+    def _handed_to(self, other: "Mind") -> "Mind":
         other.mend()
         other.words[:] = self.words
         return other
+
+    def learn_round(
+        self, t: int, context: Values, decision: Values, feedback: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Learn the feedback of a round, as values; sequences may be shorter than their arrays."""
+        plan, channels = self._plan, self._side.channels
+        row = np.zeros(HEAD + plan[5] - plan[2])
+        row[0] = t
+        groups = (channels.context, channels.decision, channels.feedback)
+        for i, (channel, values) in enumerate(
+            zip(groups, (context, decision, feedback), strict=True)
+        ):
+            begin, end = HEAD + plan[2 + i] - plan[2], HEAD + plan[3 + i] - plan[2]
+            for name, view in channel.layout.views(row[begin:end], self.sizes).items():
+                if view.shape:
+                    view[: len(values[name])] = values[name]
+                else:
+                    view[()] = values[name]
+        self._run(TELL, 0, row, 1)
 
     def mend(self) -> None:
         """Bring in order what belongs to arrays that were written from outside."""

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from keyhole.contract.policy import Policy
@@ -11,6 +11,7 @@ from keyhole.play.saving import DAMAGE
 from keyhole.study.fold import Fold
 from keyhole.study.head import Head
 from keyhole.study.storage import Row
+from keyhole.validate import Range, integer, shown
 
 _CHECK: Final = 32
 
@@ -22,8 +23,8 @@ def snapshot_of(fold: Fold) -> bytes:
         "since": fold.since,
         "rounds": fold.rounds,
         "told": fold.told,
-        "arms": fold.arms,
-        "live": fold.live,
+        "arms": fold.arms.names,
+        "live": fold.arms.live.tolist(),
         "round": fold.round_as_json(),
         "facts": fold.mind.sizes,
         "digest": fold.mind.digest,
@@ -54,10 +55,27 @@ def read_snapshot(
         fold = Fold(Head.read(head, policies), said["since"])
         if said["digest"] != fold.mind.digest:
             return None
+        _check(fold, said)
         fold.resume(said, last, rows, mind)
     except (*DAMAGE, struct.error):  # whoever can write to the database can compute checksums
         return None
     return fold
+
+
+def _check(fold: Fold, said: Mapping[str, Any]) -> None:
+    """Refuse what no study has written: memory is made as it says."""
+    for name in ("rounds", "told"):
+        integer(name, said[name], Range(ge=0, le=2**53))
+    sizes, own = said["facts"], fold.mind.sizes | {"arms": len(said["live"])}
+    for name, most in fold.longest_arrays(said["told"]).items():
+        own[name] = integer(name, sizes[name], Range(ge=own[name], le=most))
+    if sizes != own:
+        raise ValueError(f"sizes must be {own}, got {sizes}")
+    for name in ("returned", "renewed"):
+        if missing := set(said[name]) - set(said["open"]):
+            raise ValueError(f"{name} must be pending, got {shown(min(missing))}")
+    for rounds in said["renewed"].values():
+        integer("renewed", rounds, Range(ge=0, le=said["rounds"]))
 
 
 def _parts(content: bytes) -> list[bytes]:

@@ -15,7 +15,7 @@ from keyhole.study.known import View
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, Store, StoreError, open_store
 from keyhole.study.turns import Clock, Turns, check_clock, checked
-from keyhole.validate import line
+from keyhole.validate import distinct, line, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -235,18 +235,15 @@ class Study:
         name = _id_of(id)
         self._turns.take(lambda turn: verbs.tell(turn, name, unnamed, feedback))
 
-    def arrived(self, total: float, *, rounds: int = 1) -> None:
-        """Tell the sum of the rewards that have arrived, where nobody can say whose they are.
+    def arrived(self, *unnamed: Any, **words: Any) -> None:
+        """Tell what has arrived since the last time, where nobody can say of which decision.
 
         Parameters
         ----------
-        total : float
-            Their sum since the last time, at least 0: no more than the decisions so far can have
-            earned.
-        rounds : int, default 1
-            For the record: of how many rounds it is the sum.
+        *unnamed, **words
+            What the setting's vocabulary takes where feedback is anonymous: see its page.
         """
-        self._turns.take(lambda turn: verbs.arrived(turn, total, rounds))
+        self._turns.take(lambda turn: verbs.arrived(turn, unnamed, words))
 
     def lapse(self, id: str | Decision) -> None:
         """Give a decision up, as if its feedback had been waited for long enough.
@@ -267,7 +264,14 @@ class Study:
 
     def add_arm(self, name: str) -> None:
         """Add an arm that was never pulled."""
-        self._turns.take(lambda turn: verbs.add_arm(turn, line("name", name)))
+        self.add_arms([name])
+
+    def add_arms(self, names: Iterable[str]) -> None:
+        """Add arms that were never pulled, all at once: if one is refused, none is added."""
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise TypeError(f"names must be the names of arms, got {shown(names)}")
+        new = distinct("names", [line("name", name) for name in names])
+        self._turns.take(lambda turn: verbs.add_arms(turn, new))
 
     def retire(self, name: str) -> None:
         """Never choose an arm again, for good; its open decisions may still be told."""
@@ -298,7 +302,7 @@ class Study:
     @property
     def arms(self) -> tuple[str, ...]:
         """The arms in use."""
-        return self._view.look(verbs.arms)
+        return self._view.look(lambda fold: fold.arms.names_in_use)
 
     @property
     def open_decisions(self) -> list[Decision]:
@@ -375,7 +379,7 @@ class Study:
 
     @property
     def head(self) -> Head:
-        """What the study was at the beginning."""
+        """What the study was at the beginning; `policy` is who decides since it was changed."""
         return Head.read(self._turns.head, self._turns.policies)
 
     def __repr__(self) -> str:

@@ -18,20 +18,19 @@ from keyhole.study.events import (
     LAPSED,
     LATE,
     RETIRED,
-    SUM,
     TOLD,
 )
 from keyhole.study.fold import Fold
 from keyhole.study.ids import is_id, new_id
 from keyhole.study.storage import Row
 from keyhole.study.turns import Turn
-from keyhole.validate import Range, choice, hint, integer, number, shown
+from keyhole.validate import hint, shown
 
 
 def ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
     """Return a new decision, or one that is to be handed out again."""
     fold = turn.fold
-    context = _called("ask", fold.terms.context, (), given)
+    context = _called("ask", fold.vocabulary.parse_context, (), given)
     if key is not None and (row := turn.keyed(key)) is not None and row.decision is not None:
         return _handed_out(turn, row.decision, key, context)
     _lapse_all(turn)
@@ -62,7 +61,7 @@ def _handed_out(turn: Turn, id: str, key: str, context: Mapping[str, Any]) -> De
 def decision_of(fold: Fold, id: str, row: bytes) -> Decision:
     """Return what a row says."""
     t, at = HEAD.unpack_from(row)
-    words = fold.terms.decided(*fold.values(row))
+    words = fold.vocabulary.format_decision(*fold.values(row))
     wait = fold.head.rule.seconds
     until = None if wait is None else _time(at + wait)
     return Decision(id, MappingProxyType(words), int(t), _time(at), until)
@@ -98,7 +97,7 @@ def lapse(turn: Turn, id: str) -> None:
     fold, body = turn.fold, b""
     if fold.head.rule.after == "nothing came":
         row = fold.open[id]
-        body = _heard(fold, row, (), fold.terms.nothing())
+        body = _heard(fold, row, (), fold.vocabulary.default_feedback())
     turn.write(LAPSED, id, body)
 
 
@@ -134,7 +133,7 @@ def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, A
             if before == body:
                 return
             context, decision = fold.values(row)
-            said = fold.terms.said(context, decision, fold.feedback.unpack(before))
+            said = fold.vocabulary.format_feedback(context, decision, fold.feedback.unpack(before))
             raise ConflictError(f"{id} was told {said} before, and cannot be told otherwise")
     kind = KEPT if fold.head.rule.after == "nothing came" else LATE
     turn.write(kind, id, row + body)
@@ -142,7 +141,9 @@ def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, A
 
 def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> bytes:
     values = fold.values(row)
-    return fold.feedback.pack(_called("tell", fold.terms.heard, (*values, *unnamed), feedback))
+    return fold.feedback.pack(
+        _called("tell", fold.vocabulary.parse_feedback, (*values, *unnamed), feedback)
+    )
 
 
 def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: Any) -> Any:
@@ -163,45 +164,35 @@ def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: A
         raise error
 
 
-def arrived(turn: Turn, total: float, rounds: int) -> None:
-    """Take a sum of rewards without names."""
+def arrived(turn: Turn, unnamed: tuple[Any, ...], words: Mapping[str, Any]) -> None:
+    """Take feedback that says of no decision."""
     fold = turn.fold
-    if not fold.head.policy.setting.by_round or fold.head.facts["named"]:
+    if not fold.vocabulary.sum_fields:
         raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
-    most = fold.rounds - fold.arrived
-    slack = 1e-9 * fold.rounds if most > 0.0 else 0.0  # sums of sums round
-    total = number("total", total, Range(ge=0, le=max(0.0, most) + slack))
-    turn.write(ARRIVED, None, SUM.pack(total, integer("rounds", rounds, Range(ge=1))))
+    values = _called("arrived", fold.vocabulary.parse_sum, unnamed, words)
+    turn.write(ARRIVED, None, fold.packed_sum(values))
 
 
-def add_arm(turn: Turn, name: str) -> None:
-    """Add an arm."""
+def add_arms(turn: Turn, names: Sequence[str]) -> None:
+    """Add arms, all or none."""
     turn.fold.head.check_arms_change()
-    if name in turn.fold.arms:
-        said = "is an arm" if name in arms(turn.fold) else "was retired, for good"
-        raise ValueError(f"name must be new, but {name!r} {said}")
-    turn.write(ADDED, None, name.encode())
+    for name in names:
+        turn.fold.arms.check_new("name", name)
+    for name in names:
+        turn.write(ADDED, None, name.encode())
 
 
 def retire(turn: Turn, name: str) -> None:
     """Retire an arm."""
-    fold = turn.fold
-    fold.head.check_arms_change()
-    choice("name", name, arms(fold))
-    if len(fold.live) == 1:
-        raise ValueError(f"{name!r} is the last arm, and cannot be retired")
+    turn.fold.head.check_arms_change()
+    turn.fold.arms.check_can_retire("name", name)
     turn.write(RETIRED, None, name.encode())
-
-
-def arms(fold: Fold) -> tuple[str, ...]:
-    """Return the arms in use."""
-    return tuple(fold.arms[arm] for arm in fold.live)
 
 
 def change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:
     """Have another policy decide."""
     fold = turn.fold
     head = fold.head.changed(policy, facts)
-    if len(fold.arms) > len(fold.head.arms) or len(fold.live) < len(fold.arms):
+    if len(fold.arms.names) > len(fold.head.arms) or fold.arms.have_moved:
         head.check_arms_change()
     turn.change(head.written())

@@ -12,12 +12,14 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
 from keyhole.contract.world import PER_ROUND, Problem
 from keyhole.kernels.link import source_of
+from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.testing.checks import (
     Check,
     engine_is_deterministic,
     run_checks,
 )
 from keyhole.testing.trial import Trial
+from keyhole.testing.vocabularies import VOCABULARY_CHECKS
 
 
 def world_and_problem_are_of_one_setting(trial: Trial) -> None:
@@ -104,12 +106,25 @@ class Vocabulary:
         What the world might show in some round, where it shows something.
     failing : mapping of str to str
         Checks that are known to fail, by name, each with the reason.
+    vocabulary : type of StudyVocabulary, optional
+        The words in which studies speak of it.
     """
 
     setting: Setting
     facts: Mapping[str, Any]
     context: Mapping[str, Any] = field(default_factory=dict)
     failing: Mapping[str, str] = field(default_factory=dict)
+    vocabulary: type[StudyVocabulary] | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The facts, as kernels read them."""
+        return self.setting.check((), self.facts)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The lengths that shapes refer to."""
+        return {name: value for name, value in self.told.items() if isinstance(value, int)}
 
     def __repr__(self) -> str:
         """Return the name of the setting."""
@@ -142,10 +157,9 @@ def facts_pass(case: Vocabulary) -> None:
 def guard_refuses_what_is_out_of_range(case: Vocabulary) -> None:
     """Check that no decision passes with a position below 0 or beyond all arms, or with NaN."""
     setting = case.setting
-    told = setting.check((), case.facts)
+    told, sizes = case.told, case.sizes
     guard = source_of(setting.allowed)
     names = guard.__code__.co_varnames[: guard.__code__.co_argcount]
-    sizes = {name: value for name, value in told.items() if isinstance(value, int)}
     given = {"p": SimpleNamespace(**told), **case.context}
     for name, declaration in setting.decision.items():
         bad = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
@@ -164,6 +178,7 @@ SETTING_CHECKS: Final[tuple[Check, ...]] = (
     facts_are_documented,
     facts_pass,
     guard_refuses_what_is_out_of_range,
+    *VOCABULARY_CHECKS,
 )
 """All checks of a setting, by name; each takes a `Vocabulary`."""
 
@@ -173,16 +188,19 @@ def check_setting(
     facts: Mapping[str, Any],
     *,
     context: Mapping[str, Any] | None = None,
+    vocabulary: type[StudyVocabulary] | None = None,
     failing: Mapping[str, str] | None = None,
 ) -> None:
     """Check that a setting can be played in.
 
-    `facts` and `context` are those of some problem and round: see `Vocabulary`.
+    `facts` and `context` are those of some problem and round, and `vocabulary` are the words that
+    studies have for it: see `Vocabulary`.
 
     Examples
     --------
     >>> from keyhole.thresholding.setting import SETTING
-    >>> check_setting(SETTING, {"arms": 3, "threshold": 0.5})
+    >>> from keyhole.thresholding.study_adapter import StudyVocabulary
+    >>> check_setting(SETTING, {"arms": 3, "threshold": 0.5}, vocabulary=StudyVocabulary)
     """
-    case = Vocabulary(setting, facts, context or {}, failing or {})
+    case = Vocabulary(setting, facts, context or {}, failing or {}, vocabulary)
     run_checks(SETTING_CHECKS, case, case.failing)

@@ -8,7 +8,7 @@ from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
 from keyhole.threshold.learner import Learner
-from keyhole.threshold.terms import Terms
+from keyhole.threshold.study_adapter import StudyVocabulary
 
 # How many levels are shown of each arm.
 _SHOWN: Final = 6
@@ -124,7 +124,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     warns_if_uncensored: ClassVar[bool] = False
     setting = SETTING
     learner_class = Learner
-    terms_class = Terms
+    vocabulary_class = StudyVocabulary
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = (
         "the sample of the arm pulled, if it is below the threshold; uncensored, it uses no "

@@ -12,7 +12,7 @@ from keyhole.contract.words import averaged, counted
 from keyhole.draws.streams import Stream
 from keyhole.kernels.link import Kernel
 from keyhole.thresholding.learner import Learner
-from keyhole.thresholding.terms import Terms
+from keyhole.thresholding.study_adapter import StudyVocabulary
 
 # The largest relative error of rounding a number.
 _ROUNDING: Final = 2.0**-53
@@ -81,7 +81,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     setting = SETTING
     learner_class = Learner
-    terms_class = Terms
+    vocabulary_class = StudyVocabulary
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 

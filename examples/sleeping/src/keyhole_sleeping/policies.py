@@ -57,12 +57,17 @@ class AUER(Policy):
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
 
+    def recommend(p, s: State, best: IntArray) -> None:
+        """Recommend the arm with the highest mean, the first of equals."""
+        highest = -1.0
+        for arm in range(p.arms):
+            mean = s.totals[arm] / max(s.pulls[arm], 1.0)
+            if mean > highest:
+                best[0], highest = arm, mean
+
 
 class Uniform(Policy):
-    r"""Pull one of the arms awake, each with the same chance.
-
-    A yardstick, which never learns: :math:`I_t \sim U(A_t)`.
-    """
+    r"""Pull one of the arms awake, each with the same chance: :math:`I_t \sim U(A_t)`."""
 
     feedback = "none is used"
     randomness = "one number a round"

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from keyhole.policy import Field, IntArray, Setting, fact
+from keyhole.policy import Field, IntArray, Setting, SettingLearner, fact
 from keyhole.policy import Policy as AnyPolicy
-from keyhole_sleeping.learner import Learner
+from keyhole_sleeping.study_adapter import StudyVocabulary
 
 
 class Facts:
@@ -23,14 +23,16 @@ SETTING: Final = Setting(
     context={"awake": Field("int64", ("arms",))},
     decision={"arm": Field("int64")},
     feedback={"reward": Field("float64")},
+    report={"best": Field("int64")},
     allowed=_is_awake,
 )
 """In each round see which arms are awake (1 or 0), pull one of them, see its reward."""
 
 
 class Policy(Facts, AnyPolicy, abstract=True):
-    """Base of the policies: kernels may name ``awake``, `update` also ``arm`` and ``reward``."""
+    """Base of policies; `update` may name ``arm`` and ``reward``, `recommend` fills ``best[0]``."""
 
     setting = SETTING
     feedback = "the reward of the arm pulled, in [0, 1]"
-    learner_class = Learner
+    learner_class = SettingLearner
+    vocabulary_class = StudyVocabulary

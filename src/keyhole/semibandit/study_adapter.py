@@ -3,50 +3,51 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keyhole.play.terms import Terms as CoreTerms
-from keyhole.play.terms import Values, Words
+from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
+from keyhole.play.study_vocabulary import Values, Words
 from keyhole.semibandit.learner import zeros_and_ones
-from keyhole.validate import choice, shown
+from keyhole.validate import shown
 
 
-class Terms(CoreTerms):
+class StudyVocabulary(CoreVocabulary):
     """``ask()`` gives an ``allocation``; ``tell(id, losses)`` the arms at which a loss was seen.
 
     Losses are names, each once, or 0 or 1 (False or True) by name, of all arms.
     """
 
-    def decided(self, context: Values, decision: Values) -> Words:
+    def format_decision(self, context: Values, decision: Values) -> Words:
         """Return how much each arm is given."""
         return {"allocation": dict(zip(self.arms, decision["allocation"], strict=True))}
 
-    def chosen(self, words: Words) -> tuple[Values, Values]:
+    def parse_decision(self, words: Words) -> tuple[Values, Values]:
         """Return the allocation as values."""
         return {}, {"allocation": [words["allocation"][arm] for arm in self.arms]}
 
-    def heard(  # type: ignore[override]
+    def parse_feedback(  # type: ignore[override]
         self, context: Values, decision: Values, losses: Mapping[str, Any] | Sequence[str]
     ) -> Values:
         """Return a number for each arm: 1 for a loss."""
         if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
             raise TypeError(f"losses must be names of arms, or 0 or 1 by name; got {shown(losses)}")
         for arm in losses:
-            choice("an arm of losses", arm, self.arms)
+            self.arm_number("an arm of losses", arm)
         if not isinstance(losses, Mapping):
-            losses = {arm: int(arm in losses) for arm in self.arms}
+            seen = set(losses)
+            losses = {arm: int(arm in seen) for arm in self.arms}
         if missing := [arm for arm in self.arms if arm not in losses]:
             raise ValueError(f"losses must have all arms, or be names only; {missing[0]!r} lacks")
         values = [losses[arm] for arm in self.arms]
         return {"losses": zeros_and_ones("losses", values, len(self.arms)).tolist()}
 
-    def said(self, context: Values, decision: Values, feedback: Values) -> Words:
+    def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the names of the arms at which a loss was seen."""
         both = zip(self.arms, feedback["losses"], strict=True)
         return {"losses": [arm for arm, loss in both if loss]}
 
-    def nothing(self) -> Words:
+    def default_feedback(self) -> Words:
         """Return that no loss was seen."""
         return {"losses": []}
 
-    def reported(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, float]:
+    def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, float]:
         """Return the least allocation that is known to be enough for each arm."""
         return dict(zip(self.arms, report["estimates"].tolist(), strict=True))

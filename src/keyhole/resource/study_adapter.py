@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keyhole.contract.memory import Field
-from keyhole.play.terms import Terms as CoreTerms
-from keyhole.play.terms import Values, Words
+from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
+from keyhole.play.study_vocabulary import Values, Words
 from keyhole.resource.functions import FUNCTIONS
 from keyhole.resource.learner import ended
 
 
-class Terms(CoreTerms):
+class StudyVocabulary(CoreVocabulary):
     """``ask()`` gives an ``arm`` and its ``limit``; ``tell`` takes how the run ended.
 
     ``tell(id, reward, consumption)`` for a run within its limit, ``tell(id, exceeded=True)`` for
@@ -18,22 +18,22 @@ class Terms(CoreTerms):
     has consumed and earned nothing.
     """
 
-    reads = FUNCTIONS
+    fact_readers = FUNCTIONS
 
     @property
-    def noted(self) -> Mapping[str, Field]:
+    def note_fields(self) -> Mapping[str, Field]:
         """Whether the run broke off by itself: a policy learns a reward of 0."""
         return {"failed": Field("int64")}
 
-    def decided(self, context: Values, decision: Values) -> Words:
+    def format_decision(self, context: Values, decision: Values) -> Words:
         """Return arm and limit."""
-        return super().decided(context, decision) | {"limit": decision["limit"]}
+        return super().format_decision(context, decision) | {"limit": decision["limit"]}
 
-    def chosen(self, words: Words) -> tuple[Values, Values]:
+    def parse_decision(self, words: Words) -> tuple[Values, Values]:
         """Return arm and limit as values."""
-        return {}, super().chosen(words)[1] | {"limit": float(words["limit"])}
+        return {}, super().parse_decision(words)[1] | {"limit": float(words["limit"])}
 
-    def heard(
+    def parse_feedback(
         self,
         context: Values,
         decision: Values,
@@ -51,7 +51,7 @@ class Terms(CoreTerms):
         earned, used, over = ended(self.scale, decision["limit"], reward, consumption, exceeded)
         return {"reward": earned, "consumption": used, "exceeded": over, "failed": int(failed)}
 
-    def said(self, context: Values, decision: Values, feedback: Values) -> Words:
+    def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return how the run ended."""
         if feedback["exceeded"]:
             return {"exceeded": True}
@@ -60,10 +60,10 @@ class Terms(CoreTerms):
         earned = self.scale.outward(feedback["reward"])
         return {"reward": earned, "consumption": feedback["consumption"]}
 
-    def nothing(self) -> Words:
+    def default_feedback(self) -> Words:
         """Return that the run exceeded its limit."""
         return {"exceeded": True}
 
-    def reported(self, report: Mapping[str, Any], live: Sequence[int]) -> tuple[str, float]:
+    def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> tuple[str, float]:
         """Return the pair taken to be the best so far."""
         return self.arms[live[int(report["best_arm"].item())]], report["best_limit"].item()

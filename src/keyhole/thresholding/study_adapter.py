@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keyhole.play.terms import Terms as CoreTerms
+from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 
 
-class Terms(CoreTerms):
+class StudyVocabulary(CoreVocabulary):
     """``ask()`` gives an ``arm``; ``tell(id, reward)`` takes a number in the study's units."""
 
-    def reported(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, bool]:
+    def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> dict[str, bool]:
         """Return for each arm whether its mean is taken to be at least the threshold."""
         labels = report["labels"].tolist()
         return {self.arms[arm]: label > 0.5 for arm, label in zip(live, labels, strict=True)}

@@ -1,0 +1,26 @@
+"""The words of studies and learners: arms, and who is awake."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from keyhole.policy import StudyVocabulary as AnyVocabulary
+
+
+class StudyVocabulary(AnyVocabulary):
+    """``ask(awake=["north", "south"])`` gives an ``arm``; ``tell(id, reward)`` takes its reward."""
+
+    def parse_context(self, *, awake: Sequence[str]) -> dict[str, Any]:  # type: ignore[override]
+        """Return of each arm whether it is awake."""
+        if isinstance(awake, str) or not isinstance(awake, Sequence) or not awake:
+            raise ValueError(f"awake must be a list of arms, at least one, got {awake!r}")
+        found = {self.arm_number("an arm of awake", arm) for arm in awake}
+        return {"awake": [int(arm in found) for arm in range(len(self.arms))]}
+
+    def format_context(self, context: Any) -> dict[str, Any]:
+        """Return who is awake."""
+        both = zip(self.arms, context["awake"], strict=True)
+        return {"awake": [arm for arm, is_awake in both if is_awake]}
+
+    def format_report(self, report: Any, live: Any) -> Any:
+        """Return the arm with the best mean."""
+        return self.arms[live[int(report["best"].item())]]

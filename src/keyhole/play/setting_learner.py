@@ -1,0 +1,147 @@
+"""The learner of a setting, in the words of its vocabulary."""
+
+from typing import Any
+
+import numpy as np
+
+from keyhole.contract.policy import Policy
+from keyhole.play.learner import Learner
+from keyhole.play.study_vocabulary import StudyVocabulary
+
+Values = dict[str, Any]
+
+
+class SettingLearner(Learner):
+    """A learner for any setting; named as `learner_class` in the base class of its policies.
+
+    `ask`, `tell` and `recommend` take and return the words of the setting's `StudyVocabulary`, in
+    which an arm is called by its number, from 0. A setting that wants other words writes a
+    subclass: its `ask` calls `decide` with the values of the context, its `tell` calls `learn` with
+    those of the feedback. Both keep other threads out between a decision and its feedback.
+
+    Examples
+    --------
+    Settings in which feedback is a number of its own, rather than a reward::
+
+        class Learner(SettingLearner):
+            def ask(self):
+                return self.decide()["arm"]
+
+            def tell(self, seconds):
+                self.learn(seconds=number("seconds", seconds, Range(ge=0)))
+    """
+
+    vocabulary: StudyVocabulary
+    """The words of the setting, for arms that are called by their numbers."""
+
+    def _prepare(self, policy: Policy, told: Values) -> None:
+        super()._prepare(policy, told)
+        kind = policy.vocabulary_class or StudyVocabulary
+        self.vocabulary = kind(policy.setting, told, range(told["arms"]), self.scale)
+
+    def ask(self, **context: Any) -> Any:
+        """Return what to do: the arm, or what else the setting decides.
+
+        Parameters
+        ----------
+        **context
+            What the vocabulary's `parse_context` takes.
+
+        Returns
+        -------
+        Any
+            What the vocabulary calls the decision; a dict where that is several words. The same
+            one if it is asked for again before `tell`.
+        """
+        seen = self.vocabulary.parse_context(**context)
+        words = self.vocabulary.format_decision(seen, self.decide(**seen))
+        own = {n: v for n, v in words.items() if n not in self.vocabulary.format_context(seen)}
+        return own if len(own) > 1 else next(iter(own.values()))
+
+    def tell(self, *unnamed: Any, **feedback: Any) -> None:
+        """Report what came of the last decision: what the vocabulary's `parse_feedback` takes."""
+        self._expect_feedback()
+        waiting = (_values(self._context), _values(self._decision))
+        heard = self.vocabulary.parse_feedback(*waiting, *unnamed, **feedback)
+        self.learn(**{name: heard[name] for name in self._feedback})
+
+    def recommend(self) -> Any:
+        """Return what the policy recommends, in the words of the vocabulary."""
+        return self.vocabulary.format_report(self._recommend(), self.vocabulary.arms)
+
+    def decide(self, **context: Any) -> Values:
+        """Return the policy's decision for a context, as values by name.
+
+        Parameters
+        ----------
+        **context
+            The context of the setting, all of it, as values: numbers, or sequences of them in the
+            declared shape.
+
+        Returns
+        -------
+        dict
+            The decision: ints and floats, or lists of them. The same one if it is asked for again
+            before `learn`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is missing, is none of the setting's, or has another shape.
+        RuntimeError
+            If the decision for another context is waiting for its feedback, or another thread's.
+        """
+        found = self._checked("decide", context, self._context)
+        self._claim()
+        if self._pending:
+            for name, view in self._context.items():
+                if not np.array_equal(view, found[name]):
+                    raise RuntimeError(
+                        f"tell must come first: the decision for {name} {view.tolist()} is waiting "
+                        "for its feedback"
+                    )
+        else:
+            for name, view in self._context.items():
+                view[...] = found[name]
+        self._ask()
+        return _values(self._decision)
+
+    def learn(self, **feedback: Any) -> None:
+        """Have the policy learn the feedback of the last decision.
+
+        Parameters
+        ----------
+        **feedback
+            The feedback of the setting, all of it, as values.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is missing, is none of the setting's, or has another shape.
+        RuntimeError
+            If no decision is waiting for feedback, or it is another thread's.
+        """
+        self._expect_feedback()
+        found = self._checked("learn", feedback, self._feedback)
+        for name, view in self._feedback.items():
+            view[...] = found[name]
+        self._tell()
+
+    def _checked(self, method: str, given: Values, views: Any) -> Values:
+        """Return values as arrays of the setting; refuse other names and shapes."""
+        if set(given) != set(views):
+            wanted, got = ", ".join(views) or "nothing", ", ".join(given) or "nothing"
+            raise TypeError(f"{method} takes {wanted} in this setting, got {got}")
+        found = {name: np.asarray(value) for name, value in given.items()}
+        for name, value in found.items():
+            if value.shape != views[name].shape:
+                raise ValueError(
+                    f"{name} must have the shape {views[name].shape}, got {value.shape}"
+                )
+            if not np.can_cast(value.dtype, views[name].dtype, "same_kind"):
+                raise TypeError(f"{name} must be {views[name].dtype}, got {value.dtype}")
+        return found
+
+
+def _values(views: Any) -> Values:
+    return {name: view.tolist() for name, view in views.items()}

@@ -1,0 +1,264 @@
+"""The words in which a study speaks of a setting's decisions and feedback."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from keyhole.contract.memory import Field
+from keyhole.contract.policy import Policy
+from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.setting import Setting
+from keyhole.validate import Range, choice, integer
+
+FactReader = Callable[[str, Any, Path], Any]
+Values = dict[str, Any]
+Words = dict[str, Any]
+
+
+class StudyVocabulary:
+    """The words of a setting in a study: what `Study.ask` and `Study.tell` take and return.
+
+    A setting names its own as `vocabulary_class` in the base class of its policies. *Values* are
+    what kernels read, by the names of the setting; *words* are what users write and see: names of
+    arms instead of their numbers, rewards in the units of the study. As it stands, a decision is
+    an ``arm`` and its feedback a ``reward``; a setting overrides what is different.
+
+    What is allowed is checked where words are parsed: by a TypeError or ValueError that names the
+    word, the value and what is allowed. Keywords of `parse_context` are those of `Study.ask`, and
+    parameters of `parse_feedback` after the decision those of `Study.tell`.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting.
+    facts : mapping of str to value
+        The known quantities of the study, as kernels read them.
+    arms : sequence of str
+        The names of all arms that there ever were; values hold positions in it. In a
+        `SettingLearner` they are the numbers themselves, ``range(...)``.
+    scale : Scale
+        The units of rewards.
+
+    Attributes
+    ----------
+    fact_readers : mapping of str to callable
+        How files on the command line say those known quantities that are no plain values: called
+        with the name, the value in the file, and the folder of the file.
+    round_class : type of StudyRound or None
+        How feedback is gathered where it belongs to the round in which it arrives
+        (`Setting.by_round`); None where it belongs to its decision.
+
+    Examples
+    --------
+    >>> from keyhole.stochastic import UCB1
+    >>> words = StudyVocabulary(UCB1.setting, {"arms": 2}, ["red", "blue"])
+    >>> words.format_decision({}, {"arm": 1})
+    {'arm': 'blue'}
+    >>> words.parse_feedback({}, {"arm": 1}, True)
+    {'reward': 1.0}
+    """
+
+    fact_readers: ClassVar[Mapping[str, FactReader]] = MappingProxyType({})
+    round_class: ClassVar["type[StudyRound] | None"] = None
+
+    def __init__(
+        self, setting: Setting, facts: Mapping[str, Any], arms: Sequence[Any], scale: Scale = UNIT
+    ) -> None:
+        if setting.by_round != (self.round_class is not None):
+            wanted = "name a round_class" if setting.by_round else "have no round_class"
+            raise TypeError(
+                f"{type(self).__qualname__} must {wanted}, since the setting {setting.name!r} has "
+                f"by_round={setting.by_round}"
+            )
+        self.setting, self.facts, self.arms, self.scale = setting, facts, arms, scale
+        self._numbers: dict[str, int] = {}
+
+    def check_study(self) -> None:
+        """Refuse known quantities or units that a new study cannot work with."""
+
+    def arm_number(self, name: str, arm: Any) -> int:
+        """Return the number of an arm that is given by its name; `name` is the word it is for."""
+        if isinstance(self.arms, range):
+            return integer(name, arm, Range(ge=0, lt=len(self.arms)))
+        numbers = self._numbers
+        if len(numbers) < len(self.arms):
+            new = range(len(numbers), len(self.arms))
+            numbers.update({self.arms[number]: number for number in new})
+        if not isinstance(arm, str) or arm not in numbers:
+            choice(name, arm, self.arms)
+        return numbers[arm]
+
+    # Decisions.
+
+    def parse_context(self) -> Values:
+        """Return the context that `Study.ask` was given, as values; by default there is none."""
+        return {}
+
+    def format_context(self, context: Values) -> Words:
+        """Return a context in words: keywords with which `parse_context` returns the same."""
+        return {}
+
+    def format_decision(self, context: Values, decision: Values) -> Words:
+        """Return context and decision in words; by default with the name of the arm."""
+        return self.format_context(context) | {"arm": self.arms[decision["arm"]]}
+
+    def parse_decision(self, words: Words) -> tuple[Values, Values]:
+        """Return context and decision as values: the inverse of `format_decision`."""
+        seen = {name: words[name] for name in signature(self.parse_context).parameters}
+        return self.parse_context(**seen), {"arm": self.arm_number("arm", words["arm"])}
+
+    # Feedback of a decision.
+
+    @property
+    def feedback_fields(self) -> Mapping[str, Field]:
+        """The values of one decision's feedback; by default the setting's feedback."""
+        return self.setting.feedback
+
+    @property
+    def note_fields(self) -> Mapping[str, Field]:
+        """Further values that the log keeps and no policy learns; by default there are none.
+
+        One that `parse_feedback` does not return is 0.
+        """
+        return {}
+
+    @property
+    def has_feedback(self) -> bool:
+        """Whether a decision is pending until its feedback is told; by default it is.
+
+        It is not where feedback never says of which decision it is.
+        """
+        return True
+
+    def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:
+        """Return the feedback that `Study.tell` was given, as values; by default a reward."""
+        return {"reward": self.scale.told("reward", reward)}
+
+    def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
+        """Return feedback in words: keywords with which `parse_feedback` returns the same."""
+        return {"reward": self.scale.outward(feedback["reward"])}
+
+    def default_feedback(self) -> Words:
+        """Return in words the feedback of a decision that nothing came of; by default no reward."""
+        return {"reward": self.scale.low}
+
+    # Feedback that says of no decision.
+
+    @property
+    def sum_fields(self) -> Mapping[str, Field]:
+        """The values of feedback that is summed over decisions; by default there is none."""
+        return {}
+
+    def parse_sum(self, *unnamed: Any, **words: Any) -> Values:
+        """Return what `Study.arrived` was given, as values."""
+        raise NotImplementedError
+
+    def format_sum(self, values: Values) -> Words:
+        """Return a sum in words: keywords with which `parse_sum` returns the same."""
+        raise NotImplementedError
+
+    # Recommendations.
+
+    @classmethod
+    def has_recommendation(cls) -> bool:
+        """Return whether there are words for what a policy recommends."""
+        return cls.format_report is not StudyVocabulary.format_report
+
+    def format_report(self, report: Mapping[str, Any], live: Sequence[int]) -> Any:
+        """Return the policy's recommendation in words.
+
+        Parameters
+        ----------
+        report : mapping of str to array
+            What the kernel `recommend` wrote.
+        live : sequence of int
+            The arms in use, by their numbers; position i in `report` is the arm ``live[i]``.
+        """
+        raise TypeError(f"policies of {self.setting.name!r} recommend nothing")
+
+
+@dataclass(frozen=True)
+class RoundFeedback:
+    """The feedback of one round, as values that the kernel `update` learns.
+
+    Attributes
+    ----------
+    context, decision, feedback : dict
+        Values by name. A sequence that is shorter than its array fills the beginning of it.
+    facts : dict
+        Known quantities that change with it: the length of an array that has to grow.
+    """
+
+    context: Values
+    decision: Values
+    feedback: Values
+    facts: Values = field(default_factory=dict)
+
+
+class StudyRound:
+    """The current round of a study, where feedback belongs to the round in which it arrives.
+
+    Named by a vocabulary as its `round_class`. The study calls `begin` with each decision and hands
+    over what is told until the next one; then `end` returns what the policy learns of the round.
+    What a round holds is written into snapshots (`to_json`) and must follow from these calls alone.
+
+    Parameters
+    ----------
+    vocabulary : StudyVocabulary
+        The words of the study.
+    policy : Policy
+        The policy that learns.
+    """
+
+    def __init__(self, vocabulary: StudyVocabulary, policy: Policy) -> None:
+        self.vocabulary, self.policy = vocabulary, policy
+
+    def begin(self, context: Values, decision: Values) -> None:
+        """Begin the round of a decision."""
+        raise NotImplementedError
+
+    def add_feedback(self, context: Values, decision: Values, feedback: Values) -> None:
+        """Add the feedback of one decision, of this round or of an earlier one."""
+        raise NotImplementedError
+
+    def check_sum(self, values: Values, rounds: int) -> None:
+        """Refuse a sum that cannot be, after so many rounds (those that have begun)."""
+
+    def add_sum(self, values: Values) -> None:
+        """Add feedback that says of no decision, where the vocabulary has `sum_fields`."""
+        raise NotImplementedError
+
+    def end(
+        self, facts: Mapping[str, Any], state: Mapping[str, Any], told: int
+    ) -> RoundFeedback | None:
+        """End the round; return what is to be learnt of it, or None if no round had begun.
+
+        Parameters
+        ----------
+        facts : mapping of str to value
+            What the policy knows, with the lengths of arrays as they are now.
+        state : mapping of str to array
+            The state of the policy.
+        told : int
+            Of how many decisions feedback has been told so far, this round's included.
+        """
+        raise NotImplementedError
+
+    def longest_arrays(self, told: int) -> dict[str, int]:
+        """Return how long arrays that `end` lets grow can have become, by the fact that says it.
+
+        `told` is of how many decisions feedback has been told. A snapshot with longer ones is not
+        believed. By default none has grown.
+        """
+        return {}
+
+    def to_json(self) -> Any:
+        """Return all that the round holds, as JSON has it."""
+        raise NotImplementedError
+
+    def restore(self, content: Any) -> None:
+        """Hold what `to_json` returned."""
+        raise NotImplementedError

@@ -1,0 +1,101 @@
+"""The arms of a study: their names, which of them are in use, and where the policy has them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from keyhole.contract.memory import IntArray
+from keyhole.validate import Range, choice, distinct, integer, line
+
+
+class Arms:
+    """All arms that a study ever had, in the order in which they came.
+
+    An arm has a *number*, by which the log speaks of it, for good. The policy counts the arms in
+    use: its *position* is what kernels see. Adding and retiring take the same time for any number
+    of arms; `live` and `positions` are made anew when they are next asked for.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The arms at the beginning.
+
+    Attributes
+    ----------
+    names : list of str
+        The names by number, those of retired arms too.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names: list[str] = []
+        self.restore(names)
+
+    def restore(self, names: Iterable[str], live: Iterable[int] | None = None) -> None:
+        """Have these arms, of which those with the numbers `live` are in use; by default all."""
+        self.names[:] = distinct("arms", [line("arm", name) for name in names])
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+        numbers = range(len(self.names)) if live is None else list(live)
+        known = Range(ge=0, lt=len(self.names))
+        self._in_use = {integer("an arm of live", number, known): None for number in numbers}
+        if len(self._in_use) < len(numbers):
+            raise ValueError("live must have each arm once")
+        self._forget()
+
+    def _forget(self) -> None:
+        self._live: IntArray | None = None
+        self._positions: IntArray | None = None
+
+    def add(self, name: str) -> None:
+        """Add an arm, which is in use."""
+        self._numbers[name] = number = len(self.names)
+        self.names.append(name)
+        self._in_use[number] = None
+        self._forget()
+
+    def retire(self, name: str) -> None:
+        """Take an arm out of use."""
+        del self._in_use[self._numbers[name]]
+        self._forget()
+
+    def check_new(self, field: str, name: str) -> None:
+        """Refuse the name of an arm that there is, or was."""
+        if name in self._numbers:
+            said = "is an arm" if self._numbers[name] in self._in_use else "was retired, for good"
+            raise ValueError(f"{field} must be new, but {name!r} {said}")
+
+    def check_can_retire(self, field: str, name: Any) -> None:
+        """Refuse what is no arm in use, and the last one."""
+        if not isinstance(name, str) or self._numbers.get(name) not in self._in_use:
+            choice(field, name, self.names_in_use)
+        if len(self._in_use) == 1:
+            raise ValueError(f"{name!r} is the last arm, and cannot be retired")
+
+    def is_live(self, number: int) -> bool:
+        """Return whether an arm is in use."""
+        return number in self._in_use
+
+    @property
+    def have_moved(self) -> bool:
+        """Whether positions differ from numbers: an arm was retired."""
+        return len(self._in_use) < len(self.names)
+
+    @property
+    def names_in_use(self) -> tuple[str, ...]:
+        """The names of the arms in use, in the order of their positions."""
+        return tuple(self.names[number] for number in self._in_use)
+
+    @property
+    def live(self) -> IntArray:
+        """The numbers of the arms in use, by position."""
+        if self._live is None:
+            self._live = np.fromiter(self._in_use, np.int64, len(self._in_use))
+        return self._live
+
+    @property
+    def positions(self) -> IntArray:
+        """The positions of all arms, by number; -1 for arms that are not in use."""
+        if self._positions is None:
+            self._positions = np.full(len(self.names), -1)
+            self._positions[self.live] = np.arange(len(self.live))
+        return self._positions
