@@ -63,7 +63,7 @@ class Shift(StudyRound):
         return RoundFeedback({"pressure": pressure}, {"arm": arm}, heard, {"ledger": ledger})
 
     def longest_arrays(self, told):
-        return {"ledger": 9 * told}
+        return {"ledger": 1 + 9 * told}
 
     def to_json(self):
         return {"taken": self.taken, "leaks": self.leaks, "places": self.places}
