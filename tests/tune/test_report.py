@@ -56,6 +56,19 @@ def test_figures_can_be_drawn_of_runs_without_any_success(spec, tmp_path):
         draw(tune).draw_without_rendering()
 
 
+def test_seconds_are_written_without_powers_of_ten(tmp_path):
+    spec = Spec.from_table(TABLE | {"limits": [0.2, 2.0]})
+    runs = [record("ok", 0.3, 2.0, arm) for arm in ("quick", "slow")]
+    runs += [record("out of time", limit, limit, "slow") for limit in (0.2, 2.0)]
+    axes = figures.gains_figure(Tune(tmp_path, spec, runs)).axes[0]
+    axes.figure.draw_without_rendering()
+    ticks = [*axes.get_xticklabels(), *axes.get_xticklabels(minor=True)]
+    named = {text for tick in ticks if (text := tick.get_text())}
+    assert "1" in named
+    assert {"0.2", "2"} <= named
+    assert all(text.replace(".", "").isdigit() for text in named)
+
+
 def test_the_summary_counts_what_became_of_runs_and_the_time_they_took(tune):
     assert re.match(
         r"two: 59 runs in \S+; \d+ ok, \d+ out of time, 1 failed; 1 counted for nothing",

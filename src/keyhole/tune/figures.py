@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatter, PercentFormatter
 
 from keyhole.contract.memory import FloatArray
 from keyhole.experiment.plots import blank
@@ -119,6 +119,13 @@ def _steps(curve: Survival) -> Sequence[FloatArray]:
     return [times, *ends]
 
 
+class _Plain(LogFormatter):
+    """Names the ticks that Matplotlib would, without powers of ten."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:,.10g}" if super().__call__(x, pos) else ""
+
+
 def _seconds(axes: Axes, which: str, tune: Tune) -> None:
     """Make an axis one of seconds, in their logarithm."""
     done = [run.seconds for run in tune.runs if run.outcome == "ok" and run.seconds > 0.0]
@@ -134,3 +141,4 @@ def _seconds(axes: Axes, which: str, tune: Tune) -> None:
         axes.set_ylim(first * 0.8, tune.spec.limits[-1] * 1.05)
         axes.set_ylabel("seconds")
     axis.set_major_formatter(plain)
+    axis.set_minor_formatter(_Plain())  # of which some are named on a short axis
