@@ -29,16 +29,49 @@ def begun(path: Path) -> Iterator[BinaryIO]:
         raise IsADirectoryError(f"{path} must be a file, got a folder")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} must be in a folder that there is; {path.parent} is none")
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    file, draft = _new_draft(path)
     try:
-        with draft.open("xb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(draft, path)
+            if sys.platform != "win32":  # where open files cannot be renamed
+                os.replace(draft, path)  # while it is locked, so that nobody takes it for left
+        if sys.platform == "win32":
+            os.replace(draft, path)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def _new_draft(path: Path) -> tuple[BinaryIO, Path]:
+    """Begin a draft of a file, locked for as long as it is open."""
+    while True:
+        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        file = draft.open("xb")
+        # Before it is locked another process may take it for left, and remove it.
+        if _lock(file.fileno()) is not False and draft.exists():
+            return file, draft
+        file.close()
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock a file or folder until it is closed; return False if another has it, None if none can.
+
+    The lock belongs to what was opened, not to the process: it is gone when that ends, however it
+    ends.
+    """
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # no locks on this drive
+        return None
+    return True
 
 
 def flush_folder(folder: Path) -> None:
@@ -72,12 +105,16 @@ def is_begun(folder: Path) -> bool:
 def remove_drafts(folder: Path) -> None:
     """Remove what killed processes left of files that `write_atomically` had begun.
 
-    A draft of the last minute may be somebody's at work, and stays.
+    A draft that a living process has open is locked, and stays; where there are no locks, one of
+    the last minute.
     """
     for path in folder.glob(".*"):
-        with suppress(OSError):
-            if _DRAFT.fullmatch(path.name) and time.time() - path.stat().st_mtime > _DRAFT_SECONDS:
-                path.unlink()
+        if _DRAFT.fullmatch(path.name):
+            with suppress(OSError), path.open("rb") as file:
+                age = time.time() - os.fstat(file.fileno()).st_mtime
+                locked = _lock(file.fileno())
+                if locked or (locked is None and age > _DRAFT_SECONDS):
+                    path.unlink()
 
 
 @contextmanager
@@ -88,21 +125,15 @@ def held(folder: Path) -> Iterator[None]:
     folder. Where there is no such lock (on Windows, on some network drives), nothing is held. A
     folder that another process holds is refused with a ValueError.
     """
-    if sys.platform == "win32":
+    if sys.platform == "win32":  # which opens no folders
         yield
         return
-    import fcntl
-
     handle = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if _lock(handle) is False:
             raise ValueError(
                 f"another process is at work in {folder}; wait for it, or choose another folder"
-            ) from None
-        except OSError:  # no locks on this drive
-            pass
+            )
         yield
     finally:
         os.close(handle)

@@ -12,12 +12,13 @@ import pytest
 
 import keyhole.clusters.connecting
 import keyhole.experiment.runner
+import keyhole.files
 from keyhole import simulate
 from keyhole.clusters.cluster import GoneError
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.runner import run_digest
 from keyhole.experiment.store import write_provenance
-from keyhole.files import held
+from keyhole.files import begun, held
 from keyhole.play.plan import Plan
 from keyhole.thresholding import LSA, Problem
 
@@ -245,14 +246,45 @@ def test_a_folder_in_which_another_process_is_at_work_is_left_alone(text, tmp_pa
 def test_drafts_that_killed_processes_left_go_away(finished, text, tmp_path):
     folder = tmp_path / "run"
     run(Spec.from_text(text), folder)
-    old, new = f".figure.svg.{'0a' * 16}", f".report.html.{'1b' * 16}"
+    old, new = f".figure.svg.{'0a' * 16}", f".values.parquet.{'1b' * 16}"
     for name in (old, new, ".mine"):
         (folder / name).write_text("<svg")
     for name in (old, ".mine"):
         os.utime(folder / name, (0, 0))
-    run(Spec.from_text(text), folder)
-    left = {path.name for path in folder.iterdir() if path.name.startswith(".")}
-    assert left == {new, ".mine"}  # one may be somebody's at work, one is no draft
+    with begun(folder / "notes.txt"):  # by a living process, though it has been long at it
+        (at_work,) = folder.glob(".notes.txt.*")
+        os.utime(at_work, (0, 0))
+        run(Spec.from_text(text), folder)
+        left = {path.name for path in folder.iterdir() if path.name.startswith(".")}
+        assert left == {at_work.name, ".mine"}
+    assert (folder / "notes.txt").is_file()
+
+
+def test_where_files_cannot_be_locked_a_new_draft_may_be_somebodys(tmp_path, monkeypatch):
+    monkeypatch.setattr(keyhole.files, "_lock", lambda handle: None)
+    old, new = (tmp_path / f".report.html.{digits * 16}" for digits in ("0a", "1b"))
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (0, 0))
+    keyhole.files.remove_drafts(tmp_path)
+    assert list(tmp_path.iterdir()) == [new]
+
+
+def test_a_draft_that_is_removed_before_it_is_locked_is_begun_anew(tmp_path, monkeypatch):
+    lock, seen = keyhole.files._lock, []
+
+    def late(handle):
+        if not seen:
+            seen.extend(tmp_path.glob(".*"))
+            seen[0].unlink()
+        return lock(handle)
+
+    monkeypatch.setattr(keyhole.files, "_lock", late)
+    with begun(tmp_path / "notes.txt") as file:
+        file.write(b"so")
+    assert len(seen) == 1
+    assert (tmp_path / "notes.txt").read_bytes() == b"so"
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_foreign_folder_is_left_alone(text, tmp_path):
