@@ -262,7 +262,7 @@ def test_policies_that_take_turns_are_in_one_panel():
 
 
 def test_policies_that_take_turns_are_compared():
-    told = "Lowest what is lost in the end, of 3 problems: LSA is best at 3."
+    told = "Lowest what is lost in the end, of 3 problems: LSA is best at 3 of 3."
     assert grid_summary(made_up(TURNS, in_turn)) == f"{told} {BEST}"
 
 
@@ -343,8 +343,11 @@ def test_the_summary_says_who_is_best_where_and_where_nobody_can_say():
 
     told = "Lowest what is lost in the end"
     for seeds, found in (
-        ([1, 2, 3], ", of 3 values of seed: A is best at 2, B is best at 1."),
-        ([1, 2.5, 2.51], ", of 3 values of seed: intervals overlap at 2, A is best at 1."),
+        ([1, 2, 3], ", of 3 values of seed: A is best at 2 of 3; B is best at 1 of 3."),
+        (
+            [1, 2.5, 2.51],
+            ", of 3 values of seed: intervals overlap at 2 of 3; A is best at 1 of 3.",
+        ),
         ([2.49], ": intervals overlap."),
     ):
         assert grid_summary(made_up({"seed": seeds}, means)) == f"{told}{found} {BEST}"

@@ -294,6 +294,20 @@ def test_long_compiling_is_announced_once(monkeypatch, tmp_path):
     assert second.stderr == ""
 
 
+def test_what_cannot_be_kept_is_not_said_to_be(tmp_path):
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "cache"
+    found = subprocess.run(
+        [sys.executable, "-c", QUIET],
+        env=os.environ | {"KEYHOLE_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = f"keyhole: compiling LSA (once, in every process: nothing can be kept in {folder})\n"
+    assert found.stderr == said
+
+
 QUIET = """
 import keyhole.kernels.cache as cache
 from keyhole.thresholding import LSA

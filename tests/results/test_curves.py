@@ -42,6 +42,19 @@ def test_a_declared_share_has_the_exact_interval():
     assert curves.estimates("A", "errors[7]")[0].count == 1
 
 
+def test_printed_they_show_the_means_at_the_last_checkpoint():
+    values = {
+        "A": np.array([[[0.0, 1.0, 2.0, 1.0]], [[1.0, 2.0, 3.0, 2.0]]]),
+        "Longer": np.array([[[0.0, 0.0, 0.0, 0.0]], [[7.0, 7.0, 7.0, 7.0]]]),
+    }
+    curves = Curves([10, 2000], ["regret"], values)
+    caption, *lines = str(curves).splitlines()
+    assert caption.startswith("After 2,000 rounds: mean over 4 replications ± half of its 95 %")
+    mean = curves.estimates("A", "regret")[-1].plus_minus()
+    assert lines == ["policy  regret", f"A       {mean}", "Longer  7 in every run"]
+    assert repr(curves).startswith("Curves(2 policies")
+
+
 def test_one_replication_has_an_infinite_error():
     curves = Curves([10], ["regret"], {"A": np.array([[[3.0]]])})
     assert curves.std_error("A", "regret").tolist() == [np.inf]

@@ -55,7 +55,9 @@ def grid_summary(grid: Summaries) -> str:
         if known:
             told[_first(known, metric)] += 1
     alone = len(parts) == 1
-    listed = ", ".join(words if alone else f"{words} at {n:,}" for words, n in told.most_common())
+    listed = "; ".join(
+        words if alone else f"{words} at {n:,} of {len(parts):,}" for words, n in told.most_common()
+    )
     beside = _counted(len(parts), [*parts[0][0]])
     return f"{metric.best.capitalize()} {metric.title} in the end{beside}: {listed}. {_BEST}"
 

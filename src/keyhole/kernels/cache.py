@@ -245,10 +245,14 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _said(owner: str) -> Iterator[None]:
+def _said(owner: str, path: Path | None) -> Iterator[None]:
     """Say on standard error what is being compiled, if that takes long."""
     how = " with every index checked" if is_bounds_checked() else ""
-    kept = "and kept for later runs" if internals else "in every process"
+    kept = "in every process"
+    if path is not None and os.access(path.parent, os.W_OK):
+        kept = "and kept for later runs"
+    elif path is not None:
+        kept += f": nothing can be kept in {path.parent}"
 
     def say() -> None:
         print(f"keyhole: compiling {owner}{how} (once, {kept})", file=sys.stderr)  # noqa: T201
@@ -267,7 +271,7 @@ def _compile(
 ) -> Kernel:
     chosen = options() | {"nogil": not alone}
     try:
-        with _said(owner):
+        with _said(owner, path):
             if internals is None:
                 usual: Kernel = njit(signature, **chosen)(build())
                 return usual

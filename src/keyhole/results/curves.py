@@ -48,6 +48,10 @@ class Curves:
     >>> curves = Curves([100], ["regret"], values)
     >>> print(curves.estimates("A", "regret")[0])
     1.0 [-0.3, 2.3]
+    >>> print(curves)  # doctest: +ELLIPSIS
+    After 100 rounds: mean over 4 replications ± half of its 95 % interval...
+    policy  regret
+    A       1.0 ± 1.3
     """
 
     def __init__(
@@ -78,10 +82,25 @@ class Curves:
             f"{self.replications} replications, metrics: {', '.join(self.metrics)})"
         )
 
+    def __str__(self) -> str:
+        """Return the means at the last checkpoint, as text in columns."""
+        caption, head, rows = self._last_means()
+        columns = [[*column] for column in zip(head, *rows, strict=True)]
+        widths = [max(map(len, column)) for column in columns]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in (head, *rows)
+        ]
+        return "\n".join([caption, *lines])
+
     def _repr_html_(self) -> str:
         """Return what notebooks show: the means at the last checkpoint."""
         from keyhole.results.html import Table
 
+        return Table(*self._last_means()).html()
+
+    def _last_means(self) -> tuple[str, list[str], list[list[str]]]:
+        """Return the means at the last checkpoint: caption, head and rows of a table."""
         shown = [m for m in self.metrics if not self.metric(m).detail] or self.metrics
         rows = [
             [label, *(self.estimates(label, m)[-1].plus_minus() for m in shown)]
@@ -91,7 +110,7 @@ class Curves:
             f"After {self.checkpoints[-1]:,} rounds: mean over {self.replications:,} replications "
             "± half of its 95 % interval; of a share, the whole interval."
         )
-        return Table(caption, ["policy", *(self.metric(m).title for m in shown)], rows).html()
+        return caption, ["policy", *(self.metric(m).title for m in shown)], rows
 
     def metric(self, name: str) -> Metric:
         """Return what is to be known of a metric: its words, and which of two means is better."""
