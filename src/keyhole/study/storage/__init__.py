@@ -1,6 +1,8 @@
 """Where a study's events are kept: a log a study, in SQLite or PostgreSQL."""
 
+from keyhole.study.storage.errors import DamagedError, StoreError
 from keyhole.study.storage.opening import open_store
-from keyhole.study.storage.store import DamagedError, Row, Store, StoreError
+from keyhole.study.storage.rows import Row
+from keyhole.study.storage.store import Store
 
 __all__ = ["DamagedError", "Row", "Store", "StoreError", "open_store"]

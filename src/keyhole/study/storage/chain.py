@@ -6,7 +6,7 @@ from struct import Struct, error
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from keyhole.study.storage.store import Row
+    from keyhole.study.storage.rows import Row
 
 SIZE: Final = 16
 """Bytes of a digest: damage is found by it, forgery is not."""

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.store import Found, Record, Row, Store
+from keyhole.study.storage.rows import Found, Record, Row
+from keyhole.study.storage.store import Store
 
 if TYPE_CHECKING:
     import psycopg

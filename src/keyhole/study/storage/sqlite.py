@@ -15,17 +15,21 @@ from typing import Any, Final
 
 from keyhole.study.storage import schema, sqlite_connection
 from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.study.storage.rows import Found, Record
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
     PATIENCE,
+    READ_FILE_ALONE,
     Connection,
     check_file,
     disable,
     find_version,
     identity,
+    may_be_frozen,
     read_number,
+    state,
 )
-from keyhole.study.storage.store import Found, Record, Store
+from keyhole.study.storage.store import Store
 
 try:
     import fcntl
@@ -204,7 +208,7 @@ class Sqlite(Store):
             db = self._connected()
             self._check_place()
             yield db
-            if self._frozen is not None and self._frozen != _state(self.path):
+            if self._frozen is not None and self._frozen != state(self.path):
                 self._disconnect()  # without the lock, what was read may be half of a change
                 raise sqlite3.OperationalError("the file was written to meanwhile: read it again")
 
@@ -226,7 +230,7 @@ class Sqlite(Store):
         """Connect, and make what is not there yet."""
         with FORK_LOCK.shared(self):
             check_file(self.path)
-            is_ready = self._is_ready(self._connect("mode=rwc"))
+            is_ready = self._is_ready_at("mode=rwc")
         if not is_ready:
             self._wait()
             with FORK_LOCK.shared(self):
@@ -238,7 +242,7 @@ class Sqlite(Store):
         if self._db is None:
             try:
                 check_file(self.path)
-                is_ready = self._is_ready(self._connect("mode=rw"))
+                is_ready = self._is_ready_at("mode=rw")
             except ValueError as error:
                 raise FileNotFoundError(f"the file was replaced: {error}") from None
             if not is_ready:
@@ -246,6 +250,20 @@ class Sqlite(Store):
                 raise FileNotFoundError("the file was replaced, by an empty or older one")
         assert self._db is not None
         return self._db
+
+    def _is_ready_at(self, how: str) -> bool:
+        """Connect; return whether nothing is left to be made."""
+        try:
+            return self._is_ready(self._connect(how))
+        except sqlite3.OperationalError:
+            if not may_be_frozen(self.path):
+                raise
+            # Who may not write beside the file reads it without a lock, while nobody has it open.
+            self._disconnect()
+            before = state(self.path)
+            version = find_version(self.path, self._connect(READ_FILE_ALONE))
+            self._frozen = before
+            return version == len(schema.STEPS)
 
     def _connect(self, how: str) -> Connection:
         """Connect to the file."""
@@ -277,9 +295,3 @@ class Sqlite(Store):
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError("a log cannot be kept beside it on this file system; use a local disk")
-
-
-def _state(path: Path) -> tuple[int, int, int, bool]:
-    """Return what changes when a file is written to, or has a log beside it."""
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns, Path(f"{path}-wal").exists()

@@ -19,7 +19,7 @@ PATIENCE: Final = 30.0  # seconds, with somebody who holds the file and has not 
 APPLICATION: Final = int.from_bytes(b"Keyh")  # SQLite files say in their header whose they are
 
 _READ: Final = "mode=ro"
-_READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no file made beside it
+READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no file made beside it
 
 _open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 _of_the_parent: set[tuple[int, int]] = set()
@@ -63,15 +63,23 @@ def connect(path: Path, how: str) -> Connection:
     )
 
 
-def connect_frozen(path: Path) -> Connection:
-    """Connect to a file that nobody has open, where nothing can be written beside it."""
-    return connect(path, _READ_FILE_ALONE)
-
-
 def identity(path: Path) -> tuple[int, int]:
     """Return what tells a file from one that was put in its place."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
+
+
+def state(path: Path) -> tuple[int, int, int, bool]:
+    """Return what changes when a file is written to, or has a log beside it."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, Path(f"{path}-wal").exists()
+
+
+def may_be_frozen(path: Path) -> bool:
+    """Return whether nobody has a file open that we can read and beside which we cannot write."""
+    ids = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
+    is_shut = os.access(path, os.R_OK, **ids) and not os.access(path.parent, os.W_OK, **ids)
+    return is_shut and not Path(f"{path}-wal").exists()
 
 
 def check_file(path: Path) -> None:
@@ -90,7 +98,7 @@ def check_file(path: Path) -> None:
         raise ValueError(f"storage must be a file, got {path}")
     if not path.stat().st_size:
         return
-    with closing(connect(path, _READ_FILE_ALONE)) as db:
+    with closing(connect(path, READ_FILE_ALONE)) as db:
         try:
             check_header(path, db)
         except sqlite3.DatabaseError as error:

@@ -12,74 +12,18 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from keyhole.study.storage import schema
 from keyhole.study.storage.chain import digest_of_definition, digests_of, next_digest
+from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
+from keyhole.study.storage.rows import Found, Record, Row
 from keyhole.validate import hint, line, shown
 
 _AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
 _NO_ROWS: Final = 2**62  # the number of no row
 
 _T = TypeVar("_T")
-
-
-class Row(NamedTuple):
-    """An event of a study.
-
-    Attributes
-    ----------
-    seq
-        Its number in the study's log.
-    kind
-        What happened, in the study's numbering of kinds.
-    decision
-        The decision that it is about.
-    key
-        What the client calls its request; no two rows of a study have the same.
-    at
-        When, in seconds since 1970 (UTC). It orders nothing.
-    body
-        The rest.
-    """
-
-    seq: int
-    kind: int
-    decision: str | None
-    key: str | None
-    at: float
-    body: bytes
-
-
-class StoreError(RuntimeError):
-    """A database that failed, with what to do; the store connects anew when it is next used."""
-
-    later = True
-    """Whether the same may be tried later on."""
-
-
-class DamagedError(StoreError):
-    """A database that does not say what was written to it; trying again does not help."""
-
-    later = False
-
-
-class FinalStoreError(StoreError):
-    """A database that has become another: nothing can be done but to open the study anew."""
-
-    later = False
-
-
-Record = tuple[Any, ...]
-"""The values of a row, then its digest."""
-
-
-class Found(NamedTuple):
-    """The version of a database, and of a study in it: the digest of its definition, and rows."""
-
-    version: int
-    identity: bytes | None  # None where there is no such study
-    rows: list[Record]
 
 
 class Store(ABC):
