@@ -340,3 +340,11 @@ def test_a_study_has_units_and_a_promise(done, path, tmp_path):
     id = done("ask", path, "labels").split()[0]
     done("tell", path, "labels", id, "reward=5")
     assert done("history", path, "labels").splitlines()[1].endswith("reward=5.0")
+
+
+def test_a_backup_is_opened_like_any_other(done, keyhole, labels, tmp_path):
+    done("ask", *labels)
+    assert done("backup", labels[0], tmp_path / "copy.db") == f"{tmp_path / 'copy.db'}: 1 study\n"
+    assert done("history", tmp_path / "copy.db", "labels") == done("history", *labels)
+    refused(*keyhole("study", "backup", labels[0], tmp_path / "copy.db"), "path must be new, got")
+    refused(*keyhole("study", "backup", tmp_path / "no.db", tmp_path / "b.db"), "storage must be")

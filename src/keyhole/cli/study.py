@@ -257,6 +257,18 @@ def change(
         study.change_policy(other, **facts)
 
 
+@app.command()
+def backup(
+    storage: Storage,
+    path: Annotated[Path, typer.Argument(metavar="TO", help="A new file.")],
+) -> None:
+    """Copy all studies of a database into a new file, while others go on writing."""
+    from keyhole.study import backup
+
+    names = backup(storage, path)
+    typer.echo(f"{path}: {len(names)} {'study' if len(names) == 1 else 'studies'}")
+
+
 @app.command(name="list")
 def list_(storage: Storage, as_json: AsJson = False) -> None:
     """Print the studies in a database."""

@@ -2,7 +2,7 @@
 
 from keyhole.study.decision import ConflictError, Decision, WaitingError
 from keyhole.study.listing import list_studies
-from keyhole.study.storage import DamagedError, StoreError
+from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "StoreError",
     "Study",
     "WaitingError",
+    "backup",
     "list_studies",
 ]

@@ -1,10 +1,11 @@
 """Stores of older versions, on both databases."""
 
+import sqlite3
 from contextlib import closing
 
 import pytest
 
-from keyhole.study.storage import Row, open_store, schema
+from keyhole.study.storage import Row, StoreError, open_store, schema
 
 ROWS = [
     Row(1, 0, None, None, 1.5, b"created"),
@@ -95,3 +96,38 @@ def test_whoever_knows_the_older_version_alone_is_refused(old, monkeypatch):
         open_store(old).close()
     with pytest.raises(ValueError, match=r"a schema of version at most \d, got \d"):
         open_store(old)
+
+
+@pytest.mark.parametrize("call", ["begin", "since", "keep", "create"])
+def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, call):
+    study = store.create("labels", b"head", 0.5, ROWS)
+    calls = {
+        "begin": lambda: store.begin(study, 3),
+        "since": lambda: store.since(study, 3),
+        "keep": lambda: store.keep(study, 3, b"snapshot"),
+        "create": lambda: store.create("other", b"head", 0.5),
+    }
+    newer = "PRAGMA user_version = 9"
+    if store.words["schema"]:
+        newer = "UPDATE keyhole.version SET version = 9"
+    store._connected().execute(newer)
+    with pytest.raises(StoreError, match=r"brought to version 9 .* go on with the newer one"):
+        calls[call]()
+    store._drop()  # so that it connects anew
+    with pytest.raises(StoreError, match=r"version.* 9\b.* newer"):
+        calls[call]()
+    older = f"PRAGMA user_version = {len(schema.STEPS)}"
+    if store.words["schema"]:
+        older = f"UPDATE keyhole.version SET version = {len(schema.STEPS)}"
+    if store._db is None:
+        with closing(open_raw(store)) as db:
+            db.execute(older)
+    assert store.snapshot(study) is None
+    assert len(store.studies()) == 1
+
+
+def open_raw(store):
+    """Return a connection past the store."""
+    if store.words["schema"]:
+        return store._driver.connect(autocommit=True, **store._address)
+    return sqlite3.connect(store.path, isolation_level=None)

@@ -1,8 +1,9 @@
 """Where a study's events are kept: a log a study, in SQLite or PostgreSQL."""
 
+from keyhole.study.storage.backup import backup
 from keyhole.study.storage.errors import DamagedError, StoreError
 from keyhole.study.storage.opening import open_store
 from keyhole.study.storage.rows import Row
 from keyhole.study.storage.store import Store
 
-__all__ = ["DamagedError", "Row", "Store", "StoreError", "open_store"]
+__all__ = ["DamagedError", "Row", "Store", "StoreError", "backup", "open_store"]

@@ -11,14 +11,16 @@ message that makes the server forget since when it has waited for a client that 
 
 import ctypes
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.extras import missing_extra
 from keyhole.study.storage import schema
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import Found, Record, Row
+from keyhole.study.storage.sqlite import Sqlite
 from keyhole.study.storage.store import Store
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ _ADD: Final = (
     " %s::double precision[], %s::bytea[], %s::bytea[]); COMMIT"
 )
 _COLUMNS: Final = len(Row._fields) + 1  # with the digest
+_BATCH: Final = 4096  # rows that the server sends together in a backup
 _ADVICE: Final = {
     "23505": "somebody else has used this number or key: try again",  # unique violation
     "53100": "make room on the server's disk",  # disk full
@@ -151,6 +154,20 @@ class Postgres(Store):
             pass
         if cursor.statusmessage != "COMMIT":
             raise self._driver.OperationalError("the server has rolled the transaction back")
+
+    def _copy(self, path: Path) -> None:
+        db = self._connected()
+        db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._check_version(self._version(db))
+        with closing(Sqlite(path)) as copy:
+            copy.fill(self._rows)
+        db.execute("COMMIT")
+
+    def _rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
+        """Yield the rows of a table, of which the server sends some at a time."""
+        with self._connected().cursor(name="keyhole_rows", binary=True) as cursor:
+            cursor.itersize = _BATCH
+            yield from cursor.execute(f"SELECT {', '.join(columns)} FROM keyhole.{table}")
 
     def _undo(self) -> None:
         if self._db is None:

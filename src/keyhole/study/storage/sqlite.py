@@ -8,8 +8,8 @@ such queue (Windows), whose turn comes next is a matter of luck.
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -129,6 +129,25 @@ class Sqlite(Store):
 
     def _keep(self, body: bytes, study: int, seq: int) -> None:
         self._connected().execute(self._sql[schema.KEEP], (body, study, seq))
+        self._end()
+
+    def _copy(self, path: Path) -> None:
+        with self._reading() as db, closing(sqlite_connection.connect(path, "mode=rwc")) as copy:
+            db.backup(copy)
+
+    def fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
+        """Fill all tables; `read` yields the rows of a table, given the names of its columns."""
+        self._try(self._fill, read)
+
+    def _fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
+        db = self._enter()
+        for (table,) in db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+        ).fetchall():
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})").fetchall()]
+            marks = ", ".join("?" * len(columns))
+            words = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+            db.executemany(words, read(table, columns))
         self._end()
 
     def _end(self) -> None:

@@ -12,6 +12,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from keyhole.study.storage import schema
@@ -276,6 +277,10 @@ class Store(ABC):
         self._check_study(study, self._try(self._lock, study, _NO_ROWS))
         self._try(self._keep, body, study, seq)
 
+    def copy(self, path: Path) -> None:
+        """Write all that there is, as it is at one moment, to a new SQLite file."""
+        self._try(self._copy, path)
+
     def close(self) -> None:
         """Let go of the database; what was begun is undone."""
         self._drop()
@@ -330,6 +335,10 @@ class Store(ABC):
     @abstractmethod
     def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
         """Insert rows, of which the last has the number `tail`, and commit."""
+
+    @abstractmethod
+    def _copy(self, path: Path) -> None:
+        """Write all that there is to a new SQLite file."""
 
     @abstractmethod
     def _undo(self) -> None:

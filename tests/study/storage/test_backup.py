@@ -1,0 +1,104 @@
+"""Backups are whole, of one moment, and go on as the original would."""
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from keyhole.study import Study, backup
+from keyhole.study.storage import StoreError, open_store, sqlite_connection
+from tests.study.studies import check_state_is_fold, labels
+
+
+@pytest.fixture
+def copy(tmp_path):
+    return tmp_path / "copies" / "copy.db"
+
+
+@pytest.fixture(autouse=True)
+def _folder(copy):
+    copy.parent.mkdir()
+
+
+def test_a_backup_has_the_same_state_and_the_same_next_decisions(address, copy):
+    with labels(address) as study, labels(address, "other", arms=("x", "y")) as other:
+        for reward in (1, 0, 1):
+            study.tell(study.ask(key=f"key {reward}" if reward else None).id, reward)
+        study.ask()
+        other.ask()
+        study._turns.keep()
+        assert backup(address, copy) == ["labels", "other"]
+        with Study.open(copy, "labels") as again, Study.open(copy, "other") as second:
+            assert again.log() == study.log()
+            assert second.log() == other.log()
+            assert again.recommend() == study.recommend()
+            assert again._turns.store.snapshot(again._turns.study)[0] == len(study.log())
+            assert [again.ask().arm for _ in range(5)] == [study.ask().arm for _ in range(5)]
+            check_state_is_fold(again)
+    assert sorted(file.name for file in copy.parent.iterdir()) == ["copy.db", "copy.db-queue"]
+
+
+def test_a_backup_is_taken_while_others_write(address, copy):
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            study.tell(study.ask().id, 1)
+
+    with labels(address) as study:
+        with ThreadPoolExecutor(2) as pool:
+            at_work = [pool.submit(work) for _ in range(2)]
+            try:
+                sizes = []
+                for n in range(3):
+                    backup(address, copy.with_name(f"{n}.db"))
+                    with Study.open(copy.with_name(f"{n}.db"), "labels") as again:
+                        sizes.append(len(again.log()))
+                        check_state_is_fold(again)
+            finally:
+                stop.set()
+            for thread in at_work:
+                thread.result(60)
+        assert sizes == sorted(sizes)
+        check_state_is_fold(study)
+
+
+def test_a_backup_takes_the_place_of_nothing(address, copy):
+    labels(address).close()
+    copy.write_text("mine")
+    with pytest.raises(ValueError, match=r"path must be new, got .* which is there already"):
+        backup(address, copy)
+    assert copy.read_text() == "mine"
+    with pytest.raises(ValueError, match="path must lie in a folder that is there"):
+        backup(address, copy.parent / "nowhere" / "copy.db")
+
+
+def test_there_is_no_backup_of_nothing(tmp_path, copy):
+    with pytest.raises(ValueError, match="storage must be a file that is there"):
+        backup(tmp_path / "s.db", copy)
+    (tmp_path / "s.db").write_bytes(b"name,reward" * 100)
+    with pytest.raises(ValueError, match="storage must be an SQLite database"):
+        backup(tmp_path / "s.db", copy)
+    assert not list(copy.parent.iterdir())
+
+
+def test_a_backup_that_fails_leaves_nothing(tmp_path, copy, monkeypatch):
+    labels(tmp_path / "s.db").close()
+
+    def full(path, how):
+        db = sqlite_connection.Connection(path, path)
+        db.execute("PRAGMA max_page_count = 2")
+        return db
+
+    with closing(open_store(tmp_path / "s.db")) as store:
+        monkeypatch.setattr(sqlite_connection, "connect", full)
+        with pytest.raises(StoreError, match="make room on the disk"):
+            store.copy(copy)
+        monkeypatch.undo()
+        monkeypatch.setattr(os, "rename", full)
+    monkeypatch.setattr("keyhole.study.storage.sqlite.Sqlite._copy", full)
+    with pytest.raises(TypeError):
+        backup(tmp_path / "s.db", copy.with_name("other.db"))
+    assert [file.name for file in copy.parent.iterdir()] == ["copy.db"]
