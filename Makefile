@@ -10,7 +10,8 @@ LOWEST := .venv-lowest/bin
 LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/numba_internals thresholding/test_lsa.py \
 	data/test_labels.py papers/test_overview.py cli/test_bad_input.py)
 PIP := python -m pip --disable-pip-version-check -qq
-PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+# In the order of the folders: the slow ones, with few tests a file, come first, doctests last.
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 EXTRAS := --extra forests --extra pandas --extra postgres
 CLUSTERS := --extra dask --extra ray
 COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \

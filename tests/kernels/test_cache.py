@@ -9,9 +9,15 @@ import textwrap
 import weakref
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba import types
 
-from keyhole.kernels import cache
+from keyhole.kernels import cache, jit
+
+pytestmark = pytest.mark.skipif(
+    jit.internals is None, reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"
+)
 
 SCRIPT = """
 import json, sys
@@ -23,15 +29,14 @@ def counting(*args, **kwargs):
     compiled.append(1)
     return real(*args, **kwargs)
 numba.core.compiler.compile_extra = counting
-from keyhole import simulate
-from keyhole.thresholding import Problem
 import {module} as mine
-problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
-curves = simulate(problem, [mine.Mine()], horizon=40, replications=20, seed=1)
-print(json.dumps({{
-    "compiled": len(compiled),
-    "regret": curves.values("Mine()", "aggregate_regret").tolist(),
-}}))
+learner = mine.Mine().learner(arms=3, threshold=0.5)
+asked = []
+for n in range(20):
+    asked.append(learner.ask())
+    learner.tell(n % 3 / 2)
+decided = [asked, learner.state["index"].tolist()]
+print(json.dumps({{"compiled": len(compiled), "decided": decided}}))
 """
 
 POLICY = """
@@ -91,52 +96,97 @@ def test_a_second_process_compiles_nothing(warm):
     again = workshop.run()
     assert first["compiled"] > 0
     assert again["compiled"] == 0
-    assert again["regret"] == first["regret"]
+    assert again["decided"] == first["decided"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"sign": "-"}, {"scale": 3.0}, {"distance": "(total - p.threshold * pulls) ** 2"}],
-    ids=["the policy", "a constant", "a helper in another module"],
-)
-def test_a_changed_source_is_noticed_and_the_old_one_still_known(warm, change):
+def test_a_changed_source_is_noticed_and_the_old_one_still_known(warm):
     workshop, first = warm
-    try:
+    changes = {
+        "the policy": {"sign": "-"},
+        "a constant": {"scale": 3.0},
+        "a helper in another module": {"distance": "(total - p.threshold * pulls) ** 2"},
+    }
+    for name, change in changes.items():
         workshop.write(**change)
         changed = workshop.run()
-        assert changed["compiled"] > 0
-        assert changed["regret"] != first["regret"]
-    finally:
-        workshop.write()
+        assert changed["compiled"] > 0, name
+        assert changed["decided"] != first["decided"], name
+    workshop.write()
     back = workshop.run()
     assert back["compiled"] == 0
-    assert back["regret"] == first["regret"]
+    assert back["decided"] == first["decided"]
 
 
-def test_a_folder_that_cannot_be_written_only_costs_time(warm):
-    workshop, first = warm
-    blocked = workshop.folder / "file"
-    blocked.write_text("not a folder")
-    found = workshop.run(KEYHOLE_CACHE_DIR=str(blocked / "below"))
-    assert found["compiled"] > 0
-    assert found["regret"] == first["regret"]
+def twice(values):
+    values[0] *= 2.0
+    return 1
 
 
-def test_damaged_files_are_compiled_anew(warm):
-    workshop, first = warm
-    for path in workshop.cache.iterdir():
+def thrice(values):
+    values[0] *= 3.0
+    return 1
+
+
+class Starts:
+    """Uses two compiled functions as a process does that has just been started."""
+
+    def __init__(self, monkeypatch):
+        self._patch, self._compile, self._compiled = monkeypatch, cache._compile, []
+        monkeypatch.setattr(cache, "_compile", self._counting)
+
+    def _counting(self, owner, *rest):
+        self._compiled.append(owner)
+        return self._compile(owner, *rest)
+
+    def compiled(self, folder):
+        """Return the names of those that were compiled; all must work."""
+        self._patch.setenv("KEYHOLE_CACHE_DIR", str(folder))
+        self._patch.setattr(cache, "_alive", weakref.WeakValueDictionary())
+        self._patch.setattr(cache, "_recent", {})
+        cache._usable.cache_clear()
+        self._compiled.clear()
+        for function, result in ((twice, 10.0), (thrice, 15.0)):
+            name, values = function.__name__, np.array([5.0])
+            code = cache.compile_cached(name, name, lambda it=function: it, SIGNATURE)
+            assert (code(values), values[0]) == (1, result)
+        return list(self._compiled)
+
+
+SIGNATURE = types.int64(types.float64[::1])
+BOTH = ["twice", "thrice"]
+
+
+@pytest.fixture
+def starts(monkeypatch):
+    yield Starts(monkeypatch)
+    cache._usable.cache_clear()
+
+
+@pytest.fixture
+def full(starts, tmp_path):
+    """Return a cache folder that holds both functions."""
+    assert starts.compiled(tmp_path / "full") == BOTH
+    assert starts.compiled(tmp_path / "full") == []
+    return tmp_path / "full"
+
+
+def test_a_folder_that_cannot_be_written_only_costs_time(starts, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    assert starts.compiled(tmp_path / "file" / "below") == BOTH
+    assert starts.compiled(tmp_path / "file" / "below") == BOTH
+
+
+def test_damaged_files_are_compiled_anew(starts, full):
+    for path in full.iterdir():
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    again = workshop.run()
-    assert again["compiled"] > 0
-    assert again["regret"] == first["regret"]
-    assert workshop.run()["compiled"] == 0
+    assert starts.compiled(full) == BOTH
+    assert starts.compiled(full) == []
 
 
 def test_a_script_and_standard_input_can_define_policies(tmp_path):
     script = textwrap.dedent(
         """
-        from keyhole import simulate
-        from keyhole.thresholding import IndexPolicy, Problem
+        from keyhole.thresholding import IndexPolicy
 
         class Mine(IndexPolicy):
             def index(p, pulls, total):
@@ -145,10 +195,8 @@ def test_a_script_and_standard_input_can_define_policies(tmp_path):
         def helper(pulls):
             return pulls
 
-        problem = Problem(means=[0.2, 0.7], threshold=0.5)
-        print(simulate(problem, [Mine()], horizon=20, replications=3).labels[0])
         learner = Mine().learner(arms=2, threshold=0.5)
-        print(learner.ask())
+        print(learner.policy, learner.ask())
         """
     )
     (tmp_path / "script.py").write_text(script)
@@ -156,7 +204,7 @@ def test_a_script_and_standard_input_can_define_policies(tmp_path):
         done = subprocess.run(
             command, input=source, cwd=tmp_path, capture_output=True, text=True, timeout=120
         )
-        assert done.stdout == "Mine()\n0\n", done.stderr
+        assert done.stdout == "Mine() 0\n", done.stderr
 
 
 def test_a_helper_defined_anew_is_noticed_within_a_process():
@@ -193,22 +241,21 @@ def test_importing_brings_nothing_that_only_reports_and_files_need():
 
 TOGETHER = """
 import json, sys
-from keyhole import simulate
-from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, Problem, Uniform
-policies = {"LSA": LSA(), "APT": APT(0.05), "UCBE": UCBE(0), "O": KnownGaps(), "U": Uniform()}
-problem = Problem(means=[0.2, 0.35, 0.45, 0.7], threshold=0.5)
-for name in sys.argv[1:]:
-    simulate(problem, {name: policies[name]}, horizon=40, replications=4)
-    policies[name].learner(
-        arms=4, threshold=0.5, horizon=40, hardness=500.0, gaps=problem.gaps
-    ).ask()
-curves = simulate(problem, {n: policies[n] for n in sys.argv[1:]}, horizon=80, replications=200)
-print(json.dumps({n: curves.values(n, "aggregate_regret").tolist() for n in sys.argv[1:]}))
+from keyhole.thresholding import APT, LSA, UCBE
+policies = {"LSA": LSA(), "APT": APT(0.05), "UCBE": UCBE(0)}
+known = {"arms": 4, "threshold": 0.5, "hardness": 500.0}
+learners = {name: policies[name].learner(horizon=80, **known) for name in sys.argv[1:]}
+asked = {name: [] for name in learners}
+for n in range(80):
+    for name, learner in learners.items():
+        asked[name].append(learner.ask())
+        learner.tell(n % 7 / 6)
+print(json.dumps(asked))
 """
 
 
 def test_code_compiled_by_different_processes_gets_along_in_one(tmp_path):
-    names = ["LSA", "UCBE", "O"]
+    names = ["LSA", "UCBE", "APT"]
 
     def play(cache, *which):
         done = subprocess.run(
@@ -231,27 +278,20 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are
 
 @POSIX
 @pytest.mark.parametrize("mode", [0o777, 0o775])
-def test_a_folder_that_others_may_write_to_is_not_used(warm, tmp_path, mode):
-    workshop, first = warm
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(mode)
-    for path in workshop.cache.iterdir():
-        (shared / path.name).write_bytes(path.read_bytes())
-    found = workshop.run(KEYHOLE_CACHE_DIR=str(shared))
-    assert found["compiled"] > 0
-    assert found["regret"] == first["regret"]
+def test_a_folder_that_others_may_write_to_is_not_used(starts, full, mode):
+    full.chmod(mode)
+    with pytest.warns(UserWarning, match="is not used for compiled code"):
+        assert starts.compiled(full) == BOTH
+    full.chmod(0o700)
+    assert starts.compiled(full) == []
 
 
 @POSIX
-def test_a_file_that_others_may_write_to_is_not_loaded(warm):
-    workshop, first = warm
-    for path in workshop.cache.iterdir():
+def test_a_file_that_others_may_write_to_is_not_loaded(starts, full):
+    for path in full.iterdir():
         path.chmod(0o666)
-    found = workshop.run()
-    assert found["compiled"] > 0
-    assert found["regret"] == first["regret"]
-    assert workshop.run()["compiled"] == 0  # written anew, as the user's own
+    assert starts.compiled(full) == BOTH
+    assert starts.compiled(full) == []  # written anew, as the user's own
 
 
 @pytest.mark.parametrize("given", ["", "relative/folder"])
@@ -290,7 +330,7 @@ def test_long_compiling_is_announced_once(monkeypatch, tmp_path):
         subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         for _ in range(2)
     )
-    assert first.stderr == "keyhole: compiling LSA (once, and kept for later runs)\n"
+    assert first.stderr == "keyhole: compiling Uniform (once, and kept for later runs)\n"
     assert second.stderr == ""
 
 
@@ -310,9 +350,9 @@ def test_what_cannot_be_kept_is_not_said_to_be(tmp_path):
 
 QUIET = """
 import keyhole.kernels.cache as cache
-from keyhole.thresholding import LSA
+from keyhole.thresholding import Uniform
 cache._SAY_AFTER_SECONDS = 0.0
-LSA().learner(arms=3, threshold=0.5).ask()
+Uniform().learner(arms=3, threshold=0.5).ask()
 """
 
 
@@ -359,15 +399,12 @@ def test_two_hundred_pairs_stay_below_a_gigabyte(tmp_path):
     assert int(done.stdout) < 1_000_000
 
 
-def test_code_under_another_name_is_not_taken(warm):
-    workshop, first = warm
-    paths = sorted(workshop.cache.glob("*.code"))
-    data = [path.read_bytes() for path in paths]
-    for path, other in zip(paths, data[1:] + data[:1], strict=True):
-        path.write_bytes(other)
-    again = workshop.run()
-    assert (again["compiled"] > 0) == (len(paths) > 1)
-    assert again["regret"] == first["regret"]
+def test_code_under_another_name_is_not_taken(starts, full):
+    one, other = full.glob("*.code")
+    codes = one.read_bytes(), other.read_bytes()
+    other.write_bytes(codes[0])
+    one.write_bytes(codes[1])
+    assert starts.compiled(full) == BOTH
 
 
 def test_what_killed_processes_left_goes_with_the_rest(monkeypatch, tmp_path):
