@@ -99,7 +99,7 @@ def test_what_is_undecided_says_what_would_decide_it():
     open_ = verdict("So", "undecided", id="a/1", replications=200, needed=1234)
     (text,) = [one.words() for one in shown(Claims([open_], largest={"a": 5000})).all("p")][-1:]
     assert text == (
-        "About 1,234 replications would decide it, if the numbers stay where they are; there were "
+        "About 1,200 replications would decide it, if the numbers stay where they are; there were "
         "200, and there are 5,000 with --scale paper."
     )
     (text,) = [one.words() for one in shown(Claims([open_])).all("p")][-1:]

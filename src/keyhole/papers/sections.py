@@ -61,8 +61,9 @@ class Claims(_Verdicts):
         if verdict.needed is None:
             return ""
         entry = verdict.id.partition("/")[0]
+        about = float(f"{verdict.needed:.2g}")  # two digits of an estimate
         text = (
-            f"About {verdict.needed:,} replications would decide it, if the numbers stay where "
+            f"About {about:,.0f} replications would decide it, if the numbers stay where "
             f"they are; there were {verdict.replications:,}"
         )
         if verdict.replications < (most := self.largest.get(entry, 0)):
