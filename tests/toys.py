@@ -159,7 +159,7 @@ class Spread(Policy):
     """Gives an equal share to `parts` arms, drawn at random."""
 
     setting = PATROLS
-    parts: int = parameter(2, ge=1)
+    parts: int = parameter(default=2, ge=1)
 
     class State:
         seen = per("arms")
@@ -337,7 +337,7 @@ class Phases(Policy):
 
     setting = ADVERTS
     needs = ("horizon",)
-    length: int = parameter(5, ge=1)
+    length: int = parameter(default=5, ge=1)
 
     class State:
         history = per("horizon")

@@ -33,7 +33,7 @@ from keyhole.thresholding import Policy
 
 
 class Mine(Policy):
-    times: int = parameter(1, ge=1, doc="pulls of an arm before the next")
+    times: int = parameter(default=1, ge=1, doc="pulls of an arm before the next")
 
     class State:
         pulls: FloatArray = per("arms")

@@ -20,8 +20,8 @@ PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 class Repeat(WithBase, Policy):
     """Does what the base says some times over."""
 
-    base: Policy = parameter(LSA(), doc="who decides")
-    often: int = parameter(2, ge=1)
+    base: Policy = parameter(default=LSA(), doc="who decides")
+    often: int = parameter(default=2, ge=1)
 
     class State:
         left = counts()

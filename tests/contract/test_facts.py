@@ -45,7 +45,7 @@ class Deaf(Policy):
     """Hears nothing loud."""
 
     works_with = ("quiet",)
-    step: int = parameter(1, ge=1)
+    step: int = parameter(default=1, ge=1)
 
     class State:
         seen = counts()

@@ -66,7 +66,7 @@ def test_a_missing_kernel_is_named():
 
 def test_a_base_of_others_may_lack_kernels():
     class Half(IndexPolicy, abstract=True):
-        width: float = parameter(1.0)
+        width: float = parameter(default=1.0)
 
     class Full(Half):
         def index(p, pulls, total):
@@ -82,7 +82,7 @@ def test_an_annotation_without_parameter_is_refused():
     with pytest.raises(TypeError, match=r"Mine.width must be made with parameter.*got no value"):
         derive(__annotations__={"width": float})
     with pytest.raises(TypeError, match=r"Mine.word must be annotated int or float, got <class 's"):
-        derive(word=parameter("x"), __annotations__={"word": str})
+        derive(word=parameter(default="x"), __annotations__={"word": str})
 
 
 def reads_horizon(p, s):

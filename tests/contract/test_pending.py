@@ -119,7 +119,7 @@ def test_imagining_needs_its_kernel():
 
 def test_a_policy_with_a_base_waits_unless_both_can_do_more():
     class Asking(WithBase, Policy):
-        base: Policy = parameter(LSA(), doc="who decides")
+        base: Policy = parameter(default=LSA(), doc="who decides")
 
         def init(p, s, rng, base_init):
             base_init(p, s, 0, rng)

@@ -20,7 +20,7 @@ class Two(IndexPolicy):
     """Has a whole and a real parameter, one of them without a default."""
 
     length: int = parameter(ge=1)
-    weight: float = parameter(0.5, gt=0, le=1)
+    weight: float = parameter(default=0.5, gt=0, le=1)
 
     def index(p, pulls, total):
         return -pulls

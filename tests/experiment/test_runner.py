@@ -124,7 +124,7 @@ MINE = """
 from keyhole import parameter
 from keyhole.thresholding import IndexPolicy
 class Mine(IndexPolicy):
-    weight: float = parameter({default})
+    weight: float = parameter(default={default})
     def index(p, pulls, total):
         return -pulls * p.weight
 """

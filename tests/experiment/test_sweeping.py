@@ -28,7 +28,7 @@ from keyhole import parameter
 
 class Mine(IndexPolicy):
     """Mine."""
-    width: float = parameter(1.0, gt=0, doc="width")
+    width: float = parameter(default=1.0, gt=0, doc="width")
     def index(p, pulls, total):
         return p.width / pulls
 '''

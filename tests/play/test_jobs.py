@@ -36,7 +36,7 @@ def test_parts_are_whole_groups_for_all_who_play_at_once(at_once, count):
 
 
 class Weighted(Uniform):
-    weight: float = parameter(1.0)
+    weight: float = parameter(default=1.0)
 
     def numbers(self):
         return {"weights": np.full(1000, self.weight)}

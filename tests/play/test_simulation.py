@@ -123,7 +123,7 @@ class OwnError(Exception):
 
 
 class Unlucky(Policy):
-    which: int = parameter(0)
+    which: int = parameter(default=0)
 
     class State:
         pass

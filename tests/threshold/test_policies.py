@@ -198,7 +198,7 @@ def test_an_index_policy_pulls_the_largest_index_whatever_its_sign(shift):
     class Least(IndexPolicy):
         """Goes round: the arm tried least has the largest index."""
 
-        offset: float = parameter(0.0)
+        offset: float = parameter(default=0.0)
 
         def index(p, t, tried, reached):
             return p.offset - tried

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import Any, ClassVar, Final, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from keyhole.contract.grammar import POLICY
 from keyhole.contract.memory import Field, declared_state
@@ -19,7 +19,7 @@ class WithBase(Policy, abstract=True):
 
     A subclass annotates it with the kind of policy that it takes::
 
-        base: stochastic.Policy = parameter(UCB1(), doc="who decides")
+        base: stochastic.Policy = parameter(default=UCB1(), doc="who decides")
 
     Its kernels find the parameters of the base in `p` and its state in `s`, beside their own, and
     may name three more functions, which run the kernels of the base:
@@ -48,17 +48,19 @@ class WithBase(Policy, abstract=True):
     base_class: ClassVar[type[Policy]]
     _plain: ClassVar[type["WithBase"]]
 
-    def __new__(cls, *args: Any, **values: Any) -> Self:
-        """Return an instance of the subclass for the class of the base."""
-        super().__new__(cls, *args, **values)  # refuses a name that there is not
-        given = inspect.signature(cls.__init__).bind(None, *args, **values)
-        given.apply_defaults()
-        base, wanted = given.arguments["base"], _wanted(cls)
-        if not isinstance(base, wanted):
-            raise TypeError(
-                f"base must be a policy of the setting {wanted.setting.name!r}, got {base!r}"
-            )
-        return cast(Self, object.__new__(_over(cls, type(base))))
+    if not TYPE_CHECKING:  # what a class takes, type checkers see from its parameters
+
+        def __new__(cls, *args, **values):
+            """Return an instance of the subclass for the class of the base."""
+            cls._refuse_parameters(args, values)
+            given = inspect.signature(cls.__init__).bind(None, *args, **values)
+            given.apply_defaults()
+            base, wanted = given.arguments["base"], _wanted(cls)
+            if not isinstance(base, wanted):
+                raise TypeError(
+                    f"base must be a policy of the setting {wanted.setting.name!r}, got {base!r}"
+                )
+            return object.__new__(_over(cls, type(base)))
 
     @classmethod
     def maker(cls) -> type[Self]:

@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass, fields
 from dataclasses import field as dataclass_field
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform, overload
 
 from keyhole.contract.facts import made_learner
 from keyhole.contract.grammar import (
@@ -28,7 +28,28 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.words import averaged, counted
 from keyhole.validate import Range, choice, hint, integer, number
 
+T = TypeVar("T")
 
+
+@overload
+def parameter(
+    *,
+    default: T,
+    doc: str = "",
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+) -> T: ...
+@overload
+def parameter(
+    *,
+    doc: str = "",
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+) -> Any: ...
 def parameter(
     default: Any = MISSING,
     *,
@@ -43,7 +64,8 @@ def parameter(
     Parameters
     ----------
     default : float or int, optional
-        Its default; without one it must always be given.
+        Its default, given by name for type checkers: they tell by that whether a policy can be
+        made without the parameter. Without a default it must always be given.
     doc : str
         What it is, in a few words; shown by the catalog.
     ge, gt, le, lt : float, optional
@@ -51,7 +73,7 @@ def parameter(
 
     Examples
     --------
-    >>> parameter(1.35, gt=0).default
+    >>> parameter(default=1.35, gt=0).default
     1.35
     """
     allowed = Range(ge=ge, gt=gt, le=le, lt=lt)
@@ -155,8 +177,12 @@ class Policy:
     randomness: ClassVar[str] = "none"
     cost_per_round: ClassVar[str] = ""
 
-    class State:
-        """What the policy remembers: nothing, unless a subclass says otherwise."""
+    if TYPE_CHECKING:  # or else a subclass could only have a State that derives from this one
+        State: ClassVar[Any]
+    else:
+
+        class State:
+            """What the policy remembers: nothing, unless a subclass says otherwise."""
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Make the subclass a frozen dataclass of its parameters; refuse a broken contract."""
@@ -178,7 +204,7 @@ class Policy:
         if not abstract:
             cls.check_kernels()
 
-    def learner(self, **facts: Any) -> Any:
+    def learner(self, *unnamed: Any, **facts: Any) -> Any:
         """Return a learner; in each room its arguments are made from the facts of the setting."""
         raise TypeError(
             f"policies of the setting {self.setting.name!r} have no learner: their base class must "
@@ -231,7 +257,8 @@ class Policy:
         """Return the functions that kernels may name: by default `helpers`."""
         return cls.helpers
 
-    def __new__(cls, *args: Any, **values: Any) -> Self:
+    @classmethod
+    def _refuse_parameters(cls, args: tuple[Any, ...], values: Mapping[str, Any]) -> None:
         """Refuse a parameter that there is not, before Python does in other words."""
         names = [item.name for item in fields(cast(Any, cls))]
         for name in values:
@@ -241,7 +268,13 @@ class Policy:
         for item in fields(cast(Any, cls))[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
-        return super().__new__(cls)
+
+    if not TYPE_CHECKING:  # what a class takes, type checkers see from its parameters
+
+        def __new__(cls, *args, **values):
+            """Return an instance, if it has the parameters."""
+            cls._refuse_parameters(args, values)
+            return super().__new__(cls)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how a copy is made: by its parameters, which may have no default."""

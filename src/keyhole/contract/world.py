@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from keyword import iskeyword
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from keyhole.contract.grammar import WORLD, check_functions, check_kernels
 from keyhole.contract.memory import declared
@@ -40,8 +40,12 @@ class World:
     metrics: ClassVar[tuple[Metric, ...]]
     helpers: ClassVar[tuple[str, ...]] = ()
 
-    class State:
-        """What the world remembers: nothing, unless a subclass says otherwise."""
+    if TYPE_CHECKING:  # or else a subclass could only have a State that derives from this one
+        State: ClassVar[Any]
+    else:
+
+        class State:
+            """What the world remembers: nothing, unless a subclass says otherwise."""
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         """Refuse a class that breaks the grammar (see `keyhole.contract.grammar`)."""

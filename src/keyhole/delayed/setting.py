@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
@@ -89,6 +89,20 @@ class Policy(Facts, CorePolicy, abstract=True):
     vocabulary_class = StudyVocabulary
     # pending is "wait": feedback is late by itself here, and belongs to a round.
     feedback = "the sum of what arrives in a round (anonymous; named, it does not look at names)"
+
+    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+
+        def learner(
+            self,
+            *,
+            arms: int,
+            feedback: str,
+            horizon: int | None = None,
+            scale: tuple[float, float] = (0, 1),
+            seed: int = 0,
+        ) -> Learner:
+            """Return a learner: the policy at work, one decision at a time."""
+            ...
 
     def recommend(
         p, phase: IntArray, eliminated: IntArray, estimates: FloatArray, judged: IntArray

@@ -26,7 +26,7 @@ in three is still wrong in the end."""
 class HazardPolicy(Policy, abstract=True):
     """Base of the policies that estimate hazards; see `HazardThompson` for the symbols."""
 
-    strength: float = parameter(4.0, gt=0, doc="how many runs the shared prior is worth")
+    strength: float = parameter(default=4.0, gt=0, doc="how many runs the shared prior is worth")
 
     class State:
         """For each interval what was seen of it, arm by arm, and pooled."""

@@ -1,7 +1,7 @@
 """The vocabulary of bandits with censored consumption, and what their policies have in common."""
 
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -139,6 +139,23 @@ class Policy(Facts, CorePolicy, abstract=True):
     learner_class = Learner
     vocabulary_class = StudyVocabulary
     feedback = "reward and consumption of a run, or that it exceeded its limit"
+
+    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+
+        def learner(
+            self,
+            *,
+            arms: int,
+            limits: Sequence[float] | FloatArray,
+            cost: Function | Callable[[float], float],
+            penalty: Function | Callable[[float], float],
+            continuous: bool = False,
+            horizon: int | None = None,
+            scale: tuple[float, float] = (0, 1),
+            seed: int = 0,
+        ) -> Learner:
+            """Return a learner: the policy at work, one decision at a time."""
+            ...
 
     def recommend(p, s: _Tally, best_arm: IntArray, best_limit: FloatArray) -> None:
         """Name the pair played most often."""

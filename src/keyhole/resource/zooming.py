@@ -33,10 +33,10 @@ class GridPolicy(Policy, abstract=True):
     pending = ("wait",)
     helpers: ClassVar[tuple[str, ...]] = ("width", "planned")
 
-    alpha: float = parameter(1.0, gt=0, doc="exploration")
-    delta: float = parameter(0.05, gt=0, lt=1, doc="confidence level")
-    refine: int = parameter(2, ge=2, le=64, doc="parts into which an interval is cut")
-    lipschitz: float = parameter(1.0, gt=0, doc="how fast gains fall off the best limit")
+    alpha: float = parameter(default=1.0, gt=0, doc="exploration")
+    delta: float = parameter(default=0.05, gt=0, lt=1, doc="confidence level")
+    refine: int = parameter(default=2, ge=2, le=64, doc="parts into which an interval is cut")
+    lipschitz: float = parameter(default=1.0, gt=0, doc="how fast gains fall off the best limit")
     grid_size: ClassVar[int] = known()
 
     class State:

@@ -46,14 +46,22 @@ class BisectionPolicy(Policy, abstract=True):
     that writes all :math:`\tilde\mu_i` into ``s.values``.
     """
 
-    delta: float = parameter(0.1, gt=0, lt=1, doc="chance that some estimate is wrong")
-    epsilon: float = parameter(0.1, gt=0, lt=1, doc="lower bound of the mean losses")
-    gamma: float = parameter(1e-3, gt=0, lt=1, doc="how close estimates must come")
-    round_decimals: int = parameter(0, ge=0, le=9, doc="decimals of the estimates; 0: all")
-    solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
-    loss_free_rounds: int = parameter(0, ge=0, le=2**40, doc="rounds without loss; 0: formula")
-    as_printed: int = parameter(1, ge=0, le=1, doc="whether to search as the paper prints it")
-    any_loss: int = parameter(0, ge=0, le=1, doc="whether losses at less than is tried count too")
+    delta: float = parameter(default=0.1, gt=0, lt=1, doc="chance that some estimate is wrong")
+    epsilon: float = parameter(default=0.1, gt=0, lt=1, doc="lower bound of the mean losses")
+    gamma: float = parameter(default=1e-3, gt=0, lt=1, doc="how close estimates must come")
+    round_decimals: int = parameter(default=0, ge=0, le=9, doc="decimals of the estimates; 0: all")
+    solve_every: int = parameter(
+        default=1, ge=1, le=2**40, doc="rounds from one knapsack to the next"
+    )
+    loss_free_rounds: int = parameter(
+        default=0, ge=0, le=2**40, doc="rounds without loss; 0: formula"
+    )
+    as_printed: int = parameter(
+        default=1, ge=0, le=1, doc="whether to search as the paper prints it"
+    )
+    any_loss: int = parameter(
+        default=0, ge=0, le=1, doc="whether losses at less than is tried count too"
+    )
 
     helpers: ClassVar[tuple[str, ...]] = ("fill",)
     helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})

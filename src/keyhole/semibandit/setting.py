@@ -1,8 +1,8 @@
 """The vocabulary of censored semi-bandits, and what the policies of this room have in common."""
 
 import math
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
@@ -86,6 +86,19 @@ class Policy(Facts, CorePolicy, abstract=True):
     vocabulary_class = StudyVocabulary
     feedback = "losses of 0 or 1"
     # pending is "wait": a search relies on what `select` has just tried; others say otherwise.
+
+    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+
+        def learner(
+            self,
+            *,
+            arms: int,
+            resource: float,
+            thresholds: Sequence[float] | FloatArray | None = None,
+            seed: int = 0,
+        ) -> Learner:
+            """Return a learner: the policy at work, one decision at a time."""
+            ...
 
     def recommend(
         p, s: _Giving, estimates: FloatArray, searched: IntArray, refuted: IntArray

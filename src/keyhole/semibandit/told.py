@@ -22,7 +22,9 @@ class ToldPolicy(Policy, abstract=True):
     # Nothing is imagined: `select` itself keeps count of the rounds for which a set is kept.
     pending = ("ignore",)
 
-    solve_every: int = parameter(1, ge=1, le=2**40, doc="rounds from one knapsack to the next")
+    solve_every: int = parameter(
+        default=1, ge=1, le=2**40, doc="rounds from one knapsack to the next"
+    )
 
     helpers: ClassVar[tuple[str, ...]] = ("fill",)
     helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})

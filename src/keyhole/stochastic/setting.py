@@ -1,6 +1,6 @@
 """The classical bandit's vocabulary, and what its policies have in common."""
 
-from typing import ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from keyhole.contract.facts import fact
 from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
@@ -65,6 +65,19 @@ class Policy(Facts, CorePolicy, abstract=True):
     vocabulary_class = StudyVocabulary
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
+
+    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+
+        def learner(
+            self,
+            *,
+            arms: int,
+            horizon: int | None = None,
+            scale: tuple[float, float] = (0, 1),
+            seed: int = 0,
+        ) -> Learner:
+            """Return a learner: the policy at work, one decision at a time."""
+            ...
 
     def imagine(p, s: _Tally, t: int, rng: Stream, arm: int, update: Kernel) -> None:
         """Learn the arm's mean once more, or 1/2 where nothing is known."""

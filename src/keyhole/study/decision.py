@@ -40,6 +40,11 @@ class Decision:
     at: datetime
     until: datetime | None = None
 
+    @property
+    def arm(self) -> str:
+        """The name of the arm, where a decision has one."""
+        return str(self.__getattr__("arm"))
+
     def __getattr__(self, name: str) -> Any:
         """Return one of the words."""
         words = object.__getattribute__(self, "words")

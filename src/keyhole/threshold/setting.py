@@ -1,7 +1,7 @@
 """The threshold bandit's vocabulary, and what its policies have in common."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
@@ -130,6 +130,20 @@ class Policy(Facts, CorePolicy, abstract=True):
         "the sample of the arm pulled, if it is below the threshold; uncensored, it uses no "
         "more: a pull counts up to its threshold"
     )
+
+    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+
+        def learner(
+            self,
+            *,
+            arms: int,
+            levels: int,
+            feedback: str,
+            horizon: int | None = None,
+            seed: int = 0,
+        ) -> Learner:
+            """Return a learner: the policy at work, one decision at a time."""
+            ...
 
     def caution(self, told: Mapping[str, Any], problem: Any) -> str:
         """Return a warning if the policy makes no use of much that is seen."""

@@ -1,6 +1,7 @@
 """The thresholding bandit's vocabulary, and what its policies have in common."""
 
-from typing import Any, ClassVar, Final, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from keyhole.contract.facts import fact
 from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
@@ -84,6 +85,22 @@ class Policy(Facts, CorePolicy, abstract=True):
     vocabulary_class = StudyVocabulary
     pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
+
+    if TYPE_CHECKING:  # when the class is made, it is made from the facts
+
+        def learner(
+            self,
+            *,
+            arms: int,
+            threshold: float,
+            horizon: int | None = None,
+            gaps: Sequence[float] | FloatArray | None = None,
+            hardness: float | None = None,
+            scale: tuple[float, float] = (0, 1),
+            seed: int = 0,
+        ) -> Learner:
+            """Return a learner: the policy at work, one decision at a time."""
+            ...
 
     def imagine(p, s: _Tally, t: int, rng: Stream, arm: int, update: Kernel) -> None:
         """Learn the arm's mean once more, or 1/2 where nothing is known."""

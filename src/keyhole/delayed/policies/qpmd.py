@@ -55,7 +55,7 @@ class QPMD(WithBase, Policy):
     cost_per_round = "one step of the base for each reward that arrives, on average"
     works_with = ("named",)
 
-    base: StochasticPolicy = parameter(UCB1(), doc="a policy of the classical bandit")
+    base: StochasticPolicy = parameter(default=UCB1(), doc="a policy of the classical bandit")
 
     class State:
         """Beside what the base remembers: its step and choice, and a queue for each arm."""

@@ -68,7 +68,7 @@ class FixedLimit(WithBase, Policy):
     cost_per_round = "that of the base"
 
     limit: float = parameter(gt=0, doc="the limit of every run")
-    base: StochasticPolicy = parameter(UCB1(), doc="a policy of the classical bandit")
+    base: StochasticPolicy = parameter(default=UCB1(), doc="a policy of the classical bandit")
 
     class State:
         """Beside what the base remembers: the limit as listed, its penalty, and the runs."""

@@ -80,7 +80,9 @@ class HazardThompson(HazardPolicy):
     pending = ("imagine", "ignore")
     cost_per_round = "a beta variate for each pair; two where rewards vary"
 
-    focus: float = parameter(4.0, ge=1, doc="how much narrower samples are than the posterior")
+    focus: float = parameter(
+        default=4.0, ge=1, doc="how much narrower samples are than the posterior"
+    )
 
     class State(HazardPolicy.State):
         """Beside what was seen: the shapes of the laws that are drawn from, and the draws."""

@@ -77,8 +77,8 @@ class HazardUCB(HazardPolicy):
     pending = ("imagine", "ignore")
     cost_per_round = "a few dozen operations and a square root for each pair"
 
-    alpha: float = parameter(0.2, ge=0, doc="exploration")
-    strength: float = parameter(8.0, gt=0, doc="how many runs the shared prior is worth")
+    alpha: float = parameter(default=0.2, ge=0, doc="exploration")
+    strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
 
     class State(HazardPolicy.State):
         """What was seen."""

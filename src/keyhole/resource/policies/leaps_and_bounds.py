@@ -63,9 +63,9 @@ class LeapsAndBounds(Policy):
     pending = ("ignore",)
     cost_per_round = "a few operations; one for each limit"
 
-    epsilon: float = parameter(0.3, gt=0, le=1 / 3, doc="how near to the smallest mean")
-    delta: float = parameter(0.5, gt=0, lt=1, doc="share of the runs that may be ended")
-    zeta: float = parameter(0.1, gt=0, lt=1, doc="chance to be wrong")
+    epsilon: float = parameter(default=0.3, gt=0, le=1 / 3, doc="how near to the smallest mean")
+    delta: float = parameter(default=0.5, gt=0, lt=1, doc="share of the runs that may be ended")
+    zeta: float = parameter(default=0.1, gt=0, lt=1, doc="chance to be wrong")
 
     class State:
         """Where it is in its phases, and what is known of the arm at work and of the best."""

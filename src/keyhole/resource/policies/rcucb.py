@@ -72,8 +72,8 @@ class RCUCB(Policy):
     pending = ("imagine", "ignore")
     cost_per_round = "a product for each pair; a square root for each limit up to the one played"
 
-    alpha: float = parameter(0.5, ge=0, doc="exploration")
-    gain_range: float = parameter(1.0, gt=0, le=2, doc="width of the range of R - c(C)")
+    alpha: float = parameter(default=0.5, ge=0, doc="exploration")
+    gain_range: float = parameter(default=1.0, gt=0, le=2, doc="width of the range of R - c(C)")
 
     class State:
         """Sums over the rounds that tell of each pair, and what its index is made of."""

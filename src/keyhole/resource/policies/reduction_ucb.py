@@ -61,7 +61,7 @@ class ReductionUCB(Policy):
     pending = ("imagine", "ignore")
     cost_per_round = "a product for each pair, one square root"
 
-    alpha: float = parameter(0.5, gt=0, doc="exploration")
+    alpha: float = parameter(default=0.5, gt=0, doc="exploration")
 
     class State:
         """Plays and summed scaled gains of each pair, and what its index is made of."""

@@ -61,7 +61,9 @@ class SuccessiveHalving(Policy):
     pending = ("imagine", "ignore")
     cost_per_round = "a comparison for each arm; K^2 where a stage ends"
 
-    share: float = parameter(0.15, gt=0, le=1, doc="part of the rounds in which arms are compared")
+    share: float = parameter(
+        default=0.15, gt=0, le=1, doc="part of the rounds in which arms are compared"
+    )
 
     class State:
         """Sums over the rounds that tell of each pair; who is left; the stage."""

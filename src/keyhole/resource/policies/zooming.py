@@ -82,7 +82,7 @@ class ZoomingRCUCB(GridPolicy):
         "goes through all earlier rounds of the arm once; memory grows with the horizon"
     )
 
-    gain_range: float = parameter(1.0, gt=0, le=2, doc="width of the range of R - c(C)")
+    gain_range: float = parameter(default=1.0, gt=0, le=2, doc="width of the range of R - c(C)")
 
     class State(GridPolicy.State):
         """Beside the grids, the history of all rounds."""

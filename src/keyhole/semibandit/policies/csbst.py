@@ -86,10 +86,12 @@ class CSBST(Policy):
     )
     cost_per_round = "O(K) in the first phase, K beta variates and a sort in the second"
 
-    delta: float = parameter(0.1, gt=0, lt=1, doc="chance of settling for too little")
-    epsilon: float = parameter(0.1, gt=0, lt=1, doc="lower bound of the mean losses")
-    loss_free_rounds: int = parameter(0, ge=0, le=2**40, doc="rounds without loss; 0: formula")
-    random_subset: int = parameter(0, ge=0, le=1, doc="whether to try on arms at random")
+    delta: float = parameter(default=0.1, gt=0, lt=1, doc="chance of settling for too little")
+    epsilon: float = parameter(default=0.1, gt=0, lt=1, doc="lower bound of the mean losses")
+    loss_free_rounds: int = parameter(
+        default=0, ge=0, le=2**40, doc="rounds without loss; 0: formula"
+    )
+    random_subset: int = parameter(default=0, ge=0, le=1, doc="whether to try on arms at random")
 
     class State(Funding):
         """Beside the arms': the candidates left, the one on trial, and how the trial goes."""

@@ -56,7 +56,7 @@ class ESCB(MultiplePlayPolicy):
         "be exponentially many, but are few where means differ"
     )
 
-    c: float = parameter(4.0, ge=0, doc="weight of ln ln t in the width")
+    c: float = parameter(default=4.0, ge=0, doc="weight of ln ln t in the width")
 
     class State(Subsets, Funding):
         """Of each arm what it takes, whether it is funded, and its losses."""

@@ -67,7 +67,7 @@ class KLUCB(Policy):
     off_policy = True
     cost_per_round = "O(K), with four or five logarithms; Newton's method near ties"
 
-    c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
+    c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     class State:
         """Of each arm: pulls, summed rewards, their mean and its entropy; the arm pulled last.

@@ -53,8 +53,8 @@ class ThompsonSampling(Policy):
     off_policy = True
     cost_per_round = "K beta variates"
 
-    a: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior successes")
-    b: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior failures")
+    a: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior successes")
+    b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior failures")
 
     class State:
         """Of each arm: pulls, summed rewards, and the pulls that counted as successes."""

@@ -49,7 +49,7 @@ class AnytimeDKWUCB(IndexPolicy):
     cost_per_round = "two logarithms, O(K) square roots, and O(m) to count a sample"
     works_with = ("uncensored",)
 
-    c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
+    c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the estimate and its width."""

@@ -51,7 +51,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     warns_if_uncensored = True
     cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
 
-    c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
+    c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the estimate and its width."""

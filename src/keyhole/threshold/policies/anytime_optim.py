@@ -49,7 +49,7 @@ class AnytimeOPTIM(OPTIM):
 
     needs: ClassVar[tuple[str, ...]] = ()
 
-    c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
+    c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the estimate and its width."""

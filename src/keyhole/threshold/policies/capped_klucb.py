@@ -61,7 +61,7 @@ class CappedKLUCB(Policy):
         "or two bounds"
     )
 
-    c: float = parameter(0.0, ge=0, doc="weight of ln ln t")
+    c: float = parameter(default=0.0, ge=0, doc="weight of ln ln t")
 
     class State:
         """Per arm and level: pulls that tell whether it was reached, how many did, and more."""

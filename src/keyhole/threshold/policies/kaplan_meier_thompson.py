@@ -54,8 +54,8 @@ class KaplanMeierThompson(Policy):
     off_policy = True
     cost_per_round = "K beta variates, and O(c) to count what is seen"
 
-    a: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples that reached a level")
-    b: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples that did not")
+    a: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples that reached a level")
+    b: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples that did not")
 
     class State:
         """Per arm and level: pulls that tell whether it was reached, and how many did."""

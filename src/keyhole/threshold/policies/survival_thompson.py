@@ -60,7 +60,7 @@ class SurvivalThompson(Policy):
     off_policy = True
     cost_per_round = "K c beta variates, and O(m) to count what is seen"
 
-    weight: float = parameter(1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
+    weight: float = parameter(default=1.0, ge=1e-3, le=1e6, doc="prior samples at each level")
 
     class State:
         """Per arm and level: pulls that reached the level below it, and those that went on."""

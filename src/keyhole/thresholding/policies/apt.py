@@ -51,7 +51,9 @@ class APT(IndexPolicy):
     arms_change = True
     cost_per_round = "O(log K) for the arg-min"
 
-    epsilon: float = parameter(0.0, ge=0, doc="precision: how close to the threshold matters")
+    epsilon: float = parameter(
+        default=0.0, ge=0, doc="precision: how close to the threshold matters"
+    )
 
     def index(p, pulls: float, total: float) -> float:
         """Return minus T (Delta + epsilon)^2, since the largest index is pulled."""

@@ -51,7 +51,9 @@ class LSA(IndexPolicy):
         "one logarithm (looked up to 4,095 pulls of an arm), and O(log K) for the arg-min"
     )
 
-    alpha: float = parameter(1.35, gt=0, doc="weight of the gap against the number of pulls")
+    alpha: float = parameter(
+        default=1.35, gt=0, doc="weight of the gap against the number of pulls"
+    )
 
     def index(p, pulls: float, total: float) -> float:
         """Return minus (alpha T Delta^2 + 0.5 ln T), since the largest index is pulled."""

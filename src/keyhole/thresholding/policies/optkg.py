@@ -73,8 +73,8 @@ class OptKG(Policy):
         "function (1 to 4 us) every 1000 pulls of an arm, and for each reward other than 0 and 1"
     )
 
-    a: float = parameter(1.0, ge=1e-6, le=1e6, doc="prior successes")
-    b: float = parameter(1.0, ge=1e-6, le=1e6, doc="prior failures")
+    a: float = parameter(default=1.0, ge=1e-6, le=1e6, doc="prior successes")
+    b: float = parameter(default=1.0, ge=1e-6, le=1e6, doc="prior failures")
 
     class State:
         """Of each arm: pulls, summed rewards, I, ln w, w, and minus the ln of the score."""

@@ -51,7 +51,7 @@ class UCBE(IndexPolicy):
     needs = ("horizon", "hardness")
     oracle = True
 
-    b: float = parameter(0.0, doc="exploration, as a power of 4")
+    b: float = parameter(default=0.0, doc="exploration, as a power of 4")
 
     def index(p, pulls: float, total: float) -> float:
         """Return sqrt(a / T) - Delta, since the largest index is pulled."""
