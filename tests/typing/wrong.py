@@ -8,7 +8,7 @@ class Bold(stochastic.IndexPolicy):
     """A formula with a parameter."""
 
     order: int = parameter(doc="must be given")
-    width: float = parameter(default=2.0, gt=0)  # refused
+    width: float = parameter(2.0, gt=0)  # refused
 
     def index(p, pulls: float, total: float) -> float:
         return p.widht * total / pulls  # refused

@@ -1,6 +1,6 @@
 """The vocabulary: what a policy is told, shown, decides and sees."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from keyhole.policy import Field, IntArray, Setting, SettingLearner, fact
 from keyhole.policy import Policy as AnyPolicy
@@ -36,9 +36,3 @@ class Policy(Facts, AnyPolicy, abstract=True):
     feedback = "the reward of the arm pulled, in [0, 1]"
     learner_class = SettingLearner
     vocabulary_class = StudyVocabulary
-
-    if TYPE_CHECKING:  # when the class is made, it is made from the facts
-
-        def learner(self, *, arms: int, seed: int = 0) -> SettingLearner:
-            """Return a learner: the policy at work, one decision at a time."""
-            ...
