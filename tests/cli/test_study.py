@@ -2,6 +2,8 @@
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -348,3 +350,34 @@ def test_a_backup_is_opened_like_any_other(done, keyhole, labels, tmp_path):
     assert done("history", tmp_path / "copy.db", "labels") == done("history", *labels)
     refused(*keyhole("study", "backup", labels[0], tmp_path / "copy.db"), "path must be new, got")
     refused(*keyhole("study", "backup", tmp_path / "no.db", tmp_path / "b.db"), "storage must be")
+
+
+def test_a_database_is_checked_and_what_is_whole_saved(keyhole, done, path, labels, tmp_path):
+    id = done("ask", *labels).split()[0]
+    done("tell", *labels, id, "reward=1")
+    done("ask", *labels)
+    assert done("check", path) == "labels: 3 events, all whole\n"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE event SET at = 0 WHERE seq = 3")
+    code, out, _ = keyhole("study", "check", *labels)
+    assert code == 1
+    assert re.fullmatch(r"labels: damaged: event 3 of .*; 2 of 3 events are whole\n", out)
+    new = tmp_path / "new.db"
+    out = done("check", *labels, "--repair-to", "2", "--out", new)
+    assert out.splitlines()[1] == f"labels: goes on after event 2 in {new}, without the last 1"
+    assert done("check", new) == "labels: 2 events, all whole\n"
+    done("ask", new, "labels")
+    assert keyhole("study", "check", path)[0] == 1
+
+
+def test_a_check_that_cannot_be_is_one_line(keyhole, path, labels, tmp_path):
+    for words, said in (
+        (["labels", "--repair-to", "0"], "--repair-to and --out must be given together"),
+        (["labels", "--out", tmp_path / "new.db"], "must be given together"),
+        (["--repair-to", "0", "--out", tmp_path / "new.db"], "with the NAME of a study"),
+        (["labels", "--repair-to", "1", "--out", tmp_path / "new.db"], "event must "),
+        (["labels", "--repair-to", "-1", "--out", tmp_path / "new.db"], "event must "),
+        (["others"], "name must be a study of"),
+    ):
+        refused(*keyhole("study", "check", path, *words), said)
+    assert not (tmp_path / "new.db").exists()

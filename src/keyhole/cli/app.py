@@ -1,9 +1,9 @@
 """The command line: what is typed, what is printed, and how it ends.
 
-Exit codes: 0 done, 1 a claim does not hold, 2 bad input, 3 not now (a study waits for feedback, its
-database failed, a cluster does not answer), the last two with one line on standard error, 130
-interrupted, 141 nobody reads the output on. Results go to standard output, progress to standard
-error.
+Exit codes: 0 done, 1 a claim does not hold or a study is damaged, 2 bad input, 3 not now (a study
+waits for feedback, its database failed, a cluster does not answer), the last two with one line on
+standard error, 130 interrupted, 141 nobody reads the output on. Results go to standard output,
+progress to standard error.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from keyhole.cli import study, tune
+from keyhole.cli import study, study_check, tune
 from keyhole.cli.text import heading, on_a_line, paragraph
 from keyhole.clusters.connecting import check_on
 
@@ -37,6 +37,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+study.app.command()(study_check.check)
 app.add_typer(study.app, name="study", short_help="Decide for real, in a database.")
 app.add_typer(tune.app, name="tune", short_help="Run real commands under learnt limits.")
 

@@ -224,7 +224,7 @@ def restore(
     """Make a study of an exported one."""
     from keyhole.study import Study
 
-    Study.restore(storage, path, name=name, policies=_own(own)).close()
+    Study.restore(storage, path, name=name, policies=own_policies(own)).close()
 
 
 @app.command()
@@ -311,10 +311,10 @@ def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[s
 def _opened(storage: str, name: str, own: list[str] | None) -> Any:
     from keyhole.study import Study
 
-    return Study.open(storage, name, policies=_own(own))
+    return Study.open(storage, name, policies=own_policies(own))
 
 
-def _own(names: list[str] | None) -> list[Any]:
+def own_policies(names: list[str] | None) -> list[Any]:
     """Return the classes that are named as ``file.py:Class``; make those of packages known."""
     from keyhole.experiment import making, rooms
 

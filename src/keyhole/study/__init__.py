@@ -1,6 +1,7 @@
 """Studies: many decisions in flight, told in any order, kept in a database."""
 
 from keyhole.study.decision import ConflictError, Decision, WaitingError
+from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events
 from keyhole.study.listing import list_studies
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study
@@ -8,10 +9,14 @@ from keyhole.study.study import Study
 __all__ = [
     "ConflictError",
     "DamagedError",
+    "DatabaseCheck",
     "Decision",
     "StoreError",
     "Study",
+    "StudyCheck",
     "WaitingError",
     "backup",
+    "check_database",
     "list_studies",
+    "save_whole_events",
 ]

@@ -81,7 +81,7 @@ class EventChecker:
             check = self._CHECKS.get(event.kind)
             if check is None:
                 raise ValueError(f"its kind is {shown(event.kind)}, which is not known here")
-            _check_time(event.at)
+            check_time(event.at)
             if event.key is not None:
                 if event.kind not in (ASKED, AGAIN):
                     raise ValueError("an event of its kind has no key")
@@ -137,7 +137,7 @@ class EventChecker:
         t, at = HEAD.unpack_from(row)
         if not 1 <= t <= self._fold.rounds or t != int(t):
             raise ValueError(f"round must be from 1 to {self._fold.rounds}, got {t}")
-        _check_time(at)
+        check_time(at)
         self._check_past_decision(row[HEAD.size :])
 
     # Feedback.
@@ -217,7 +217,8 @@ class EventChecker:
     }
 
 
-def _check_time(at: float) -> None:
+def check_time(at: float) -> None:
+    """Refuse what is no time of an event."""
     if not 0.0 <= at < END_OF_TIME:
         raise ValueError(f"its time must be in seconds since 1970, got {at}")
 

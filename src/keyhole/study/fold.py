@@ -208,11 +208,8 @@ class Fold:
         if self._round is not None:
             self._round.begin(*self.values(row))
 
-    def _settle(self, event: Row) -> bytes:
-        """Return the row of a decision that is no longer open."""
-        return self._close(_decision(event))
-
     def _close(self, id: str) -> bytes:
+        """Return the row of a decision that is no longer open."""
         if self.renewed or self.returned:  # mostly there are none
             self.returned.pop(id, None)
             self.renewed.pop(id, None)
@@ -224,18 +221,19 @@ class Fold:
         return self.decisions.is_live(self.open[id])
 
     def _told(self, event: Row) -> None:
-        self._learn(self._settle(event), event.body)
+        self._learn(self._close(_decision(event)), event.body)
 
     def _lapsed(self, event: Row) -> None:
         if self.head.rule.after == "again" and self._is_live(_decision(event)):
             self.returned[_decision(event)] = None
             return
-        row = self._settle(event)
+        row = self._close(_decision(event))
         if event.body:
             self._learn(row, event.body)
 
     def _again(self, event: Row) -> None:
-        id, row = _decision(event), self._settle(event)
+        id = _decision(event)
+        row = self._close(id)
         self.open[id] = HEAD.pack(HEAD.unpack_from(row)[0], event.at) + row[HEAD.size :]
         self.renewed[id] = self.rounds
 

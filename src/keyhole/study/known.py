@@ -1,7 +1,8 @@
 """What a process knows of a study: the state after all events that it has read."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
@@ -41,10 +42,8 @@ class Known:
 
     def latest(self, read: Callable[[int, int], list[Row]]) -> Fold:
         """Return the state after all events; `read` returns those of a study after a number."""
-        try:
+        with self.naming_damage():
             return self._latest(read)
-        except EventError as error:
-            self.store.damaged(self.study, error.seq, error.why)
 
     def _latest(self, read: Callable[[int, int], list[Row]]) -> Fold:
         fold = self._fold
@@ -85,6 +84,14 @@ class Known:
                 head, since = change.head, change.seq
             else:
                 return fold
+
+    @contextmanager
+    def naming_damage(self) -> Iterator[None]:
+        """Say of an event that no study can have written where it is."""
+        try:
+            yield
+        except EventError as error:
+            self.store.damaged(self.study, error.seq, error.why)
 
     def _definition(self, first: Head, head: bytes, since: int) -> Head:
         """Return the definition that holds since an event, which may change but the policy."""

@@ -2,7 +2,6 @@
 
 import json
 import struct
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT
 from keyhole.files import write_atomically
 from keyhole.play.saving import DAMAGE
+from keyhole.study.event_checks import EventError, check_time
 from keyhole.study.events import (
     ADDED,
     ARRIVED,
@@ -32,8 +32,9 @@ from keyhole.study.events import (
 )
 from keyhole.study.fold import Fold
 from keyhole.study.head import Head
+from keyhole.study.integrity import states
 from keyhole.study.storage import Row
-from keyhole.validate import choice, line, shown
+from keyhole.validate import choice, line
 
 Words = dict[str, Any]
 
@@ -60,10 +61,20 @@ class Scribe:
         self._asked: dict[str, bytes] = {}
 
     def words(self, row: Row) -> Words:
-        """Return an event in words."""
-        found: Words = {"seq": row.seq, "at": row.at, "event": WORDS[row.kind]}
-        found |= {name: getattr(row, name) for name in ("decision", "key") if getattr(row, name)}
-        return found | self._body(row)
+        """Return an event in words.
+
+        Raises
+        ------
+        EventError
+            If no study can have written it.
+        """
+        try:
+            check_time(row.at)
+            found: Words = {"seq": row.seq, "at": row.at, "event": WORDS[row.kind]}
+            found |= {n: getattr(row, n) for n in ("decision", "key") if getattr(row, n)}
+            return found | self._body(row)
+        except (*DAMAGE, struct.error) as error:
+            raise EventError(row.seq, f"it is malformed ({error!r})") from error
 
     def _body(self, row: Row) -> Words:
         fold, body = self._fold, row.body
@@ -71,7 +82,7 @@ class Scribe:
             self._asked[str(row.decision)] = asked = fold.row(row)
             stream = [f"{word:016x}" for word in STREAM.unpack(body[-STREAM.size :])]
             words = fold.vocabulary.format_decision(*fold.values(asked))
-            return {"round": int(ROUND.unpack_from(body)[0]), **words, "stream": stream}
+            return {"round": _whole(ROUND.unpack_from(body)[0]), **words, "stream": stream}
         if row.kind in (TOLD, LAPSED, LATE, KEPT):
             asked = self._asked[str(row.decision)]
             told = body[len(asked) :] if row.kind in (LATE, KEPT) else body
@@ -131,6 +142,13 @@ class Scribe:
         return json.dumps(words | {"setting": self._fold.head.setting_as_json()}).encode()
 
 
+def _whole(value: float) -> int:
+    """Return a count that a row holds as a float."""
+    if not 0 <= value <= 2.0**53 or value != int(value):
+        raise ValueError(f"a count must be a whole number, got {value}")
+    return int(value)
+
+
 def table(head: Head, rows: Iterable[Row]) -> pa.Table:
     """Return a log as a table, a row an event; what an event does not have is null."""
     scribe = Scribe(head)
@@ -147,7 +165,10 @@ def table(head: Head, rows: Iterable[Row]) -> pa.Table:
             columns[name] = [None if v is None else list(v.items()) for v in values]
     kinds = {n: _kind_of(values) for n, values in columns.items()}
     first = {f.name: pa.array([e.get(f.name) for e in events], f.type) for f in _FIRST}
-    return pa.table(first | {n: pa.array(v, kinds[n]) for n, v in columns.items()})
+    try:
+        return pa.table(first | {n: pa.array(v, kinds[n]) for n, v in columns.items()})
+    except (OverflowError, pa.ArrowException) as error:
+        raise ValueError(f"the log has values that no study can have written: {error}") from error
 
 
 def _kind_of(values: list[Any]) -> pa.DataType | None:
@@ -189,7 +210,8 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Head
                 rows.append(scribe.row(json.loads(text)))
         if len(rows) != events:
             raise ValueError(f"it had {events} events, and has {len(rows)}")
-        _check_all(head, rows, policies)
+        for _ in states(head, rows, policies):
+            pass
     except DAMAGE as error:
         raise ValueError(f"{path} is not an exported study, or damaged: {error}") from error
     return name, head, rows
@@ -202,25 +224,6 @@ def _at_line(number: int) -> Iterator[None]:
         yield
     except (*DAMAGE, struct.error) as error:
         raise ValueError(f"line {number}: {error!r}") from error
-
-
-def _check_all(head: Head, rows: Sequence[Row], policies: Iterable[type[Policy]]) -> None:
-    """Refuse a log that no study can have written."""
-    for name in ("decision", "key"):
-        once = [getattr(row, name) for row in rows if name == "key" or row.kind == ASKED]
-        if twice := [word for word, n in Counter(once).items() if n > 1 and word is not None]:
-            raise ValueError(f"no two events have the same {name}, {shown(twice[0])}")
-    fold = Fold(head)
-    for i, row in enumerate(rows):
-        if row.kind == CHANGED:
-            fold.checker.check(row)
-            changed = Head.read(row.body, policies)
-            head.check_successor(changed)
-            fold = Fold(changed, row.seq)
-            fold.take(rows[: i + 1])
-        else:
-            fold.take([row])
-    fold.remembered()
 
 
 @dataclass(frozen=True)
@@ -260,6 +263,7 @@ def replay(head: Head, rows: Iterable[Row]) -> Replay:
     fold = Fold(head, rows[-1].seq if rows else 0)
     found: dict[str, list[Any]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
+        fold.checker.check(row)
         if row.kind == ASKED:
             context, _ = fold.values(asked := fold.row(row))
             other = fold.decide(context, row.at)
@@ -271,7 +275,6 @@ def replay(head: Head, rows: Iterable[Row]) -> Replay:
             entries = (row.decision, int(HEAD.unpack_from(asked)[0]), *words)
             for column, entry in zip(found.values(), entries, strict=True):
                 column.append(entry)
-        fold.checker.check(row)
         fold.apply(row)
     agreed = sum(a == b for a, b in zip(found["asked"], found["would_ask"], strict=True))
     return Replay(head.policy, len(found["asked"]), agreed, pa.table(found))

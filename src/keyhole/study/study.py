@@ -321,13 +321,15 @@ class Study:
         """
         from keyhole.study.log import table
 
-        return table(self.head, self.log())
+        with self._view.naming_damage():
+            return table(self.head, self.log())
 
     def export(self, path: str | Path) -> None:
         """Write the log to a file, a line of JSON an event: all there is to the study."""
         from keyhole.study.log import write_export
 
-        write_export(Path(path), self.name, self.head, self.log())
+        with self._view.naming_damage():
+            write_export(Path(path), self.name, self.head, self.log())
 
     @classmethod
     def restore(
@@ -371,7 +373,8 @@ class Study:
         """
         from keyhole.study.log import replay
 
-        return replay(self.head.changed(policy, facts), self.log())
+        with self._view.naming_damage():
+            return replay(self.head.changed(policy, facts), self.log())
 
     def log(self) -> list[Row]:
         """Return all events as they are stored."""

@@ -1,12 +1,11 @@
 """Checksums of a study's events, each chained to the one before."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from struct import Struct, error
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from keyhole.study.storage.rows import Row
+from keyhole.study.storage.rows import Record, Row
 
 SIZE: Final = 16
 """Bytes of a digest: damage is found by it, forgery is not."""
@@ -24,7 +23,7 @@ def digest_of_definition(name: str, at: float, head: bytes) -> bytes:
     ).digest()
 
 
-def next_digest(before: bytes, row: "Row") -> bytes:
+def next_digest(before: bytes, row: Row) -> bytes:
     """Return the digest of an event, and so of all before it, whose digest is given.
 
     Raises
@@ -60,10 +59,25 @@ def _digest(
     return blake2b(b"".join((before, fixed, id, words, body)), digest_size=SIZE).digest()
 
 
-def digests_of(before: bytes, rows: "Iterable[Row]") -> list[bytes]:
+def digests_of(before: bytes, rows: Iterable[Row]) -> list[bytes]:
     """Return the digests of events that follow one after the other."""
     found = []
     for row in rows:
         before = next_digest(before, row)
         found.append(before)
     return found
+
+
+def with_digests(before: bytes, rows: Sequence[Row]) -> list[Record]:
+    """Return rows with their digests, given that of the row before."""
+    digests = digests_of(before, rows)
+    return [(*row, digest) for row, digest in zip(rows, digests, strict=True)]
+
+
+def why_damaged(before: object, row: Row, digest: object) -> str:
+    """Return why a row is not the one that was written; "" if it is."""
+    try:
+        is_whole = isinstance(before, bytes) and digest == next_digest(before, row)
+    except ValueError as reason:
+        return str(reason)
+    return "" if is_whole else "its checksum does not fit"

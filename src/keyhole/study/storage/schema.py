@@ -65,10 +65,7 @@ SINCE: Final = _EVENT + " AND seq >= {value} ORDER BY seq"
 SLICE: Final = _EVENT + " AND seq >= {value} ORDER BY seq LIMIT {value}"
 OF: Final = _CHAINED + " AND e.decision = {value} ORDER BY e.seq"
 KEYED: Final = _CHAINED + " AND e.key = {value}"
-TAIL: Final = (
-    "SELECT t.seq, e.seq FROM {schema}tail AS t LEFT JOIN {schema}event AS e"
-    " ON e.study = t.study AND e.seq = t.seq WHERE t.study = {value}"
-)
+TAIL: Final = "SELECT seq FROM {schema}tail WHERE study = {value}"
 LAST: Final = "SELECT max(seq) FROM {schema}event WHERE study = {value}"
 # A snapshot is of the events that it was made of: those whose digest it has.
 SNAPSHOT: Final = (

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from keyhole.study.storage import schema
-from keyhole.study.storage.chain import digest_of_definition, digests_of, next_digest
+from keyhole.study.storage.chain import digest_of_definition, why_damaged, with_digests
 from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
 from keyhole.study.storage.rows import Found, Record, Row
 from keyhole.validate import hint, line, shown
@@ -56,7 +56,7 @@ class Store(ABC):
         """
         self._check_numbers(rows, 1)
         start = digest_of_definition(line("name", name), at, head)
-        if not self._try(self._create, (name, at, head, start), _with_digests(start, rows)):
+        if not self._try(self._create, (name, at, head, start), with_digests(start, rows)):
             raise ValueError(
                 f"name must be new, got {shown(name)}: there is such a study already, which "
                 "Study.open opens"
@@ -180,13 +180,9 @@ class Store(ABC):
     def _compared(self, study: int, values: Record, before: object, digest: object) -> Row:
         """Return a row, compared with its checksum, given that of the row before."""
         row = Row._make(values)
-        why = "its checksum does not fit"
-        try:
-            if isinstance(before, bytes) and digest == next_digest(before, row):
-                return row
-        except ValueError as error:
-            why = str(error)
-        self.damaged(study, row.seq, why)
+        if why := why_damaged(before, row, digest):
+            self.damaged(study, row.seq, why)
+        return row
 
     def damaged(self, study: int, seq: int, why: str) -> NoReturn:
         """Give the lock back, and raise the error that says which event is damaged."""
@@ -203,7 +199,7 @@ class Store(ABC):
         self._check_numbers(rows, self._next)
         self._next = 0
         last, digest = self._ends[study]
-        records = _with_digests(digest, rows)
+        records = with_digests(digest, rows)
         self._try(self._add, study, records, last + len(rows))
         self._ends[study] = last + len(rows), records[-1][-1] if records else digest
 
@@ -226,7 +222,7 @@ class Store(ABC):
 
         Nothing is held between two rows: a reader may take its time, or stop.
         """
-        left, tail = limit, self.check_tail(study) if limit is None else 0
+        left, tail = limit, self._tail(study) if limit is None else 0
         while left is None or left > 0:
             size = _AT_ONCE if left is None else min(left, _AT_ONCE)
             found = self._ask(schema.SLICE, study, after, size + (after > 0))
@@ -242,12 +238,23 @@ class Store(ABC):
 
     def check_tail(self, study: int) -> int:
         """Return the number of a study's last row, which must be there."""
-        found = self._ask(schema.TAIL, study)
-        tail, there = found[0] if found else (None, None)
-        if not isinstance(tail, int) or (tail > 0 and there is None):
+        tail = self._tail(study)
+        if tail > 0 and not self._ask(schema.SLICE, study, tail, 1):
             last = self._ask(schema.LAST, study)[0][0] or 0
             self.damaged(study, last + 1, f"it and all after it are missing, up to {tail}")
         return tail
+
+    def _tail(self, study: int) -> int:
+        """Return the number of the last row that was written."""
+        found = self._ask(schema.TAIL, study)
+        if not found or not isinstance(found[0][0], int):
+            raise DamagedError(f"{self.where}: how many events study {study} has is damaged")
+        return int(found[0][0])
+
+    def last(self, study: int) -> int:
+        """Return the number of the last row that a study has had, whether it is there or not."""
+        found = self._ask(schema.LAST, study) + self._ask(schema.TAIL, study)
+        return max((row[0] for row in found if isinstance(row[0], int)), default=0)
 
     def of(self, study: int, decision: str) -> list[Row]:
         """Return the rows about a decision."""
@@ -355,9 +362,3 @@ class Store(ABC):
     @abstractmethod
     def _explain(self, error: Exception) -> str:
         """Say what went wrong and what to do."""
-
-
-def _with_digests(before: bytes, rows: Sequence[Row]) -> list[Record]:
-    """Return rows with their digests, given that of the row before."""
-    digests = digests_of(before, rows)
-    return [(*row, digest) for row, digest in zip(rows, digests, strict=True)]

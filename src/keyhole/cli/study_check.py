@@ -1,0 +1,53 @@
+"""The command `keyhole study check`."""
+
+from typing import Annotated, Final
+
+import typer
+
+from keyhole.cli.study import Own, Storage, own_policies
+
+DAMAGED: Final = 1
+"""What `check` ends with if anything is damaged."""
+
+
+def check(
+    storage: Storage,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The study; by default all.")
+    ] = None,
+    repair_to: Annotated[
+        int | None,
+        typer.Option(
+            "--repair-to",
+            metavar="EVENT",
+            help="Copy the events up to this one to --out, where the study goes on.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", help="Another database: a file, or postgresql://...")
+    ] = None,
+    own: Own = None,
+) -> None:
+    """Check a database: every page, definition, event and snapshot.
+
+    Prints a line a study, and ends with 1 if anything is damaged. --repair-to leaves the damaged
+    database as it is.
+    """
+    from keyhole.study import check_database, save_whole_events
+
+    if (repair_to is None) != (out is None):
+        raise ValueError("--repair-to and --out must be given together")
+    if repair_to is not None and out is not None:
+        if name is None:
+            raise ValueError("--repair-to must be given with the NAME of a study")
+        found = save_whole_events(storage, name, repair_to, out, policies=own_policies(own))
+        lost = found.events - repair_to
+        typer.echo(str(found))
+        typer.echo(f"{name}: goes on after event {repair_to} in {out}, without the last {lost}")
+        return
+    result = check_database(storage, name, policies=own_policies(own))
+    if result.damage:
+        typer.echo(f"{storage}: damaged: {result.damage}")
+    for study in result.studies:
+        typer.echo(str(study))
+    raise typer.Exit(0 if result.is_whole else DAMAGED)

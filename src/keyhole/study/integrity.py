@@ -1,0 +1,223 @@
+"""The check of a whole database of studies, and what can be saved of a damaged study."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+
+from keyhole.contract.policy import Policy
+from keyhole.study.event_checks import EventError
+from keyhole.study.events import ASKED, CHANGED, KEPT, LATE
+from keyhole.study.fold import Fold
+from keyhole.study.head import Head
+from keyhole.study.snapshot import read_snapshot, snapshot_of
+from keyhole.study.storage import Row, Store, StoreError, open_store
+from keyhole.study.storage.page_check import find_page_damage
+from keyhole.validate import Range, integer
+
+
+@dataclass(frozen=True)
+class StudyCheck:
+    """The result of checking a study.
+
+    Attributes
+    ----------
+    name : str
+        The study.
+    events : int
+        How many events it has had, those that are missing or damaged included.
+    whole : int
+        How many of them, from the first on, are as they were written.
+    damage : str
+        What is damaged, in a line; "" if nothing is.
+    """
+
+    name: str
+    events: int
+    whole: int
+    damage: str = ""
+
+    def __str__(self) -> str:
+        """Return the result in a line."""
+        if not self.damage:
+            return f"{self.name}: {self.events} events, all whole"
+        return (
+            f"{self.name}: damaged: {self.damage}; {self.whole} of {self.events} events are whole"
+        )
+
+
+@dataclass(frozen=True)
+class DatabaseCheck:
+    """The result of checking a database.
+
+    Attributes
+    ----------
+    damage : str
+        What is damaged of its pages and indexes, in a line; "" if nothing is, or if the server
+        looks after them.
+    studies : list of StudyCheck
+        The studies that were checked, oldest first.
+    """
+
+    damage: str
+    studies: list[StudyCheck]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is damaged."""
+        return not self.damage and all(not one.damage for one in self.studies)
+
+
+def check_database(
+    storage: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    policies: Iterable[type[Policy]] = (),
+) -> DatabaseCheck:
+    """Check all that a database holds: pages, definitions, events and snapshots.
+
+    Each event is compared with its checksum and taken into account, as if the study were opened
+    without a snapshot; a snapshot is compared with the state after its event.
+
+    Parameters
+    ----------
+    storage : str or Path
+        The database.
+    name : str, optional
+        The study to check; by default all.
+    policies : iterable of Policy classes, optional
+        Classes of your own among which to look for the policies.
+
+    Returns
+    -------
+    DatabaseCheck
+        What is whole, and what is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from keyhole.study import Study, check_database
+    >>> from keyhole.thresholding import LSA
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> storage = f"{folder.name}/items.db"
+    >>> with Study.create(storage, "labels", LSA(), ["cat", "dog"], threshold=0.5) as study:
+    ...     study.tell(study.ask().id, True)
+    >>> found = check_database(storage)
+    >>> found.is_whole, str(found.studies[0])
+    (True, 'labels: 2 events, all whole')
+    >>> folder.cleanup()
+    """
+    with closing(open_store(storage, make=False)) as store:
+        known = [one for one, _ in store.studies()]
+        names = known if name is None else [name]
+        if name is not None and name not in known:
+            store.find(name)  # says which there are
+        found = [_check_study(store, one, tuple(policies)) for one in names]
+        return DatabaseCheck(find_page_damage(store), found)
+
+
+def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) -> StudyCheck:
+    whole = events = 0
+    try:
+        study, head = store.find(name)
+        events = store.last(study)
+        kept = store.snapshot(study)
+        for fold in states(Head.read(head, policies), store.read(study), policies):
+            whole = fold.seq
+            if kept is not None and whole == kept[0]:
+                _check_snapshot(kept, fold, policies)
+        return StudyCheck(name, events, whole)
+    except (StoreError, ValueError, TypeError, RuntimeError) as error:
+        return StudyCheck(name, events, whole, str(error))
+
+
+def _check_snapshot(
+    kept: tuple[int, bytes], fold: Fold, policies: tuple[type[Policy], ...]
+) -> None:
+    """Refuse a snapshot that is used, and is not the state after its event."""
+    assert fold.last is not None
+    found = read_snapshot(kept, fold.last, policies)
+    if found is not None and snapshot_of(found) != snapshot_of(fold):
+        raise ValueError(f"the snapshot is not the state after event {fold.seq}")
+
+
+def states(head: Head, rows: Iterable[Row], policies: Iterable[type[Policy]]) -> Iterator[Fold]:
+    """Yield the state of a study after each of its events, all of which are checked.
+
+    More is checked than when a study is opened: that no id or key is used twice, ever, and that
+    late feedback is of a decision as it was.
+
+    Raises
+    ------
+    EventError
+        For the first event that no study can have written.
+    """
+    fold, taken, keys = Fold(head), [], set()
+    asked: dict[str | None, bytes] = {}
+    for row in rows:
+        taken.append(row)
+        fold.checker.check(row)
+        if row.key is not None and row.key in keys:
+            raise EventError(row.seq, f"key must be new, got {row.key!r}")
+        keys.add(row.key)
+        if row.kind == ASKED:
+            if row.decision in asked:
+                raise EventError(row.seq, f"decision must be a new id, got {row.decision!r}")
+            asked[row.decision] = fold.row(row)
+        elif row.kind in (LATE, KEPT) and not row.body.startswith(asked.get(row.decision, b"?")):
+            raise EventError(row.seq, f"its decision is not the one of {row.decision!r}")
+        if row.kind == CHANGED:
+            changed = Head.read(row.body, policies)
+            try:
+                head.check_successor(changed)
+            except ValueError as error:
+                raise EventError(row.seq, str(error)) from error
+            fold = Fold(changed, row.seq)
+            fold.take(taken)
+        else:
+            fold.take([row])
+        yield fold
+    fold.remembered()
+
+
+def save_whole_events(
+    storage: str | os.PathLike[str],
+    name: str,
+    event: int,
+    out: str | os.PathLike[str],
+    *,
+    policies: Iterable[type[Policy]] = (),
+) -> StudyCheck:
+    """Copy the first events of a damaged study to another database, where it goes on.
+
+    The damaged one is left as it is.
+
+    Parameters
+    ----------
+    storage : str or Path
+        The damaged database.
+    name : str
+        The study.
+    event : int
+        The last event that is copied, at most the last one that is whole.
+    out : str or Path
+        The other database, made where there is none; it must have no study of this name.
+    policies : iterable of Policy classes, optional
+        Classes of your own among which to look for the policy.
+
+    Returns
+    -------
+    StudyCheck
+        What the damaged study was found to be.
+    """
+    policies = tuple(policies)
+    with closing(open_store(storage, make=False)) as store:
+        found = _check_study(store, name, policies)
+        integer("event", event, Range(ge=0, le=found.whole))
+        study, head = store.find(name)
+        at = dict(store.studies())[name]
+        rows = list(islice(store.read(study, 0, event), event)) if event else []
+    with closing(open_store(out)) as other:
+        other.create(name, head, at, rows)
+    return found
