@@ -162,6 +162,57 @@ def open_decisions(address, size):
     yield Row("study: a decision in flight", value, "bytes", "at most 300", value <= 300)
 
 
+def many_arms(folder, size):
+    """Time arms that come and go, each as a ratio to what it must not depend on much."""
+    few, many = 300 * size.repeats, 3000 * size.repeats
+    took = {count: adding(f"{folder}/{count}.db", count, size.repeats) for count in (few, many)}
+    value = took[many] / took[few]
+    name = f"study: add an arm and ask, {many:,} arms / {few:,}"
+    yield Row(name, value, "", "at most 20", value <= 20)
+    took = {
+        retired: telling_beside(f"{folder}/{retired}.db", few, retired, size.repeats)
+        for retired in (0, 1)
+    }
+    value = took[1] / took[0]
+    name = f"study: ask + tell, {few:,} pending, one arm retired / none"
+    yield Row(name, value, "", "at most 3", value <= 3)
+
+
+def begun(address, arms):
+    """Begin a study of so many arms that asks and is told."""
+    names = [f"arm {i}" for i in range(arms)]
+    study = Study.create(address, "arms", LSA(), names, threshold=0.5, survives="crash")
+    pairs(study, 2)
+    return study
+
+
+def adding(address, arms, repeats):
+    """Return the least time in which an arm is added and a decision taken."""
+    used = []
+    with begun(address, arms) as study:
+        for i in range(repeats):
+            before = time.process_time()
+            study.add_arm(f"new {i}")
+            study.ask()
+            used.append(time.process_time() - before)
+    return min(used)
+
+
+def telling_beside(address, pending, retired, repeats):
+    """Return the least time of a pair beside pending decisions, with some arms retired."""
+    used = []
+    with begun(address, 100) as study:
+        for _ in range(pending):
+            study.ask()
+        for i in range(retired):
+            study.retire(f"arm {i}")
+        for _ in range(repeats):
+            before = time.process_time()
+            pairs(study, 10)
+            used.append(time.process_time() - before)
+    return min(used)
+
+
 def database(name, address, size, targets):
     """Time one database, a line a target: cost of a pair, pairs of threads, of processes."""
     count, repeats = 2 * size.horizon, size.repeats
@@ -192,5 +243,6 @@ def rows(size):
         yield Row("SQLite, not flushed: ask + tell", rate, "pairs/s")
         yield from folding(address, size)
         yield from open_decisions(address, size)
+        yield from many_arms(folder, size)
     if os.environ.get(SERVER):
         yield from database("PostgreSQL", os.environ[SERVER], size, (None, 12_000, 1_000))

@@ -326,12 +326,12 @@ def test_a_file_of_another_kind_is_refused(keyhole, tmp_path):
 def test_lapse_arms_and_change(done, labels):
     id = done("ask", *labels).split()[0]
     done("lapse", *labels, id)
-    done("add-arm", *labels, "emu")
+    done("add-arm", *labels, "emu", "fox")
     done("retire", *labels, "owl")
     done("change", *labels, "APT", "epsilon=0.05")
     shown = json.loads(done("show", *labels, "--json"))
     assert shown["policy"] == "APT(epsilon=0.05)"
-    assert shown["arms"] == ["cat", "dog", "emu"]
+    assert shown["arms"] == ["cat", "dog", "emu", "fox"]
     assert done("ask", *labels).split()[0] == id  # handed out again, as the rule says
 
 

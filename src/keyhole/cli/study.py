@@ -137,12 +137,12 @@ def lapse(
 def add_arm(
     storage: Storage,
     name: Name,
-    arm: Annotated[str, typer.Argument(help="Its name.")],
+    arms: Annotated[list[str], typer.Argument(metavar="ARM...", help="Their names.")],
     own: Own = None,
 ) -> None:
-    """Add an arm."""
+    """Add arms, all or none."""
     with _opened(storage, name, own) as study:
-        study.add_arm(arm)
+        study.add_arms(arms)
 
 
 @app.command()

@@ -55,6 +55,10 @@ class DecisionRows:
         """Return context and decision of a row."""
         return self.context.unpack(row, HEAD.size), self.decision.unpack(row, self._decision)
 
+    def context_of(self, row: bytes) -> bytes:
+        """Return the context of a row as it lies there."""
+        return row[HEAD.size : self._decision]
+
     def is_live(self, row: bytes) -> bool:
         """Return whether the arm of a decision is in use."""
         if not self._arms.have_moved:

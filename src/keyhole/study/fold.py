@@ -55,6 +55,8 @@ class Fold:
         The open decisions, those handed out longest ago first.
     returned : dict of str to None
         Those of them that are to be handed out once more.
+    waiting : dict of str to None
+        All others, whose feedback is waited for.
     renewed : dict of str to int
         Those that were: after how many decisions.
     last : Row or None
@@ -85,6 +87,7 @@ class Fold:
         self.seq = self.rounds = self.told = 0
         self.open: dict[str, bytes] = {}
         self.returned: dict[str, None] = {}
+        self.waiting: dict[str, None] = {}
         self.renewed: dict[str, int] = {}
         self._known: IntArray | None = None  # the arms of the mind, where others are in use now
         self._begin_anew()
@@ -203,6 +206,7 @@ class Fold:
         row = self.row(event)
         if self.vocabulary.has_feedback:
             self.open[_decision(event)] = row
+            self.waiting[_decision(event)] = None
         if not self._anew:
             self._new.append(row)
         if self._round is not None:
@@ -213,6 +217,7 @@ class Fold:
         if self.renewed or self.returned:  # mostly there are none
             self.returned.pop(id, None)
             self.renewed.pop(id, None)
+        self.waiting.pop(id, None)
         self._anew = True
         return self.open.pop(id)
 
@@ -226,6 +231,7 @@ class Fold:
     def _lapsed(self, event: Row) -> None:
         if self.head.rule.after == "again" and self._is_live(_decision(event)):
             self.returned[_decision(event)] = None
+            self.waiting.pop(_decision(event), None)
             return
         row = self._close(_decision(event))
         if event.body:
@@ -235,6 +241,7 @@ class Fold:
         id = _decision(event)
         row = self._close(id)
         self.open[id] = HEAD.pack(HEAD.unpack_from(row)[0], event.at) + row[HEAD.size :]
+        self.waiting[id] = None
         self.renewed[id] = self.rounds
 
     def is_over(self, id: str, now: float) -> bool:
@@ -334,6 +341,7 @@ class Fold:
             self.checker.check_pending(row)
         self.open = dict(zip(said["open"], cut, strict=True))
         self.returned, self.renewed = dict.fromkeys(said["returned"]), said["renewed"]
+        self.waiting = {id: None for id in self.open if id not in self.returned}
         if self._round is not None:
             self._round.restore(said["round"])
 

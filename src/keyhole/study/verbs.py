@@ -77,19 +77,21 @@ def _lapse_all(turn: Turn) -> None:
     if rule.seconds is None and rule.decisions is None:
         return
     over = []
-    for id in fold.open:
-        if id not in fold.returned:
-            if fold.is_over(id, turn.now):
-                over.append(id)
-            elif not fold.is_of_the_future(id, turn.now):
-                break
+    for id in fold.waiting:
+        if fold.is_over(id, turn.now):
+            over.append(id)
+        elif not fold.is_of_the_future(id, turn.now):
+            break
     for id in over:
         lapse(turn, id)
 
 
 def _returned(fold: Fold, context: Mapping[str, Any]) -> str | None:
     """Return a decision that is to be handed out once more, and answers the same question."""
-    return next((id for id in fold.returned if fold.values(fold.open[id])[0] == context), None)
+    seen = fold.decisions.context.pack(dict(context))
+    return next(
+        (id for id in fold.returned if fold.decisions.context_of(fold.open[id]) == seen), None
+    )
 
 
 def lapse(turn: Turn, id: str) -> None:

@@ -1,0 +1,143 @@
+"""Arms that come and go, many of them: the same decisions, and no work that grows with them."""
+
+from collections import Counter
+
+import pytest
+
+from keyhole.stochastic import UCB1
+from keyhole.study import Study
+from keyhole.study.arms import Arms
+from keyhole.study.decision_rows import DecisionRows
+from keyhole.study.fold import Fold
+from keyhole.study.mind import Mind
+from keyhole.thresholding import LSA
+from tests.study.studies import Clock, check_state_is_fold, fold_of, labels
+
+MANY = [f"arm {number}" for number in range(400)]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Count the calls of what takes time for each arm or decision."""
+    found = Counter()
+
+    def watch(home, name):
+        original = getattr(home, name)
+
+        def counted(*given, **named):
+            found[name] += 1
+            return original(*given, **named)
+
+        monkeypatch.setattr(home, name, counted)
+
+    for home, name in (
+        (Mind, "with_arms"),
+        (DecisionRows, "placed"),
+        (DecisionRows, "values"),
+        (Fold, "is_over"),
+    ):
+        watch(home, name)
+    return found
+
+
+def test_arms_have_numbers_for_good_and_positions_by_use():
+    arms = Arms(["a", "b", "c"])
+    assert not arms.have_moved
+    arms.retire("b")
+    arms.add("d")
+    assert arms.have_moved
+    assert arms.names == ["a", "b", "c", "d"]
+    assert arms.names_in_use == ("a", "c", "d")
+    assert arms.live.tolist() == [0, 2, 3]
+    assert arms.positions.tolist() == [0, -1, 1, 2]
+    assert [arms.is_live(number) for number in range(4)] == [True, False, True, True]
+    other = Arms(["z"])
+    other.restore(arms.names, arms.live.tolist())
+    assert (other.names, other.live.tolist()) == (arms.names, arms.live.tolist())
+
+
+@pytest.mark.parametrize(
+    ("live", "message"),
+    [([0, 0], "live must have each arm once"), ([0, 2], r"an arm of live must .*, got 2")],
+)
+def test_arms_that_cannot_be_are_refused(live, message):
+    with pytest.raises(ValueError, match=message):
+        Arms(["z"]).restore(["a", "b"], live)
+
+
+def test_a_name_that_is_none_is_refused_in_a_line(tmp_path):
+    with labels(tmp_path / "s.db", arms=[f"arm {number}" for number in range(3000)]) as study:
+        study.retire("arm 7")
+        for name, hint in (("arm 3x", r" \(did you mean 'arm 3"), ("arm 7", "")):
+            message = f"name must be one of arm 0, .* more; got '{name}'{hint}"
+            with pytest.raises(ValueError, match=message) as raised:
+                study.retire(name)
+            assert len(str(raised.value)) < 1500
+
+
+def test_many_arms_are_added_all_or_none(tmp_path):
+    with labels(tmp_path / "s.db") as study:
+        for names, error, message in (
+            (["d", "a"], ValueError, "name must be new, but 'a' is an arm"),
+            (["d", "d"], ValueError, "names must differ, got 'd' twice"),
+            (["d", ""], ValueError, "name must not be empty"),
+            ("def", TypeError, "names must be the names of arms, got 'def'"),
+            (3, TypeError, "names must be the names of arms, got 3"),
+        ):
+            with pytest.raises(error, match=message):
+                study.add_arms(names)
+        assert study.log() == []
+        study.add_arms(name for name in "def")
+        assert study.arms == ("a", "b", "c", "d", "e", "f")
+        assert [row.body for row in study.log()] == [b"d", b"e", b"f"]
+        check_state_is_fold(study)
+
+
+def test_the_policy_is_given_other_arms_once_for_all_that_came_and_went(tmp_path, calls):
+    path = tmp_path / "s.db"
+    with labels(path, "other", arms=MANY[:3]) as study:
+        study.tell(study.ask().id, 1)
+        for name in MANY[3:]:
+            study.add_arm(name)
+        for name in MANY[:200]:
+            study.retire(name)
+        assert calls["with_arms"] == 0
+        asked = [study.ask().arm for _ in range(4)]
+        assert calls["with_arms"] == 1
+        study._turns._kept = 10**9  # no snapshot
+        study._turns._fold = None
+    calls.clear()
+    with Study.open(path, "other", survives="crash") as study:
+        assert study.ask().arm not in asked
+        assert calls["with_arms"] == 1
+        check_state_is_fold(study)
+
+
+@pytest.mark.parametrize(("policy", "facts"), [(UCB1(), {}), (LSA(), {"threshold": 0.5})])
+def test_an_ask_costs_no_work_for_each_decision_when_an_arm_was_retired(
+    tmp_path, calls, policy, facts
+):
+    with Study.create(tmp_path / "s.db", "s", policy, MANY, survives="crash", **facts) as study:
+        pending = [study.ask().id for _ in range(300)]
+        study.retire("arm 350")
+        study.tell(pending[0], 1)
+        calls.clear()
+        study.ask()
+        assert calls["placed"] + calls["values"] <= 3
+        check_state_is_fold(study)
+
+
+def test_decisions_to_be_handed_out_again_are_not_looked_at_by_each_ask(tmp_path, calls):
+    clock = Clock()
+    with labels(
+        tmp_path / "s.db", arms=MANY, patience=10, after="again", clock=clock, survives="crash"
+    ) as study:
+        first = [study.ask().id for _ in range(60)]
+        clock.now += 11
+        study.ask()  # all have been waited for; one of them is handed out again
+        assert list(fold_of(study).returned) == first[1:]
+        calls.clear()
+        again = [study.ask().id for _ in range(20)]
+        assert again == first[1:21]
+        assert calls["is_over"] <= 2 * 20
+        check_state_is_fold(study)
