@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
+from keyhole.kernels import cache
 from keyhole.study import Study
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import Row, StoreError, fork_lock, open_store
@@ -351,3 +352,20 @@ def test_a_study_that_nobody_closed_is_of_no_concern_to_a_fork(tmp_path):
         gc.collect()
         ids = [*in_child(lambda: decide_elsewhere(address, 1)).split(), *decide(study, 1)]
     check_all_is_there(address, ids)
+
+
+def test_a_fork_while_a_thread_compiles_can_use_kernels():
+    begun, go = threading.Event(), threading.Event()
+
+    def compile_slowly():
+        with cache._lock:
+            begun.set()
+            go.wait(ENOUGH)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(compile_slowly)
+        begun.wait()
+        try:
+            assert in_child(lambda: cache._lock.acquire(timeout=10)) == "True"
+        finally:
+            go.set()

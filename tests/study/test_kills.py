@@ -1,4 +1,4 @@
-"""Nothing that was acknowledged is lost when a process is killed, or the server below it."""
+"""Nothing that was acknowledged is lost when the server is killed; processes: `test_campaign`."""
 
 import multiprocessing
 import os
@@ -19,31 +19,6 @@ from tests.study.studies import check_state_is_fold, labels
 
 SPAWN = multiprocessing.get_context("spawn")
 WORKERS = 3
-
-
-def work(address, journal, seed):
-    """Ask and tell for ever, and write down what was acknowledged, once it was."""
-    rng, mine = random.Random(seed), []
-    with Study.open(address, "labels") as study, journal.open("a", buffering=1) as file:
-        while True:
-            try:
-                if len(mine) < 3:
-                    mine.append(study.ask().id)
-                    file.write(f"asked {mine[-1]}\n")
-                else:
-                    id = mine.pop(rng.randrange(3))
-                    reward = rng.randrange(2)
-                    study.tell(id, reward)
-                    file.write(f"told {id} {reward}\n")
-            except StoreError:  # the server was killed: whether it was done, the log knows
-                time.sleep(0.01)
-
-
-def started(address, folder, number):
-    journal = folder / f"journal-{number}"
-    process = SPAWN.Process(target=work, args=(address, journal, number), daemon=True)
-    process.start()
-    return process
 
 
 def acknowledged(folder):
@@ -86,42 +61,11 @@ def until(folder, lines):
         time.sleep(0.01)
 
 
-def kill_at_random(address, folder, kills):
-    rng = random.Random(kills)
-    labels(address).close()
-    processes = [started(address, folder, number) for number in range(WORKERS)]
-    done = 0
-    try:
-        for kill in range(kills):
-            until(folder, done + 10)
-            time.sleep(rng.random() * 0.02)
-            place = rng.randrange(WORKERS)
-            processes[place].kill()
-            processes[place].join()
-            done = len(acknowledged(folder))
-            processes[place] = started(address, folder, WORKERS + kill)
-        until(folder, done + 10)
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
-    assert check_nothing_is_lost(address, folder) >= 10 * (kills + 1)
-
-
 @pytest.fixture
 def folder(tmp_path):
     made = tmp_path / "journals"
     made.mkdir()
     return made
-
-
-def test_nothing_is_lost_when_processes_are_killed(address, folder):
-    kill_at_random(address, folder, 4)
-
-
-@pytest.mark.slow
-def test_nothing_is_lost_when_processes_are_killed_200_times(address, folder):
-    kill_at_random(address, folder, 200)
 
 
 def kill_the_server(server, address, folder, kills):
@@ -152,7 +96,7 @@ def kill_the_server(server, address, folder, kills):
 
 
 def work_here(address, journal, seed, stop):
-    """Work as `work` does, in a thread, until told to stop."""
+    """Ask and tell until told to stop, and write down what was acknowledged, once it was."""
     rng, mine = random.Random(seed), []
     study = None
     with Path(journal).open("a", buffering=1) as file:

@@ -320,3 +320,13 @@ def compile_cached(
         while len(_recent) > _RECENT:
             del _recent[next(iter(_recent))]
         return function
+
+
+def _forget_threads() -> None:
+    """In a fork, make the lock anew: a thread that held it is not here."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
