@@ -32,9 +32,7 @@ class AUER(Policy):
     """
 
     cost_per_round = "O(K)"
-    alpha: float = parameter(
-        default=8.0, gt=0, doc="weight of the logarithm in the width of the interval"
-    )
+    alpha: float = parameter(default=8.0, gt=0, doc="weight of the logarithm in the interval")
 
     class State:
         """Pulls and summed rewards of each arm."""
