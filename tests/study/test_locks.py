@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from keyhole.study import Study
+from keyhole.study import Study, backup, check_database
 from keyhole.study.storage import open_store
 from keyhole.thresholding import APT
 from tests.study.storage import watching
@@ -75,6 +75,8 @@ CALLS = {
     "create twice": lambda _, path: labels(path, "another"),
     "open nothing": lambda _, path: Study.open(path, "nothing"),
     "list": lambda _, path: open_store(path).studies(),
+    "backup": lambda _, path: backup(path, path.parent / "copy.db"),
+    "check": lambda _, path: check_database(path),
     "shell": lambda _, path: run_verbs(path),
 }
 
