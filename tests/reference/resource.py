@@ -322,8 +322,21 @@ class Hazards(ForPairs):
 
     strength: float
 
+    @property
+    def few(self):
+        """Return b: 1 with one limit, 0 with ten or more."""
+        return max(0, 1 - math.log10(len(self.limits)))
+
+    @property
+    def s(self):
+        return self.strength * (1 - self.few / 2)
+
     def interval(self, consumption):
         return next(j for j, tau in enumerate(self.limits) if consumption <= tau)
+
+    def ends(self, j):
+        """Return where interval j begins and ends."""
+        return (self.limits[j - 1] if j else 0), self.limits[j]
 
     def runs(self, history, i, j):
         """Return how many runs reached interval j, and what those were worth that ended in it."""
@@ -347,39 +360,36 @@ class Hazards(ForPairs):
         return found
 
     def pool(self, seen, j):
-        """Return the chance to end in interval j and the reward there, each arm with one vote."""
+        """Return the chance to end in interval j, and reward, squared reward and cost there.
+
+        Each arm has one vote.
+        """
         rows = [seen[i, j] for i in range(self.arms)]
         hazard = (0.5 + sum(d / (n + 2) for n, d, _, _, _ in rows)) / (
             1 + sum(n / (n + 2) for n, _, _, _, _ in rows)
         )
-        reward = (1 + sum(earned / (d + 2) for _, d, earned, _, _ in rows)) / (
-            1 + sum(d / (d + 2) for _, d, _, _, _ in rows)
-        )
-        return hazard, reward
-
-    def cost_in(self, seen, i, j):
-        """Return the mean cost, with two runs at the middle of the interval."""
-        _, d, _, spent, _ = seen[i, j]
-        middle = (self.limits[j] + (self.limits[j - 1] if j else 0)) / 2
-        return (2 * self.cost(middle) + spent) / (2 + d)
+        votes = 1 + sum(d / (d + 2) for _, d, _, _, _ in rows)
+        reward = (1 + sum(earned / (d + 2) for _, d, earned, _, _ in rows)) / votes
+        square = (1 + sum(squares / (d + 2) for _, d, _, _, squares in rows)) / votes
+        middle = self.cost(sum(self.ends(j)) / 2)
+        cost = (middle + sum(spent / (d + 2) for _, d, _, spent, _ in rows)) / votes
+        return hazard, reward, square, cost
 
     def means(self, seen, i, j):
-        """Return the means of the posteriors of hazard and reward."""
-        n, d, earned, _, _ = seen[i, j]
-        hazard, reward = self.pool(seen, j)
+        """Return the means of the posteriors of hazard, reward and cost."""
+        n, d, earned, spent, _ = seen[i, j]
+        hazard, reward, _, cost = self.pool(seen, j)
         return (
-            (self.strength * hazard + d) / (self.strength + n),
+            (self.s * hazard + d) / (self.s + n),
             (2 * reward + earned) / (2 + d),
+            (2 * cost + spent) / (2 + d),
         )
 
     def spread(self, seen, i, j):
         """Return the variance of rewards in an interval, at least a hundredth of a coin's."""
-        rows = [seen[k, j] for k in range(self.arms)]
-        pooled = (1 + sum(squares / (d + 2) for _, d, _, _, squares in rows)) / (
-            1 + sum(d / (d + 2) for _, d, _, _, _ in rows)
-        )
         _, d, _, _, squares = seen[i, j]
-        _, mean = self.means(seen, i, j)
+        _, _, pooled, _ = self.pool(seen, j)
+        _, mean, _ = self.means(seen, i, j)
         variance = (2 * pooled + squares) / (2 + d) - mean**2
         return max(variance, 0.01 * mean * (1 - mean))
 
@@ -396,43 +406,69 @@ class Hazards(ForPairs):
 
     def on_average(self, seen, i):
         """Return hazards and net rewards of an arm, as they are on average."""
-        both = [self.means(seen, i, j) for j in range(len(self.limits))]
-        nets = [reward - self.cost_in(seen, i, j) for j, (_, reward) in enumerate(both)]
-        return [hazard for hazard, _ in both], nets
+        found = [self.means(seen, i, j) for j in range(len(self.limits))]
+        return [h for h, _, _ in found], [reward - cost for _, reward, cost in found]
+
+    def best_of(self, history, arms):
+        """Return the pair, of these arms, that is worth the most on average."""
+        seen = self.seen(history)
+        laws = {i: self.on_average(seen, i) for i in arms}
+        pairs = [(i, tau) for i, tau in self.pairs if i in arms]
+        return largest(pairs, lambda i, tau: self.gain(*laws[i], self.limits.index(tau)))
+
+    def untried(self, history):
+        """Return the arms that were never run."""
+        return [i for i in range(self.arms) if all(arm != i for arm, _, _, _ in history)]
 
     def best(self, history):
-        """Return the pair that is worth the most on average."""
-        seen = self.seen(history)
-        laws = [self.on_average(seen, i) for i in range(self.arms)]
-        return largest(self.pairs, lambda i, tau: self.gain(*laws[i], self.limits.index(tau)))
+        return self.best_of(
+            history, [i for i in range(self.arms) if i not in self.untried(history)]
+        )
+
+    def choose(self, history):
+        untried = self.untried(history)
+        if untried and len(history) % 2 == 0:
+            return self.best_of(history, untried[:1])
+        return self.among_all(history)
 
 
 @dataclass
 class HazardThompson(Hazards):
-    """Hazards and rewards are drawn; `beta(a, b)` is the policy's randomness."""
+    """Hazards, rewards and costs are drawn; `beta(a, b)` is the policy's randomness."""
 
     focus: float
     beta: object
 
-    def choose(self, history):
-        seen, s = self.seen(history), self.strength
-        kappa = self.focus_at(len(history) + 1, self.focus)
+    def reward(self, seen, i, j, kappa):
+        _, d, earned, _, _ = seen[i, j]
+        _, pooled, _, _ = self.pool(seen, j)
+        good, bad = 2 * pooled + earned, 2 * (1 - pooled) + (d - earned)
+        if bad <= 0:
+            return 1
+        mean = good / (good + bad)
+        sure = kappa * mean * (1 - mean) / self.spread(seen, i, j)
+        return self.beta(sure * good, sure * bad)
+
+    def spent(self, seen, i, j, kappa):
+        _, d, _, _, _ = seen[i, j]
+        _, _, mean = self.means(seen, i, j)
+        low, high = (self.cost(end) for end in self.ends(j))
+        if not low < mean < high:
+            return mean
+        share, runs = (mean - low) / (high - low), kappa * (3 * d + 2)
+        return low + (high - low) * self.beta(runs * share, runs * (1 - share))
+
+    def among_all(self, history):
+        seen = self.seen(history)
+        kappa = self.focus_at(len(history) + 1, max(1, self.focus / (1 + self.few / 2)))
         hazards, nets = {}, {}
         for i, j in seen:
             n, d, _, _, _ = seen[i, j]
-            pooled, _ = self.pool(seen, j)
-            hazards[i, j] = self.beta(kappa * (s * pooled + d), kappa * (s * (1 - pooled) + n - d))
+            known = self.s * self.pool(seen, j)[0]
+            hazards[i, j] = self.beta(kappa * (known + d), kappa * (self.s - known + n - d))
         for i, j in seen:
-            _, d, earned, _, _ = seen[i, j]
-            _, pooled = self.pool(seen, j)
-            good, bad = 2 * pooled + earned, 2 * (1 - pooled) + (d - earned)
-            reward = 1
-            if bad > 0:
-                mean = good / (good + bad)
-                coin = mean * (1 - mean)
-                sure = kappa * coin / self.spread(seen, i, j)
-                reward = self.beta(sure * good, sure * bad)
-            nets[i, j] = reward - self.cost_in(seen, i, j)
+            reward = self.reward(seen, i, j, kappa)
+            nets[i, j] = reward - self.spent(seen, i, j, kappa)
 
         def value(i, tau):
             places = range(len(self.limits))
@@ -458,19 +494,22 @@ class HazardUCB(Hazards):
             later = -self.penalty(self.limits[j])  # what a run is worth that survives interval k
             for x in range(j, k, -1):
                 later = hazards[x] * nets[x] + (1 - hazards[x]) * later
-            of_hazard = (nets[k] - later) ** 2 * h * (1 - h) / (n + self.strength)
-            total += alive**2 * (of_hazard + h**2 * self.spread(seen, i, k) / (d + 2))
+            low, high = (self.cost(end) for end in self.ends(k))
+            of_hazard = (nets[k] - later) ** 2 * h * (1 - h) / (n + self.s)
+            of_net = self.spread(seen, i, k) / (d + 2) + (high - low) ** 2 / 12 / (d + 1)
+            total += alive**2 * (of_hazard + h**2 * of_net)
         return total
 
-    def choose(self, history):
+    def among_all(self, history):
         seen, t = self.seen(history), len(history) + 1
         laws = [self.on_average(seen, i) for i in range(self.arms)]
+        alpha = self.alpha * (1 + self.few / 2)
 
         def index(i, tau):
             j = self.limits.index(tau)
-            if self.alpha == 0:
+            if alpha == 0:
                 return self.gain(*laws[i], j)
-            variance = self.variance(seen, i, j) / self.focus_at(t, 1 / self.alpha)
+            variance = self.variance(seen, i, j) / self.focus_at(t, 1 / alpha)
             return self.gain(*laws[i], j) + math.sqrt(2 * math.log(t) * variance)
 
         return largest(self.pairs, index)

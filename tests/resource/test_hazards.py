@@ -53,7 +53,7 @@ def test_a_run_tells_of_every_interval_that_it_reached():
 
 def test_an_open_run_has_survived_what_it_has_outlived():
     state = told(HazardUCB(), [0.1, 0.3])
-    known = SimpleNamespace(limits=np.array(MADE["limits"]), strength=8.0)
+    known = SimpleNamespace(limits=np.array(MADE["limits"]), limit_count=3, strength=8.0)
     HazardUCB.imagine(known, state, 0.25, 0, 0.6)
     assert state.reached[0, 0] == 3
     assert state.ended[0, 0] == 1  # it did not end there
@@ -92,7 +92,7 @@ def test_the_variance_is_greenwoods_where_all_that_counts_is_to_end():
     hazards, _ = policy.on_average(seen, 0)
     for j in range(3):
         alive = math.prod(1 - h for h in hazards[: j + 1])
-        parts = [hazards[k] / ((seen[0, k][0] + 2) * (1 - hazards[k])) for k in range(j + 1)]
+        parts = [hazards[k] / ((seen[0, k][0] + policy.s) * (1 - hazards[k])) for k in range(j + 1)]
         greenwood = alive**2 * sum(parts)
         assert policy.variance(seen, 0, j) == pytest.approx((1 + penalty) ** 2 * greenwood)
 

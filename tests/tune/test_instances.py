@@ -1,8 +1,7 @@
-from collections import Counter
-
 import pytest
 
-from keyhole.tune.instances import Instance, drawn, instances_of
+from keyhole.tune.instances import Instance, InstanceOrder, command_seed, instances_of
+from tests.tune.made import record
 
 
 def test_a_pattern_finds_files_by_their_names_from_the_folder(tmp_path):
@@ -37,15 +36,47 @@ def test_a_bad_table_is_refused(tmp_path, text, words):
         instances_of({"csv": "rows.csv"}, tmp_path)
 
 
-def test_instances_follow_from_seed_and_number_and_are_all_drawn_alike():
-    some = [Instance(name) for name in "abcd"]
-    draws = [drawn(some, 3, number) for number in range(4000)]
-    assert draws == [drawn(some, 3, number) for number in range(4000)]
-    assert draws != [drawn(some, 4, number) for number in range(4000)]
-    counts = Counter(one.name for one, _ in draws)
-    # Five standard deviations of a binomial count of 4,000 and 1/4.
-    assert all(abs(count - 1000) < 5 * (4000 * 0.25 * 0.75) ** 0.5 for count in counts.values())
-    assert len({seed for _, seed in draws}) > 3990
+SOME = [Instance(name) for name in "abcdefgh"]
+
+
+def taken(order, arm, count):
+    return "".join(order.take(arm).name for _ in range(count))
+
+
+def test_every_arm_has_all_instances_once_before_any_comes_again():
+    order = InstanceOrder(SOME, seed=3)
+    for _ in range(3):
+        for arm in ("one", "other"):
+            assert sorted(taken(order, arm, 8)) == list("abcdefgh")
+
+
+def test_orders_differ_by_arm_by_time_and_by_seed_and_follow_from_them():
+    order = InstanceOrder(SOME, seed=3)
+    one, again, other = taken(order, "one", 8), taken(order, "one", 8), taken(order, "other", 8)
+    assert len({one, again, other, taken(InstanceOrder(SOME, seed=4), "one", 8)}) == 4
+    assert taken(InstanceOrder(SOME, seed=3), "one", 16) == one + again
+
+
+def test_a_process_that_goes_on_runs_each_arm_on_what_it_was_not_run_on():
+    whole = taken(InstanceOrder(SOME, seed=3), "one", 16)
+    for done in (0, 5, 8, 11):
+        runs = [record("ok", 0.1, 1.0, "one", instance=name) for name in whole[:done]]
+        assert taken(InstanceOrder(SOME, 3, runs), "one", 16 - done) == whole[done:]
+
+
+def test_an_instance_whose_run_counts_for_nothing_comes_again_before_all_others_do():
+    order = InstanceOrder(SOME, seed=3)
+    lost = order.take("one")
+    seen = taken(order, "one", 4)
+    order.put_back("one", lost)
+    assert sorted(seen + taken(order, "one", 4)) == list("abcdefgh")
+
+
+def test_the_seeds_of_commands_differ_and_follow_from_the_number_of_the_run():
+    seeds = [command_seed(3, number) for number in range(4000)]
+    assert seeds == [command_seed(3, number) for number in range(4000)]
+    assert len(set(seeds)) > 3990
+    assert command_seed(4, 0) != seeds[0]
 
 
 def test_a_folder_instead_of_a_table_is_refused(tmp_path):

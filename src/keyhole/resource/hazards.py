@@ -5,6 +5,7 @@ chance that does not depend on its limit, the *hazard*: so a run tells about eve
 has reached, whatever came of it (Kaplan and Meier 1958).
 """
 
+import math
 from typing import Any, Final
 
 from keyhole.policy import FloatArray, IntArray, counts, parameter, per, scratch
@@ -26,16 +27,19 @@ in three is still wrong in the end."""
 class HazardPolicy(Policy, abstract=True):
     """Base of the policies that estimate hazards; see `HazardThompson` for the symbols."""
 
-    strength: float = parameter(default=4.0, gt=0, doc="how many runs the shared prior is worth")
+    strength: float = parameter(default=8.0, gt=0, doc="how many runs the shared prior is worth")
 
     class State:
         """For each interval what was seen of it, arm by arm, and pooled."""
 
         penalties = per("limit_count")
         hoped = per("limit_count")  # what runs that end there are taken to cost beforehand
+        least_cost = per("limit_count")  # of a run that ends there
+        most_cost = per("limit_count")
         hazard = scratch("limit_count")  # chance to end there, pooled over the arms of the moment
         reward = scratch("limit_count")  # reward of a run that ends there, pooled
         square = scratch("limit_count")  # its square
+        cost = scratch("limit_count")  # cost of a run that ends there, pooled
         reached = per("arms", "limit_count")  # n: runs that reached the interval
         ended = per("arms", "limit_count")  # d: those that ended in it
         earned = per("arms", "limit_count")  # rewards of these
@@ -49,6 +53,8 @@ class HazardPolicy(Policy, abstract=True):
         for place in range(p.limit_count):
             s.penalties[place] = value_at(p.penalty, p.limits[place])
             s.hoped[place] = value_at(p.cost, 0.5 * (before + p.limits[place]))
+            s.least_cost[place] = value_at(p.cost, before)
+            s.most_cost[place] = value_at(p.cost, p.limits[place])
             before = p.limits[place]
 
     def update(
@@ -70,15 +76,16 @@ class HazardPolicy(Policy, abstract=True):
     def imagine(p, s: State, age: float, arm: int, limit: float) -> None:
         """Know that an open run has not ended before its age; expect the rest."""
         pool(s)
+        strength = strength_at(p.strength, p.limit_count)
         alive = 1.0
         for place in range(place_of(p.limits, limit) + 1):
             if p.limits[place] <= age:
                 s.reached[arm, place] += 1.0
             else:
-                ends = alive * hazard_of(s, p.strength, arm, place, s.hazard[place])
+                ends = alive * hazard_of(s, strength, arm, place, s.hazard[place])
                 earns = reward_of(s, arm, place, s.reward[place])
                 square = earns * earns + spread_of(s, arm, place, earns)
-                costs = cost_of(s, arm, place)
+                costs = cost_of(s, arm, place, s.cost[place])
                 s.reached[arm, place] += alive
                 s.ended[arm, place] += ends
                 s.earned[arm, place] += ends * earns
@@ -89,20 +96,54 @@ class HazardPolicy(Policy, abstract=True):
     def recommend(  # type: ignore[override]
         p, s: State, best_arm: IntArray, best_limit: FloatArray
     ) -> None:
-        """Name the pair that is worth the most on the average of the posterior."""
+        """Name the pair of an arm that was run that is worth the most on average."""
+        strength = strength_at(p.strength, p.limit_count)
         best, found, at = 0.0, -1, 0
         for arm in range(p.arms):
-            gain, alive = 0.0, 1.0
-            for place in range(p.limit_count):
-                prior, earns, _ = pooled(s, place)
-                hazard = hazard_of(s, p.strength, arm, place, prior)
-                net = reward_of(s, arm, place, earns) - cost_of(s, arm, place)
-                gain += alive * hazard * net
-                alive *= 1.0 - hazard
-                value = gain - s.penalties[place] * alive
-                if found < 0 or value > best:
-                    best, found, at = value, arm, place
+            value, place = best_limit_of(s, strength, p.limits, arm)
+            if s.reached[arm, 0] > 0.0 and (found < 0 or value > best):
+                best, found, at = value, arm, place
+        if found < 0:
+            found, at = 0, best_limit_of(s, strength, p.limits, 0)[1]
         best_arm[0], best_limit[0] = found, p.limits[at]
+
+
+def first_untried(s: Any, t: int) -> int:
+    """Return the first arm that was never run, in every second round; -1 where there is none.
+
+    A run that is still on counts: it has reached the first interval.
+    """
+    if t % 2 == 1:
+        for arm in range(s.reached.shape[0]):
+            if s.reached[arm, 0] == 0.0:
+                return arm
+    return -1
+
+
+def best_limit_of(s: Any, strength: float, limits: FloatArray, arm: int) -> tuple[float, int]:
+    """Return what an arm's best limit is worth on average, and its place; nothing is changed."""
+    gain, alive = 0.0, 1.0
+    best, at = -math.inf, 0
+    for place in range(len(limits)):
+        prior, earns, _, costs = pooled(s, place)
+        hazard = hazard_of(s, strength, arm, place, prior)
+        net = reward_of(s, arm, place, earns) - cost_of(s, arm, place, costs)
+        gain += alive * hazard * net
+        alive *= 1.0 - hazard
+        value = gain - s.penalties[place] * alive
+        if value > best:
+            best, at = value, place
+    return best, at
+
+
+def fewness(limits: int) -> float:
+    """Return by how much limits are few: 1 for one, 0 from ten on."""
+    return max(0.0, 1.0 - math.log10(limits))
+
+
+def strength_at(strength: float, limits: int) -> float:
+    """Return how many runs the pool is worth: half as many for one limit as for ten."""
+    return strength * (1.0 - 0.5 * fewness(limits))
 
 
 def focus_at(focus: float, arms: int, t: int) -> float:
@@ -114,13 +155,17 @@ def focus_at(focus: float, arms: int, t: int) -> float:
 def pool(s: Any) -> None:
     """Note what all arms together show of every interval: the state, or a copy, is changed."""
     for place in range(s.reached.shape[1]):
-        s.hazard[place], s.reward[place], s.square[place] = pooled(s, place)
+        s.hazard[place], s.reward[place], s.square[place], s.cost[place] = pooled(s, place)
 
 
-def pooled(s: Any, place: int) -> tuple[float, float, float]:
-    """Return an interval's hazard, reward and its square from all arms, each with one vote."""
+def pooled(s: Any, place: int) -> tuple[float, float, float, float]:
+    """Return an interval's hazard, reward, its square, and cost: of all arms, each with one vote.
+
+    Costs are pooled as the rest: an arm that was never run would else look slow, or quick, for
+    where the middle of the interval is.
+    """
     ended, reached = 0.5, 1.0
-    earned, squares, done = 1.0, 1.0, 1.0
+    earned, squares, spent, done = 1.0, 1.0, s.hoped[place], 1.0
     for arm in range(s.reached.shape[0]):
         vote = 1.0 / (s.reached[arm, place] + SAY)
         ended += s.ended[arm, place] * vote
@@ -128,8 +173,9 @@ def pooled(s: Any, place: int) -> tuple[float, float, float]:
         vote = 1.0 / (s.ended[arm, place] + SAY)
         earned += s.earned[arm, place] * vote
         squares += s.squares[arm, place] * vote
+        spent += s.spent[arm, place] * vote
         done += s.ended[arm, place] * vote
-    return ended / reached, earned / done, squares / done
+    return ended / reached, earned / done, squares / done, spent / done
 
 
 def hazard_of(s: Any, strength: float, arm: int, place: int, prior: float) -> float:
@@ -151,7 +197,7 @@ def spread_of(s: Any, arm: int, place: int, mean: float) -> float:
     return float(max(variance, LEAST_SPREAD * mean * (1.0 - mean)))
 
 
-def cost_of(s: Any, arm: int, place: int) -> float:
-    """Return the estimated cost of runs that end in an interval."""
+def cost_of(s: Any, arm: int, place: int, prior: float) -> float:
+    """Return the mean of the posterior of the cost of runs that end in an interval."""
     known = SAY + s.ended[arm, place]
-    return float((SAY * s.hoped[place] + s.spent[arm, place]) / known)
+    return float((SAY * prior + s.spent[arm, place]) / known)

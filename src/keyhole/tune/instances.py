@@ -1,10 +1,11 @@
-"""What commands are run on: names, files, or rows of a table; drawn by the number of a run."""
+"""Instances that commands are run on: names, files, or rows of a table, and their order."""
 
 import csv
 import glob
 import io
 import random
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,7 @@ from typing import Any, Final
 from keyhole.data.rows import read_text
 from keyhole.reading import unknown
 from keyhole.tune.command import OF_THE_RUN
+from keyhole.tune.records import Record
 from keyhole.validate import distinct, line, shown
 
 _SEEDS: Final = 2**31
@@ -33,17 +35,66 @@ class Instance:
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
-def drawn(instances: Sequence[Instance], seed: int, round: int) -> tuple[Instance, int]:
-    """Return the instance of a run, and a seed for its command: by the run's number alone.
+class InstanceOrder:
+    """The instance of each run: every arm has all of them once, in an order of its own, then again.
+
+    Without repeats an arm's mean is known better, and the sooner the fewer instances there are.
+    Arms have different orders: if all began with the same few, all that were run seldom would
+    look as good or bad as these are.
+
+    Parameters
+    ----------
+    instances : sequence of Instance
+        All there are.
+    seed : int
+        Of the orders.
+    records : iterable of Record
+        The runs that an earlier process has finished.
 
     Examples
     --------
-    >>> some = [Instance("a"), Instance("b")]
-    >>> drawn(some, 1, 7) == drawn(some, 1, 7)
-    True
+    >>> order = InstanceOrder([Instance("x"), Instance("y")], seed=1)
+    >>> sorted(order.take("arm").name for _ in range(4))
+    ['x', 'x', 'y', 'y']
     """
-    rng = random.Random(f"{seed} {round}")
-    return instances[rng.randrange(len(instances))], rng.randrange(_SEEDS)
+
+    def __init__(
+        self, instances: Sequence[Instance], seed: int, records: Iterable[Record] = ()
+    ) -> None:
+        self._seed, self._instances = seed, {one.name: one for one in instances}
+        self._runs: dict[str, Counter[str]] = defaultdict(lambda: Counter(self._none()))
+        self._orders: dict[tuple[str, int], list[str]] = {}
+        for record in records:
+            self._runs[record.arm][record.instance] += 1
+
+    def _none(self) -> dict[str, int]:
+        return dict.fromkeys(self._instances, 0)
+
+    def take(self, arm: str) -> Instance:
+        """Return what the arm is run on next."""
+        runs = self._runs[arm]
+        least = min(runs.values())
+        name = next(name for name in self._order(arm, least) if runs[name] == least)
+        runs[name] += 1
+        return self._instances[name]
+
+    def put_back(self, arm: str, instance: Instance) -> None:
+        """Have an instance run again: the run on it counts for nothing."""
+        self._runs[arm][instance.name] -= 1
+
+    def _order(self, arm: str, time: int) -> list[str]:
+        """Return in which order an arm has all instances for the first, second, ... time."""
+        if (arm, time) not in self._orders:
+            names = list(self._instances)
+            random.Random(f"{self._seed} {time} {arm}").shuffle(names)
+            self._orders = {key: kept for key, kept in self._orders.items() if key[0] != arm}
+            self._orders[arm, time] = names
+        return self._orders[arm, time]
+
+
+def command_seed(seed: int, round: int) -> int:
+    """Return the seed that a run's command is told, which follows from the run's number alone."""
+    return random.Random(f"{seed} {round}").randrange(_SEEDS)
 
 
 def instances_of(value: Any, folder: Path) -> tuple[Instance, ...]:

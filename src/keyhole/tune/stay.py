@@ -15,7 +15,7 @@ from keyhole.tune.cores import Watched
 from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.folder import STUDY
 from keyhole.tune.functions import TO_START, command_of
-from keyhole.tune.instances import Instance, drawn
+from keyhole.tune.instances import Instance, InstanceOrder, command_seed
 from keyhole.tune.outcome import outcome_of
 from keyhole.tune.records import Record, Records
 from keyhole.tune.spec import Spec
@@ -44,6 +44,7 @@ class Stay:
         self._executors, self._progress = executors, progress
         self._arms = {arm.name: arm for arm in spec.arms}
         self._watch = Watch(spec)
+        self._order = InstanceOrder(spec.instances, spec.seed, records.by_id.values())
         self._lock, self._stop = Lock(), Event()
         self._working: list[Executor] = []
         self._error: BaseException | None = None
@@ -148,11 +149,15 @@ class Stay:
         """Have one run that counts."""
         for _ in range(_LAPSES):
             decision = self._asked()
-            record = self._made(executor, decision, cores)
+            with self._lock:
+                instance = self._order.take(decision.arm)
+            record = self._made(executor, decision, instance, cores)
             if self._stop.is_set() and not record.counts:
                 return  # ended by us: its decision stays open
             with self._lock:
                 self.records.add(record)
+                if not record.counts:
+                    self._order.put_back(decision.arm, instance)
             if record.counts:
                 self.study.tell(decision.id, **record.told())
             else:
@@ -180,11 +185,15 @@ class Stay:
         return limit + TO_START if arm.function else limit
 
     def _made(
-        self, executor: Executor, decision: Decision, cores: tuple[int, ...] | None
+        self,
+        executor: Executor,
+        decision: Decision,
+        instance: Instance,
+        cores: tuple[int, ...] | None,
     ) -> Record:
-        """Run what a decision says."""
+        """Run what a decision says on an instance."""
         spec, arm, limit = self.spec, self._arms[decision.arm], decision.limit
-        instance, seed = drawn(spec.instances, spec.seed, decision.round)
+        seed = command_seed(spec.seed, decision.round)
         at, watched = time.time(), Watched(cores)
         run = executor.run(
             words_of(spec, arm, instance, seed, limit),

@@ -11,7 +11,7 @@ from keyhole.tune.cores import available, cores_of
 from keyhole.tune.elsewhere import executors_on, is_here
 from keyhole.tune.executor import Executor, Executors
 from keyhole.tune.functions import in_a_call
-from keyhole.tune.instances import drawn
+from keyhole.tune.instances import InstanceOrder, command_seed
 from keyhole.tune.records import Records
 from keyhole.tune.spec import Spec
 from keyhole.tune.stay import Progress, Stay, words_of
@@ -128,10 +128,10 @@ class Tuner:
 
 def rehearsed(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and words of some runs, the arms in turn; nothing is run."""
-    found = []
+    found, order = [], InstanceOrder(spec.instances, spec.seed)
     for round in range(1, count + 1):
         arm = spec.arms[(round - 1) % len(spec.arms)]
         limit = spec.limits[-1 - (round - 1) // len(spec.arms) % len(spec.limits)]
-        instance, seed = drawn(spec.instances, spec.seed, round)
-        found.append((arm.name, limit, words_of(spec, arm, instance, seed, limit)))
+        seed = command_seed(spec.seed, round)
+        found.append((arm.name, limit, words_of(spec, arm, order.take(arm.name), seed, limit)))
     return found

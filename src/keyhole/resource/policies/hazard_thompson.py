@@ -1,9 +1,21 @@
 """Thompson sampling on hazards, with a prior that the arms share."""
 
 import math
+from typing import Any
 
 from keyhole.policy import Stream, beta, betas, parameter, scratch
-from keyhole.resource.hazards import SAY, HazardPolicy, cost_of, focus_at, pool, spread_of
+from keyhole.resource.hazards import (
+    SAY,
+    HazardPolicy,
+    best_limit_of,
+    cost_of,
+    fewness,
+    first_untried,
+    focus_at,
+    pool,
+    spread_of,
+    strength_at,
+)
 
 
 class HazardThompson(HazardPolicy):
@@ -29,26 +41,34 @@ class HazardThompson(HazardPolicy):
     .. math::
         \sum_{l \le j} S_{i, l-1} h_{il} (r_{il} - c_{il}) - \lambda(\tau_j) S_{ij} .
 
-    No arm comes first: the pool :math:`\bar h`, in which each arm has at most one vote, says after
-    a few runs for how long it pays to wait at all.
+    In every second round the first arm that was never run comes instead, with the limit that is
+    best on average. The pool :math:`\bar h`, in which each arm has at most one vote, says after a
+    few runs for how long it pays to wait at all. With L limits, :math:`\kappa` is `focus` over
+    :math:`1 + b / 2`, and s is :math:`1 - b / 2` times `strength`, where
+    :math:`b = \max(0, 1 - \log_{10} L)`.
 
     Parameters
     ----------
-    focus : float, default 4
-        :math:`\kappa`: by how much the variances of the samples are smaller than those of the
-        posterior at first, at least 1; in the end they are not.
-    strength : float, default 4
-        s: how many runs the pool is worth to each arm, above 0.
+    focus : float, default 5
+        By how much the variances of the samples are smaller than those of the posterior at first,
+        at least 1, with ten limits or more; two thirds of that, but at least 1, with one. In the
+        end they are not smaller.
+    strength : float, default 8
+        How many runs the pool is worth to each arm, above 0, with ten limits or more; half as many
+        with one.
 
     Notes
     -----
-    Departures from the paper: it is not in a paper; ours. The reward r of runs that end in an
-    interval is drawn likewise, from the beta law whose shapes are :math:`\kappa_t \phi` times
-    :math:`2 \bar r_j + \sum R` and :math:`2 (1 - \bar r_j) + \sum (1 - R)`, with :math:`\phi` the
-    variance of a coin of the same mean over that of the rewards, at most 100; it is 1 while all of
-    them were. Its cost c is their mean, with two more at the middle of the interval. Recommended is
-    the pair that is worth most with the means of all these laws. Ties go to the lowest arm and then
-    to the smallest limit.
+    Departures from the paper: it is not in a paper; ours. Nothing is proved of it. The reward r of
+    runs that end in an interval is drawn likewise, from the beta law whose shapes are
+    :math:`\kappa_t \phi` times :math:`2 \bar r_j + \sum R` and
+    :math:`2 (1 - \bar r_j) + \sum (1 - R)`, with :math:`\phi` the variance of a coin of the same
+    mean over that of the rewards, at most 100; it is 1 while all of them were. Their cost c lies as
+    far between the least and the largest of the interval as a beta variate says, whose mean is that
+    of the costs, with two more at the mean of the pool, and whose shapes add up to
+    :math:`\kappa_t (3 d_{ij} + 2)`: of no run, any is as likely. Recommended is the pair, of an arm
+    that was run, that is worth most with the means of all these laws. Ties go to the lowest arm and
+    then to the smallest limit.
 
     References
     ----------
@@ -73,15 +93,16 @@ class HazardThompson(HazardPolicy):
     """
 
     randomness = (
-        "a beta variate for each pair, arm by arm from the smallest limit up; then one for each "
-        "pair of which any reward below 1 is known, of this arm or another"
+        "none where an arm comes that was never run; else a beta variate for each pair, arm by arm "
+        "from the smallest limit up; then, in the same order, one for the reward of each pair of "
+        "which any reward below 1 is known, of this arm or another, and one for its cost"
     )
     arms_change = True
     pending = ("imagine", "ignore")
-    cost_per_round = "a beta variate for each pair; two where rewards vary"
+    cost_per_round = "two beta variates for each pair; three where rewards vary"
 
     focus: float = parameter(
-        default=4.0, ge=1, doc="how much narrower samples are than the posterior"
+        default=5.0, ge=1, doc="how much narrower samples are than the posterior"
     )
 
     class State(HazardPolicy.State):
@@ -92,33 +113,54 @@ class HazardThompson(HazardPolicy):
         drawn = scratch("arms", "limit_count")
 
     def select(p, s: State, t: int, rng: Stream) -> tuple[int, float]:
-        """Return the pair with the largest of the sampled values."""
+        """Return an arm that was never run, or the pair with the largest of the sampled values."""
+        strength = strength_at(p.strength, p.limit_count)
+        untried = first_untried(s, t)
+        if untried >= 0:
+            return untried, p.limits[best_limit_of(s, strength, p.limits, untried)[1]]
         pool(s)
-        focus = focus_at(p.focus, p.arms, t)
+        first_focus = max(1.0, p.focus / (1.0 + 0.5 * fewness(p.limit_count)))
+        focus = focus_at(first_focus, p.arms, t)
         for arm in range(p.arms):
             for place in range(p.limit_count):
                 ended, hazard = s.ended[arm, place], s.hazard[place]
                 survived = s.reached[arm, place] - ended
-                s.up[arm, place] = focus * (p.strength * hazard + ended)
-                s.down[arm, place] = focus * (p.strength * (1.0 - hazard) + survived)
+                s.up[arm, place] = focus * (strength * hazard + ended)
+                s.down[arm, place] = focus * (strength * (1.0 - hazard) + survived)
         pairs = p.arms * p.limit_count
         betas(rng, s.up.reshape(pairs), s.down.reshape(pairs), pairs, s.drawn.reshape(pairs))
         best, best_arm, best_place = -math.inf, 0, 0
         for arm in range(p.arms):
             gain, alive = 0.0, 1.0
             for place in range(p.limit_count):
-                ended, earned = s.ended[arm, place], s.earned[arm, place]
-                good = SAY * s.reward[place] + earned
-                bad = SAY * (1.0 - s.reward[place]) + (ended - earned)
-                reward = 1.0
-                if bad > 0.0:
-                    mean = good / (good + bad)
-                    sure = focus * mean * (1.0 - mean) / spread_of(s, arm, place, mean)
-                    reward = beta(rng, sure * good, sure * bad)
+                reward = drawn_reward(s, rng, focus, arm, place)
+                cost = drawn_cost(s, rng, focus, arm, place)
                 hazard = s.drawn[arm, place]
-                gain += alive * hazard * (reward - cost_of(s, arm, place))
+                gain += alive * hazard * (reward - cost)
                 alive *= 1.0 - hazard
                 value = gain - s.penalties[place] * alive
                 if value > best:
                     best, best_arm, best_place = value, arm, place
         return best_arm, p.limits[best_place]
+
+
+def drawn_reward(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
+    """Draw what runs of an arm that end in an interval earn on average."""
+    ended, earned = s.ended[arm, place], s.earned[arm, place]
+    good = SAY * s.reward[place] + earned
+    bad = SAY * (1.0 - s.reward[place]) + (ended - earned)
+    if bad <= 0.0:
+        return 1.0
+    mean = good / (good + bad)
+    sure = focus * mean * (1.0 - mean) / spread_of(s, arm, place, mean)
+    return beta(rng, sure * good, sure * bad)
+
+
+def drawn_cost(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
+    """Draw what runs of an arm that end in an interval cost on average."""
+    least, mean = s.least_cost[place], cost_of(s, arm, place, s.cost[place])
+    width = s.most_cost[place] - least
+    if not least < mean < least + width:
+        return mean
+    share, runs = (mean - least) / width, focus * (3.0 * s.ended[arm, place] + 2.0)
+    return float(least + width * beta(rng, runs * share, runs * (1.0 - share)))
