@@ -14,6 +14,7 @@ from keyhole import load_run
 from keyhole.experiment import rooms
 from keyhole.papers import FILES, Entry
 from tests import toys
+from tests.busy import wait_until_busy
 from tests.cli.conftest import TEXT
 
 
@@ -274,7 +275,7 @@ def test_interrupted_it_ends_with_130_and_goes_on_later(spec, tmp_path, keyhole)
         stderr=subprocess.PIPE,
         text=True,
     )
-    for _ in range(600):
+    for _ in range(2000):
         if any(out.glob("blocks/*.block")):
             break
         time.sleep(0.1)
@@ -311,14 +312,14 @@ def test_interrupted_it_ends_with_130_although_a_kernel_never_returns(spec, tmp_
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        for _ in range(600):
+        for _ in range(2000):
             if (out / "blocks").is_dir():
                 break
             time.sleep(0.1)
-        time.sleep(2.0)
+        wait_until_busy(process)
         process.send_signal(signal.SIGINT)
         try:
-            printed, err = process.communicate(timeout=30)
+            printed, err = process.communicate(timeout=100)
         finally:
             process.kill()
     assert (process.returncode, printed) == (130, "")

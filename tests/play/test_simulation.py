@@ -17,6 +17,7 @@ from keyhole.play.player import pieces
 from keyhole.play.referee import Referee
 from keyhole.policy import parameter
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
+from tests.busy import wait_until_busy
 from tests.toys import Greedy, Halving, Impatient, LastHalfWorld, RunWorld, Toy
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.55, 0.9], threshold=0.5)
@@ -317,12 +318,12 @@ def test_ctrl_c_ends_a_process_whose_kernel_never_returns(presses):
         text=True,
     ) as process:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(1.0)
+        wait_until_busy(process)
         for _ in range(presses):
             process.send_signal(signal.SIGINT)
             time.sleep(0.3)
         try:
-            _, errors = process.communicate(timeout=30)
+            _, errors = process.communicate(timeout=100)
         finally:
             process.kill()
     assert process.returncode == -signal.SIGINT
