@@ -95,7 +95,10 @@ class Scribe:
             return {"arm": body.decode()}
         if row.kind == ARRIVED:
             return fold.vocabulary.format_sum(fold.sums.unpack(body))
-        return {"head": json.loads(body)} if row.kind == CHANGED else {}
+        if row.kind == CHANGED:
+            head = json.loads(body)
+            return {"head": head | {"policy": str(head["policy"])}}
+        return {}
 
     def row(self, words: Words) -> Row:
         """Return the row of an event in words."""

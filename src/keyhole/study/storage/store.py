@@ -314,7 +314,8 @@ class Store(ABC):
         except self.failures as error:
             self._drop()
             kind = DamagedError if self._is_damage(error) else StoreError
-            raise kind(f"{self.where}: {self._explain(error)}") from error
+            why = " ".join(self._explain(error).split())
+            raise kind(f"{self.where}: {why}") from error
         except BaseException:
             self.rollback()
             raise
