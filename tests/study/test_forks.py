@@ -354,7 +354,8 @@ def test_a_study_that_nobody_closed_is_of_no_concern_to_a_fork(tmp_path):
     check_all_is_there(address, ids)
 
 
-def test_a_fork_while_a_thread_compiles_can_use_kernels():
+def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
+    monkeypatch.setattr(cache, "_FORK_SECONDS", 0.01)
     begun, go = threading.Event(), threading.Event()
 
     def compile_slowly():

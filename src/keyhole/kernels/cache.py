@@ -40,6 +40,8 @@ _recent: dict[str, Kernel] = {}
 _RECENT: Final = 32
 _lock = threading.RLock()
 
+_held_for_fork: list[bool] = []
+_FORK_SECONDS: Final = 30.0
 _SAY_AFTER_SECONDS: Final = 1.0
 _WAIT_SECONDS: Final = 0.05
 _WAITS: Final = 6000  # five minutes: some compile on machines full of workers
@@ -322,11 +324,26 @@ def compile_cached(
         return function
 
 
-def _forget_threads() -> None:
-    """In a fork, make the lock anew: a thread that held it is not here."""
+def _before_fork() -> None:
+    """Wait for a thread that compiles or loads: LLVM's own lock would stay locked in the child."""
+    _held_for_fork.append(_lock.acquire(timeout=_FORK_SECONDS))
+
+
+def _after_fork_in_parent() -> None:
+    if _held_for_fork and _held_for_fork.pop():
+        _lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """Make the lock anew: a thread that held it is not here."""
     global _lock
     _lock = threading.RLock()
+    _held_for_fork.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
