@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.study.storage import Row, StoreError, open_store
+from keyhole.study.storage import Row, StoreError, open_store, sqlite_connection
 
 ROW = Row(1, 1, None, None, 0.0, b"")
 
@@ -287,3 +287,11 @@ def test_an_interrupt_gives_the_turn_back(path, monkeypatch):
         other.begin(study, 0)
         other.commit(study, [ROW])
         assert list(store.read(study)) == [ROW]
+
+
+def test_a_file_into_which_its_log_is_being_written_is_opened(path):
+    with closing(open_store(path)) as store:
+        store.create("labels", bytes(100_000), 0.0)
+        store._query("PRAGMA wal_checkpoint(TRUNCATE)", ())
+        os.truncate(path, path.stat().st_size // 4096 // 2 * 4096)  # the header says more than that
+        sqlite_connection.check_file(path)

@@ -102,11 +102,11 @@ def check_file(path: Path) -> None:
         try:
             check_header(path, db)
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorname", "") != "SQLITE_NOTADB":
-                raise
-            raise ValueError(
-                f"storage must be an SQLite database, got {path}, which is none"
-            ) from None
+            # Of a file that is being written to, this sees half: who connects in earnest sees all.
+            if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+                raise ValueError(
+                    f"storage must be an SQLite database, got {path}, which is none"
+                ) from None
     # What was written last may be in the log alone.
     if Path(f"{path}-wal").exists():
         with suppress(sqlite3.Error), closing(connect(path, _READ)) as db:
