@@ -78,7 +78,7 @@ def test_the_summary_counts_what_became_of_runs_and_the_time_they_took(tune):
     assert [row[0] for row in rows] == ["quick", "slow"]
     assert sum(int(row[head.index("runs")]) for row in rows) == 59
     assert sum(int(row[head.index("of all")].rstrip("%")) for row in rows) == pytest.approx(100, 1)
-    assert len(recommendation(tune)) == 4
+    assert len(recommendation(tune)) == 5
 
 
 def test_the_best_can_be_read_by_a_program(tune):
@@ -94,7 +94,24 @@ def test_it_is_said_how_many_runs_tell_of_the_full_cut_off(spec, tmp_path):
     runs = [record("ok", 0.05, 1.0), record("out of time", 1.0, 1.0)] * 20
     runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
     against = recommendation(Tune(tmp_path, spec, runs))[3]
-    assert re.match(r"against the full cut-off, quick with 1 s, .* \(from 40 runs\): ", against)
+    assert re.match(
+        r"against the full cut-off, 1 s, .* perhaps quick, .* \(from 40 runs\)", against
+    )
+
+
+def test_it_is_said_first_how_many_arms_were_not_tried(spec, tmp_path):
+    tune = Tune(tmp_path, spec, [record("ok", 0.05, 1.0)] * 3)
+    assert recommendation(tune)[0].startswith("1 of 2 arms not tried yet; best: quick with ")
+    said = best_as_json(tune)
+    assert said["runs_of_arms"] == {"quick": 1, "slow": 0}
+    assert tune.best().untried == ["slow"]
+
+
+def test_a_probability_is_stated_in_full(tune):
+    text = recommendation(tune)[2]
+    assert re.match(
+        r"probability that no other pair is better by more than 1 % of a success: \d+%; ", text
+    )
 
 
 def test_a_command_line_can_be_pasted(spec, tmp_path):

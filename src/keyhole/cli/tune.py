@@ -119,7 +119,7 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
         return
     found = tune.best()
     typer.echo(f"{command_line(tune, found.arm)}    # for at most {found.limit:g} s")
-    for text in recommendation(tune)[1:]:
+    for text in recommendation(tune)[0 if found.untried else 1 :]:
         typer.echo(text)
 
 

@@ -20,16 +20,24 @@ the more alike they are. The gain of a limit follows
 with :math:`v_{ak}` what runs that end there bring on average, reward less cost. Limits are chosen
 before a run, by what was known then: runs that were given up tell what they were watched for, and
 nothing is made up of what would have come after. Numbers are means and quantiles of draws.
+
+Whether another pair is better, and what the full cut-off is worth, is said with less confidence:
+runs were chosen by what earlier ones brought, so that pairs of which little is known are those that
+were unlucky. Both shapes of the law of :math:`h_{ak}` are then multiplied by a weight below 1. The
+weights were picked so that what is stated holds at least as often as it says, on scenarios that
+played no part in picking them (docs/tune.md).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.memory import FloatArray
+from keyhole.resource.hazards import fewness
 from keyhole.tune.records import Record
 from keyhole.tune.spec import Spec
 
@@ -41,6 +49,10 @@ _LEAST_DRAWS: Final = 400
 _CELLS: Final = 2_000_000  # numbers of each kind: more pairs than 500 have fewer draws
 _ENDS: Final = (0.025, 0.975)
 _ROUNDING: Final = 1e-12
+_WEIGHT_OF_ORDER: Final = 1.0 / 3.0
+"""What runs count for in saying that no pair is better, with ten limits or more; with one, 1."""
+_WEIGHT_OF_CUT_OFF: Final = 0.7
+"""What runs count for in saying what the full cut-off is worth."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,21 +98,41 @@ class Gains:
     """
 
     def __init__(self, spec: Spec, runs: Sequence[Record]) -> None:
-        counts, rng = _Counts(spec, runs), np.random.default_rng(spec.seed)
-        arms, (limits, least) = len(spec.arms), (np.array(spec.limits), spec.success.least)
-        known, given_up = _Posterior(spec, counts), np.asarray(spec.worth.penalty(least)(limits))
+        counts = _Counts(spec, runs)
+        self._spec, self._known, self.told = spec, _Posterior(spec, counts), counts.told
+        self.draws, self.done, self.seconds = self._drawn(np.random.default_rng(spec.seed), 1.0)
+
+    @cached_property
+    def of_order(self) -> FloatArray:
+        """Draws of gains to compare pairs by, of those never run too; shaped as `draws`."""
+        limits = self.draws.shape[2]
+        weight = _WEIGHT_OF_ORDER + (1.0 - _WEIGHT_OF_ORDER) * fewness(limits)
+        return self._drawn(np.random.default_rng([self._spec.seed, 1]), weight)[0]
+
+    @cached_property
+    def of_cut_off(self) -> FloatArray:
+        """Draws of gains to compare with the full cut-off by; shaped as `draws`."""
+        rng = np.random.default_rng([self._spec.seed, 2])
+        return self._drawn(rng, _WEIGHT_OF_CUT_OFF)[0]
+
+    def _drawn(
+        self, rng: np.random.Generator, weight: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Draw gains, shares done and seconds, with runs that count for `weight` each."""
+        spec, arms = self._spec, len(self._spec.arms)
+        limits, least = np.array(spec.limits), spec.success.least
+        given_up = np.asarray(spec.worth.penalty(least)(limits))
         draws = min(max(_CELLS // (arms * len(limits)), _LEAST_DRAWS), _DRAWS)
-        shape = (draws, arms, len(limits))
-        self.draws, self.done, self.seconds = np.empty(shape), np.empty(shape), np.empty(shape)
+        gains, done, taken = (np.empty((draws, arms, len(limits))) for _ in range(3))
         for arm in range(arms):
-            hazards, succeed, seconds, rewards = known.drawn(rng, arm, draws)
+            hazards, succeed, seconds, rewards = self._known.drawn(rng, arm, draws, weight)
             went_on = np.cumprod(1.0 - hazards, axis=1)
             ended = np.concatenate([np.ones((draws, 1)), went_on[:, :-1]], 1) * hazards
             worth = succeed * rewards + (1.0 - succeed) * least - spec.worth.second * seconds
-            self.draws[:, arm] = np.cumsum(ended * worth, axis=1) - given_up * went_on
-            self.done[:, arm] = np.cumsum(ended * succeed, axis=1)
-            self.seconds[:, arm] = np.cumsum(ended * seconds, axis=1) + limits * went_on
-        self.told = counts.told
+            gains[:, arm] = np.cumsum(ended * worth, axis=1) - given_up * went_on
+            done[:, arm] = np.cumsum(ended * succeed, axis=1)
+            taken[:, arm] = np.cumsum(ended * seconds, axis=1) + limits * went_on
+        return gains, done, taken
 
 
 class _Posterior:
@@ -121,12 +153,12 @@ class _Posterior:
         self._rewards = _means(counts.rewards, counts.done, most, spec.success.span * varies)
 
     def drawn(
-        self, rng: np.random.Generator, arm: int, draws: int
+        self, rng: np.random.Generator, arm: int, draws: int, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Draw hazards, shares of success, mean seconds and mean rewards of an arm."""
         hazards, succeed = (
-            rng.beta(up[arm], down[arm], (draws, len(self._limits)))
-            for up, down in (self._hazards, self._succeed)
+            rng.beta(of * up[arm], of * down[arm], (draws, len(self._limits)))
+            for (up, down), of in ((self._hazards, weight), (self._succeed, 1.0))
         )
         seconds, rewards = (
             center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(self._limits)))
@@ -206,7 +238,8 @@ def _means(
     """Return center, scale and freedom of Student's laws of the means of all arms.
 
     What is known of all arms counts as one run of each. Before two are known of any, a mean is
-    `usual`, of numbers that spread evenly over `width`.
+    `usual`, of numbers that spread evenly over `width`; the mean of an arm of which none is known
+    may lie anywhere in `width`, however alike those of the others are.
     """
     runs = count.sum(axis=0)
     total, squares = sums.sum(axis=1)
@@ -214,4 +247,5 @@ def _means(
     spread = np.maximum(squares - runs * pool * pool, 0.0) / np.maximum(runs - 1.0, 1.0)
     variance = np.where(runs > 1.0, spread, np.square(width) / 12.0)
     freedom = np.maximum(runs - 1.0, 1.0)
-    return (sums[0] + pool) / (count + 1.0), np.sqrt(variance / (count + 1.0)), freedom
+    of_mean = np.where(count > 0.0, variance / (count + 1.0), np.square(width) / 12.0)
+    return (sums[0] + pool) / (count + 1.0), np.sqrt(of_mean), freedom

@@ -43,23 +43,33 @@ def progress(tune: Tune) -> str:
 
 
 def recommendation(tune: Tune) -> list[str]:
-    """Return what to run, what it is worth, how sure that is, and against what: a line each."""
+    """Return what to run, what it is worth, how sure that is, against what, and runs of arms."""
     best = tune.best()
     full = best.full
     against = (
-        f"against the full cut-off, {full.arm} with {full.limit:g} s, worth {full.gain} (from "
-        f"{_told(full.runs)}): {best.more} more a run"
+        f"against the full cut-off, {full.limit:g} s, with the best command: {best.more} more a "
+        f"run; that is perhaps {full.arm}, worth {full.gain} (from {_told(full.runs)})"
     )
-    if (best.arm, best.limit) == (full.arm, full.limit):
+    if best.limit == full.limit:
         against = "against the full cut-off: it is the best at that, and no earlier limit is better"
+    count = len(best.runs_of_arms)
+    first = f"best: {best.arm} with {best.limit:g} s"
+    if best.untried:
+        first = f"{len(best.untried)} of {count} arms not tried yet; {first}"
     return [
-        f"best: {best.arm} with {best.limit:g} s",
+        first,
         f"worth: {best.gain} a run; {share(best.done)} succeed, {seconds(best.seconds)} a run "
         f"(from {_told(best.runs)})",
-        f"sure: {best.sure:.0%} that no pair is better by more than 1 % of a success; the best is "
-        f"better by at most {written(best.loss, best.loss)} (95 %)",
+        f"probability that no other pair is better by more than 1 % of a success: {best.sure:.0%}; "
+        f"the best is better by at most {written(best.loss, best.loss)} (95 %)",
         against,
+        f"runs of an arm: {_spread(list(best.runs_of_arms.values()))}",
     ]
+
+
+def _spread(runs: list[int]) -> str:
+    """Return how often arms were run: the least and the most."""
+    return f"{min(runs):,} to {max(runs):,}, {len(runs):,} arms"
 
 
 def _told(runs: int) -> str:

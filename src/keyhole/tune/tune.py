@@ -57,19 +57,29 @@ class Best(Pair):
     Attributes
     ----------
     sure : float
-        The probability that no pair is better by more than a hundredth of what a success is worth.
+        The probability that no other pair, run or not, is better by more than a hundredth of what a
+        success is worth.
     loss : float
         By how much, with probability 95 %, the best pair is better at most.
     full : Pair
-        The best command at the full cut-off.
+        The command that looks best at the full cut-off.
     more : Known
-        How much more a run is worth than with that.
+        How much more a run is worth than with the best command at the full cut-off, whichever of
+        those that were run that is.
+    runs_of_arms : dict of str to int
+        How often each command was run.
     """
 
     sure: float
     loss: float
     full: Pair
     more: Known
+    runs_of_arms: dict[str, int]
+
+    @property
+    def untried(self) -> list[str]:
+        """The commands that were never run."""
+        return [arm for arm, runs in self.runs_of_arms.items() if runs == 0]
 
 
 class Tune:
@@ -140,15 +150,30 @@ class Tune:
             tried[:, -1] if np.isfinite(tried[:, -1]).any() else gains.draws.mean(axis=0)[:, -1]
         )
         full = int(at_full.argmax())
-        mine = gains.draws[:, arm, place]
-        behind = gains.draws.max(axis=(1, 2), where=gains.told > 0, initial=-np.inf) - mine
+        tried_arms = gains.told[:, 0] > 0
+        behind = gains.of_order.max(axis=(1, 2)) - gains.of_order[:, arm, place]
         return Best(
             **self._pair(arm, place),
-            sure=float((behind <= _CLOSE * self.spec.success.span).mean()),
+            # Of an arm that was never run all that is known is that it may be the best as well.
+            sure=float((behind <= _CLOSE * self.spec.success.span).mean() * tried_arms.mean()),
             loss=float(np.quantile(behind, _LOSS)),
             full=self.pair(full, len(self.spec.limits) - 1),
-            more=Known.of(mine - gains.draws[:, full, -1]),
+            more=self._more(arm, place, full),
+            runs_of_arms={name: len(self.of(name)) for name in self.spec.names},
         )
+
+    def _more(self, arm: int, place: int, full: int) -> Known:
+        """Return how much more a pair is worth than the best command at the full cut-off.
+
+        Which of those that were run that is, is not known: the lower end is against the best of
+        each draw, the upper one against the command that looks best.
+        """
+        if place == len(self.spec.limits) - 1:
+            return Known(0.0, 0.0, 0.0)
+        draws, tried = self.gains.of_cut_off, self.gains.told[:, 0] > 0
+        mine, theirs = draws[:, arm, place], draws[:, :, -1]
+        least = Known.of(mine - theirs[:, tried].max(axis=1))
+        return Known(least.value, least.low, Known.of(mine - theirs[:, full]).high)
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
         """Return what another policy would have asked: see `keyhole.study.Study.replay`."""

@@ -1,0 +1,92 @@
+"""How sure a tune is: of pairs that were never run too, and held against replayed tunes."""
+
+import numpy as np
+import pytest
+
+from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio
+from keyhole.tune import Spec, Tune, Tuner
+from tests.tune.conftest import Run
+from tests.tune.made import record
+
+LIMITS = [0.01, 0.1, 1.0]
+TUNES = 50
+
+
+def spec_of(arms, limits):
+    arm = [{"name": f"arm {n}", "command": "true"} for n in range(arms)]
+    return Spec.from_table({"arm": arm, "limits": limits})
+
+
+@pytest.mark.parametrize("limits", [[1.0], LIMITS], ids=["one limit", "three"])
+def test_an_arm_that_was_never_run_is_counted(tmp_path, limits):
+    runs = [record("ok", 0.3, 1.0, "arm 0") for _ in range(50)]
+    alone = Tune(tmp_path, spec_of(1, limits), runs).best()
+    beside_one_unknown = Tune(tmp_path, spec_of(2, limits), runs).best()
+    assert alone.sure > 0.9
+    assert beside_one_unknown.sure < 0.5
+    assert beside_one_unknown.loss > alone.loss
+
+
+class Constant:
+    """Runs nothing: the command `true SECONDS` takes so long, at once."""
+
+    words = "constant"
+
+    def run(self, command, limit, **told):
+        seconds = float(command[1])
+        if seconds > limit:
+            return Run("out of time", limit, code=None, signal=9)
+        return Run(seconds=seconds)
+
+    def close(self):
+        """Nothing is held."""
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["as written", "reversed"])
+@pytest.mark.parametrize("limits", [[1.0], LIMITS], ids=["one limit", "three"])
+def test_a_tune_runs_every_arm_and_finds_the_fastest_wherever_it_stands(tmp_path, limits, order):
+    seconds = ([0.3] + [0.35] * 6 + [0.01])[::order]
+    arm = [{"name": str(n), "command": ["true", str(s)]} for n, s in enumerate(seconds)]
+    spec = Spec.from_table({"arm": arm, "limits": limits})
+    tune = Tuner(spec, tmp_path / "out", executors=Constant).run(runs=3 * len(arm))
+    assert min(tune.best().runs_of_arms.values()) >= 1
+    assert seconds[int(tune.best().arm)] == 0.01
+
+
+def replayed(policy, seed, limits, runs):
+    """Return a tune of recorded runs: how sure it is, whether that is so, and of the cut-off."""
+    problem = portfolio("scattered", 6, seed=34, limits=limits)
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(law.consumptions) for law in problem.laws]
+    learner = policy.learner(
+        arms=6, limits=limits, cost=Power(slope=1.0), penalty=Power(slope=1.0), seed=seed
+    )
+    records, turns = [], [0] * 6
+    for _ in range(runs):
+        arm, limit = learner.ask()
+        seconds, turns[arm] = float(orders[arm][turns[arm]]), turns[arm] + 1
+        if seconds <= limit:
+            learner.tell(reward=1.0, consumption=seconds)
+            records.append(record("ok", seconds, limit, f"arm {arm}"))
+        else:
+            learner.tell(exceeded=True)
+            records.append(record("out of time", limit, limit, f"arm {arm}"))
+    best = Tune("", spec_of(6, limits), records).best()
+    arm, place = int(best.arm.split()[1]), limits.index(best.limit)
+    is_right = problem.gains.max() - problem.gains[arm, place] <= 0.01
+    more = problem.gains[arm, place] - problem.gains[:, -1].max()
+    return best.sure, is_right, best.more.low <= more <= best.more.high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [HazardUCB(), HazardThompson()], ids=repr)
+@pytest.mark.parametrize(
+    "limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=["one limit", "ten"]
+)
+def test_what_is_stated_holds_at_least_as_often_as_stated(policy, limits):
+    found = np.array([replayed(policy, seed, limits, 200) for seed in range(TUNES)], dtype=float)
+    sure, right, held = found.mean(axis=0)
+    # Five standard errors of a share, at most 1/2 from either side.
+    assert right >= sure - 5 * 0.5 / TUNES**0.5
+    if len(limits) > 1:
+        assert held >= 0.95 - 5 * (0.05 * 0.95 / TUNES) ** 0.5
