@@ -1,9 +1,12 @@
-"""What a process knows of a study: the state after all events that it has read."""
+"""What a process knows of a study: the state after all events that it has read.
+
+Where the state is built or used, forks wait: kernels are loaded on the way, under locks (of cached
+properties, of LLVM) that would stay locked in a child.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -13,6 +16,7 @@ from keyhole.study.fold import Fold, PolicyChangedError
 from keyhole.study.head import Head
 from keyhole.study.snapshot import read_snapshot
 from keyhole.study.storage import Row, Store
+from keyhole.study.storage.fork_lock import FORK_LOCK
 
 _T = TypeVar("_T")
 
@@ -49,16 +53,18 @@ class Known:
         fold = self._fold
         if fold is None:
             self.store.check(self.study)  # nothing else may be read as this study
-            fold = self._loaded() or self._anew(self.head, 0)
+            with FORK_LOCK.shared(self):
+                fold = self._loaded() or self._anew(self.head, 0)
         self._fold = None  # what is not taken in whole is not known
         while True:
             news = read(self.study, fold.seq)
-            try:
-                fold.take(news)
-            except PolicyChangedError as change:
-                self.store.rollback()
-                fold = self._anew(change.head, change.seq)
-                continue
+            with FORK_LOCK.shared(self):
+                try:
+                    fold.take(news)
+                except PolicyChangedError as change:
+                    self.store.rollback()
+                    fold = self._anew(change.head, change.seq)
+                    continue
             self._fold = fold
             return fold
 
@@ -112,8 +118,7 @@ class Known:
                 self._closed = True
 
     def _end(self) -> None:
-        if "store" in vars(self):  # there is a connection
-            self.store.close()
+        self.store.close()
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -133,11 +138,18 @@ class View(Known):
     def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
         super().__init__(*study)
         self._connect = connect
+        self._connected: Store | None = None
 
-    @cached_property
+    @property
     def store(self) -> Store:  # type: ignore[override]
-        """Where the log is."""
-        return self._connect()
+        """Where the log is; a cached property would hold a lock while it waits for a fork."""
+        if self._connected is None:
+            self._connected = self._connect()
+        return self._connected
+
+    def _end(self) -> None:
+        if self._connected is not None:
+            self._connected.close()
 
     def look(self, work: Callable[[Fold], _T]) -> _T:
         """Return what `work` makes of the state after all that is durable."""
@@ -145,7 +157,8 @@ class View(Known):
         with self._lock:
             self._check_open()
             try:
-                return work(self.latest(self.store.since))
+                with FORK_LOCK.shared(self):
+                    return work(self.latest(self.store.since))
             except BaseException:
                 self._fold = None  # it may have been interrupted anywhere
                 raise

@@ -17,6 +17,7 @@ from keyhole.study.fold import Fold
 from keyhole.study.known import Known
 from keyhole.study.snapshot import snapshot_of
 from keyhole.study.storage import Row, Store, StoreError
+from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.validate import shown
 
 _GROUP: Final = 256
@@ -142,8 +143,9 @@ class Turns(Known):
         try:
             self._check_open()
             turn = self._begin()
-            while not turn.is_last and self._called(group, _GROUP):
-                self._grant(group[-1], turn)
+            with FORK_LOCK.shared(self):  # as where the state is built
+                while not turn.is_last and self._called(group, _GROUP):
+                    self._grant(group[-1], turn)
             if turn.rows:
                 self.store.commit(self.study, turn.rows)
             else:

@@ -45,7 +45,7 @@ class ForkLock:
     def __init__(self) -> None:
         # The lock below is reentrant: a signal handler may fork while its thread holds it.
         self._changed = Condition()
-        self._at_work: weakref.WeakKeyDictionary[Forkable, int] = weakref.WeakKeyDictionary()
+        self._at_work: weakref.WeakKeyDictionary[object, int] = weakref.WeakKeyDictionary()
         self._forking: list[int] = []  # threads
         self._owners: weakref.WeakSet[Forkable] = weakref.WeakSet()
 
@@ -54,7 +54,7 @@ class ForkLock:
         with self._changed:
             self._owners.add(owner)
 
-    def acquire(self, owner: Forkable) -> bool:
+    def acquire(self, owner: object) -> bool:
         """Begin an operation, after a fork that is under way; return False if it was begun."""
         me = get_ident()
         with self._changed:
@@ -65,14 +65,14 @@ class ForkLock:
             self._at_work[owner] = me
             return is_new
 
-    def release(self, owner: Forkable) -> None:
+    def release(self, owner: object) -> None:
         """End an operation; where none was begun, do nothing."""
         with self._changed:
             if self._at_work.pop(owner, None) is not None and self._forking:
                 self._changed.notify_all()
 
     @contextmanager
-    def shared(self, owner: Forkable) -> Iterator[None]:
+    def shared(self, owner: object) -> Iterator[None]:
         """Hold the lock for an operation, or a part of one."""
         is_new = self.acquire(owner)
         try:

@@ -11,7 +11,6 @@ a row that was altered, moved or removed is a `DamagedError`.
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
@@ -36,6 +35,10 @@ class Store(ABC):
 
     def __init__(self) -> None:
         self._process = os.getpid()
+        asked = (getattr(schema, name) for name in vars(schema) if name.isupper())
+        self._sql = {  # what is asked, in the words of this database
+            text: text.format_map(self.words) for text in asked if isinstance(text, str)
+        }
         self._next = 0  # the number after the last one, while the lock is held
         self._starts: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
         self._ends: dict[int, tuple[int, bytes]] = {}  # the last rows that were read, and digests
@@ -291,12 +294,6 @@ class Store(ABC):
     def close(self) -> None:
         """Let go of the database; what was begun is undone."""
         self._drop()
-
-    @cached_property
-    def _sql(self) -> dict[str, str]:
-        """What is asked, in the words of this database."""
-        asked = (getattr(schema, name) for name in vars(schema) if name.isupper())
-        return {text: text.format_map(self.words) for text in asked if isinstance(text, str)}
 
     def _ask(self, what: str, *values: object) -> list[Any]:
         """Return what is found, without the lock."""
