@@ -344,7 +344,7 @@ def test_what_cannot_be_kept_is_not_said_to_be(tmp_path):
         text=True,
         check=True,
     )
-    said = f"keyhole: compiling LSA (once, in every process: nothing can be kept in {folder})\n"
+    said = f"keyhole: compiling Uniform (once, in every process: nothing can be kept in {folder})\n"
     assert found.stderr == said
 
 
