@@ -52,7 +52,7 @@ class DaskCluster:
         file = folder / "scheduler.json"
         words = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
         self.scheduler = self._start("scheduler", *words)
-        self.address = json.loads(until(lambda: file.is_file() and file.read_text()))["address"]
+        self.address = until(lambda: _read_address(file))
         self.on = f"dask={self.address}"
 
     def add_worker(self):
@@ -80,6 +80,14 @@ class DaskCluster:
         for process in self.processes:
             process.kill()
             process.wait()
+
+
+def _read_address(file):
+    """Return what a scheduler has written, once it is there whole."""
+    try:
+        return json.loads(file.read_text())["address"]
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
 
 
 @contextmanager

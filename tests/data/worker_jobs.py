@@ -73,12 +73,12 @@ def answer_in_the_worker_s_name(answer):
 
 
 def take(size):
-    """Take so much memory in two processes, together."""
+    """Take so much memory in two processes, together; what is too much, until they are ended."""
     script = f"kept = b'x' * {size // 2}; print('', flush=True); import time; time.sleep(600)"
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     child.stdout.readline()
     kept = b"x" * (size // 2)
-    time.sleep(0.5)
+    time.sleep(0.5 if size < 100 << 20 else 50)
     child.kill()
     child.wait()
     return len(kept)

@@ -308,6 +308,10 @@ run(spec, sys.argv[2])
 """
 
 
+def count_blocks(folder):
+    return len(list(folder.glob("blocks/*.block")))
+
+
 def test_a_run_killed_three_times_ends_with_the_same_bytes(text, tmp_path):
     spec = tmp_path / "spec.toml"
     spec.write_text(text.replace("replications = 40", "replications = 1600"))
@@ -322,7 +326,9 @@ def test_a_run_killed_three_times_ends_with_the_same_bytes(text, tmp_path):
             text=True,
         ) as process:
             assert process.stdout.readline() == "ready\n"
-            time.sleep(draw.uniform(0.05, 0.4))
+            wanted = count_blocks(killed) + draw.randrange(1, 40)
+            while count_blocks(killed) < wanted and process.poll() is None:
+                time.sleep(0.002)
             process.send_signal(signal.SIGKILL)
         unfinished += not (killed / "values.parquet").exists()
     assert unfinished >= 2  # else the kills came too late to show anything

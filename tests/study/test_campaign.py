@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.study import Study
+from keyhole.study.storage import open_store
 from tests.study.campaign import reward_of
 from tests.study.studies import check_state_is_fold, labels
 
@@ -91,9 +92,17 @@ def campaign(address, folder, kills):
     return journals
 
 
+def wait_for_the_dead(address):
+    """Wait until what was begun is committed: a server goes on when its client has died."""
+    with closing(open_store(address)) as store:
+        store.begin(store.find("labels")[0], 0)
+        store.rollback()
+
+
 def check(address, journals):
     """Compare the log with what was answered, and with a plain model of what it says."""
     assert journals.of("wrong") == []
+    wait_for_the_dead(address)
     with Study.open(address, "labels") as study:
         log, events = study.log(), study.history().to_pylist()
         assert [row.seq for row in log] == list(range(1, len(log) + 1))

@@ -29,7 +29,7 @@ def work(study, rounds, seed=0):
 
 def work_elsewhere(address, rounds, seed, found):
     with Study.open(address, "labels") as study:
-        found.put(work(study, rounds, seed))
+        found.send(work(study, rounds, seed))
 
 
 def check_all_is_there(study, ids):
@@ -50,16 +50,17 @@ def test_threads_share_a_study(address):
 
 def test_processes_share_a_study(address):
     with labels(address) as study:
-        found = SPAWN.Queue()
-        processes = [
-            SPAWN.Process(target=work_elsewhere, args=(address, 25, n, found)) for n in range(2)
-        ]
-        for process in processes:
+        found, processes = [], []
+        for n in range(2):
+            here, there = SPAWN.Pipe(duplex=False)
+            process = SPAWN.Process(target=work_elsewhere, args=(address, 25, n, there))
             process.start()
+            there.close()  # so that reading fails if the process does
+            found.append(here)
+            processes.append(process)
         ids = work(study, 25)
-        for _ in processes:
-            ids += found.get()
-        for process in processes:
+        for here, process in zip(found, processes, strict=True):
+            ids += here.recv()
             process.join()
         check_all_is_there(study, ids)
 

@@ -308,9 +308,7 @@ def test_what_runs_under_dask_ends_with_its_client(under_dask, tmp_path, kind):
         wait_for(lambda: len(sleeping(tag)) == 2 or tuner.poll() is not None)
         assert tuner.poll() is None
         tuner.send_signal(kind)
-    began = time.monotonic()
-    wait_for(lambda: not sleeping(tag))
-    assert time.monotonic() - began < 30.0
+    wait_for(lambda: not sleeping(tag))  # by itself it would go on for far longer than this waits
 
 
 def sleeping(tag):
