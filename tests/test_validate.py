@@ -1,15 +1,18 @@
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from keyhole.validate import (
     Range,
     choice,
+    entries,
     integer,
     line,
     number,
     room_in_memory,
+    shown,
     unit,
     vector,
 )
@@ -138,3 +141,54 @@ def test_of_thousands_of_words_the_first_are_listed_and_the_nearest():
         choice("name", "itm 2999", words)
     assert "(did you mean 'item 2999'?)" in str(raised.value)
     assert len(str(raised.value)) < 1500
+
+
+FRAME = pa.table({"arm": ["x", "y"], "day": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["x", "y"],
+        ("x", "y"),
+        np.array(["x", "y"]),
+        {"x": 1, "y": 2}.keys(),
+        FRAME["arm"],
+        pa.array(["x", "y"]),
+    ],
+)
+def test_entries_are_those_of_what_has_an_order(values):
+    assert entries("arms", values) == ["x", "y"]
+    assert entries("arms", (value for value in entries("arms", values))) == ["x", "y"]
+
+
+def test_entries_may_be_a_column_of_a_data_frame():
+    frame = pytest.importorskip("pandas").DataFrame({"arm": ["x", "y"], "day": [1, 2]})
+    assert entries("arms", frame["arm"]) == entries("arms", frame["arm"].unique()) == ["x", "y"]
+    with pytest.raises(
+        TypeError, match=r"df.'arm'., say, got a data frame with the columns arm, d"
+    ):
+        entries("arms", frame)
+
+
+@pytest.mark.parametrize(
+    "values", ["xy", b"xy", 3, None, {"x": 1}, {"x"}, frozenset("x"), np.array("x"), np.eye(2)]
+)
+def test_what_has_no_entries_or_no_order_is_refused_in_a_line(values):
+    with pytest.raises(TypeError, match=r"^arms must be a sequence of names, got .*$"):
+        entries("arms", values)
+
+
+def test_a_data_frame_is_refused_with_what_to_pass_instead():
+    message = (
+        "arms must be a sequence of names; for a column of a data frame pass df['arm'], say, "
+        "got a data frame with the columns arm, day"
+    )
+    with pytest.raises(TypeError) as raised:
+        entries("arms", FRAME)
+    assert str(raised.value) == message
+
+
+def test_a_value_is_shown_on_a_line():
+    assert shown(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
+    assert shown("a\nb") == r"'a\nb'"

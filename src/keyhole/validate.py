@@ -3,7 +3,7 @@
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -82,29 +82,24 @@ _REAL: Final = (int, float, np.integer, np.floating)
 def shown(value: Any) -> str:
     """Return a value as an error message shows it: on one line, and not for pages.
 
+    A data frame is shown by its columns.
+
     Examples
     --------
     >>> shown("yes"), shown(10**400)
     ("'yes'", 'a whole number of 401 digits')
+    >>> import pyarrow
+    >>> shown(pyarrow.table({"day": [1], "sales": [2]}))
+    'a data frame with the columns day, sales'
     """
     if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
         # Python refuses to print the longest ones.
         return f"a whole number of {int(value.bit_length() * math.log10(2)) + 1} digits"
-    text = repr(value)
+    if (names := column_names(value)) is not None:
+        text = f"a data frame with the columns {', '.join(names)}"
+    else:
+        text = " ".join(repr(value).split("\n"))
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
-
-
-def kind_of(value: Any) -> str:
-    """Return what came, as an error message shows it: a data frame by its columns.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> kind_of(pyarrow.table({"day": [1], "sales": [2]})), kind_of("yes")
-    ('a data frame with the columns day, sales', "'yes'")
-    """
-    names = column_names(value)
-    return shown(value) if names is None else f"a data frame with the columns {', '.join(names)}"
 
 
 def column_names(value: Any) -> list[str] | None:
@@ -207,7 +202,7 @@ def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
     """Return `values`, a sequence or a column, as a float64 vector of at least one number."""
     values = column(values)
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
-        raise TypeError(f"{name} must be a list of numbers, got {kind_of(values)}")
+        raise TypeError(f"{name} must be a list of numbers, got {shown(values)}")
     if len(values) == 0:
         raise ValueError(f"{name} must have at least one entry, got none")
     # The common case first: laws check the thousands of points at which they are integrated.
@@ -216,6 +211,29 @@ def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
         if math.isfinite(low) and math.isfinite(high) and low in allowed and high in allowed:
             return values.copy()
     return np.array([number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
+
+
+def entries(name: str, values: Any, wanted: str = "a sequence of names") -> list[Any]:
+    """Return the entries of a sequence, a column or a generator, in their order.
+
+    Refuse what has no order, a set, and what iterates over something else than its entries: a
+    text, a mapping, a data frame.
+
+    Examples
+    --------
+    >>> entries("arms", {"a": 1, "b": 2})
+    Traceback (most recent call last):
+    TypeError: arms must be a sequence of names, got {'a': 1, 'b': 2}
+    """
+    table = column_names(values) is not None
+    values = column(values)
+    has_order = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
+    if isinstance(values, Set) and not isinstance(values, MappingView):  # a view has one
+        has_order = False
+    if table or not has_order or getattr(values, "ndim", 1) != 1:
+        hint = "; for a column of a data frame pass df['arm'], say" if table else ""
+        raise TypeError(f"{name} must be {wanted}{hint}, got {shown(values)}")
+    return list(values)
 
 
 def distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ def test_python_takes_what_a_spec_has():
         ({"spacing": "log"}, r"^checkpoints.count must be given$"),
         ({"count": 2, "spacing": "ln"}, r"^checkpoints.spacing must be one of linear, log; got 'l"),
         ({"number": 2}, r"^each entry of checkpoints must be one of count, spacing; got 'number'$"),
+        ({3, 60}, r"a list of rounds, .*, got \{"),
         ([], "^checkpoints must have at least one entry, got none$"),
         ([1.5], r"^checkpoints\[0\] must be a whole number, got 1.5$"),
     ],

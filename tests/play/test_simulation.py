@@ -8,6 +8,7 @@ import time
 import tracemalloc
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from keyhole import simulate
@@ -370,7 +371,11 @@ def test_simulations_in_several_threads_do_not_disturb_each_other():
     ("policies", "message"),
     [
         (LSA(), r"policies must be a list of policies, got LSA\(alpha=1.35\)"),
-        ([LSA], r"must be a policy, got .*LSA.*: write LSA\(\)"),
+        ([LSA], r"^policies\[0\] must be a policy, got .*LSA.*: write LSA\(\)"),
+        (["LSA", "LSA"], r"^policies\[0\] must be a policy, got 'LSA': write LSA\(\)"),
+        ({"mine": 3}, r"^policies\['mine'\] must be a policy, got 3$"),
+        ({LSA()}, r"^policies must be a list of policies, got \{LSA\(alpha=1.35\)\}"),
+        (pa.table({"a": [1]}), "^policies must be a list of policies; .* the columns a$"),
     ],
 )
 def test_what_is_no_list_of_policies_is_refused(policies, message):

@@ -81,8 +81,10 @@ def test_many_arms_are_added_all_or_none(tmp_path):
             (["d", "a"], ValueError, "name must be new, but 'a' is an arm"),
             (["d", "d"], ValueError, "names must differ, got 'd' twice"),
             (["d", ""], ValueError, "name must not be empty"),
-            ("def", TypeError, "names must be the names of arms, got 'def'"),
-            (3, TypeError, "names must be the names of arms, got 3"),
+            ("def", TypeError, "names must be a sequence of names, got 'def'"),
+            ({"d", "e"}, TypeError, "names must be a sequence of names, got {'"),
+            ({"d": 1}, TypeError, "names must be a sequence of names, got {'d': 1}"),
+            (3, TypeError, "names must be a sequence of names, got 3"),
         ):
             with pytest.raises(error, match=message):
                 study.add_arms(names)

@@ -7,6 +7,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from keyhole.delayed import ODAAF, QPMD
@@ -229,8 +230,11 @@ def begun(path, **given):
         ({"name": "a\n"}, ValueError, "name must have no control characters"),
         ({"policy": LSA}, TypeError, r"policy must be a policy such as LSA\(\), got"),
         ({"policy": "LSA"}, TypeError, "policy must be a policy"),
-        ({"arms": "abc"}, TypeError, "arms must be the names of the arms, got 'abc'"),
-        ({"arms": 3}, TypeError, "arms must be the names of the arms, got 3"),
+        ({"arms": "abc"}, TypeError, "arms must be a sequence of names, got 'abc'"),
+        ({"arms": 3}, TypeError, "arms must be a sequence of names, got 3"),
+        ({"arms": {"a", "b"}}, TypeError, "arms must be a sequence of names, got {'"),
+        ({"arms": {"a": 1}}, TypeError, "arms must be a sequence of names, got {'a': 1}"),
+        ({"arms": pa.table({"a": [1]})}, TypeError, "arms must be .* data frame .* columns a$"),
         ({"arms": []}, ValueError, "arms must have at least one entry, got none"),
         ({"arms": ["a", "a"]}, ValueError, "arms must differ, got 'a' twice"),
         ({"arms": ["a", 1]}, TypeError, r"arms\[1\] must be a text, got 1"),

@@ -182,6 +182,10 @@ def test_survival_from_mass_never_rises(weights):
             r"survival\[1\] must have as many levels as survival\[0\], 2; got 1",
         ),
         (lambda: Problem([], feedback="censored"), "survival must have at least one arm"),
+        (
+            lambda: Problem({"a": [0.5]}, feedback="censored"),
+            "survival must be a list with an entry for each arm, got {'a'",
+        ),
         (lambda: Problem(PAIR, feedback="cut"), "feedback must be one of uncensored, censored"),
         (lambda: Problem(PAIR, feedback="censored", order="random"), "order must be one of iid,"),
         (

@@ -193,6 +193,20 @@ def test_pulls_of_arms_and_replications_are_independent():
 # Replay and gold.
 
 
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [
+        ({"a": True, "b": False}, "gold must be a list with True, False or None for each arm, got"),
+        ([1], "gold must have 2 entries, got 1"),
+        ([1, "x"], r"gold\[1\] must be True, False or None, got 'x'"),
+        ([1, 2], r"gold\[1\] must be True, False or None, got 2"),
+    ],
+)
+def test_what_is_no_gold_is_refused(gold, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Problem(means=[0.2, 0.7], threshold=0.5, gold=gold)
+
+
 def test_a_replayed_arm_on_the_threshold_is_never_wrong():
     problem = Problem.replay([[0, 1], [0, 0, 1], [1, 0]], 0.5)
     assert problem.means.tolist() == pytest.approx([0.5, 1 / 3, 0.5])

@@ -1,7 +1,7 @@
 """The law of what was recorded."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.laws.law import Number
 from keyhole.policy import FloatArray, Stream, uniform
-from keyhole.validate import ANY, Range, column, column_names, kind_of, shown, vector
+from keyhole.validate import ANY, Range, column, column_names, entries, shown, vector
 
 
 def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
@@ -109,7 +109,7 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
         if not {"arm", value} <= {*names}:
             raise ValueError(
                 f"{name} must be a list for each arm, or a data frame with the columns arm and "
-                f"{value} (of one with a column for each arm, dict(frame)), got {kind_of(samples)}"
+                f"{value} (of one with a column for each arm, dict(frame)), got {shown(samples)}"
             )
         found: dict[Any, list[Any]] = {}
         arms, values = (column(samples[word]).tolist() for word in ("arm", value))
@@ -118,7 +118,5 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
     elif isinstance(samples, Mapping):
         found = dict(samples)
     else:
-        if isinstance(samples, str) or not isinstance(samples, Iterable):
-            raise TypeError(f"{name} must be a list for each arm, got {shown(samples)}")
-        found = dict(enumerate(samples))
+        found = dict(enumerate(entries(name, samples, "a list for each arm")))
     return found

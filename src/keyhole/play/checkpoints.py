@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.validate import Range, choice, integer, shown
+from keyhole.validate import Range, choice, entries, integer
 
 MOST_CHECKPOINTS: Final = 100_000
 SPACINGS: Final = ("linear", "log")
@@ -36,13 +36,11 @@ def check_checkpoints(
         return (horizon,)
     if isinstance(checkpoints, Mapping):
         return spaced_rounds(checkpoints, min(first, horizon), horizon)
-    if isinstance(checkpoints, str | bytes) or not isinstance(checkpoints, Iterable):
-        raise TypeError(
-            "checkpoints must be a list of rounds, or a number of them as {'count': 50}, "
-            f"got {shown(checkpoints)}"
-        )
+    listed = entries(
+        "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
+    )
     rounds = tuple(
-        integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(checkpoints)
+        integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(listed)
     )
     if not rounds:
         raise ValueError("checkpoints must have at least one entry, got none")

@@ -17,7 +17,7 @@ from keyhole.play.player import Player, in_threads, pieces
 from keyhole.play.progress import Report
 from keyhole.play.workers import Workers, WorkersPlayer
 from keyhole.results.curves import Curves
-from keyhole.validate import Range, integer, line, room_in_memory, seed_number, shown
+from keyhole.validate import Range, entries, integer, line, room_in_memory, seed_number, shown
 
 # Until here a float counts exactly, and pulls are counted in floats.
 COUNT: Final = Range(ge=1, le=2**53)
@@ -28,9 +28,9 @@ def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Pol
     if isinstance(policies, Mapping):
         result = dict(policies)
     else:
-        if isinstance(policies, Policy | type):
-            raise TypeError(f"policies must be a list of policies, got {shown(policies)}")
-        listed = list(policies)
+        listed = entries("policies", policies, "a list of policies")
+        for i, policy in enumerate(listed):
+            _check_policy(f"policies[{i}]", policy)
         result = {repr(policy): policy for policy in listed}
         if len(result) < len(listed):
             raise ValueError("policies must differ in their parameters or be given labels")
@@ -38,11 +38,15 @@ def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Pol
         raise ValueError("policies must have at least one entry, got none")
     for label, policy in result.items():
         line("the label of a policy", label)
-        if not isinstance(policy, Policy):
-            name = policy if isinstance(policy, str) else getattr(policy, "__name__", "")
-            made = f": write {name}()" if name.isidentifier() else ""
-            raise TypeError(f"policies[{label!r}] must be a policy, got {shown(policy)}{made}")
+        _check_policy(f"policies[{label!r}]", policy)
     return result
+
+
+def _check_policy(name: str, policy: object) -> None:
+    if not isinstance(policy, Policy):
+        kind = policy if isinstance(policy, str) else getattr(policy, "__name__", "")
+        made = f": write {kind}()" if kind.isidentifier() else ""
+        raise TypeError(f"{name} must be a policy, got {shown(policy)}{made}")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from keyhole.contract.scale import UNIT, Scale
 from keyhole.play.saving import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.study.rules import Rule
-from keyhole.validate import Range, choice, distinct, integer, line, number, shown
+from keyhole.validate import Range, choice, distinct, entries, integer, line, number, shown
 
 _FORMAT: Final = 1
 
@@ -272,6 +272,5 @@ def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str
 
 
 def _names(arms: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(arms, str) or not isinstance(arms, Iterable):
-        raise TypeError(f"arms must be the names of the arms, got {arms!r}")
-    return distinct("arms", [line(f"arms[{i}]", name) for i, name in enumerate(arms)])
+    names = entries("arms", arms)
+    return distinct("arms", [line(f"arms[{i}]", name) for i, name in enumerate(names)])

@@ -15,7 +15,7 @@ from keyhole.study.known import View
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, Store, StoreError, open_store
 from keyhole.study.turns import Clock, Turns, check_clock, checked
-from keyhole.validate import distinct, line, shown
+from keyhole.validate import distinct, entries, line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,7 +110,7 @@ class Study:
         policy : Policy
             Who decides.
         arms : iterable of str
-            The names of the arms.
+            The names of the arms, in an order: no set, mapping or data frame, but a column of one.
         pending : {"imagine", "ignore", "wait"}, optional
             What the policy does while decisions are open: see `keyhole.policy.Policy`. By
             default what costs it least.
@@ -268,9 +268,7 @@ class Study:
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add arms that were never pulled, all at once: if one is refused, none is added."""
-        if isinstance(names, str) or not isinstance(names, Iterable):
-            raise TypeError(f"names must be the names of arms, got {shown(names)}")
-        new = distinct("names", [line("name", name) for name in names])
+        new = distinct("names", [line("name", name) for name in entries("names", names)])
         self._turns.take(lambda turn: verbs.add_arms(turn, new))
 
     def retire(self, name: str) -> None:

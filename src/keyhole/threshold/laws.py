@@ -12,7 +12,7 @@ from keyhole.laws import Law, Replay, Tabulated
 from keyhole.laws.sampler import Own, agree
 from keyhole.laws.tables import is_scipy
 from keyhole.policy import Stream, uniform
-from keyhole.validate import Range, integer, vector
+from keyhole.validate import Range, entries, integer, shown, vector
 
 _UNIT = Range(ge=0, le=1)
 
@@ -93,9 +93,11 @@ def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
     TypeError, ValueError
         If there is no arm, one is not allowed, or they have different levels.
     """
-    if isinstance(arms, str) or not hasattr(arms, "__len__") or len(arms) == 0:
-        raise ValueError(f"survival must have at least one arm, got {arms!r}")
-    found = [_law(f"survival[{i}]", arm) for i, arm in enumerate(arms)]
+    is_matrix = isinstance(arms, np.ndarray) and arms.ndim > 1
+    listed = arms if is_matrix else entries("survival", arms, "a list with an entry for each arm")
+    if len(listed) == 0:
+        raise ValueError(f"survival must have at least one arm, got {shown(arms)}")
+    found = [_law(f"survival[{i}]", arm) for i, arm in enumerate(listed)]
     m = _levels(found) if levels is None else integer("levels", levels, Range(ge=1))
     laws: list[Samples] = []
     for i, law in enumerate(found):

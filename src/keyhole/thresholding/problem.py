@@ -14,7 +14,7 @@ from keyhole.laws.replay import Replay, replayed
 from keyhole.laws.rewards import UNIT
 from keyhole.thresholding.environment import Arms, GoldArms, GoldOnceArms, OnceArms
 from keyhole.thresholding.setting import SETTING
-from keyhole.validate import Range, number
+from keyhole.validate import Range, entries, number, shown
 
 # A mean this close to the threshold lies on it: closer than the means of different decimals get,
 # further than rounding takes them.
@@ -222,12 +222,14 @@ class Problem(RewardProblem):
 
 def _checked_gold(gold: Sequence[bool | int | None], arms: int) -> FloatArray:
     """Return gold labels in numbers: 1, 0, or -1 for none."""
-    if len(gold) != arms:
-        raise ValueError(f"gold must have {arms} entries, got {len(gold)}")
-    for i, label in enumerate(gold):
-        if label not in (None, 0, 1):
-            raise ValueError(f"gold[{i}] must be True, False or None, got {label!r}")
-    values = np.array([-1.0 if label is None else float(label) for label in gold])
+    labels = entries("gold", gold, "a list with True, False or None for each arm")
+    if len(labels) != arms:
+        raise ValueError(f"gold must have {arms} entries, got {len(labels)}")
+    for i, label in enumerate(labels):
+        is_number = isinstance(label, int | float | np.number | np.bool_)
+        if not (label is None or (is_number and label in (0, 1))):
+            raise ValueError(f"gold[{i}] must be True, False or None, got {shown(label)}")
+    values = np.array([-1.0 if label is None else float(label) for label in labels])
     if not (values >= 0).any():
         raise ValueError("gold must have at least one entry that is not None")
     return values
