@@ -167,6 +167,44 @@ def test_with_decisions_in_flight_the_state_is_the_log(tmp_path, policy, pending
         assert "b" not in study.arms
 
 
+@pytest.mark.parametrize("second", [0.0, 1.0, 0.5])
+def test_open_decisions_are_as_old_as_their_seconds_consume(tmp_path, second):
+    clock, facts = Clock(1e9), {"limits": [0.3, 0.6, 1.0], **COSTS}
+    with begun(tmp_path / "s.db", HazardUCB(), facts, second=second, clock=clock) as study:
+        for _ in range(3):
+            study.ask()
+            clock.now += 2.0
+        fold = fold_of(study)
+        rows = fold.decisions.as_cells(fold.open.values(), clock.now, fold.head.second)
+        assert rows[:, 1].tolist() == [6.0 * second, 4.0 * second, 2.0 * second]
+
+
+@pytest.mark.parametrize(
+    "policy", [HazardUCB(), HazardThompson(), RCUCB(alpha=0.1)], ids=lambda x: type(x).__name__
+)
+def test_without_seconds_open_decisions_have_not_exceeded_their_limits(tmp_path, policy):
+    rng, clock, facts = random.Random(5), Clock(1e9), {"limits": [0.3, 0.6, 1.0], **COSTS}
+    unaged = begun(tmp_path / "s.db", policy, facts, clock=clock)
+    newborn = begun(tmp_path / "other.db", policy, facts, second=1.0, clock=Clock())
+    waiting = []
+    for i in range(60):
+        clock.now += rng.expovariate(0.1)
+        one, other = unaged.ask(), newborn.ask()
+        assert (one.arm, one.limit) == (other.arm, other.limit)
+        waiting.append((one, other))
+        if len(waiting) > i % 8:
+            one, other = waiting.pop(rng.randrange(len(waiting)))
+            told = ran(rng, one)
+            unaged.tell(one.id, **told)
+            newborn.tell(other.id, **told)
+        if i % 20 == 19:
+            check_state_is_fold(unaged)
+            unaged.close()
+            unaged = Study.open(tmp_path / "s.db", "s", clock=clock)
+    unaged.close()
+    newborn.close()
+
+
 def test_a_snapshot_knows_how_many_rewards_are_held(tmp_path):
     # Otherwise the queues would be written beyond their end.
     with begun(tmp_path / "s.db", QPMD(), {"feedback": "named"}) as study:

@@ -11,7 +11,7 @@ import pytest
 from keyhole.study import Study, WaitingError
 from keyhole.tune import Spec, Tune, Tuner
 from keyhole.tune import stay as staying
-from keyhole.tune.folder import NAME, RUNS, STUDY
+from keyhole.tune.folder import NAME, RUNS, STUDY, open_study
 from keyhole.tune.spec import DEFAULT_POLICY
 from keyhole.tune.tuner import rehearsed
 from keyhole.tune.watch import AllFailedError
@@ -264,6 +264,27 @@ def test_by_the_clock_of_processors_what_sleeps_is_ended_as_well(tmp_path):
     for _, wall, told in made.commands:
         assert wall == 10 * told["cpu"] + 1.0
         assert told["cpu"] in spec.limits
+
+
+def test_by_the_clock_of_processors_open_runs_have_not_exceeded_their_limits(tmp_path):
+    spec = Spec.from_table(TABLE | {"clock": "cpu"})
+    newborn = Study.create(
+        tmp_path / "other.db", NAME, DEFAULT_POLICY, spec.names, after="again", survives="crash",
+        second=1.0, clock=lambda: 1e9, **spec.facts(),
+    )  # fmt: skip
+    with open_study(tmp_path, spec) as study, newborn:
+        waiting = []
+        for turn in range(40):
+            one, other = study.ask(), newborn.ask()
+            assert (one.arm, one.limit) == (other.arm, other.limit)
+            waiting.append((one, other))
+            if len(waiting) > turn % 8:
+                one, other = waiting.pop(0)
+                used = 0.05 if one.arm == "quick" else 0.4
+                over = used > one.limit
+                told = {"exceeded": True} if over else {"reward": 1.0, "consumption": used}
+                study.tell(one.id, **told)
+                newborn.tell(other.id, **told)
 
 
 def test_a_disk_that_is_full_ends_it_and_what_it_had_begun_to_write_counts_once(

@@ -86,13 +86,12 @@ class DecisionRows:
     def as_cells(self, rows: Collection[bytes], now: float, second: float) -> FloatArray:
         """Return many rows as kernels read them, one a line, without those of retired arms.
 
-        All at once, since a policy is shown all its pending decisions again and again. Where a
-        `second` consumes something, the time gives way to the age in these units.
+        All at once, since a policy is shown all its pending decisions again and again. The time
+        gives way to the age, of which a `second` has so many units: none where it consumes nothing.
         """
         cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
-        if second:
-            times = cells[:, 1].view(np.float64)
-            times[:] = np.maximum(0.0, now - times) * second
+        times = cells[:, 1].view(np.float64)
+        times[:] = np.maximum(0.0, now - times) * second
         if self._arms.have_moved:
             column = self._decision // _CELL + self.decision.cell("arm")
             positions = self._arms.positions[cells[:, column]]

@@ -128,7 +128,8 @@ class Study:
             Of the policy's own randomness.
         second : float, default 0
             Where runs consume time: how much of it a second is, in the unit of the limits. A run
-            that has been open for longer than a limit is then known to exceed it.
+            that has been open for longer than a limit is then known to exceed it. With 0 nothing
+            is known of an open run but its arm and its limit.
         survives : {"power cut", "crash"}, default "power cut"
             What all that was answered outlives. A crash is one of the process, or of all of them;
             a power cut may then lose the last decisions of a study in a file, which needs far less
