@@ -220,13 +220,13 @@ def test_a_snapshot_knows_how_many_rewards_are_held(tmp_path):
 
 
 def test_a_long_log_is_learnt_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr("keyhole.study.fold._AT_ONCE", 3)
+    monkeypatch.setattr("keyhole.study.fold.AT_ONCE", 3)
     with begun(tmp_path / "s.db", LSA(), {"threshold": 0.5}) as study:
         waiting = [study.ask() for _ in range(20)]
         for one in waiting:
             study.tell(one.id, 1)
         piecewise = fingerprint(fold_all(study.head, study.log(), ()))
-        monkeypatch.setattr("keyhole.study.fold._AT_ONCE", 1000)
+        monkeypatch.setattr("keyhole.study.fold.AT_ONCE", 1000)
         assert fingerprint(fold_all(study.head, study.log(), ())) == piecewise
         assert fingerprint(fold_of(study)) == piecewise
 

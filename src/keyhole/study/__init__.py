@@ -1,5 +1,6 @@
 """Studies: many decisions in flight, told in any order, kept in a database."""
 
+from keyhole.study.backlog import LearningError
 from keyhole.study.decision import ConflictError, Decision, WaitingError
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events
 from keyhole.study.listing import list_studies
@@ -11,6 +12,7 @@ __all__ = [
     "DamagedError",
     "DatabaseCheck",
     "Decision",
+    "LearningError",
     "StoreError",
     "Study",
     "StudyCheck",

@@ -9,6 +9,7 @@ from keyhole.contract.answers import names_of
 from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
+from keyhole.study.backlog import AT_ONCE, Backlog, LearningError
 from keyhole.study.decision_rows import DecisionRows
 from keyhole.study.event_checks import EventChecker
 from keyhole.study.events import (
@@ -31,7 +32,6 @@ from keyhole.study.head import Head
 from keyhole.study.mind import Mind
 from keyhole.study.storage import Row
 
-_AT_ONCE: Final = 4096  # tellings that are learnt together
 _NO_ROWS: Final = np.zeros((0, 0))
 
 
@@ -62,7 +62,10 @@ class Fold:
     last : Row or None
         The last event.
     ahead : bool
-        Whether a decision was taken of which there is no event yet.
+        Whether the state is not the one after the last event: a decision was taken of which there
+        is no event yet, or an event was taken into account in part, since an error was raised.
+    learns : bool
+        Whether the policy learns what is told.
 
     Parameters
     ----------
@@ -70,10 +73,13 @@ class Fold:
         What the study is.
     since : int, default 0
         The event that made it so.
+    learns : bool, default True
+        Whether the policy is to learn what is told. If not, the state is good for all but deciding
+        and recommending: where the policy fails at the log.
     """
 
-    def __init__(self, head: Head, since: int = 0) -> None:
-        self.head, self.since = head, since
+    def __init__(self, head: Head, since: int = 0, *, learns: bool = True) -> None:
+        self.head, self.since, self.learns = head, since, learns
         self.mind = Mind(head, head.facts)
         self.arms = Arms(head.arms)
         self.vocabulary = head.vocabulary(self.arms.names)
@@ -94,14 +100,14 @@ class Fold:
         # Where deciding leaves its traces in what is settled, or learning draws at random, events
         # are taken one by one.
         draws = "rng" in names_of(kind.update)
-        self._steps = head.pending != "imagine" or draws
+        self._steps = learns and (head.pending != "imagine" or draws)
         # What is imagined now is not what will be, later on or by whoever opens the study.
         self._changing = bool(head.second) or draws
-        by_round = self.vocabulary.round_class
+        by_round = self.vocabulary.round_class if learns else None
         self._round = None if by_round is None else by_round(self.vocabulary, head.policy)
 
     def _begin_anew(self) -> None:
-        self._backlog: list[bytes] = []
+        self._backlog = Backlog()
         self._new: list[bytes] = []
         self._anew = True
 
@@ -151,40 +157,63 @@ class Fold:
         """Have the policy learn what arrived in a round, where that is when it learns."""
         if self._round is None:
             return
-        ended = self._round.end(self.mind.facts, self.mind.state, self.told)
-        if ended is not None:
-            self.mind = self.mind.with_facts(ended.facts)
-            self.mind.learn_round(self.rounds, ended.context, ended.decision, ended.feedback)
+        try:
+            ended = self._round.end(self.mind.facts, self.mind.state, self.told)
+            if ended is not None:
+                self.mind = self.mind.with_facts(ended.facts)
+                self.mind.learn_round(self.rounds, ended.context, ended.decision, ended.feedback)
+        except Exception as error:
+            raise LearningError(self.head.policy, self.seq, error) from error
 
     def _catch_up(self) -> None:
         """Learn what has been told."""
         self._update_arms()
         if self._backlog:
-            self.mind.learn(b"".join(self._backlog), len(self._backlog))
-            self._backlog = []
+            self._backlog.learn(self.mind)
             self._anew = True
 
-    def _learn(self, row: bytes, told: bytes) -> None:
+    def _learn(self, row: bytes, told: bytes, event: int) -> None:
         self.told += 1
+        if not self.learns:
+            return
         if self._round is not None:
             self._round.add_feedback(*self.values(row), self.feedback.unpack(told))
         elif (placed := self.decisions.placed(row)) is not None:
-            self._backlog.append(placed + told[: self.feedback.bytes])
-            if len(self._backlog) == _AT_ONCE:
+            self._backlog.add(placed + told[: self.feedback.bytes], event)
+            if len(self._backlog) == AT_ONCE:
                 self._catch_up()
         # Whatever has been settled is not to be imagined any more.
         self._anew = True
 
     def take(self, events: Iterable[Row]) -> None:
-        """Take events that others wrote, each of which is checked first."""
-        stream = None
+        """Take events that others wrote, each of which is checked first.
+
+        Raises
+        ------
+        EventError
+            For an event that no study can have written.
+        PolicyChangedError
+            Where the policy changes; also after an event at which the one before fails.
+        LearningError
+            If the policy fails at an event.
+        """
+        events, stream = iter(events), None
         for event in events:
             self.checker.check(event)
-            if event.kind == ASKED:
-                if self._steps:
-                    self._follow(event)
-                stream = event.body
-            self.apply(event)
+            try:
+                if event.kind == ASKED:
+                    if self._steps:
+                        self._follow(event)
+                    stream = event.body
+                self.apply(event)
+            except PolicyChangedError:
+                raise
+            except Exception as error:
+                for later in events:
+                    self._changed_at(later)
+                if isinstance(error, LearningError):
+                    raise
+                raise LearningError(self.head.policy, event.seq, error) from error
         if stream is not None and not self._steps:
             self.mind.words[:2] = self.decisions.stream_of_event(stream)
 
@@ -197,12 +226,13 @@ class Fold:
 
     def apply(self, event: Row) -> None:
         """Take one event into account; those that were decided here too."""
+        self.ahead = True
         self._STEPS[event.kind](self, event)
         self.seq, self.last = event.seq, event
+        self.ahead = False
 
     def _asked(self, event: Row) -> None:
         self.rounds += 1
-        self.ahead = False
         row = self.row(event)
         if self.vocabulary.has_feedback:
             self.open[_decision(event)] = row
@@ -226,7 +256,7 @@ class Fold:
         return self.decisions.is_live(self.open[id])
 
     def _told(self, event: Row) -> None:
-        self._learn(self._close(_decision(event)), event.body)
+        self._learn(self._close(_decision(event)), event.body, event.seq)
 
     def _lapsed(self, event: Row) -> None:
         if self.head.rule.after == "again" and self._is_live(_decision(event)):
@@ -235,7 +265,7 @@ class Fold:
             return
         row = self._close(_decision(event))
         if event.body:
-            self._learn(row, event.body)
+            self._learn(row, event.body, event.seq)
 
     def _again(self, event: Row) -> None:
         id = _decision(event)
@@ -256,20 +286,20 @@ class Fold:
 
     def packed_sum(self, values: Values) -> bytes:
         """Return feedback that says of no decision as the body of an event, if it can be."""
-        assert self._round is not None
-        self._round.check_sum(values, self.rounds)
+        if self._round is not None:
+            self._round.check_sum(values, self.rounds)
         return self.sums.pack(values)
 
     def _late(self, event: Row) -> None:
         end = self.decisions.bytes
-        self._learn(event.body[:end], event.body[end:])
+        self._learn(event.body[:end], event.body[end:], event.seq)
 
     def _nothing(self, event: Row) -> None:
         """Leave all as it is: feedback that came too late is kept, and not learnt."""
 
     def _arrived(self, event: Row) -> None:
-        assert self._round is not None
-        self._round.add_sum(self.sums.unpack(event.body))
+        if self._round is not None:
+            self._round.add_sum(self.sums.unpack(event.body))
         self._anew = True
 
     def _added(self, event: Row) -> None:
@@ -300,8 +330,9 @@ class Fold:
         self.mind = self.mind.with_arms(len(self.arms.live), before, after[before])
         self._known = None
 
-    def _changed(self, event: Row) -> None:
-        if event.seq > self.since:
+    def _changed_at(self, event: Row) -> None:
+        """Leave an event to who knows the policies, if the policy changes at it."""
+        if event.kind == CHANGED and event.seq > self.since:
             raise PolicyChangedError(event)
 
     _STEPS: Final[dict[int, Any]] = {
@@ -314,7 +345,7 @@ class Fold:
         ARRIVED: _arrived,
         ADDED: _added,
         RETIRED: _retired,
-        CHANGED: _changed,
+        CHANGED: _changed_at,
     }
 
     # Snapshots.

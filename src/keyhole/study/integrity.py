@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from keyhole.contract.policy import Policy
+from keyhole.study.backlog import LearningError
 from keyhole.study.event_checks import EventError
 from keyhole.study.events import ASKED, CHANGED, KEPT, LATE
 from keyhole.study.fold import Fold
@@ -152,9 +153,12 @@ def states(head: Head, rows: Iterable[Row], policies: Iterable[type[Policy]]) ->
     ------
     EventError
         For the first event that no study can have written.
+    LearningError
+        After all events, if the policy fails at one of them.
     """
     fold, taken, keys = Fold(head), [], set()
     asked: dict[str | None, bytes] = {}
+    failed: LearningError | None = None
     for row in rows:
         taken.append(row)
         fold.checker.check(row)
@@ -173,11 +177,18 @@ def states(head: Head, rows: Iterable[Row], policies: Iterable[type[Policy]]) ->
                 head.check_successor(changed)
             except ValueError as error:
                 raise EventError(row.seq, str(error)) from error
-            fold = Fold(changed, row.seq)
-            fold.take(taken)
+            fold, news = Fold(changed, row.seq), taken
         else:
-            fold.take([row])
+            news = [row]
+        try:
+            fold.take(news)
+        except LearningError as error:  # what follows is checked, the policy may change
+            failed = error
+            fold = Fold(fold.head, fold.since, learns=False)
+            fold.take(taken)
         yield fold
+    if failed is not None and not fold.learns:
+        raise failed
     fold.remembered()
 
 

@@ -44,17 +44,20 @@ class Known:
         self._process = os.getpid()
         self._closed = False
 
-    def latest(self, read: Callable[[int, int], list[Row]]) -> Fold:
-        """Return the state after all events; `read` returns those of a study after a number."""
-        with self.naming_damage():
-            return self._latest(read)
+    def latest(self, read: Callable[[int, int], list[Row]], *, learns: bool = True) -> Fold:
+        """Return the state after all events; `read` returns those of a study after a number.
 
-    def _latest(self, read: Callable[[int, int], list[Row]]) -> Fold:
-        fold = self._fold
+        The policy `learns` what was told, unless it fails at it and is to be changed.
+        """
+        with self.naming_damage():
+            return self._latest(read, learns)
+
+    def _latest(self, read: Callable[[int, int], list[Row]], learns: bool) -> Fold:
+        fold = self._fold if learns else None
         if fold is None:
             self.store.check(self.study)  # nothing else may be read as this study
             with FORK_LOCK.shared(self):
-                fold = self._loaded() or self._anew(self.head, 0)
+                fold = (self._loaded() if learns else None) or self._anew(self.head, 0, learns)
         self._fold = None  # what is not taken in whole is not known
         while True:
             news = read(self.study, fold.seq)
@@ -63,7 +66,7 @@ class Known:
                     fold.take(news)
                 except PolicyChangedError as change:
                     self.store.rollback()
-                    fold = self._anew(change.head, change.seq)
+                    fold = self._anew(change.head, change.seq, learns)
                     continue
             self._fold = fold
             return fold
@@ -79,11 +82,11 @@ class Known:
         self._kept = fold.seq if fold else 0
         return fold
 
-    def _anew(self, head: bytes, since: int) -> Fold:
+    def _anew(self, head: bytes, since: int, learns: bool) -> Fold:
         """Return the state after all events, learnt by the policy that there is in the end."""
         first = Head.read(self.head, self.policies)
         while True:
-            fold = Fold(self._definition(first, head, since), since)
+            fold = Fold(self._definition(first, head, since), since, learns=learns)
             try:
                 fold.take(self.store.read(self.study))
             except PolicyChangedError as change:
@@ -114,8 +117,8 @@ class Known:
             return  # it is the parent's
         with self._lock:
             if not self._closed:
-                self._end()
                 self._closed = True
+                self._end()
 
     def _end(self) -> None:
         self.store.close()

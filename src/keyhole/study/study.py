@@ -179,8 +179,10 @@ class Study:
 
     def close(self) -> None:
         """Let go of the database. A closed study cannot be used any more."""
-        self._turns.close()
-        self._view.close()
+        try:
+            self._turns.close()
+        finally:
+            self._view.close()
 
     def __enter__(self) -> Self:
         """Return the study."""
@@ -279,6 +281,8 @@ class Study:
     def change_policy(self, policy: Policy, **facts: Any) -> None:
         """Have another policy of the same setting decide from now on; it learns the whole log.
 
+        That can be done also where the policy so far fails at the log (`LearningError`).
+
         Parameters
         ----------
         policy : Policy
@@ -289,7 +293,7 @@ class Study:
         if isinstance(policy, Policy):
             for known in (self._turns, self._view):
                 known.policies = (type(policy), *known.policies)
-        self._turns.take(lambda turn: verbs.change(turn, policy, facts))
+        self._turns.change(lambda turn: verbs.change(turn, policy, facts))
 
     # Looking.
 

@@ -5,6 +5,7 @@ wrote is taken into account, everybody's wish is granted or refused, all that fo
 and made durable at once; only then anybody is answered.
 """
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -12,6 +13,7 @@ from threading import Lock
 from typing import Any, Final
 
 from keyhole.contract.policy import Policy
+from keyhole.study.backlog import LearningError
 from keyhole.study.events import CHANGED, END_OF_TIME
 from keyhole.study.fold import Fold
 from keyhole.study.known import Known
@@ -169,8 +171,7 @@ class Turns(Known):
                 if wish is not self._leader:
                     wish.called.release()
         if self._fold is not None and self._fold.seq - self._kept >= _SNAPSHOT_EVERY:
-            with suppress(StoreError):  # it only saves time
-                self.keep()
+            self.keep()
 
     def _called(self, group: list[_Wish], most: int) -> bool:
         """Call the next that waits into a group, if there is one and the group has room."""
@@ -181,31 +182,70 @@ class Turns(Known):
             return True
 
     def _grant(self, wish: _Wish, turn: Turn) -> None:
+        begun = len(turn.rows)
         try:
             wish.answer = wish.work(turn)
         except StoreError:  # the lock is lost, and with it all that was not written
             raise
         except Exception as error:
             wish.error = error
-            turn.is_last |= turn.fold.ahead
+            if turn.fold.ahead:  # those before are whole; nobody else may see this state
+                turn.is_last = True
+                del turn.rows[begun:]
 
     @staticmethod
     def _refuse(group: list[_Wish], error: Exception) -> None:
         for wish in group:
             wish.answer, wish.error = None, error
 
-    def _begin(self) -> Turn:
+    def _begin(self, *, learns: bool = True) -> Turn:
         """Take the lock, and take into account what others have written."""
-        fold = self.latest(self.store.begin)
+        fold = self.latest(self.store.begin, learns=learns)
         return Turn(fold, checked(self.clock()), self.store, self.study)
 
     def _end(self) -> None:
-        with suppress(StoreError):
+        try:
             self.keep()
-        super()._end()
+        finally:
+            super()._end()
 
     def keep(self) -> None:
-        """Write a snapshot of what has been taken into account."""
-        if self._fold is not None and self._fold.seq > self._kept:
-            self.store.keep(self.study, self._fold.seq, snapshot_of(self._fold))
-            self._kept = self._fold.seq
+        """Write a snapshot of what has been taken into account, if that can be done.
+
+        It only saves time. Where the policy fails at what it was told, which it learns for this,
+        the state is given up; whoever asks next is told so.
+        """
+        fold = self._fold
+        if fold is None or fold.seq <= self._kept or fold.ahead:
+            return
+        self._fold, self._kept = None, fold.seq
+        try:
+            self.store.keep(self.study, fold.seq, snapshot_of(fold))
+        except StoreError:
+            pass
+        except LearningError:
+            return
+        except Exception as error:
+            text = f"no snapshot was written, so that the study opens slowly: {error!r}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            return
+        self._fold = fold
+
+    def change(self, work: Callable[[Turn], Any]) -> Any:
+        """Do as `take`, to change the policy: also where it fails at the log."""
+        with suppress(LearningError):
+            return self.take(work)
+        with self._lock:
+            self._check_open()
+            try:
+                turn = self._begin(learns=False)
+                with FORK_LOCK.shared(self):
+                    answer = work(turn)
+                self.store.commit(self.study, turn.rows)
+            except BaseException:
+                with suppress(StoreError):
+                    self.store.rollback()
+                raise
+            finally:
+                self._fold = None
+        return answer
