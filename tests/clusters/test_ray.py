@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -77,7 +76,8 @@ def in_session(leader):
     ],
 )
 @pytest.mark.slow
-def test_whatever_dies_or_hangs_ray_is_gone_and_nothing_is_left(whose, kind):
+def test_whatever_dies_or_hangs_ray_is_gone_and_nothing_is_left(whose, kind, monkeypatch):
+    monkeypatch.setattr(ray, "_TO_END", 9999.0)  # is not what it takes: the driver is ended before
     with connect("ray", workers=1) as cluster:
         driver, folder = cluster._driver.pid, Path(cluster._folder.path)
         cluster.submit(wait)
@@ -87,9 +87,7 @@ def test_whatever_dies_or_hangs_ray_is_gone_and_nothing_is_left(whose, kind):
         ]
         os.kill(raylets[0] if whose == "raylet" else driver, kind)
         with pytest.raises(GoneError, match="does not answer any more"):
-            until(lambda: cluster.ended(0.5), 40.0)
-        closing = time.monotonic()
-    assert time.monotonic() - closing < 10.0
+            until(lambda: cluster.ended(0.5))
     until(lambda: not in_session(driver))
     assert not folder.exists()
 
