@@ -6,6 +6,7 @@ from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, s
 from keyhole.study.listing import list_studies
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study
+from keyhole.study.vocabulary_errors import VocabularyError
 
 __all__ = [
     "ConflictError",
@@ -16,6 +17,7 @@ __all__ = [
     "StoreError",
     "Study",
     "StudyCheck",
+    "VocabularyError",
     "WaitingError",
     "backup",
     "check_database",

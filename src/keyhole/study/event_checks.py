@@ -26,6 +26,7 @@ from keyhole.study.events import (
 )
 from keyhole.study.ids import is_id
 from keyhole.study.storage import Row
+from keyhole.study.vocabulary_errors import naming_vocabulary, reading_back
 from keyhole.validate import line, shown
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class EventChecker:
         self._check_decision = lru_cache(_CACHED)(self._parse_decision)
         self._check_past_decision = lru_cache(_CACHED)(self._parse_past_decision)
         self._check_feedback = lru_cache(_CACHED)(self._parse_feedback)
+        self._check_words = lru_cache(_CACHED)(self._parse)
 
     def check(self, event: Row) -> None:
         """Refuse an event that cannot be the next one.
@@ -98,6 +100,7 @@ class EventChecker:
         self._check_decision.cache_clear()
         self._check_past_decision.cache_clear()
         self._check_feedback.cache_clear()
+        self._check_words.cache_clear()
 
     # Decisions.
 
@@ -117,20 +120,22 @@ class EventChecker:
 
     def _parse_decision(self, cells: bytes) -> None:
         """Refuse the context and decision of a row, if nobody can have decided so."""
-        self._parse(cells)
+        self._check_words(cells)
         if not self._fold.allows(HEAD.pack(0.0, 0.0) + cells):
             raise ValueError("its decision is none that is allowed")
 
     def _parse_past_decision(self, cells: bytes) -> None:
         """Refuse the context and decision of a row, of an arm that may have been retired since."""
-        self._parse(cells)
+        self._check_words(cells)
         if not self._fold.allows(HEAD.pack(0.0, 0.0) + cells, retired=True):
             raise ValueError("its decision is none that was allowed")
 
     def _parse(self, cells: bytes) -> None:
-        values = self._fold.values(HEAD.pack(0.0, 0.0) + cells)
-        if self._words.parse_decision(self._words.format_decision(*values)) != values:
-            raise ValueError("its decision is none that is allowed")
+        words, values = self._words, self._fold.values(HEAD.pack(0.0, 0.0) + cells)
+        with naming_vocabulary(words):
+            said = words.format_decision(*values)
+            if words.parse_decision(said) != values:
+                raise ValueError(f"its decision is none that is allowed, {shown(said)}")
 
     def check_pending(self, row: bytes) -> None:
         """Refuse the row of a pending decision that no study can have had."""
@@ -144,10 +149,12 @@ class EventChecker:
 
     def _parse_feedback(self, cells: bytes, told: bytes) -> None:
         """Refuse feedback that nobody can have told of a decision."""
-        fold, values = self._fold, self._fold.values(HEAD.pack(0.0, 0.0) + cells)
-        words = self._words.format_feedback(*values, fold.feedback.unpack(told))
-        if fold.feedback.pack(self._words.parse_feedback(*values, **words)) != told:
-            raise ValueError("its feedback is none that can be told")
+        words, form = self._words, self._fold.feedback
+        values = *self._fold.values(HEAD.pack(0.0, 0.0) + cells), form.unpack(told)
+        with naming_vocabulary(words):
+            said = words.format_feedback(*values)
+            if form.pack(words.parse_feedback(*values[:2], **said)) != told:
+                raise ValueError(f"its feedback is none that can be told, {shown(said)}")
 
     def _told(self, event: Row) -> None:
         self._check_feedback(self._pending(event)[HEAD.size :], event.body)
@@ -182,13 +189,35 @@ class EventChecker:
         self._check_feedback(event.body[HEAD.size : end], event.body[end:])
 
     def _arrived(self, event: Row) -> None:
-        fold = self._fold
         if not self._words.sum_fields:
             raise ValueError("a sum is told where feedback is anonymous, and not here")
-        values = fold.sums.unpack(event.body)
-        parsed = self._words.parse_sum(**self._words.format_sum(values))
-        if fold.packed_sum(parsed) != event.body:
-            raise ValueError("it is no sum that can be told")
+        self._parse_sum(event.body)
+
+    def _parse_sum(self, told: bytes) -> None:
+        """Refuse a sum that nobody can have told."""
+        fold, words = self._fold, self._words
+        values = fold.sums.unpack(told)
+        with naming_vocabulary(words):
+            said = words.format_sum(values)
+            if fold.packed_sum(words.parse_sum(**said)) != told:
+                raise ValueError(f"it is no sum that can be told, {shown(said)}")
+
+    # What is to be written.
+
+    def check_new_decision(self, decided: bytes) -> None:
+        """Refuse the body of a decision that could not be read again."""
+        with reading_back(self._words):
+            self._check_words(decided[ROUND.size : -STREAM.size])
+
+    def check_new_feedback(self, row: bytes, told: bytes) -> None:
+        """Refuse feedback of the decision of a row that could not be read again."""
+        with reading_back(self._words):
+            self._check_feedback(row[HEAD.size :], told)
+
+    def check_new_sum(self, told: bytes) -> None:
+        """Refuse a sum that could not be read again."""
+        with reading_back(self._words):
+            self._parse_sum(told)
 
     # What may change.
 

@@ -15,6 +15,7 @@ from keyhole.study.head import Head
 from keyhole.study.snapshot import read_snapshot, snapshot_of
 from keyhole.study.storage import Row, Store, StoreError, open_store
 from keyhole.study.storage.page_check import find_page_damage
+from keyhole.study.vocabulary_errors import VocabularyError
 from keyhole.validate import Range, integer
 
 
@@ -95,6 +96,11 @@ def check_database(
     DatabaseCheck
         What is whole, and what is damaged.
 
+    Raises
+    ------
+    VocabularyError
+        If the code of a setting's vocabulary fails, so that its studies cannot be checked.
+
     Examples
     --------
     >>> import tempfile
@@ -129,6 +135,8 @@ def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) ->
             if kept is not None and whole == kept[0]:
                 _check_snapshot(kept, fold, policies)
         return StudyCheck(name, events, whole)
+    except VocabularyError:  # nothing is known of what is stored
+        raise
     except (StoreError, ValueError, TypeError, RuntimeError) as error:
         return StudyCheck(name, events, whole, str(error))
 

@@ -34,6 +34,7 @@ from keyhole.study.fold import Fold
 from keyhole.study.head import Head
 from keyhole.study.integrity import states
 from keyhole.study.storage import Row
+from keyhole.study.vocabulary_errors import naming_vocabulary
 from keyhole.validate import choice, line
 
 Words = dict[str, Any]
@@ -81,20 +82,26 @@ class Scribe:
         if row.kind == ASKED:
             self._asked[str(row.decision)] = asked = fold.row(row)
             stream = [f"{word:016x}" for word in STREAM.unpack(body[-STREAM.size :])]
-            words = fold.vocabulary.format_decision(*fold.values(asked))
+            values = fold.values(asked)
+            with naming_vocabulary(fold.vocabulary):
+                words = fold.vocabulary.format_decision(*values)
             return {"round": _whole(ROUND.unpack_from(body)[0]), **words, "stream": stream}
         if row.kind in (TOLD, LAPSED, LATE, KEPT):
             asked = self._asked[str(row.decision)]
             told = body[len(asked) :] if row.kind in (LATE, KEPT) else body
             if not told:
                 return {}
-            return fold.vocabulary.format_feedback(*fold.values(asked), fold.feedback.unpack(told))
+            taken, heard = fold.values(asked), fold.feedback.unpack(told)
+            with naming_vocabulary(fold.vocabulary):
+                return fold.vocabulary.format_feedback(*taken, heard)
         if row.kind in (ADDED, RETIRED):
             if row.kind == ADDED:
                 fold.arms.add(body.decode())
             return {"arm": body.decode()}
         if row.kind == ARRIVED:
-            return fold.vocabulary.format_sum(fold.sums.unpack(body))
+            total = fold.sums.unpack(body)
+            with naming_vocabulary(fold.vocabulary):
+                return fold.vocabulary.format_sum(total)
         if row.kind == CHANGED:
             head = json.loads(body)
             return {"head": head | {"policy": str(head["policy"])}}

@@ -24,6 +24,7 @@ from keyhole.study.fold import Fold
 from keyhole.study.ids import is_id, new_id
 from keyhole.study.storage import Row
 from keyhole.study.turns import Turn
+from keyhole.study.vocabulary_errors import naming_vocabulary
 from keyhole.validate import hint, shown
 
 
@@ -43,8 +44,9 @@ def ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
         raise WaitingError(f"{text} ({why})" if why else text)
     if fold.head.policy.setting.by_round and fold.rounds == fold.head.facts.get("horizon"):
         raise RuntimeError(f"the horizon of {fold.rounds} rounds has been reached")
-    id = new_id(turn.now)
-    turn.write(ASKED, id, fold.decide(context, turn.now), key)
+    id, decided = new_id(turn.now), fold.decide(context, turn.now)
+    fold.checker.check_new_decision(decided)
+    turn.write(ASKED, id, decided, key)
     return decision_of(fold, id, fold.row(turn.rows[-1]))
 
 
@@ -99,7 +101,9 @@ def lapse(turn: Turn, id: str) -> None:
     fold, body = turn.fold, b""
     if fold.head.rule.after == "nothing came":
         row = fold.open[id]
-        body = _heard(fold, row, (), fold.vocabulary.default_feedback())
+        with naming_vocabulary(fold.vocabulary):
+            nothing = fold.vocabulary.default_feedback()
+        body = _heard(fold, row, (), nothing)
     turn.write(LAPSED, id, body)
 
 
@@ -143,9 +147,11 @@ def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, A
 
 def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> bytes:
     values = fold.values(row)
-    return fold.feedback.pack(
-        _called("tell", fold.vocabulary.parse_feedback, (*values, *unnamed), feedback)
-    )
+    heard = _called("tell", fold.vocabulary.parse_feedback, (*values, *unnamed), feedback)
+    with naming_vocabulary(fold.vocabulary):
+        told = fold.feedback.pack(heard)
+    fold.checker.check_new_feedback(row, told)
+    return told
 
 
 def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: Any) -> Any:
@@ -172,7 +178,9 @@ def arrived(turn: Turn, unnamed: tuple[Any, ...], words: Mapping[str, Any]) -> N
     if not fold.vocabulary.sum_fields:
         raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
     values = _called("arrived", fold.vocabulary.parse_sum, unnamed, words)
-    turn.write(ARRIVED, None, fold.packed_sum(values))
+    told = fold.packed_sum(values)
+    fold.checker.check_new_sum(told)
+    turn.write(ARRIVED, None, told)
 
 
 def add_arms(turn: Turn, names: Sequence[str]) -> None:
