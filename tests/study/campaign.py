@@ -3,9 +3,11 @@
 The first process works in two threads. For every line read it forks a worker, and says `born PID`.
 A worker opens the study, works in two threads, forks a child that does the same for a moment,
 closes the study, and begins again, until it is killed. All that is answered is written to journals
-in the folder, once it is; what must not happen is a line `wrong ...`.
+in the folder, once it is; what must not happen is a line `wrong ...`. Whoever gets `SIGUSR1` writes
+down where it is, in `tracebacks`, and goes on.
 """
 
+import faulthandler
 import os
 import random
 import signal
@@ -161,6 +163,7 @@ def fork(work, *, is_awaited):
 
 def main(address, folder):
     """Work until the end of the input, and fork a worker for every line."""
+    faulthandler.register(signal.SIGUSR1, (folder / "tracebacks").open("a"))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     stop = threading.Event()
 
@@ -171,9 +174,6 @@ def main(address, folder):
             Worker(address, study, folder, f"first-{number}-{life}").work(10)
 
     with Study.open(address, "labels", **OPTIONS) as study:
-        # A fork while modules are imported or kernels compiled has half of them.
-        for n, verb in enumerate((*VERBS, Worker.tell)):
-            verb(Worker(address, study, folder, f"before-{n}"))
         threads = [threading.Thread(target=work, args=(n,)) for n in range(2)]
         for thread in threads:
             thread.start()

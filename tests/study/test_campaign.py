@@ -2,13 +2,14 @@
 
 import os
 import random
+import select
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -84,10 +85,12 @@ def campaign(address, folder, kills):
             os.kill(pid, signal.SIGKILL)
         first.stdin.close()
         assert first.wait(ENOUGH) == 0  # it ends as programs do
+        check_nobody_is_left(first)
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        error.add_note(tracebacks(first, folder))
+        raise
     finally:
-        os.killpg(first.pid, signal.SIGKILL)
-        first.wait()
-        first.stdout.close()
+        end(first)
     journals.read()
     return journals
 
@@ -97,6 +100,33 @@ def wait_for_the_dead(address):
     with closing(open_store(address)) as store:
         store.begin(store.find("labels")[0], 0)
         store.rollback()
+
+
+def check_nobody_is_left(first):
+    """Wait for the children of those that were killed: each ends by itself."""
+    # All of them have inherited the pipe, which ends with the last of them.
+    ended, _, _ = select.select([first.stdout], [], [], ENOUGH)
+    assert ended, "somebody hangs whose parent is gone"
+    assert first.stdout.read() == ""
+
+
+def end(first):
+    """End all processes of a campaign."""
+    with suppress(ProcessLookupError):  # nobody is left
+        os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    first.stdout.close()
+
+
+def tracebacks(first, folder):
+    """Return where all processes of a campaign are."""
+    with suppress(ProcessLookupError):
+        os.killpg(first.pid, signal.SIGUSR1)
+    found, until = folder / "tracebacks", time.monotonic() + 30
+    while not found.read_text() and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(1)  # for those that write more slowly
+    return found.read_text()
 
 
 def check(address, journals):
@@ -165,3 +195,30 @@ def test_nothing_is_lost_when_processes_come_fork_close_and_are_killed(address, 
 def test_nothing_is_lost_in_a_long_campaign(address, kills, folder):
     labels(address).close()
     assert check(address, campaign(address, folder, kills)) >= 2 * kills
+
+
+HANGING = """
+import faulthandler, os, signal, sys, time
+def hang():
+    time.sleep(600)
+faulthandler.register(signal.SIGUSR1, open(sys.argv[1], "a"))
+if not os.fork():
+    hang()
+"""
+
+
+def test_a_campaign_fails_on_children_that_hang_and_says_where(folder, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "ENOUGH", 0.01)
+    first = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", HANGING, folder / "tracebacks"],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert first.wait() == 0
+        with pytest.raises(AssertionError, match="somebody hangs"):
+            check_nobody_is_left(first)
+        assert "in hang" in tracebacks(first, folder)
+    finally:
+        end(first)

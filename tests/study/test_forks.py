@@ -7,45 +7,29 @@ import signal
 import subprocess
 import sys
 import threading
-import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
 
+import keyhole.study
+from keyhole.contract import component
+from keyhole.contract.component import policy_component
 from keyhole.kernels import cache
-from keyhole.study import Study
+from keyhole.results.html import Table
+from keyhole.study import Study, head, log, turns
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import Row, StoreError, fork_lock, open_store
+from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.thresholding import LSA
+from tests.forks import ENOUGH, in_child
 from tests.study.studies import check_state_is_fold, labels
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
 ]
-ENOUGH = 120  # seconds, after which somebody hangs
 ROW = Row(1, 1, None, None, 0.0, b"")
-
-
-def in_child(work):
-    """Return what some work returns in a fork, as text."""
-    out, into = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        signal.alarm(ENOUGH)  # who hangs is ended by the system
-        code = 1
-        try:
-            os.write(into, str(work()).encode())
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    os.close(into)
-    with os.fdopen(out) as pipe:
-        said = pipe.read()
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    return said
 
 
 def decide(study, times):
@@ -370,3 +354,114 @@ def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
             assert in_child(lambda: cache._lock.acquire(timeout=10)) == "True"
         finally:
             go.set()
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """What a thread does slowly: it goes on once a fork waits for threads that are at work."""
+    found, are_others_at_work = Slow(), FORK_LOCK._others_at_work
+
+    def look():
+        are = are_others_at_work()
+        if are:
+            found.go.set()
+        return are
+
+    monkeypatch.setattr(FORK_LOCK, "_others_at_work", look)
+    return found
+
+
+class Slow:
+    """Something that holds a lock until it may go on."""
+
+    def __init__(self):
+        self.begun, self.go, self.lock = threading.Event(), threading.Event(), threading.Lock()
+
+    def wait(self):
+        self.begun.set()
+        assert self.go.wait(ENOUGH)
+
+    def function(self, real):
+        def slowly(*args, **given):
+            with self.lock:
+                self.wait()
+                return real(*args, **given)
+
+        return slowly
+
+    def check(self, call, call_in_child):
+        """Fork while a thread does it, and do it in the child."""
+        with ThreadPoolExecutor(1) as pool:
+            at_work = pool.submit(call)
+            assert self.begun.wait(ENOUGH)
+            try:
+                in_child(call_in_child)
+            finally:
+                self.go.set()
+            at_work.result(ENOUGH)
+
+
+LOCKING = {  # what may take locks that a child would inherit locked, and where a study does so
+    "create": (head, "facts_given", lambda study, path: labels(f"{path}.db").close()),
+    "open": (head, "find_policy", lambda study, path: Study.open(study._storage, "labels").close()),
+    "history": (log, "table", lambda study, path: study.history()),
+    "export": (log, "write_export", lambda study, path: study.export(path)),
+    "restore": (log, "read_export", lambda study, path: Study.restore(f"{path}.db", f"{path}.in")),
+    "replay": (log, "replay", lambda study, path: study.replay(LSA(), threshold=0.5)),
+    "show": (Table, "html", lambda study, path: study._repr_html_()),
+    "close": (turns, "snapshot_of", lambda study, path: study.close()),
+}
+
+
+@pytest.mark.parametrize("what", LOCKING)
+def test_a_fork_waits_for_locks_that_a_study_takes(what, slow, tmp_path, monkeypatch):
+    (place, name, call), path = LOCKING[what], tmp_path / "of the parent"
+    with labels(tmp_path / "s.db") as study:
+        study.ask()
+        for where in (path, tmp_path / "of the child"):
+            study.export(f"{where}.in")
+        monkeypatch.setattr(place, name, slow.function(getattr(place, name)))
+
+        def child():
+            with Study.open(tmp_path / "s.db", "labels") as own:
+                own.ask()
+                call(own, tmp_path / "of the child")
+
+        slow.check(lambda: call(study, path), child)
+
+
+def test_a_fork_waits_for_modules_that_a_study_imports(slow, tmp_path, monkeypatch):
+    class Finder:
+        @staticmethod
+        def find_spec(name, *_):
+            if name == "keyhole.study.log":
+                slow.wait()
+
+    with labels(tmp_path / "s.db") as study:
+        monkeypatch.setattr(keyhole.study, "log", log)  # both are as they were in the end
+        monkeypatch.delitem(sys.modules, "keyhole.study.log")
+        monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+
+        def child():
+            with Study.open(tmp_path / "s.db", "labels") as own:
+                own.history()
+
+        slow.check(study.history, child)
+
+
+def test_a_fork_while_a_thread_finds_the_digest_of_a_policy_can_use_policies(
+    slow, tmp_path, monkeypatch
+):
+    find = component.fingerprint
+    with labels(tmp_path / "s.db"):
+
+        def slowly(kernel):
+            if threading.current_thread() is not threading.main_thread():
+                slow.wait()
+            return find(kernel)
+
+        monkeypatch.setattr(component, "fingerprint", slowly)
+        slow.check(
+            lambda: policy_component(LSA).digest,
+            lambda: decide_elsewhere(tmp_path / "s.db", 1),
+        )

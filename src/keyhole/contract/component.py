@@ -6,10 +6,10 @@ one-line function, generated from the kernel's argument names, that the compiler
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, cast
 
+from keyhole.cached import cached_property
 from keyhole.contract.answers import check_names, check_reads, names_of, returning
 from keyhole.contract.base import WithBase
 from keyhole.contract.grammar import GUARD, POLICY, WORLD, Channels, Rule, integers

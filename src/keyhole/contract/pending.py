@@ -2,9 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, Final
 
+from keyhole.cached import cached_property
 from keyhole.contract.grammar import missing_arrays
 from keyhole.contract.memory import declared_state
 from keyhole.contract.state_access import find_access

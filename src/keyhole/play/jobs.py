@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from time import monotonic
 from typing import Any, Final
 
+from keyhole.cached import cached_property
 from keyhole.drivers.engine import LANES
 from keyhole.play.block import Block, plan_digest
 from keyhole.play.identity import digest_of, printed

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,8 +13,10 @@ from keyhole.study import verbs
 from keyhole.study.decision import Decision
 from keyhole.study.head import Head
 from keyhole.study.known import View
+from keyhole.study.listing import summary_rows
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, Store, StoreError, open_store
+from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.turns import Clock, Turns, check_clock, checked
 from keyhole.validate import distinct, entries, line
 
@@ -67,7 +70,8 @@ class Study:
         store = open_store(storage, survives=survives, make=False)
         try:
             number_of, head = store.find(name)
-            Head.read(head, policies)  # refuses a policy that is not known here
+            with FORK_LOCK.shared():
+                Head.read(head, policies)  # refuses a policy that is not known here
         except BaseException:
             store.close()
             raise
@@ -148,7 +152,10 @@ class Study:
         if isinstance(patience, timedelta):
             patience = patience.total_seconds()
         rule = Rule(patience, patience_decisions, after)
-        head = Head.made(policy, arms, facts, pending=pending, rule=rule, seed=seed, second=second)
+        with FORK_LOCK.shared():
+            head = Head.made(
+                policy, arms, facts, pending=pending, rule=rule, seed=seed, second=second
+            )
         store = open_store(storage, survives=survives)
         try:
             store.create(line("name", name), head.written(), checked(clock()))
@@ -322,17 +329,19 @@ class Study:
         pyarrow.Table
             ``.to_pandas()`` makes a data frame of it (needs keyhole[pandas]).
         """
-        from keyhole.study.log import table
+        rows = self.log()  # which may wait for other threads: forks do not wait for that
+        with FORK_LOCK.shared(), self._view.naming_damage():
+            from keyhole.study.log import table
 
-        with self._view.naming_damage():
-            return table(self.head, self.log())
+            return table(self.head, rows)
 
     def export(self, path: str | Path) -> None:
         """Write the log to a file, a line of JSON an event: all there is to the study."""
-        from keyhole.study.log import write_export
+        rows = self.log()
+        with FORK_LOCK.shared(), self._view.naming_damage():
+            from keyhole.study.log import write_export
 
-        with self._view.naming_damage():
-            write_export(Path(path), self.name, self.head, self.log())
+            write_export(Path(path), self.name, self.head, rows)
 
     @classmethod
     def restore(
@@ -354,9 +363,10 @@ class Study:
         name : str, optional
             What it is called; by default as it was.
         """
-        from keyhole.study.log import read_export
+        with FORK_LOCK.shared():
+            from keyhole.study.log import read_export
 
-        old, head, rows = read_export(Path(path), policies)
+            old, head, rows = read_export(Path(path), policies)
         store = open_store(storage)
         try:
             store.create(line("name", name or old), head.written(), time.time(), rows)
@@ -374,10 +384,11 @@ class Study:
         **facts
             What it needs to know beyond what the study's own was told.
         """
-        from keyhole.study.log import replay
+        rows = self.log()
+        with FORK_LOCK.shared(), self._view.naming_damage():
+            from keyhole.study.log import replay
 
-        with self._view.naming_damage():
-            return replay(self.head.changed(policy, facts), self.log())
+            return replay(self.head.changed(policy, facts), rows)
 
     def log(self) -> list[Row]:
         """Return all events as they are stored."""
@@ -386,7 +397,8 @@ class Study:
     @property
     def head(self) -> Head:
         """What the study was at the beginning; `policy` is who decides since it was changed."""
-        return Head.read(self._turns.head, self._turns.policies)
+        with FORK_LOCK.shared():
+            return Head.read(self._turns.head, self._turns.policies)
 
     def __repr__(self) -> str:
         """Return what it is and how far it has come."""
@@ -394,15 +406,14 @@ class Study:
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: who decides, what is recommended, and what is open."""
-        from html import escape
-
-        from keyhole.results.html import Table
-        from keyhole.study.listing import summary_rows
-
         try:
-            return Table(repr(self), ["", ""], summary_rows(self)).html()
+            rows = summary_rows(self)
         except (StoreError, RuntimeError):  # it is closed, or its database does not answer
             return escape(repr(self))
+        with FORK_LOCK.shared():
+            from keyhole.results.html import Table
+
+            return Table(repr(self), ["", ""], rows).html()
 
 
 def _id_of(decision: str | Decision) -> str:

@@ -220,7 +220,9 @@ class Turns(Known):
             return
         self._fold, self._kept = None, fold.seq
         try:
-            self.store.keep(self.study, fold.seq, snapshot_of(fold))
+            with FORK_LOCK.shared(self):
+                snapshot = snapshot_of(fold)
+            self.store.keep(self.study, fold.seq, snapshot)
         except StoreError:
             pass
         except LearningError:

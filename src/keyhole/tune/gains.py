@@ -30,12 +30,12 @@ played no part in picking them (docs/tune.md).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.cached import cached_property
 from keyhole.contract.memory import FloatArray
 from keyhole.resource.hazards import fewness
 from keyhole.tune.records import Record

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from keyhole.cached import cached_property
 from keyhole.contract.policy import Policy
 from keyhole.tune import folder as places
 from keyhole.tune.gains import Gains, Known

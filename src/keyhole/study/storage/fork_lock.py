@@ -4,6 +4,9 @@ SQLite keeps a table of its locks in the process, and a fork inherits the table 
 child of a process with an open connection writes without any. So nothing is open across a fork. A
 fork has this lock alone, closes what is open, and both sides connect anew when they next need to;
 operations share it, from the moment they connect until their transaction has ended.
+
+So does whatever else takes locks that a child would inherit locked, and wait for: of modules that
+are being imported, of pyarrow, which imports pandas when it is first used, of the compiler.
 """
 
 import os
@@ -32,6 +35,10 @@ class Forkable(Protocol):
 
         `mine` says that the thread that forked is in the midst of an operation.
         """
+
+
+class _Call:
+    """The owner of an operation that is nobody's."""
 
 
 class ForkLock:
@@ -72,8 +79,12 @@ class ForkLock:
                 self._changed.notify_all()
 
     @contextmanager
-    def shared(self, owner: object) -> Iterator[None]:
-        """Hold the lock for an operation, or a part of one."""
+    def shared(self, owner: object | None = None) -> Iterator[None]:
+        """Hold the lock for an operation, or a part of one; of nobody's where it has no owner.
+
+        Within it nothing may be waited for that a thread may hold which waits for this lock.
+        """
+        owner = _Call() if owner is None else owner
         is_new = self.acquire(owner)
         try:
             yield

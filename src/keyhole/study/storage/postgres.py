@@ -93,7 +93,8 @@ class Postgres(Store):
     def __init__(self, address: str) -> None:
         super().__init__()
         try:
-            import psycopg
+            with FORK_LOCK.shared():  # no child inherits half a module
+                import psycopg
         except ImportError as error:
             raise missing_extra("postgres", "storage on PostgreSQL", error) from None
         self._driver = psycopg

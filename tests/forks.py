@@ -1,0 +1,28 @@
+"""Forks in tests: what a child does, and returns."""
+
+import os
+import signal
+import traceback
+
+ENOUGH = 120  # seconds, after which somebody hangs
+
+
+def in_child(work):
+    """Return what some work returns in a fork, as text."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(ENOUGH)  # who hangs is ended by the system
+        code = 1
+        try:
+            os.write(into, str(work()).encode())
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(into)
+    with os.fdopen(out) as pipe:
+        said = pipe.read()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    return said
