@@ -246,6 +246,7 @@ import os, sys
 os.register_at_fork(before=lambda: study.ask(), after_in_parent=lambda: study.ask())
 from keyhole.study import Study
 from keyhole.thresholding import LSA
+assert "concurrent.futures.thread" in sys.modules  # or its hooks may come while a fork waits
 study = Study.create(sys.argv[1], "labels", LSA(), ["a", "b"], threshold=0.5)
 pid = os.fork()
 if not pid:

@@ -9,6 +9,9 @@ So does whatever else takes locks that a child would inherit locked, and wait fo
 are being imported, of pyarrow, which imports pandas when it is first used, of the compiler.
 """
 
+# A hook that is registered while a fork waits is called after the fork, but not before it: these
+# would release a lock that nobody has acquired. Pandas imports them, which pyarrow imports late.
+import concurrent.futures.thread  # noqa: F401
 import os
 import weakref
 from collections.abc import Iterator
