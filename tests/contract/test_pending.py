@@ -9,6 +9,7 @@ import pytest
 from keyhole import simulate, stochastic
 from keyhole.contract.base import WithBase
 from keyhole.contract.memory import counts, per
+from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.policy import parameter
 from keyhole.draws.streams import uniform
 from keyhole.play.identity import identity
@@ -240,6 +241,50 @@ def test_a_select_that_writes_what_update_reads_waits_and_says_why():
     assert EXP3.traits()["open decisions"] == (
         "wait (`select` writes `chances`, which `update` reads)"
     )
+
+
+def test_a_class_of_a_setting_that_declares_nothing_waits_and_says_why():
+    class Bare(CorePolicy, abstract=True):
+        setting = Policy.setting
+
+    def derive_from(base, **content):
+        kernels = {name: vars(Tallying)[name] for name in ("State", "select", "update")}
+        return type("Mine", (base,), kernels | content)
+
+    nothing = derive_from(Bare)
+    assert nothing.pending == ("wait",)
+    assert nothing.explain_waiting() == (
+        "Mine waits for the feedback of each decision: neither it nor its setting declares "
+        '`pending`; declare `pending = ("ignore",)` in the class if it may take others before that'
+    )
+    assert derive_from(Bare, pending=("wait",)).explain_waiting() == ""
+    Bare.pending = ("wait",)
+    assert "declares no `pending`, and its base class Bare waits" in (
+        derive_from(Bare).explain_waiting()
+    )
+
+
+def test_a_wrapper_that_can_do_nothing_of_what_its_base_can_says_so():
+    class Imagining(UCB1):
+        pending = ("imagine",)
+
+    class Ignoring(WithBase, stochastic.Policy):
+        pending = ("ignore",)
+        base: stochastic.Policy = parameter(default=UCB1(), doc="who decides")
+
+        def select(p, s, t, rng, base_select):
+            return base_select(p, s, t, rng)
+
+        def update(p, s, t, rng, arm, reward, base_update):
+            base_update(p, s, t, rng, arm, reward)
+
+        def recommend(p, s, best):
+            best[0] = 0
+
+    assert type(Ignoring(base=UCB1())).pending == ("ignore",)
+    over = type(Ignoring(base=Imagining()))
+    assert over.pending == ("wait",)
+    assert "it can do ignore, and its base Imagining imagine" in over.explain_waiting()
 
 
 def test_what_an_author_declares_is_what_counts():

@@ -31,12 +31,17 @@ def played():
         yield asked, learner._words.tolist()
 """
 
+IMPORTED = """
+import sys
+assert not [name for name in sys.modules if "numba_internals" in name or "first_pass" in name]
+"""
+
 
 @pytest.mark.skipif(jit.internals is None, reason="KEYHOLE_PLAIN_NUMBA is set")
 def test_public_numba_plays_the_same_to_the_bit_and_keeps_nothing(tmp_path):
     scope = {}
     exec(PLAY, scope)
-    script = f"{PLAY}\nimport json; print(json.dumps([[*played()], cached_files()]))"
+    script = f"{PLAY}{IMPORTED}\nimport json; print(json.dumps([[*played()], cached_files()]))"
     done = subprocess.run(
         [sys.executable, "-c", script],
         env=os.environ | {"KEYHOLE_PLAIN_NUMBA": "1", "KEYHOLE_CACHE_DIR": str(tmp_path)},

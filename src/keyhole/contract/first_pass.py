@@ -5,17 +5,13 @@ from functools import lru_cache
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
-from keyhole.kernels.jit import front_end
-
-# Where Numba's insides have moved, no code can be read.
-ir: Final[Any] = front_end and front_end.ir
-run_frontend: Any = front_end and front_end.run_frontend
+from keyhole.kernels.numba_first_pass import ir, run_frontend
 
 _UNKNOWN: Final = object()
 
 
 @lru_cache(maxsize=512)
-def first_pass(function: FunctionType) -> list[Any]:
+def read_lines(function: FunctionType) -> list[Any]:
     """Return the lines of a function; raise whatever Numba raises for code that it cannot read."""
     code = run_frontend(function)
     return [line for block in code.blocks.values() for line in block.body]
@@ -43,7 +39,7 @@ class Bindings:
     Parameters
     ----------
     lines : list
-        The function's, from `first_pass`.
+        The function's, from `read_lines`.
     lent : mapping
         The arguments that are functions.
 

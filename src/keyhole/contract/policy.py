@@ -243,8 +243,9 @@ class Policy:
     def explain_waiting(cls) -> str:
         """Return why the policy waits though its author has not said so, and the mend; or "".
 
-        It does where `select` writes state that `update`, `recommend` or a later `select` reads:
-        feedback would be learnt with what another decision has left there.
+        It does where `select` writes state that `update`, `recommend` or a later `select` reads
+        (feedback would be learnt with what another decision has left there), where that cannot be
+        seen, and where neither the class nor its setting declares `pending`.
         """
         reason = reason_to_wait(cls)
         return reason and (

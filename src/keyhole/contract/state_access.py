@@ -27,13 +27,13 @@ from keyhole.contract.array_views import (
 from keyhole.contract.first_pass import (
     Bindings,
     arguments_of,
-    first_pass,
-    ir,
+    read_lines,
     takes_rest,
     variables_of,
 )
 from keyhole.contract.memory import declared_state
 from keyhole.kernels.link import Kernel, is_function, source_of
+from keyhole.kernels.numba_first_pass import ir
 
 _BASE_KERNELS: Final = ("init", "select", "update")
 
@@ -47,10 +47,14 @@ class _BaseKernel(NamedTuple):
 
 @dataclass
 class StateAccess:
-    """The names of arrays that are read, and of those that are written."""
+    """The names of arrays that are read, of those that are written, and of unread functions.
+
+    What an unread function is given counts as read and written.
+    """
 
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
 
 
 def find_access(policy: Any, name: str) -> StateAccess:
@@ -100,8 +104,9 @@ class _Tracer:
             return self.give_up(given) if known is None else known
         self._returned[key] = None
         try:
-            lines = first_pass(function)
+            lines = read_lines(function)
         except Exception:  # whatever Numba's first pass cannot read
+            self.access.unread.add(function.__qualname__)
             return self.give_up(given)
         arguments = dict(zip(arguments_of(function), given, strict=True))
         result = _Function(self, lines, arguments, lent or {}).follow()

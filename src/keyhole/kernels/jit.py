@@ -48,21 +48,6 @@ internals: Final[Any] = _usable_internals()
 its insides are others, or the environment variable KEYHOLE_PLAIN_NUMBA=1 asks for that. Kernels are
 slower then, results the same, and nothing is kept between processes."""
 
-
-def _usable_front_end() -> ModuleType | None:
-    """Return the first pass of Numba's compiler, which tells what kernels read, if it is there.
-
-    It compiles nothing: KEYHOLE_PLAIN_NUMBA is no matter.
-    """
-    try:
-        from keyhole.kernels.numba_internals import front_end
-    except Exception:  # then a warning has been given, or was not wanted
-        return None
-    return front_end
-
-
-front_end: Final[Any] = _usable_front_end()
-
 # error_model="numpy": a division needs no check for zero, which halves the time of a round
 # (measured: 16.2 -> 8.9 ns, LSA, K = 10).
 _OPTIONS: Final[dict[str, Any]] = {

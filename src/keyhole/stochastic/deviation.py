@@ -40,6 +40,7 @@ class UCB(IndexPolicy, abstract=True):
     0
     """
 
+    pending = ("imagine", "ignore")
     needs = ("horizon",)
     helpers: ClassVar[tuple[str, ...]] = ("width", "deviation")
     helper_arguments = MappingProxyType(

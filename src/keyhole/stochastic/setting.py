@@ -106,3 +106,5 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     >>> Bold().learner(arms=2).ask()
     0
     """
+
+    pending = ("imagine", "ignore")

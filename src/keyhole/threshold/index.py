@@ -31,6 +31,7 @@ class IndexPolicy(Policy, abstract=True):
     0
     """
 
+    pending = ("imagine", "ignore")
     helpers: ClassVar[tuple[str, ...]] = ("index",)
     helper_arguments = MappingProxyType({"index": ("p", "t", "tried", "reached")})
     off_policy: ClassVar[bool] = True

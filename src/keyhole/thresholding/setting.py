@@ -147,3 +147,5 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     >>> simulate(problem, [Simple()], horizon=50, replications=10).labels
     ('Simple()',)
     """
+
+    pending = ("imagine", "ignore")

@@ -40,6 +40,7 @@ class DelayedUCB1(Policy):
     [0, 1, 0, 0]
     """
 
+    pending = ("wait",)
     feedback = "each reward that arrives, and whose it is (named)"
     cost_per_round = "O(K), and O(1) for each reward that arrives"
     works_with = ("named",)

@@ -51,6 +51,7 @@ class QPMD(WithBase, Policy):
     [0, 0, 0, 1]
     """
 
+    pending = ("wait",)
     feedback = "each reward that arrives, and whose it is (named)"
     cost_per_round = "one step of the base for each reward that arrives, on average"
     works_with = ("named",)

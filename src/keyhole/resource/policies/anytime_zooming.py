@@ -57,6 +57,8 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
     (0, 1.0)
     """
 
+    pending = ("wait",)
+
     class State(ZoomingRCUCB.State):
         """Beside the present period, its length, where it began, and what the last one found."""
 

@@ -63,6 +63,7 @@ class StoOO(GridPolicy):
     [(0, 1.0), (0, 0.5), (0, 0.25), (0, 0.125), (0, 0.375)]
     """
 
+    pending = ("wait",)
     cost_per_round = "a square root for each grid point of the played arm"
 
     def least_width(self, facts: Mapping[str, Any]) -> float:

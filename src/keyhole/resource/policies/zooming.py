@@ -77,6 +77,7 @@ class ZoomingRCUCB(GridPolicy):
     True
     """
 
+    pending = ("wait",)
     cost_per_round = (
         "a square root for each grid point of the played arm up to the limit played; a refinement "
         "goes through all earlier rounds of the arm once; memory grows with the horizon"

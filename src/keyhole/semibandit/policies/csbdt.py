@@ -91,6 +91,7 @@ class CSBDT(BisectionPolicy):
     array([0.3125, 0.8125])
     """
 
+    pending = ("wait",)
     randomness = (
         "in the first phase the order of the arms whose thresholds are known; in the second a "
         "beta variate for each arm whenever the knapsack is solved"

@@ -44,6 +44,7 @@ class CSBDTUCB(BisectionPolicy):
     array([0.3125, 0.8125])
     """
 
+    pending = ("wait",)
     randomness = "in the first phase the order of the arms whose thresholds are known"
     cost_per_round = "O(K) in the first phase, an exact knapsack in the second"
 

@@ -80,6 +80,7 @@ class CSBST(Policy):
       arm 3: takes 0.6667, 11 losses in 11 rounds without
     """
 
+    pending = ("wait",)
     randomness = (
         "a beta variate for each arm in every round of the second phase; the arms of each "
         "candidate, if random"

@@ -50,6 +50,7 @@ class BernsteinUCB(UCB):
     [0, 1, 1]
     """
 
+    pending = ("imagine", "ignore")
     variance: float = parameter(gt=0, le=0.25, doc="no arm's rewards vary more")
 
     def deviation(p, pulls: float, error: float) -> float:

@@ -41,6 +41,8 @@ class HoeffdingUCB(UCB):
     [0, 1, 1]
     """
 
+    pending = ("imagine", "ignore")
+
     def deviation(p, pulls: float, error: float) -> float:
         """Return 2 exp(-2 N eps^2)."""
         return 2.0 * math.exp(-2.0 * pulls * error * error)

@@ -63,6 +63,7 @@ class KLUCB(Policy):
     [0, 1, 1, 1]
     """
 
+    pending = ("imagine", "ignore")
     arms_change = True
     off_policy = True
     cost_per_round = "O(K), with four or five logarithms; Newton's method near ties"

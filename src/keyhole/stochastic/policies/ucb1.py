@@ -40,6 +40,7 @@ class UCB1(Policy):
     [0, 1, 1, 1]
     """
 
+    pending = ("imagine", "ignore")
     arms_change = True
     off_policy = True
     cost_per_round = "a logarithm, and O(K) multiplications"

@@ -33,6 +33,7 @@ class Uniform(Policy):
     1
     """
 
+    pending = ("imagine", "ignore")
     off_policy = True
     cost_per_round = "O(1)"
 

@@ -45,6 +45,7 @@ class AnytimeDKWUCB(IndexPolicy):
     1
     """
 
+    pending = ("imagine", "ignore")
     feedback = "the sample of the arm pulled (uncensored)"
     cost_per_round = "two logarithms, O(K) square roots, and O(m) to count a sample"
     works_with = ("uncensored",)

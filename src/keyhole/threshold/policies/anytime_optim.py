@@ -45,6 +45,7 @@ class AnytimeOPTIM(OPTIM):
     1
     """
 
+    pending = ("imagine", "ignore")
     cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
 
     needs: ClassVar[tuple[str, ...]] = ()

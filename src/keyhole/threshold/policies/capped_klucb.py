@@ -55,6 +55,7 @@ class CappedKLUCB(Policy):
     1
     """
 
+    pending = ("imagine", "ignore")
     warns_if_uncensored = True
     cost_per_round = (
         "O(K c) multiplications and 2 c logarithms; Newton's method (four or five steps) for one "

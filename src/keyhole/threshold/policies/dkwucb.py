@@ -44,6 +44,7 @@ class DKWUCB(IndexPolicy):
     1
     """
 
+    pending = ("imagine", "ignore")
     feedback = "the sample of the arm pulled (uncensored)"
     cost_per_round = "O(K) square roots, and O(m) to count a sample"
     needs = ("horizon",)

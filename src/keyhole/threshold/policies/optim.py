@@ -41,6 +41,7 @@ class OPTIM(KaplanMeierUCB):
     ValueError: OPTIM() needs thresholds that never rise: not so in round 2
     """
 
+    pending = ("imagine", "ignore")
     requires = "thresholds that never rise"
 
     class State(KaplanMeierUCB.State):

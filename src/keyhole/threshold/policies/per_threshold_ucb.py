@@ -41,6 +41,7 @@ class PerThresholdUCB(IndexPolicy):
     [0, 0, 1, 0]
     """
 
+    pending = ("imagine", "ignore")
     feedback = "whether the sample of the arm pulled reached the threshold"
     cost_per_round = "one logarithm and O(K) square roots"
 

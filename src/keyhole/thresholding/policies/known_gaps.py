@@ -42,6 +42,7 @@ class KnownGaps(Policy):
     [1, 1, 1]
     """
 
+    pending = ("imagine", "ignore")
     off_policy = True
     cost_per_round = "O(log K) for the arg-min"
     needs = ("gaps",)

@@ -46,6 +46,7 @@ class LSA(IndexPolicy):
     2
     """
 
+    pending = ("imagine", "ignore")
     arms_change = True
     cost_per_round = (
         "one logarithm (looked up to 4,095 pulls of an arm), and O(log K) for the arg-min"

@@ -67,6 +67,7 @@ class OptKG(Policy):
     [0, 1, 0]
     """
 
+    pending = ("imagine", "ignore")
     off_policy = True
     cost_per_round = (
         "two logarithms, an exponential, and O(log K) for the arg-max; an incomplete beta "

@@ -47,6 +47,7 @@ class UCBE(IndexPolicy):
     1
     """
 
+    pending = ("imagine", "ignore")
     cost_per_round = "one square root, and O(log K) for the arg-min"
     needs = ("horizon", "hardness")
     oracle = True

@@ -1,0 +1,72 @@
+"""A trial of the analysis of kernels, for a Numba whose first pass is another one."""
+
+from typing import Any
+
+from keyhole.contract.memory import counts, per
+from keyhole.contract.state_access import StateAccess, find_access
+
+
+def check_analysis() -> None:
+    """Analyse kernels of which it is known what they read and write.
+
+    Raises
+    ------
+    RuntimeError
+        If something else is found; or whatever Numba raises.
+    """
+    for name, expected in _EXPECTED.items():
+        found = find_access(_Trial, name)
+        if found != expected:
+            raise RuntimeError(f"a trial analysis of `{name}` found {found}")
+
+
+def _store(into: Any, value: float) -> None:
+    into[0] = value
+
+
+def _return_tables(s: Any) -> Any:
+    return s.tables, 1.0
+
+
+class _Trial:
+    """Kernels with all that Numba's first pass distinguishes."""
+
+    helpers = ()
+
+    class State:
+        pulls = per("arms")
+        totals = per("arms")
+        passed = per("arms")
+        tables = per("arms", 2)
+        untouched = counts()
+
+    def select(p: Any, s: Any, t: int) -> int:
+        """Write all but two arrays, in several ways."""
+        tables, weight = _return_tables(s)
+        row = tables[0]
+        row[1:2][0] = -weight
+        first = True
+        for arm in range(p.arms):
+            if first and not s.pulls[arm] > t:
+                s.totals[arm] += 1.0
+                first = False
+        _store(value=2.0, into=s.passed)
+        return int(first)
+
+    def update(p: Any, s: Any) -> float:
+        """Read two arrays and write nothing."""
+        total = 0.0
+        for arm, pulls in enumerate(s.pulls):
+            pair = (s.totals, arm)
+            total += -pulls * pair[0][arm]
+        while total > len(s.passed):
+            total -= s.tables.shape[0]
+        return total
+
+
+_EXPECTED = {
+    "select": StateAccess(
+        reads={"pulls", "totals", "tables"}, writes={"totals", "passed", "tables"}
+    ),
+    "update": StateAccess(reads={"pulls", "totals"}),
+}

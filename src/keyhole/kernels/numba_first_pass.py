@@ -1,0 +1,13 @@
+"""The first pass of Numba's compiler: a function as operations on named variables.
+
+It compiles nothing, and is apart from `numba_internals`, which compiles: only the analysis of
+policies that do not declare `pending` imports it (see `keyhole.contract.pending`), and what is
+renamed there or here is no matter to the other.
+"""
+
+from typing import Any, Final
+
+from numba.core import compiler
+from numba.core import ir as ir
+
+run_frontend: Final[Any] = compiler.run_frontend
