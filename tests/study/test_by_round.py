@@ -5,7 +5,15 @@ import pytest
 from keyhole.contract.memory import Field
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
-from keyhole.policy import RoundFeedback, StudyRound, StudyVocabulary, counts, fact, per
+from keyhole.policy import (
+    RoundFeedback,
+    SettingLearner,
+    StudyRound,
+    StudyVocabulary,
+    counts,
+    fact,
+    per,
+)
 from keyhole.study import Study
 from keyhole.validate import Range, integer
 from tests.study.studies import check_state_is_fold
@@ -95,7 +103,7 @@ class Words(StudyVocabulary):
     def format_feedback(self, context, decision, feedback):
         return feedback
 
-    def default_feedback(self):
+    def default_feedback(self, context, decision):
         return {"leaks": 0}
 
     @property
@@ -116,6 +124,7 @@ class Plumber(Policy):
     """Runs the pump with the fewest leaks; leaks without a place are those of the last pump."""
 
     setting = PUMPS
+    learner_class = SettingLearner
     vocabulary_class = Words
 
     class State:
@@ -204,3 +213,17 @@ def test_rounds_end_at_the_horizon(tmp_path):
         study.ask(pressure=1)
         with pytest.raises(RuntimeError, match="the horizon of 2 rounds has been reached"):
             study.ask(pressure=1)
+
+
+def test_learners_hear_of_a_round_when_its_decision_is_told():
+    learner = Plumber().learner(arms=3, seen=1)
+    assert learner.ask(pressure=2) == 0
+    learner.tell(leaks=1)
+    assert learner.state["leaks"].tolist() == [2, 0, 0]
+    assert learner.ask(pressure=1) == 1
+    with pytest.raises(
+        RuntimeError, match=r"needs ledger=2 after this feedback, and a learner has"
+    ):
+        learner.tell(leaks=2)
+    learner.tell(leaks=0)
+    assert learner.recommend() == 1

@@ -34,7 +34,10 @@ def case(room, **facts):
     setting = policy.setting
     told = {name: value for name, value in FACTS[room].items() if name in setting.known(())}
     context = {"threshold": 2} if room == "threshold" else {}
-    return Vocabulary(setting, told | facts, context, vocabulary=policy.vocabulary_class)
+    decision = {"arm": 2, "limit": 0.5} if room == "resource" else None
+    return Vocabulary(
+        setting, told | facts, context, vocabulary=policy.vocabulary_class, decision=decision
+    )
 
 
 @parametrize_with_checks(
@@ -49,7 +52,11 @@ def test_every_setting_of_ours_is_checked():
 
 
 SETTING = Setting(
-    "toy", ArmsOnly, {"arm": Field("int64")}, {"reward": Field("float64")}, lambda p, arm: arm == 0
+    "toy",
+    ArmsOnly,
+    {"arm": Field("int64")},
+    {"reward": Field("float64")},
+    lambda p, arm: 0 <= arm < p.arms,
 )
 
 
@@ -92,6 +99,84 @@ def test_words_that_do_not_fit_are_caught(vocabulary, message):
     check_setting(SETTING, {"arms": 3}, vocabulary=StudyVocabulary)
     with pytest.raises(AssertionError, match=f"^toy: {message}"):
         check_setting(SETTING, {"arms": 3}, vocabulary=vocabulary)
+
+
+PAIRS = Setting(
+    "pairs",
+    ArmsOnly,
+    {"arm": Field("int64"), "rival": Field("int64")},
+    {"won": Field("int64")},
+    lambda p, arm, rival: 0 <= arm < p.arms and 0 <= rival < p.arms and arm != rival,
+)
+
+
+class PairWords(StudyVocabulary):
+    arm_fields = ("arm", "rival")
+
+    def format_decision(self, context, decision):
+        return {name: self.arms[decision[name]] for name in ("arm", "rival")}
+
+    def parse_decision(self, words):
+        return {}, {name: self.arm_number(name, words[name]) for name in ("arm", "rival")}
+
+    def parse_feedback(self, context, decision, winner):
+        return {"won": int(self.arm_number("winner", winner) == decision["arm"])}
+
+    def format_feedback(self, context, decision, feedback):
+        return {"winner": self.arms[decision["arm" if feedback["won"] else "rival"]]}
+
+    def default_feedback(self, context, decision):
+        return {"winner": self.arms[decision["rival"]]}
+
+
+class NamesOneArm(PairWords):
+    arm_fields = ("arm",)
+
+
+class NamesNoArm(PairWords):
+    arm_fields = None
+
+
+class NothingWins(PairWords):
+    default_feedback = StudyVocabulary.default_feedback
+
+
+class TellsAt(PairWords):
+    def parse_feedback(self, context, decision, at):
+        return super().parse_feedback(context, decision, at)
+
+    def format_feedback(self, context, decision, feedback):
+        return {"at": super().format_feedback(context, decision, feedback)["winner"]}
+
+    def default_feedback(self, context, decision):
+        return {"at": self.arms[0]}
+
+
+def test_words_are_tried_on_decisions_that_are_allowed():
+    facts, pair = {"arms": 3}, {"arm": 0, "rival": 2}
+    for kind in (PairWords, NamesNoArm):
+        check_setting(PAIRS, facts, decision=pair, vocabulary=kind)
+    for error, kind, message in (
+        (AssertionError, NamesOneArm, "pairs: a decision must name arms by arm alone"),
+        (AssertionError, NothingWins, "pairs: default_feedback has {'reward': 0.0} for a decision"),
+        (ValueError, TellsAt, "a vocabulary must have a word other than 'at': studies use at, "),
+    ):
+        with pytest.raises(error, match=message):
+            check_setting(PAIRS, facts, decision=pair, vocabulary=kind)
+    same = {"arm": 1, "rival": 1}
+    for arms, given, got in ((1, None, "one of zeros"), (3, same, "{'arm': 1, 'rival': 1}")):
+        message = f"decision must be one that pairs allows, with which its words .*; got {got}"
+        with pytest.raises(ValueError, match=message):
+            check_setting(PAIRS, {"arms": arms}, decision=given, vocabulary=PairWords)
+
+
+def test_fields_of_arms_are_integers_of_the_decision():
+    class Wrong(PairWords):
+        arm_fields = ("winner",)
+
+    message = r"a field of .*Wrong.arm_fields must be one of arm, rival; got 'winner'"
+    with pytest.raises(ValueError, match=message):
+        check_setting(PAIRS, {"arms": 3}, vocabulary=Wrong)
 
 
 def test_a_round_that_forgets_is_caught():

@@ -6,7 +6,7 @@ import numpy as np
 
 from keyhole.contract.policy import Policy
 from keyhole.play.learner import Learner
-from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.play.study_vocabulary import StudyRound, StudyVocabulary
 
 Values = dict[str, Any]
 
@@ -63,7 +63,35 @@ class SettingLearner(Learner):
         self._expect_feedback()
         waiting = (_values(self._context), _values(self._decision))
         heard = self.vocabulary.parse_feedback(*waiting, *unnamed, **feedback)
+        if self.vocabulary.round_class is not None:
+            heard = self._of_round(self.vocabulary.round_class, *waiting, heard)
         self.learn(**{name: heard[name] for name in self._feedback})
+
+    def _of_round(
+        self, kind: type[StudyRound], context: Values, decision: Values, heard: Values
+    ) -> Values:
+        """Return the feedback of a round in which that of its own decision has arrived."""
+        found = kind(self.vocabulary, self.policy)
+        found.begin(context, decision)
+        found.add_feedback(context, decision, heard)
+        ended = found.end(self.facts, self.state, self.rounds)
+        if ended is None:
+            raise RuntimeError(
+                f"{kind.__name__}.end must return the feedback of a round that began"
+            )
+        for name, value in ended.facts.items():
+            if value != self.facts[name]:
+                raise RuntimeError(
+                    f"{self.policy} needs {name}={value} after this feedback, and a learner has "
+                    f"{self.facts[name]} for good: a study goes on"
+                )
+        values = {name: np.zeros_like(view) for name, view in self._feedback.items()}
+        for name, view in values.items():
+            if view.shape:
+                view[: len(ended.feedback[name])] = ended.feedback[name]
+            else:
+                view[()] = ended.feedback[name]
+        return values
 
     def recommend(self) -> Any:
         """Return what the policy recommends, in the words of the vocabulary."""

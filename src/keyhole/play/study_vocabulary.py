@@ -47,6 +47,11 @@ class StudyVocabulary:
     fact_readers : mapping of str to callable
         How files on the command line say those known quantities that are no plain values: called
         with the name, the value in the file, and the folder of the file.
+    arm_fields : tuple of str or None
+        The fields of a decision that hold the number of an arm, or several: they are renumbered as
+        arms come and go. None, as it stands, means ``arm`` where no other field of a decision holds
+        integers. Where none is known, arms can neither be added nor retired. Contexts are
+        never renumbered: a setting that shows arms in them declares ``()``.
     round_class : type of StudyRound or None
         How feedback is gathered where it belongs to the round in which it arrives
         (`Setting.by_round`); None where it belongs to its decision.
@@ -62,6 +67,7 @@ class StudyVocabulary:
     """
 
     fact_readers: ClassVar[Mapping[str, FactReader]] = MappingProxyType({})
+    arm_fields: ClassVar[tuple[str, ...] | None] = None
     round_class: ClassVar["type[StudyRound] | None"] = None
 
     def __init__(
@@ -73,11 +79,20 @@ class StudyVocabulary:
                 f"{type(self).__qualname__} must {wanted}, since the setting {setting.name!r} has "
                 f"by_round={setting.by_round}"
             )
+        for name in self.arm_fields or ():
+            if name not in (known := _integers(setting)):
+                choice(f"a field of {type(self).__qualname__}.arm_fields", name, known)
         self.setting, self.facts, self.arms, self.scale = setting, facts, arms, scale
         self._numbers: dict[str, int] = {}
 
     def check_study(self) -> None:
         """Refuse known quantities or units that a new study cannot work with."""
+
+    def find_arm_fields(self) -> tuple[str, ...]:
+        """Return the fields of a decision that hold arms; none where that is not known."""
+        if self.arm_fields is not None:
+            return self.arm_fields
+        return ("arm",) if _integers(self.setting) == ["arm"] else ()
 
     def arm_number(self, name: str, arm: Any) -> int:
         """Return the number of an arm that is given by its name; `name` is the word it is for."""
@@ -141,7 +156,7 @@ class StudyVocabulary:
         """Return feedback in words: keywords with which `parse_feedback` returns the same."""
         return {"reward": self.scale.outward(feedback["reward"])}
 
-    def default_feedback(self) -> Words:
+    def default_feedback(self, context: Values, decision: Values) -> Words:
         """Return in words the feedback of a decision that nothing came of; by default no reward."""
         return {"reward": self.scale.low}
 
@@ -178,6 +193,11 @@ class StudyVocabulary:
             The arms in use, by their numbers; position i in `report` is the arm ``live[i]``.
         """
         raise TypeError(f"policies of {self.setting.name!r} recommend nothing")
+
+
+def _integers(setting: Setting) -> list[str]:
+    """Return the fields of a decision that hold integers."""
+    return [name for name, field in setting.decision.items() if field.dtype == "int64"]
 
 
 @dataclass(frozen=True)

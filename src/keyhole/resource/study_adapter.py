@@ -60,7 +60,7 @@ class StudyVocabulary(CoreVocabulary):
         earned = self.scale.outward(feedback["reward"])
         return {"reward": earned, "consumption": feedback["consumption"]}
 
-    def default_feedback(self) -> Words:
+    def default_feedback(self, context: Values, decision: Values) -> Words:
         """Return that the run exceeded its limit."""
         return {"exceeded": True}
 

@@ -44,7 +44,7 @@ class StudyVocabulary(CoreVocabulary):
         both = zip(self.arms, feedback["losses"], strict=True)
         return {"losses": [arm for arm, loss in both if loss]}
 
-    def default_feedback(self) -> Words:
+    def default_feedback(self, context: Values, decision: Values) -> Words:
         """Return that no loss was seen."""
         return {"losses": []}
 

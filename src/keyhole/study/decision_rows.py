@@ -1,11 +1,12 @@
 """The rows in which a study keeps its decisions: round, time, context and decision."""
 
 from collections.abc import Collection
+from struct import Struct
 from typing import Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.contract.setting import Setting
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
@@ -14,10 +15,11 @@ from keyhole.study.form import Form
 from keyhole.study.storage import Row
 
 _CELL: Final = 8
+_NUMBER: Final = Struct("<q")
 
 
 class DecisionRows:
-    """Reads and writes the rows of decisions, in which an arm has its number for good.
+    """Reads and writes the rows of decisions, in which arms have their numbers for good.
 
     Parameters
     ----------
@@ -27,6 +29,8 @@ class DecisionRows:
         The lengths that their shapes refer to.
     arms : Arms
         The arms of the study.
+    arm_fields : tuple of str
+        The fields of the decision that hold arms.
 
     Attributes
     ----------
@@ -34,11 +38,15 @@ class DecisionRows:
         The length of a row.
     """
 
-    def __init__(self, setting: Setting, sizes: dict[str, int], arms: Arms) -> None:
+    def __init__(
+        self, setting: Setting, sizes: dict[str, int], arms: Arms, arm_fields: tuple[str, ...]
+    ) -> None:
         self.context, self.decision = Form(setting.context, sizes), Form(setting.decision, sizes)
         self._arms = arms
         self._decision = HEAD.size + self.context.bytes  # where it begins
         self.bytes = self._decision + self.decision.bytes
+        self._cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
+        self._places = [_CELL * cell for cell in self._cells]  # of arms, from the decision on
 
     def of_event(self, asked: Row) -> bytes:
         """Return the row of a decision that was handed out, from its event."""
@@ -60,28 +68,33 @@ class DecisionRows:
         return row[HEAD.size : self._decision]
 
     def is_live(self, row: bytes) -> bool:
-        """Return whether the arm of a decision is in use."""
+        """Return whether all arms of a decision are in use."""
         if not self._arms.have_moved:
             return True
-        return self._arms.is_live(self.decision.unpack(row, self._decision)["arm"])
+        numbers = (_NUMBER.unpack_from(row, self._decision + place)[0] for place in self._places)
+        return all(self._arms.is_live(number) for number in numbers)
 
     def placed(self, row: bytes) -> bytes | None:
-        """Return a row with the position of its arm; None for an arm that is retired."""
+        """Return a row with the positions of its arms; None if one of them is retired."""
         if not self._arms.have_moved:
             return row
-        decision = self.decision.unpack(row, self._decision)
-        decision["arm"] = int(self._arms.positions[decision["arm"]])
-        if decision["arm"] < 0:
+        if not self.is_live(row):
             return None
-        return row[: self._decision] + self.decision.pack(decision) + row[self.bytes :]
+        return self._renumbered(row, self._decision, self._arms.positions)
 
     def numbered(self, decision: bytes) -> bytes:
-        """Return a decision of the policy with the number of its arm."""
+        """Return a decision of the policy with the numbers of its arms."""
         if not self._arms.have_moved:
             return decision
-        values = self.decision.unpack(decision)
-        values["arm"] = int(self._arms.live[values["arm"]])
-        return self.decision.pack(values)
+        return self._renumbered(decision, 0, self._arms.live)
+
+    def _renumbered(self, row: bytes, begin: int, other: IntArray) -> bytes:
+        """Return a row with other numbers for its arms; its decision begins at `begin`."""
+        found = bytearray(row)
+        for place in self._places:
+            (number,) = _NUMBER.unpack_from(row, begin + place)
+            _NUMBER.pack_into(found, begin + place, int(other[number]))
+        return bytes(found)
 
     def as_cells(self, rows: Collection[bytes], now: float, second: float) -> FloatArray:
         """Return many rows as kernels read them, one a line, without those of retired arms.
@@ -93,8 +106,9 @@ class DecisionRows:
         times = cells[:, 1].view(np.float64)
         times[:] = np.maximum(0.0, now - times) * second
         if self._arms.have_moved:
-            column = self._decision // _CELL + self.decision.cell("arm")
-            positions = self._arms.positions[cells[:, column]]
-            cells = cells[positions >= 0]
-            cells[:, column] = positions[positions >= 0]
+            columns = self._decision // _CELL + np.array(self._cells)
+            positions = self._arms.positions[cells[:, columns]]
+            are_live = (positions >= 0).all(axis=1)
+            cells = cells[are_live]
+            cells[:, columns] = positions[are_live]
         return cells.view(np.float64)

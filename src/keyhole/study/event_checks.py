@@ -25,6 +25,7 @@ from keyhole.study.events import (
     TOLD,
 )
 from keyhole.study.ids import is_id
+from keyhole.study.rules import NOTHING_CAME
 from keyhole.study.storage import Row
 from keyhole.study.vocabulary_errors import naming_vocabulary, reading_back
 from keyhole.validate import line, shown
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from keyhole.study.fold import Fold
 
 _CACHED: Final = 4096  # decisions, and feedback, that have been checked before
-_NOTHING_CAME: Final = "nothing came"
 
 
 class EventError(ValueError):
@@ -168,7 +168,7 @@ class EventChecker:
 
     def _lapsed(self, event: Row) -> None:
         row = self._pending(event)
-        if self._fold.head.rule.after == _NOTHING_CAME:
+        if self._fold.head.rule.after == NOTHING_CAME:
             self._check_feedback(row[HEAD.size :], event.body)
         else:
             _check_empty(event)
@@ -182,7 +182,7 @@ class EventChecker:
         fold = self._fold
         if not is_id(event.decision) or event.decision in fold.open:
             raise ValueError(f"decision must be a settled one, got {shown(event.decision)}")
-        if (fold.head.rule.after == _NOTHING_CAME) != (event.kind == KEPT):
+        if (fold.head.rule.after == NOTHING_CAME) != (event.kind == KEPT):
             raise ValueError(f"late feedback is not dealt with so after {fold.head.rule.after!r}")
         end = fold.decisions.bytes
         self.check_pending(event.body[:end])

@@ -23,9 +23,9 @@ class Form:
         self._struct = Struct(codes)
         self.bytes = self._struct.size
 
-    def cell(self, name: str) -> int:
-        """Return the cell at which a value begins."""
-        return next(begin for found, begin, _, _ in self._cuts if found == name)
+    def cells(self, name: str) -> range:
+        """Return the cells of a value."""
+        return next(range(begin, end) for found, begin, end, _ in self._cuts if found == name)
 
     def pack(self, values: Values) -> bytes:
         """Return the values as bytes."""

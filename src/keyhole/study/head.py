@@ -2,9 +2,10 @@
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
+from inspect import signature
 from typing import Any, Final, Self
 
 import numpy as np
@@ -12,9 +13,11 @@ import numpy as np
 from keyhole.contract.facts import facts_given
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.scale import UNIT, Scale
+from keyhole.play.reserved_words import check_words, declared_words
+from keyhole.play.sample_decisions import sample_decisions
 from keyhole.play.saving import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary
-from keyhole.study.rules import Rule
+from keyhole.study.rules import NOTHING_CAME, Rule
 from keyhole.validate import Range, choice, distinct, entries, integer, line, number, shown
 
 _FORMAT: Final = 1
@@ -71,7 +74,7 @@ class Head:
         if wanted is None and (text := policy.explain_waiting()):
             warnings.warn(text, stacklevel=3)
         made = cls(policy, told, names, pending, scale=scale, **given)
-        made.vocabulary(names).check_study()
+        check_vocabulary(made.vocabulary(names), made.rule)
         return made
 
     def __post_init__(self) -> None:
@@ -120,6 +123,11 @@ class Head:
         fixed = any("arms" in field.shape for field in fields) or setting.by_round
         if fixed or not self.policy.arms_change:
             raise TypeError(f"{self.policy} cannot go on with other arms than it began with")
+        if not (words := self.vocabulary(self.arms)).find_arm_fields():
+            raise TypeError(
+                f"arms cannot come and go in the setting {setting.name!r}: {type(words).__name__} "
+                "does not say which fields of a decision hold arms, as `arm_fields`"
+            )
 
     def vocabulary(self, arms: Sequence[str]) -> StudyVocabulary:
         """Return the words of the study, for arms of these names."""
@@ -240,6 +248,37 @@ def _listed(fields: Any) -> str:
         f"{name} ({dtype}{''.join(f' by {n}' for n in shape)})" for name, dtype, shape in fields
     )
     return ", ".join(words) or "none"
+
+
+def check_vocabulary(words: StudyVocabulary, rule: Rule) -> None:
+    """Refuse words that studies use themselves, and feedback for a rule that cannot be told.
+
+    Decisions that the setting allows are tried where it shows no context: which contexts there are
+    is not known here.
+    """
+    words.check_study()
+    check_words(declared_words(words))
+    is_told = rule.after == NOTHING_CAME and words.has_feedback
+    if words.setting.context:
+        if is_told and type(words).default_feedback is StudyVocabulary.default_feedback:
+            _check_default(words, signature(words.parse_feedback).bind, {})
+        return
+    for decision in sample_decisions(words.setting, words.facts):
+        check_words(words.format_decision({}, decision))
+        if is_told:
+            _check_default(words, words.parse_feedback, decision)
+
+
+def _check_default(words: StudyVocabulary, parse: Callable[..., Any], decision: Any) -> None:
+    """Refuse a vocabulary that cannot parse what it has for a decision that nothing came of."""
+    told = words.default_feedback({}, decision)
+    try:
+        parse({}, decision, **told)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"after must not be {NOTHING_CAME!r} in the setting {words.setting.name!r}: for that "
+            f"{type(words).__name__}.default_feedback has {told}, which cannot be parsed ({error})"
+        ) from error
 
 
 def treatment(policy: Policy, pending: str | None) -> str:

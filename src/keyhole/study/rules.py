@@ -6,7 +6,8 @@ from typing import Final
 from keyhole.validate import Range, choice, integer, number
 
 _SECONDS: Final = Range(gt=0, le=2**33)  # 272 years: what dates can bear
-AFTER: Final = ("forget", "again", "nothing came")
+NOTHING_CAME: Final = "nothing came"
+AFTER: Final = ("forget", "again", NOTHING_CAME)
 
 
 @dataclass(frozen=True)

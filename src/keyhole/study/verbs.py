@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from keyhole.contract.policy import Policy
+from keyhole.play.reserved_words import check_words
 from keyhole.study.decision import ConflictError, Decision, WaitingError
 from keyhole.study.events import (
     ADDED,
@@ -22,6 +23,7 @@ from keyhole.study.events import (
 )
 from keyhole.study.fold import Fold
 from keyhole.study.ids import is_id, new_id
+from keyhole.study.rules import NOTHING_CAME
 from keyhole.study.storage import Row
 from keyhole.study.turns import Turn
 from keyhole.study.vocabulary_errors import naming_vocabulary
@@ -99,10 +101,10 @@ def _returned(fold: Fold, context: Mapping[str, Any]) -> str | None:
 def lapse(turn: Turn, id: str) -> None:
     """Deal with a decision that has been waited for long enough, as the rule says."""
     fold, body = turn.fold, b""
-    if fold.head.rule.after == "nothing came":
+    if fold.head.rule.after == NOTHING_CAME:
         row = fold.open[id]
         with naming_vocabulary(fold.vocabulary):
-            nothing = fold.vocabulary.default_feedback()
+            nothing = fold.vocabulary.default_feedback(*fold.values(row))
         body = _heard(fold, row, (), nothing)
     turn.write(LAPSED, id, body)
 
@@ -141,7 +143,7 @@ def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, A
             context, decision = fold.values(row)
             said = fold.vocabulary.format_feedback(context, decision, fold.feedback.unpack(before))
             raise ConflictError(f"{id} was told {said} before, and cannot be told otherwise")
-    kind = KEPT if fold.head.rule.after == "nothing came" else LATE
+    kind = KEPT if fold.head.rule.after == NOTHING_CAME else LATE
     turn.write(kind, id, row + body)
 
 
@@ -157,7 +159,7 @@ def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[s
 def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: Any) -> Any:
     """Return what a room makes of words; where it has no such words, say what it has."""
     try:
-        return words(*first, **given)
+        found = words(*first, **given)
     except TypeError as error:
         takes = signature(words)
         known = [name for name in takes.parameters if name not in ("context", "decision")]
@@ -170,6 +172,8 @@ def _called(verb: str, words: Callable[..., Any], first: Sequence[Any], given: A
         except TypeError as reason:
             raise TypeError(f"{says}: {reason}") from None
         raise error
+    check_words(given)
+    return found
 
 
 def arrived(turn: Turn, unnamed: tuple[Any, ...], words: Mapping[str, Any]) -> None:

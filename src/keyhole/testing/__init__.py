@@ -5,10 +5,10 @@ from keyhole.testing.parametrized import parametrize_with_checks
 from keyhole.testing.problems import (
     PROBLEM_CHECKS,
     SETTING_CHECKS,
-    Vocabulary,
     check_problem,
     check_setting,
 )
+from keyhole.testing.setting_case import Vocabulary
 from keyhole.testing.trial import Trial
 
 __all__ = [

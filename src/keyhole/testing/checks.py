@@ -171,9 +171,11 @@ def state_stays_a_number(trial: Trial) -> None:
 def works_for_any_number_of_arms(trial: Trial) -> None:
     """Check 1, 2 and 1,000 arms, where the problem can be resized: 100 rounds more than arms.
 
-    A resized problem that has fewer rounds is played as long as it lasts.
+    Sizes that the setting's fact ``arms`` excludes are left out. A resized problem that has fewer
+    rounds is played as long as it lasts.
     """
-    for arms in _SIZES:
+    allowed = trial.policy.setting.facts["arms"].allowed
+    for arms in (size for size in _SIZES if size in allowed):
         problem = trial.problem.resized(arms)
         if problem is None:
             return

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from keyhole.testing.checks import CHECKS, Check
-from keyhole.testing.problems import Vocabulary
+from keyhole.testing.setting_case import Vocabulary
 from keyhole.testing.trial import Trial
 from keyhole.validate import choice
 

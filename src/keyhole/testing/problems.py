@@ -1,8 +1,6 @@
 """Checks of what surrounds a policy: that a problem, and a setting, keep the contract."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -11,13 +9,14 @@ from keyhole.contract.memory import declared
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
 from keyhole.contract.world import PER_ROUND, Problem
-from keyhole.kernels.link import source_of
+from keyhole.play.sample_decisions import is_allowed
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.testing.checks import (
     Check,
     engine_is_deterministic,
     run_checks,
 )
+from keyhole.testing.setting_case import Vocabulary
 from keyhole.testing.trial import Trial
 from keyhole.testing.vocabularies import VOCABULARY_CHECKS
 
@@ -92,45 +91,6 @@ def check_problem(
     run_checks(PROBLEM_CHECKS, trial, trial.failing)
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """What the check of a setting is given.
-
-    Parameters
-    ----------
-    setting : Setting
-        The setting to check.
-    facts : mapping of str to value
-        What every policy of it is told, in some problem.
-    context : mapping of str to value
-        What the world might show in some round, where it shows something.
-    failing : mapping of str to str
-        Checks that are known to fail, by name, each with the reason.
-    vocabulary : type of StudyVocabulary, optional
-        The words in which studies speak of it.
-    """
-
-    setting: Setting
-    facts: Mapping[str, Any]
-    context: Mapping[str, Any] = field(default_factory=dict)
-    failing: Mapping[str, str] = field(default_factory=dict)
-    vocabulary: type[StudyVocabulary] | None = None
-
-    @property
-    def told(self) -> dict[str, Any]:
-        """The facts, as kernels read them."""
-        return self.setting.check((), self.facts)
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The lengths that shapes refer to."""
-        return {name: value for name, value in self.told.items() if isinstance(value, int)}
-
-    def __repr__(self) -> str:
-        """Return the name of the setting."""
-        return self.setting.name
-
-
 _TAKEN: Final = ("p", "e", "s", "t", "rng", "metrics")
 
 
@@ -156,11 +116,7 @@ def facts_pass(case: Vocabulary) -> None:
 
 def guard_refuses_what_is_out_of_range(case: Vocabulary) -> None:
     """Check that no decision passes with a position below 0 or beyond all arms, or with NaN."""
-    setting = case.setting
-    told, sizes = case.told, case.sizes
-    guard = source_of(setting.allowed)
-    names = guard.__code__.co_varnames[: guard.__code__.co_argcount]
-    given = {"p": SimpleNamespace(**told), **case.context}
+    setting, told, sizes = case.setting, case.told, case.sizes
     for name, declaration in setting.decision.items():
         bad = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
         for value in bad:
@@ -168,8 +124,7 @@ def guard_refuses_what_is_out_of_range(case: Vocabulary) -> None:
                 n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
             }
             decision[name] = decision[name] + value
-            words = given | decision
-            passed = guard(*(words[word] for word in names))
+            passed = is_allowed(setting, told, case.context, decision)
             assert not passed, f"{setting.name}: the guard lets {name} = {value} pass"
 
 
@@ -188,13 +143,14 @@ def check_setting(
     facts: Mapping[str, Any],
     *,
     context: Mapping[str, Any] | None = None,
+    decision: Mapping[str, Any] | None = None,
     vocabulary: type[StudyVocabulary] | None = None,
     failing: Mapping[str, str] | None = None,
 ) -> None:
     """Check that a setting can be played in.
 
-    `facts` and `context` are those of some problem and round, and `vocabulary` are the words that
-    studies have for it: see `Vocabulary`.
+    `facts`, `context` and `decision` are those of some problem and round, and `vocabulary` are the
+    words that studies have for it: see `Vocabulary`.
 
     Examples
     --------
@@ -202,5 +158,5 @@ def check_setting(
     >>> from keyhole.thresholding.study_adapter import StudyVocabulary
     >>> check_setting(SETTING, {"arms": 3, "threshold": 0.5}, vocabulary=StudyVocabulary)
     """
-    case = Vocabulary(setting, facts, context or {}, failing or {}, vocabulary)
+    case = Vocabulary(setting, facts, context or {}, failing or {}, vocabulary, decision)
     run_checks(SETTING_CHECKS, case, case.failing)

@@ -1,19 +1,16 @@
 """Checks of the words in which studies speak of a setting."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from keyhole.contract.memory import Field
+from keyhole.play.reserved_words import check_words, declared_words
 from keyhole.play.study_vocabulary import StudyVocabulary
-
-if TYPE_CHECKING:
-    from keyhole.testing.problems import Vocabulary
+from keyhole.testing.setting_case import Vocabulary
 
 Values = dict[str, Any]
 
@@ -22,11 +19,43 @@ def decisions_round_trip(case: Vocabulary) -> None:
     """Check that a decision in words is JSON, and read back is the same decision."""
     if (words := _words(case)) is None:
         return
-    for context, decision in _decisions(case):
+    for context, decision in case.decisions:
         said = words.format_decision(context, decision)
         read = words.parse_decision(json.loads(json.dumps(said, allow_nan=False)))
         assert read == (context, decision), (
             f"{case}: parse_decision reads {said} as {read}, not as {(context, decision)}"
+        )
+
+
+def words_are_not_reserved(case: Vocabulary) -> None:
+    """Check that no word is one that studies use for events and decisions."""
+    if (words := _words(case)) is None:
+        return
+    check_words(declared_words(words))
+    for taken in case.decisions:
+        check_words(words.format_decision(*taken))
+        if words.has_feedback:
+            heard = _parse_default(case, words, taken)
+            check_words(words.format_feedback(*taken, heard))
+
+
+def arm_fields_hold_all_arms(case: Vocabulary) -> None:
+    """Check that a decision names no arm but those of `arm_fields`, where arms come and go."""
+    if (words := _words(case)) is None or not words.find_arm_fields():
+        return
+    backward = case.vocabulary_for(words.arms[::-1])
+    last = len(words.arms) - 1
+    for context, decision in case.decisions:
+        other = dict(decision)
+        for name in words.find_arm_fields():
+            other[name] = (last - np.asarray(decision[name])).tolist()
+        said, again = (
+            words.format_decision(context, decision),
+            backward.format_decision(context, other),
+        )
+        assert again == said, (
+            f"{case}: a decision must name arms by {', '.join(words.find_arm_fields())} alone (its "
+            f"arm_fields), and says {said}, or {again} with the arms in another order"
         )
 
 
@@ -35,8 +64,8 @@ def feedback_round_trips(case: Vocabulary) -> None:
     if (words := _words(case)) is None or not words.has_feedback:
         return
     fields = {**words.feedback_fields, **words.note_fields}
-    for taken in _decisions(case):
-        heard = words.parse_feedback(*taken, **words.default_feedback())
+    for taken in case.decisions:
+        heard = _parse_default(case, words, taken)
         _check_values(case, "parse_feedback", heard, fields, words.note_fields)
         said = words.format_feedback(*taken, heard)
         read = words.parse_feedback(*taken, **json.loads(json.dumps(said, allow_nan=False)))
@@ -47,8 +76,8 @@ def bad_words_are_refused(case: Vocabulary) -> None:
     """Check that no feedback passes with an unknown word or NaN, and no decision of no arm."""
     if (words := _words(case)) is None:
         return
-    context, decision = _decisions(case)[0]
-    told = words.default_feedback() if words.has_feedback else {}
+    context, decision = case.decisions[0]
+    told = words.default_feedback(context, decision) if words.has_feedback else {}
     numbers = [name for name, value in told.items() if type(value) in (int, float)]
     for other in ({"no such word": 1.0}, *({name: math.nan} for name in numbers)):
         _check_refused(case, words.parse_feedback, context, decision, **(told | other))
@@ -64,10 +93,11 @@ def rounds_survive_a_snapshot(case: Vocabulary) -> None:
         return
     policy: Any = None  # none is needed before the round ends
     first, second = (words.round_class(words, policy) for _ in range(2))
-    for context, decision in _decisions(case):
+    for context, decision in case.decisions:
         first.begin(context, decision)
         if words.has_feedback:
-            heard = words.parse_feedback(context, decision, **words.default_feedback())
+            told = words.default_feedback(context, decision)
+            heard = words.parse_feedback(context, decision, **told)
             first.add_feedback(context, decision, heard)
         kept = json.dumps(first.to_json(), allow_nan=False)
         second.restore(json.loads(kept))
@@ -77,6 +107,8 @@ def rounds_survive_a_snapshot(case: Vocabulary) -> None:
 
 VOCABULARY_CHECKS: Final[tuple[Callable[[Any], None], ...]] = (
     decisions_round_trip,
+    words_are_not_reserved,
+    arm_fields_hold_all_arms,
     feedback_round_trips,
     bad_words_are_refused,
     rounds_survive_a_snapshot,
@@ -88,19 +120,21 @@ def _words(case: Vocabulary) -> StudyVocabulary | None:
     """Return the words of a study with arms called ``arm 0``, ``arm 1``, ..."""
     if case.vocabulary is None:
         return None
-    names = [f"arm {arm}" for arm in range(int(case.told["arms"]))]
-    return case.vocabulary(case.setting, case.told, names)
+    return case.vocabulary_for([f"arm {arm}" for arm in range(int(case.told["arms"]))])
 
 
-def _decisions(case: Vocabulary) -> list[tuple[Values, Values]]:
-    """Return the context with the decisions of zeros, for the first arm and for the last."""
-    context = {name: np.asarray(value).tolist() for name, value in case.context.items()}
-    zeros: Values = {
-        name: np.zeros(declared.extent(case.sizes), declared.dtype).tolist()
-        for name, declared in case.setting.decision.items()
-    }
-    last = {"arm": int(case.told["arms"]) - 1} if "arm" in zeros else {}
-    return [(context, zeros), (context, zeros | last)]
+def _parse_default(
+    case: Vocabulary, words: StudyVocabulary, taken: tuple[Values, Values]
+) -> Values:
+    """Return the feedback of a decision that nothing came of, as values."""
+    told = words.default_feedback(*taken)
+    try:
+        return words.parse_feedback(*taken, **told)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(
+            f"{case}: default_feedback has {told} for a decision that nothing came of, which "
+            f"parse_feedback refuses: {error}"
+        ) from error
 
 
 def _check_refused(case: Vocabulary, parse: Callable[..., Any], *given: Any, **words: Any) -> None:

@@ -36,7 +36,7 @@ class StudyVocabulary(CoreVocabulary):
         hidden = self.facts["censored"] and feedback["value"] >= context["threshold"]
         return {"censored": True} if hidden else {"value": feedback["value"]}
 
-    def default_feedback(self) -> Words:
+    def default_feedback(self, context: Values, decision: Values) -> Words:
         """Return that the sample was 0."""
         return {"value": 0}
 

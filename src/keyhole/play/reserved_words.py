@@ -1,0 +1,43 @@
+"""The words that no setting's vocabulary may use: studies have them for events and decisions."""
+
+from collections.abc import Callable, Iterable
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from keyhole.play.study_vocabulary import StudyVocabulary
+
+RESERVED_WORDS: Final = frozenset(
+    ["at", "decision", "event", "head", "id", "key", "policy", "round", "seq", "stream", "until",
+     "words"]
+)  # fmt: skip
+"""Columns of the log, and attributes of decisions."""
+
+
+def check_words(words: Iterable[str]) -> None:
+    """Refuse words of a vocabulary that are reserved.
+
+    Raises
+    ------
+    ValueError
+        If one is.
+    """
+    if not RESERVED_WORDS.isdisjoint(words):
+        taken = sorted(RESERVED_WORDS.intersection(words))
+        raise ValueError(
+            f"a vocabulary must have a word other than {taken[0]!r}: studies use "
+            f"{', '.join(sorted(RESERVED_WORDS))} for events and decisions"
+        )
+
+
+def declared_words(vocabulary: "StudyVocabulary") -> list[str]:
+    """Return the words that a vocabulary declares: the parameters of what parses them."""
+    words = _parameters(vocabulary.parse_context)
+    words += _parameters(vocabulary.parse_feedback)[2:]  # after context and decision
+    return words + _parameters(vocabulary.parse_sum)
+
+
+def _parameters(method: Callable[..., Any]) -> list[str]:
+    found = signature(method).parameters.values()
+    several = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return [one.name for one in found if one.kind not in several]

@@ -1,0 +1,83 @@
+"""The setting that is checked, with what its words are tried on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from keyhole.contract.setting import Setting
+from keyhole.play.sample_decisions import is_allowed, sample_decisions
+from keyhole.play.study_vocabulary import StudyVocabulary
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the check of a setting is given.
+
+    Parameters
+    ----------
+    setting : Setting
+        The setting to check.
+    facts : mapping of str to value
+        What every policy of it is told, in some problem.
+    context : mapping of str to value
+        What the world might show in some round, where it shows something.
+    failing : mapping of str to str
+        Checks that are known to fail, by name, each with the reason.
+    vocabulary : type of StudyVocabulary, optional
+        The words in which studies speak of it.
+    decision : mapping of str to value, optional
+        A decision that the setting allows. By default those of zeros, with the first arm and with
+        the last, as far as they are allowed.
+    """
+
+    setting: Setting
+    facts: Mapping[str, Any]
+    context: Mapping[str, Any] = field(default_factory=dict)
+    failing: Mapping[str, str] = field(default_factory=dict)
+    vocabulary: type[StudyVocabulary] | None = None
+    decision: Mapping[str, Any] | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The facts, as kernels read them."""
+        return self.setting.check((), self.facts)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The lengths that shapes refer to."""
+        return {name: value for name, value in self.told.items() if isinstance(value, int)}
+
+    def vocabulary_for(self, arms: Sequence[str]) -> StudyVocabulary:
+        """Return the words of a study with such arms."""
+        assert self.vocabulary is not None
+        return self.vocabulary(self.setting, self.told, arms)
+
+    @property
+    def decisions(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """The context, as values, with each decision to try.
+
+        Raises
+        ------
+        ValueError
+            If there is none that the setting allows.
+        """
+        found = sample_decisions(self.setting, self.told, self.context)
+        if self.decision is not None:
+            taken = _values(self.decision)
+            found = [taken] if is_allowed(self.setting, self.told, self.context, taken) else []
+        if not found:
+            raise ValueError(
+                f"decision must be one that {self.setting.name} allows, with which its words are "
+                f"tried; got {'one of zeros' if self.decision is None else self.decision}"
+            )
+        return [(_values(self.context), taken) for taken in found]
+
+    def __repr__(self) -> str:
+        """Return the name of the setting."""
+        return self.setting.name
+
+
+def _values(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in given.items()}

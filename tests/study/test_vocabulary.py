@@ -1,0 +1,136 @@
+"""Studies in the words of settings of others: pairs of arms, words that studies use themselves."""
+
+import pytest
+
+from keyhole.policy import Field, Policy, SettingLearner, per
+from keyhole.study import Study, check_database
+from tests.study.studies import Clock, check_state_is_fold
+from tests.testing.test_vocabularies import PAIRS, NamesNoArm, NothingWins, PairWords, TellsAt
+from tests.toys import ArmsOnly
+
+
+class Duels(ArmsOnly, Policy, abstract=True):
+    setting = PAIRS
+    learner_class = SettingLearner
+    vocabulary_class = PairWords
+
+
+class Champion(Duels):
+    """Lets the arm that has won most often defend itself against the others in turn."""
+
+    arms_change = True
+    pending = ("ignore",)
+
+    class State:
+        wins = per("arms")
+
+    def select(p, s, t):
+        best = 0
+        for arm in range(p.arms):
+            if s.wins[arm] > s.wins[best]:
+                best = arm
+        rival = t % (p.arms - 1)
+        return best, rival + 1 if rival >= best else rival
+
+    def update(p, s, arm, rival, won):
+        s.wins[arm if won == 1 else rival] += 1
+
+
+def with_words(kind):
+    return type("Other", (Champion,), {"vocabulary_class": kind, "__module__": __name__})()
+
+
+def test_all_arms_of_a_decision_are_renumbered_when_arms_come_and_go(tmp_path):
+    path = tmp_path / "s.db"
+    arms = ["v", "w", "x", "y", "z"]
+    with Study.create(path, "s", Champion(), arms, survives="crash") as study:
+        asked = [study.ask() for _ in range(4)]
+        assert {one.arm for one in asked} == {"v"}
+        for _ in range(2):
+            one = study.ask()
+            study.tell(one.id, winner=one.rival)
+        study.retire("v")
+        study.add_arm("u")
+        study.retire("x")
+        told = next(one for one in asked if one.rival == "z")
+        study.tell(told.id, winner="z")  # an arm of it is retired: not learnt
+        pairs = [tuple(study.ask().words.values()) for _ in range(12)]
+        assert {arm for pair in pairs for arm in pair} == {"w", "y", "z", "u"}
+        assert all(arm != rival for arm, rival in pairs)
+        one = study.open_decisions[-1]
+        study.tell(one.id, winner=one.rival)
+        check_state_is_fold(study)
+        study.export(tmp_path / "s.jsonl")
+    assert check_database(path, policies=[Champion]).is_whole
+    Study.restore(tmp_path / "t.db", tmp_path / "s.jsonl", policies=[Champion]).close()
+
+
+def test_arms_do_not_come_and_go_where_the_fields_that_hold_them_are_not_known(tmp_path):
+    policy = with_words(NamesNoArm)
+    with Study.create(tmp_path / "s.db", "s", policy, ["x", "y", "z"], survives="crash") as study:
+        for call in (lambda: study.retire("x"), lambda: study.add_arm("w")):
+            with pytest.raises(TypeError, match=r"NamesNoArm does not say .*, as `arm_fields`"):
+                call()
+        assert study.log() == []
+
+
+def test_words_that_studies_use_themselves_are_refused(tmp_path):
+    class Round(PairWords):
+        def format_decision(self, context, decision):
+            return {"round": 1} | super().format_decision(context, decision)
+
+    class Anything(PairWords):
+        def parse_feedback(self, context, decision, **words):
+            return {"won": 1}
+
+    for word, kind in (("at", TellsAt), ("round", Round)):
+        with pytest.raises(ValueError, match=f"a vocabulary must have a word other than '{word}'"):
+            Study.create(tmp_path / "s.db", "s", with_words(kind), ["x", "y"], survives="crash")
+    policy = with_words(Anything)
+    with Study.create(tmp_path / "s.db", "s", policy, ["x", "y"], survives="crash") as study:
+        id = study.ask().id
+        with pytest.raises(ValueError, match="a vocabulary must have a word other than 'key'"):
+            study.tell(id, key="x")
+        assert len(study.log()) == 1
+
+
+def test_nothing_came_needs_feedback_that_can_be_told(tmp_path):
+    path, clock = tmp_path / "s.db", Clock()
+    given = {"after": "nothing came", "patience": 5, "survives": "crash", "clock": clock}
+    message = "after must not be 'nothing came' in the setting 'pairs': for that NothingWins.def"
+    with pytest.raises(ValueError, match=message):
+        Study.create(path, "s", with_words(NothingWins), ["x", "y", "z"], **given)
+    with Study.create(path, "s", Champion(), ["x", "y", "z"], **given) as study:
+        asked = study.ask()
+        clock.now += 6
+        study.ask()
+        lapsed = next(one for one in study.history().to_pylist() if one["event"] == "lapsed")
+        assert lapsed["winner"] == asked.rival
+        check_state_is_fold(study)
+
+
+def test_a_default_that_needs_no_context_is_tried_without_one(tmp_path):
+    class Seen(NothingWins):
+        def parse_context(self, stage):
+            return {"stage": stage}
+
+    class Staged(ArmsOnly, Policy):
+        """Takes the first two arms."""
+
+        setting = type(PAIRS)(
+            "staged", ArmsOnly, PAIRS.decision, PAIRS.feedback, PAIRS.allowed,
+            context={"stage": Field("int64")},
+        )  # fmt: skip
+        vocabulary_class = Seen
+        arms_change = False
+
+        def select(p):
+            return 0, 1
+
+        def update(p):
+            pass
+
+    with pytest.raises(
+        ValueError, match=r"Seen.default_feedback has {'reward': 0.0}, which cannot"
+    ):
+        Study.create(tmp_path / "s.db", "s", Staged(), ["x", "y"], after="nothing came")
