@@ -29,7 +29,7 @@ class ParsesText(StudyVocabulary):
 
 
 class DefaultsWithOtherValues(StudyVocabulary):
-    def default_feedback(self):
+    def default_feedback(self, context, decision):
         return self.nothing
 
 
@@ -93,8 +93,12 @@ def test_a_decision_that_cannot_be_read_back_is_not_written(tmp_path, vocabulary
 
 def test_a_mistake_in_what_an_expired_decision_is_told_is_named(tmp_path):
     given = {"patience": 1, "after": "nothing came", "clock": (clock := Clock())}
-    with study_of(tmp_path / "s.db", policy_of(DefaultsWithOtherValues), **given) as study:
+    with pytest.raises(VocabularyError, match="has no attribute 'nothing'"):
+        study_of(tmp_path / "s.db", policy_of(DefaultsWithOtherValues), **given)
+    policy = policy_of(StudyVocabulary)
+    with study_of(tmp_path / "s.db", policy, **given) as study:
         study.ask()
+        policy.vocabulary_class.default_feedback = DefaultsWithOtherValues.default_feedback
         clock.now += 2
         with pytest.raises(VocabularyError, match="has no attribute 'nothing'"):
             study.ask()

@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from inspect import signature
@@ -18,6 +19,7 @@ from keyhole.play.sample_decisions import sample_decisions
 from keyhole.play.saving import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.study.rules import NOTHING_CAME, Rule
+from keyhole.study.vocabulary_errors import VocabularyError, naming_vocabulary
 from keyhole.validate import Range, choice, distinct, entries, integer, line, number, shown
 
 _FORMAT: Final = 1
@@ -264,14 +266,16 @@ def check_vocabulary(words: StudyVocabulary, rule: Rule) -> None:
             _check_default(words, signature(words.parse_feedback).bind, {})
         return
     for decision in sample_decisions(words.setting, words.facts):
-        check_words(words.format_decision({}, decision))
+        with suppress(VocabularyError), naming_vocabulary(words):  # who asks is told of a mistake
+            check_words(words.format_decision({}, decision))
         if is_told:
             _check_default(words, words.parse_feedback, decision)
 
 
 def _check_default(words: StudyVocabulary, parse: Callable[..., Any], decision: Any) -> None:
     """Refuse a vocabulary that cannot parse what it has for a decision that nothing came of."""
-    told = words.default_feedback({}, decision)
+    with naming_vocabulary(words):
+        told = words.default_feedback({}, decision)
     try:
         parse({}, decision, **told)
     except (TypeError, ValueError) as error:
