@@ -3,12 +3,14 @@
 import multiprocessing
 import os
 import sqlite3
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
-from keyhole.study import ConflictError, Study
+from keyhole.study import ConflictError, Study, turns
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import StoreError
 from keyhole.thresholding import APT
@@ -247,6 +249,101 @@ def test_an_interrupted_thread_leaves_a_study_that_works(tmp_path, monkeypatch):
         assert len(study.log()) == 1
         assert not study._turns._waiting
         check_state_is_fold(study)
+
+
+class Interruption:
+    """Raises `KeyboardInterrupt` before the n-th line of turns.py that this thread reaches."""
+
+    def __init__(self, n):
+        self.left, self.where = n, ""
+
+    def __enter__(self):
+        sys.settrace(self.trace)
+
+    def __exit__(self, *_):
+        sys.settrace(None)
+
+    def trace(self, frame, event, _):
+        if frame.f_code.co_filename != turns.__file__:
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left == 0:
+                self.where = f"{frame.f_code.co_name}, line {frame.f_lineno}"
+                raise KeyboardInterrupt
+        return self.trace
+
+
+class Crowd:
+    """Threads that ask and tell, of which two wait whenever a turn begins for the first time."""
+
+    def __init__(self, study, monkeypatch):
+        self.study, self.known = study, []
+        self.begin = study._turns.store.begin
+        monkeypatch.setattr(study._turns.store, "begin", self.begin_among_others)
+        self.threads = []
+
+    def work(self):
+        left = 2
+        while left:
+            with suppress(StoreError):  # whoever led was interrupted
+                id = self.study.ask().id
+                self.known.append(id)
+                left -= 1
+                self.study.tell(id, 1)
+
+    def start(self):
+        waiting = self.study._turns._waiting
+        for _ in range(2):
+            before = len(waiting)
+            self.threads.append(threading.Thread(target=self.work, daemon=True))
+            self.threads[-1].start()
+            while len(waiting) == before:
+                pass
+
+    def begin_among_others(self, *study):
+        if not self.threads:
+            tracer = sys.gettrace()
+            sys.settrace(None)
+            self.start()
+            sys.settrace(tracer)
+        return self.begin(*study)
+
+    def end(self):
+        for _ in range(2 - len(self.threads)):
+            self.threads.append(threading.Thread(target=self.work, daemon=True))
+            self.threads[-1].start()
+        for thread in self.threads:
+            thread.join(60)
+            if thread.is_alive():
+                return False
+        return True
+
+
+def test_a_leader_that_is_interrupted_anywhere_holds_nobody_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(turns, "_LOOK_AGAIN", 0.05)
+    with labels(tmp_path / "s.db") as study:
+        check_interruptions(study, monkeypatch)
+
+
+def check_interruptions(study, monkeypatch):
+    known, n, reached = [], 0, True
+    while reached:
+        n += 1
+        with monkeypatch.context() as patch:
+            crowd = Crowd(study, patch)
+            interruption = Interruption(n)
+            with suppress(KeyboardInterrupt), interruption:
+                known.append(study.ask().id)
+            reached = bool(interruption.where)
+            assert crowd.end(), interruption.where
+        known += crowd.known
+        assert len(crowd.known) == 4, interruption.where
+        assert not study._turns._leader, interruption.where
+        study.tell(study.ask().id, 1)
+    assert n > 50
+    assert set(known) <= {row.decision for row in study.log()}
+    check_state_is_fold(study)
 
 
 def test_a_policy_that_fails_leaves_a_study_that_works(tmp_path, monkeypatch):

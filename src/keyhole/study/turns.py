@@ -5,6 +5,7 @@ wrote is taken into account, everybody's wish is granted or refused, all that fo
 and made durable at once; only then anybody is answered.
 """
 
+import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -24,6 +25,7 @@ from keyhole.validate import shown
 
 _GROUP: Final = 256
 _SNAPSHOT_EVERY: Final = 10_000
+_LOOK_AGAIN: Final = 1.0  # seconds, if whoever should have called was interrupted
 
 Clock = Callable[[], float]
 
@@ -74,21 +76,38 @@ def checked(now: float) -> float:
 
 
 class _Wish:
-    """Something that somebody waits for: until it is granted, or it is theirs to serve all."""
+    """Something that somebody waits for: granted in a group with others, or `alone`."""
 
-    __slots__ = ("answer", "called", "done", "error", "work")
+    __slots__ = ("alone", "answer", "called", "done", "error", "left", "work")
 
-    def __init__(self, work: Callable[[Turn], Any]) -> None:
+    def __init__(
+        self, work: Callable[[Turn], Any] | None, alone: Callable[[], Any] | None = None
+    ) -> None:
         self.called = Lock()
         self.called.acquire()
-        self.work = work
+        self.work, self.alone = work, alone
         self.answer: Any = None
         self.error: BaseException | None = None
-        self.done = False
+        self.done = self.left = False
+
+
+class _Group:
+    """Those that are served together, and what they are told if they get no answer."""
+
+    def __init__(self) -> None:
+        self.wishes: list[_Wish] = []
+        self.error: Exception | None = StoreError("the thread that wrote for all was interrupted")
 
 
 class Turns(Known):
-    """The one writer of a study in a process."""
+    """The one writer of a study in a process.
+
+    A thread may be interrupted between any two instructions (Ctrl-C), and others must go on. So
+    who leads is said by an entry of a dictionary, which a single instruction makes, and not by a
+    lock, of which a thread that was interrupted cannot say whether it has it. What a leader has
+    begun is ended by steps that do no harm when they are taken twice, and they are tried twice. Who
+    waits looks every second whether it should lead.
+    """
 
     def __init__(
         self,
@@ -101,87 +120,122 @@ class Turns(Known):
         super().__init__(study, head, policies)
         self.store, self.clock = store, clock
         self._waiting: deque[_Wish] = deque()
-        self._leader: _Wish | None = None  # whose thread serves all that wait
-        self._queue = Lock()  # of those that wait
+        self._leader: dict[None, _Wish] = {}  # whose thread serves all that wait, if there is one
+        self._group: _Group | None = None  # those that it serves
 
     def take(self, work: Callable[[Turn], Any]) -> Any:
         """Return what `work` returns, once all that it wrote is durable."""
         self._check_process()
-        wish = _Wish(work)
+        return self._wait_for(_Wish(work))
+
+    def _wait_for(self, wish: _Wish) -> Any:
+        """Return the answer of a wish, once it is granted or refused."""
         try:
-            with self._queue:
+            try:
                 self._waiting.append(wish)
-                if self._leader is None:
-                    self._leader = wish
-                    wish.called.release()
-            wish.called.acquire()
-            if not wish.done:
-                with self._lock:
-                    self._serve()
+                while not wish.done:
+                    if self._leads(wish):
+                        self._serve(wish)
+                    else:
+                        wish.called.acquire(timeout=_LOOK_AGAIN)
+            finally:
+                self._leave(wish)
         finally:
-            if not wish.done:
-                self._forsake(wish)
-            if self._leader is wish:
-                self._pass_on()
+            self._leave(wish)
         if wish.error is not None:
             raise wish.error
         return wish.answer
 
-    def _pass_on(self) -> None:
-        """Let the next that waits serve all."""
-        with self._queue:
-            self._leader = self._waiting[0] if self._waiting else None
-            if self._leader is not None:
-                self._leader.called.release()
+    def _first(self) -> _Wish | None:
+        """Return who has waited longest."""
+        waiting = self._waiting.copy()
+        return next((wish for wish in waiting if not (wish.left or wish.done)), None)
 
-    def _forsake(self, wish: _Wish) -> None:
-        """Grant no wish of a thread that was interrupted: nobody waits for it any more."""
-        with self._queue, suppress(ValueError):
-            self._waiting.remove(wish)
+    def _leads(self, wish: _Wish) -> bool:
+        """Return whether it is for a wish's thread to serve all, from now on."""
+        return self._first() is wish and self._leader.setdefault(None, wish) is wish
 
-    def _serve(self) -> None:
-        group: list[_Wish] = []
+    def _leave(self, wish: _Wish) -> None:
+        """Let others go on without a wish, wherever its thread was interrupted."""
+        wish.left = True
+        if self._leader.get(None) is wish:
+            self._settle()
+            FORK_LOCK.release(self)
+            self._leader.pop(None)
+        if not self._leader and (following := self._first()) is not None:
+            _call(following)
+
+    def _serve(self, wish: _Wish) -> None:
+        """Grant a wish, with all others that wait."""
+        group = self._group = _Group()
+        try:
+            if wish.alone is None:
+                self._grant_all(group)
+            else:
+                group.wishes.append(wish)
+                wish.answer = wish.alone()
+            group.error = None
+        except Exception as error:
+            group.error = error
+        self._settle()
+        if self._fold is not None and self._fold.seq - self._kept >= _SNAPSHOT_EVERY:
+            self._group = _Group()  # of nobody; if it is interrupted the state is given up
+            self.keep()
+            self._group = None
+
+    def _settle(self) -> None:
+        """Tell a group what came of it; it may be told twice."""
+        group = self._group
+        if group is None:
+            return
+        if group.error is not None:
+            # What is in memory may be ahead of what is in the database.
+            self._fold = None
+            with suppress(StoreError):
+                self.store.rollback()
+        for wish in group.wishes:
+            if group.error is not None:
+                wish.answer, wish.error = None, group.error
+            wish.done = True
+            _call(wish)
+        self._group = None
+
+    def _grant_all(self, group: _Group) -> None:
+        """Grant what the next that wait wish for, and commit it."""
         turn: Turn | None = None
         try:
             self._check_open()
             turn = self._begin()
             with FORK_LOCK.shared(self):  # as where the state is built
-                while not turn.is_last and self._called(group, _GROUP):
-                    self._grant(group[-1], turn)
+                while not turn.is_last and (wish := self._join(group)) is not None:
+                    self._grant(wish, turn)
             if turn.rows:
                 self.store.commit(self.study, turn.rows)
             else:
                 self.store.rollback()
             if turn.is_last:
                 self._fold = None
-        except BaseException as error:
-            # What is in memory may be ahead of what is in the database.
-            self._fold = None
-            with suppress(StoreError):
-                self.store.rollback()
-            if not isinstance(error, Exception):
-                self._refuse(group, StoreError("the thread that wrote for all was interrupted"))
-                raise
-            while not turn and self._called(group, _GROUP):
+        except Exception:
+            while turn is None and self._join(group) is not None:
                 pass  # there was no turn for anybody
-            self._refuse(group, error)
-        finally:
-            for wish in group:
-                wish.done = True
-                if wish is not self._leader:
-                    wish.called.release()
-        if self._fold is not None and self._fold.seq - self._kept >= _SNAPSHOT_EVERY:
-            self.keep()
+            raise
 
-    def _called(self, group: list[_Wish], most: int) -> bool:
-        """Call the next that waits into a group, if there is one and the group has room."""
-        with self._queue:
-            if not self._waiting or len(group) == most:
-                return False
-            group.append(self._waiting.popleft())
-            return True
+    def _join(self, group: _Group) -> _Wish | None:
+        """Move the next that waits into a group, if there is one and the group has room."""
+        while self._waiting and len(group.wishes) < _GROUP:
+            wish = self._waiting[0]  # nobody else removes any
+            is_gone = wish.left or wish.done
+            if not is_gone and wish.alone is not None:
+                break
+            if not is_gone:
+                group.wishes.append(wish)
+            self._waiting.popleft()
+            if not is_gone:
+                return wish
+        return None
 
     def _grant(self, wish: _Wish, turn: Turn) -> None:
+        assert wish.work is not None
         begun = len(turn.rows)
         try:
             wish.answer = wish.work(turn)
@@ -192,11 +246,6 @@ class Turns(Known):
             if turn.fold.ahead:  # those before are whole; nobody else may see this state
                 turn.is_last = True
                 del turn.rows[begun:]
-
-    @staticmethod
-    def _refuse(group: list[_Wish], error: Exception) -> None:
-        for wish in group:
-            wish.answer, wish.error = None, error
 
     def _begin(self, *, learns: bool = True) -> Turn:
         """Take the lock, and take into account what others have written."""
@@ -237,17 +286,29 @@ class Turns(Known):
         """Do as `take`, to change the policy: also where it fails at the log."""
         with suppress(LearningError):
             return self.take(work)
-        with self._lock:
-            self._check_open()
-            try:
-                turn = self._begin(learns=False)
-                with FORK_LOCK.shared(self):
-                    answer = work(turn)
-                self.store.commit(self.study, turn.rows)
-            except BaseException:
-                with suppress(StoreError):
-                    self.store.rollback()
-                raise
-            finally:
-                self._fold = None
+        return self._wait_for(_Wish(None, lambda: self._change(work)))
+
+    def _change(self, work: Callable[[Turn], Any]) -> Any:
+        self._check_open()
+        turn = self._begin(learns=False)
+        with FORK_LOCK.shared(self):
+            answer = work(turn)
+        self.store.commit(self.study, turn.rows)
+        self._fold = None
         return answer
+
+    def close(self) -> None:
+        """Let go of the database, when it is our turn."""
+        if os.getpid() == self._process:
+            self._wait_for(_Wish(None, self._close))
+
+    def _close(self) -> None:
+        if not self._closed:
+            self._end()
+            self._closed = True
+
+
+def _call(wish: _Wish) -> None:
+    """Wake who waits for a wish, who may be awake."""
+    with suppress(RuntimeError):
+        wish.called.release()
