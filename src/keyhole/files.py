@@ -16,6 +16,23 @@ _DRAFT: Final = re.compile(r"\..+\.[0-9a-f]{32}")
 _DRAFT_SECONDS: Final = 60.0
 
 
+def read_file(path: Path, wanted: str) -> bytes:
+    """Return what is in a file that a user named; `wanted` is what the file must be.
+
+    Examples
+    --------
+    >>> read_file(Path("nowhere.json"), "a saved learner")
+    Traceback (most recent call last):
+    FileNotFoundError: nowhere.json must be a saved learner; there is no such file
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} must be {wanted}; there is no such file") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{path} must be {wanted}, got a folder") from None
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it is complete or absent, whatever happens on the way."""
     with begun(path) as file:

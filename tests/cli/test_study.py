@@ -109,7 +109,7 @@ def test_a_change_of_policy_says_in_the_history_to_which(done, labels):
 
 
 def test_without_a_verb_it_says_which_there_are(done):
-    assert "Add an arm." in done()
+    assert "Add arms, all or none." in done()
 
 
 def test_export_and_restore(done, labels, tmp_path):
@@ -274,7 +274,11 @@ def test_a_name_is_given_once(keyhole, labels, tmp_path):
         (["ask", "key=k"], "a word must be of the study's own"),
         (["arrived", "1"], "arrived is for anonymous feedback"),
         (["replay", "LSB"], "(did you mean 'LSA'?)"),
-        (["replay", "LSA", "treshold=1"], "a fact must be one of"),
+        (["replay", "LSA", "treshold=1"], "a parameter or fact must be one of alpha, threshold"),
+        (["change", "APT", "epsilom=1"], "got 'epsilom' (did you mean 'epsilon'?)"),
+        (["change", "nofile.py:Mine"], "policy: there is no file 'nofile.py'"),
+        (["show", "--policy", "nofile.py:Mine"], "--policy: there is no file 'nofile.py'"),
+        (["arrived", "x"], "total must be a number, got 'x'"),
         (["export", "/nowhere/at/all"], "/nowhere/at/"),
     ],
 )
@@ -364,14 +368,21 @@ def test_a_database_is_checked_and_what_is_whole_saved(keyhole, done, path, labe
     assert re.fullmatch(r"labels: damaged: event 3 of .*; 2 of 3 events are whole\n", out)
     new = tmp_path / "new.db"
     out = done("check", *labels, "--repair-to", "2", "--out", new)
-    assert out.splitlines()[1] == f"labels: goes on after event 2 in {new}, without the last 1"
+    assert (
+        out.splitlines()[1] == f"labels: goes on after event 2 in {new}, without the last 1 event"
+    )
     assert done("check", new) == "labels: 2 events, all whole\n"
+    out = done("check", new, "labels", "--repair-to", "2", "--out", tmp_path / "all.db")
+    assert out.splitlines()[1] == f"labels: goes on after event 2 in {tmp_path / 'all.db'}"
+    done("check", new, "labels", "--repair-to", "1", "--out", tmp_path / "one.db")
+    assert done("check", tmp_path / "one.db") == "labels: 1 event, all whole\n"
     done("ask", new, "labels")
     assert keyhole("study", "check", path)[0] == 1
 
 
 def test_a_check_that_cannot_be_is_one_line(keyhole, path, labels, tmp_path):
     for words, said in (
+        (["labels", "--repair-to", "x"], "--repair-to must be a whole number, got 'x'"),
         (["labels", "--repair-to", "0"], "--repair-to and --out must be given together"),
         (["labels", "--out", tmp_path / "new.db"], "must be given together"),
         (["--repair-to", "0", "--out", tmp_path / "new.db"], "with the NAME of a study"),
@@ -381,3 +392,16 @@ def test_a_check_that_cannot_be_is_one_line(keyhole, path, labels, tmp_path):
     ):
         refused(*keyhole("study", "check", path, *words), said)
     assert not (tmp_path / "new.db").exists()
+
+
+def test_an_export_that_is_none_is_one_line(keyhole, path, tmp_path):
+    (tmp_path / "none.jsonl").write_text("name = 3\n")
+    for words, said in (
+        ("nofile.jsonl", "nofile.jsonl must be an exported study; there is no such file"),
+        (tmp_path, f"{tmp_path} must be an exported study, got a folder"),
+        (
+            tmp_path / "none.jsonl",
+            "or damaged: line 1 is no JSON: Expecting value",
+        ),
+    ):
+        refused(*keyhole("study", "restore", path, words), said)

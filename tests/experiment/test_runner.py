@@ -87,6 +87,9 @@ def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_p
     with pytest.raises(GoneError):
         run(Spec.from_text(text), tmp_path, on="dask=tcp://10.0.0.1:8786")
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(GoneError):
+        run(Spec.from_text(text), tmp_path / "new" / "run", on="dask=tcp://10.0.0.1:8786")
+    assert list(tmp_path.iterdir()) == []  # what it made it removes
 
 
 def test_a_finished_run_needs_no_cluster(finished, text, monkeypatch):

@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import keyhole
@@ -328,3 +329,23 @@ def test_a_policy_says_what_has_been_learnt_in_its_own_words():
     learner = Wordy().learner(arms=2, threshold=0.5)
     learner.ask()
     assert repr(learner).splitlines()[1] == "  0 of 1 rounds, 2 arms"
+
+
+def test_a_file_of_a_learner_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no.json must be a saved learner; there is no"):
+        Learner.load(tmp_path / "no.json")
+    with pytest.raises(IsADirectoryError, match=r"must be a saved learner, got a folder$"):
+        Learner.load(tmp_path)
+
+
+def test_a_data_frame_is_no_column_and_refused_in_a_line():
+    frame = pa.table({"a": [0, 1], "b": [1.0, 0.0]})
+    learner = LSA().learner(arms=2, threshold=0.5)
+    said = "got a data frame with the columns a, b$"
+    with pytest.raises(TypeError, match=f"^arms must be a list of whole numbers, {said}"):
+        learner.replay(arms=frame, rewards=[1])
+    with pytest.raises(TypeError, match=f"^rewards must be a list of numbers, {said}"):
+        learner.replay(arms=[0, 1], rewards=frame)
+    learner.ask()
+    with pytest.raises(TypeError, match=f"^reward must be a number, {said}"):
+        learner.tell(frame)

@@ -13,6 +13,7 @@ from keyhole.study import DamagedError, Study, check_database, save_whole_events
 from keyhole.study.events import ADDED, ARRIVED, ASKED, CHANGED, KEPT, LAPSED, LATE, RETIRED, TOLD
 from keyhole.study.ids import new_id
 from keyhole.study.storage import Row
+from keyhole.thresholding import LSA
 from tests.study.damage import append, flip, forget_snapshots, outcome, read_everything, use
 from tests.study.studies import labels
 from tests.study.test_log import eventful, everywhere
@@ -37,7 +38,7 @@ def test_a_whole_database_is_found_whole(path):
     assert found.is_whole
     assert list(map(str, found.studies)) == [
         "labels: 17 events, all whole",
-        "other: 1 events, all whole",
+        "other: 1 event, all whole",
     ]
     assert [one.name for one in check_database(path, "other").studies] == ["other"]
     with pytest.raises(ValueError, match="name must be a study of"):
@@ -82,6 +83,26 @@ def test_a_snapshot_of_another_state_is_found(path):
             body = theirs.execute("SELECT body FROM snapshot").fetchone()[0]
         db.execute("UPDATE snapshot SET body = ? WHERE study = 1", (body,))
     assert "the snapshot is not the state after event 17" in str(check_database(path).studies[0])
+
+
+def test_events_that_a_snapshot_stands_for_are_read_by_who_reads_all(path):
+    """The table of what is read when, in docs/studies.md."""
+    damage(path, "UPDATE event SET at = at + 1 WHERE study = 1 AND seq = 9")
+    with Study.open(path, "labels") as study:
+        study.tell(study.ask().id, True)
+        study.recommend()
+        every = (
+            study.history,
+            lambda: study.export(path.parent / "e"),
+            lambda: study.replay(LSA()),
+        )
+        for read_all in every:
+            with pytest.raises(DamagedError, match="event 9 of study 'labels'"):
+                read_all()
+    assert "event 9 " in check_database(path).studies[0].damage
+    forget_snapshots(path)
+    with Study.open(path, "labels") as study, pytest.raises(DamagedError, match="event 9 "):
+        study.ask()
 
 
 def test_damaged_pages_are_found(path):

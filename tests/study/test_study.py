@@ -465,7 +465,7 @@ def test_the_studies_of_a_database_are_listed_and_none_is_made(path):
         list_studies(path)
     labels(path).close()
     assert list_studies(path) == ["labels"]
-    with pytest.raises(ValueError, match=r"such a study already, which Study\.open opens$"):
+    with pytest.raises(ValueError, match=r"such a study already; open it, or choose another name$"):
         labels(path)
     assert list_studies(path) == ["labels"]
 

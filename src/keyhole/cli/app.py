@@ -12,13 +12,14 @@ import warnings
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from keyhole.cli import study, study_check, tune
 from keyhole.cli.text import heading, on_a_line, paragraph
 from keyhole.clusters.connecting import check_on
+from keyhole.validate import shown
 
 if TYPE_CHECKING:
     from keyhole.papers import Everything, Reproduction
@@ -28,6 +29,7 @@ BAD_INPUT: Final = 2
 TRY_LATER: Final = 3
 INTERRUPTED: Final = 130
 NOBODY_READS: Final = 141  # as of a command that the signal SIGPIPE ends
+_NUMBERS: Final = {"int": "a whole number", "float": "a number"}
 
 app = typer.Typer(
     name="keyhole",
@@ -273,8 +275,19 @@ def _code() -> int | None:
         # What was mistyped: Typer's errors have no public base, but they can all be shown.
         if not hasattr(error, "format_message"):
             raise
-        code = _refused(error.format_message())
+        code = _refused(_in_our_words(error))
     return code
+
+
+def _in_our_words(error: Any) -> str:
+    """Return what Typer says of what was mistyped; of a number not in the words of Pydantic."""
+    message: str = error.format_message()
+    where = message.removeprefix("Invalid value for ").partition(": ")[0].strip("'")
+    for found in getattr(error.__cause__, "errors", list)():
+        wanted = _NUMBERS.get(found["type"].partition("_")[0])
+        if wanted:
+            return f"{where} must be {wanted}, got {shown(found['input'])}"
+    return message
 
 
 def _warned(message: Warning | str) -> None:

@@ -2,13 +2,15 @@
 
 import json
 import tomllib
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 import typer
 
 from keyhole.cli.words import in_words, read_words, recommended
+from keyhole.contract.words import counted
 from keyhole.validate import choice, shown
 
 app = typer.Typer(invoke_without_command=True)
@@ -74,7 +76,7 @@ def create(
     }
     name, arms = said.pop("name"), said.pop("arms")
     Study.create(storage, name, policy, arms, **said, **facts).close()
-    typer.echo(f"{name}: {type(policy).__name__}, {len(arms)} arms")
+    typer.echo(f"{name}: {type(policy).__name__}, {counted(len(arms), 'arm')}")
 
 
 @app.command()
@@ -174,7 +176,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     if as_json:
         typer.echo(json.dumps(said))
         return
-    typer.echo(f"{name}: {said['policy']}, {len(said['arms'])} arms, {len(open_)} open")
+    typer.echo(f"{name}: {said['policy']}, {counted(len(said['arms']), 'arm')}, {len(open_)} open")
     if found is not None:
         typer.echo(f"recommended: {recommended(found)}")
     for decision in open_:
@@ -266,7 +268,7 @@ def backup(
     from keyhole.study import backup
 
     names = backup(storage, path)
-    typer.echo(f"{path}: {len(names)} {'study' if len(names) == 1 else 'studies'}")
+    typer.echo(f"{path}: {counted(len(names), 'study')}")
 
 
 @app.command(name="list")
@@ -295,15 +297,16 @@ def _table(name: str, value: object) -> dict[str, Any]:
 
 def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
     """Return a policy of a study's room, and the facts among the words that follow its name."""
-    from keyhole.experiment import making, rooms
+    from keyhole.experiment import rooms
 
     known = rooms.find(study.policy.setting.name).policies
-    if ":" in name:
-        kind = making.users_policy(name, Path())
-    else:
-        kind = known[choice("policy", name, known)]
+    kind = _users_policy("policy", name) if ":" in name else known[choice("policy", name, known)]
     given = read_words(words)
-    parameters = {n: v for n, v in given.items() if n in vars(kind)["__dataclass_fields__"]}
+    own = [field.name for field in fields(cast(Any, kind))]
+    facts_known = [n for n in study.policy.setting.facts if n != "arms"]
+    for word in given:
+        choice("a parameter or fact", word, [*own, *facts_known])
+    parameters = {n: v for n, v in given.items() if n in own}
     facts = {n: v for n, v in given.items() if n not in parameters}
     return kind.from_parameters(parameters), facts
 
@@ -316,10 +319,20 @@ def _opened(storage: str, name: str, own: list[str] | None) -> Any:
 
 def own_policies(names: list[str] | None) -> list[Any]:
     """Return the classes that are named as ``file.py:Class``; make those of packages known."""
-    from keyhole.experiment import making, rooms
+    from keyhole.experiment import rooms
 
     rooms.import_brought()
     for name in names or []:
         if ":" not in name:
             raise ValueError(f"--policy must be FILE.py:CLASS, got {shown(name)}")
-    return [making.users_policy(name, Path()) for name in names or []]
+    return [_users_policy("--policy", name) for name in names or []]
+
+
+def _users_policy(said: str, name: str) -> Any:
+    """Return the class that is named as ``file.py:Class``; `said` is where."""
+    from keyhole.experiment import making
+
+    try:
+        return making.users_policy(name, Path())
+    except (FileNotFoundError, ValueError) as error:
+        raise type(error)(f"{said}{str(error).removeprefix('name')}") from error

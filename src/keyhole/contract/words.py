@@ -12,8 +12,13 @@ def counted(number: float, noun: str) -> str:
     --------
     >>> counted(1, "pull"), counted(3.0, "pull")
     ('1 pull', '3 pulls')
+    >>> counted(2, "policy"), counted(2, "day")
+    ('2 policies', '2 days')
     """
-    return f"{int(number)} {noun}{'' if number == 1 else 's'}"
+    if number != 1:
+        ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
+        noun = f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
+    return f"{int(number)} {noun}"
 
 
 def averaged(number: float, total: float, scale: Scale = UNIT) -> str:

@@ -3,7 +3,8 @@
 import json
 import platform
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -90,8 +91,7 @@ def run(
     folder = Path(out)
     digest = run_digest(spec)
     is_begun(folder)  # refuses a file
-    folder.mkdir(parents=True, exist_ok=True)
-    with held(folder):
+    with _made(folder), held(folder):
         found = _found(folder, spec, digest)
         if found is not None and found.get("finished") is not None:
             _begin(folder, spec, digest, command, found)
@@ -111,6 +111,19 @@ def run(
             write_provenance(folder, provenance | {"finished": _now()})
             shutil.rmtree(folder / _BLOCKS, ignore_errors=True)
         return open_run(folder)
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder, and those that it is in; if nothing comes to stand in them, remove them."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for path in missing:
+            with suppress(OSError):  # there is something in it
+                path.rmdir()
 
 
 def run_digest(spec: Spec) -> str:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from keyhole.contract.memory import Layout
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT, Scale
-from keyhole.files import content_checksum, write_atomically
+from keyhole.files import content_checksum, read_file, write_atomically
 from keyhole.validate import Range, choice, integer, line, number, shown
 
 _FORMAT: Final = "keyhole-learner"
@@ -152,7 +152,7 @@ def write_state(path: Path, saved: SavedState) -> None:
 def read_state(path: Path) -> SavedState:
     """Read a saved learner."""
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_file(path, "a saved learner"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a saved learner, or was cut short") from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:

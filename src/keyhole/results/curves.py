@@ -10,6 +10,7 @@ import numpy as np
 
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
+from keyhole.contract.words import counted
 from keyhole.extras import require_extra
 from keyhole.metric import Metric
 from keyhole.results.estimate import Estimate, Paired, compare, mean_of, share_of
@@ -78,8 +79,9 @@ class Curves:
     def __repr__(self) -> str:
         """Return how much there is of what."""
         return (
-            f"Curves({len(self.labels)} policies, {len(self.checkpoints)} checkpoints, "
-            f"{self.replications} replications, metrics: {', '.join(self.metrics)})"
+            f"Curves({counted(len(self.labels), 'policy')}, "
+            f"{counted(len(self.checkpoints), 'checkpoint')}, "
+            f"{counted(self.replications, 'replication')}, metrics: {', '.join(self.metrics)})"
         )
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from keyhole.contract.policy import Policy
+from keyhole.contract.words import counted
 from keyhole.study.backlog import LearningError
 from keyhole.study.event_checks import EventError
 from keyhole.study.events import ASKED, CHANGED, KEPT, LATE
@@ -43,9 +44,11 @@ class StudyCheck:
     def __str__(self) -> str:
         """Return the result in a line."""
         if not self.damage:
-            return f"{self.name}: {self.events} events, all whole"
+            return f"{self.name}: {counted(self.events, 'event')}, all whole"
+        are = "is" if self.events == 1 else "are"
         return (
-            f"{self.name}: damaged: {self.damage}; {self.whole} of {self.events} events are whole"
+            f"{self.name}: damaged: {self.damage}; {self.whole} of "
+            f"{counted(self.events, 'event')} {are} whole"
         )
 
 

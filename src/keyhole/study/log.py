@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT
-from keyhole.files import write_atomically
+from keyhole.files import read_file, write_atomically
 from keyhole.play.saving import DAMAGE
 from keyhole.study.event_checks import EventError, check_time
 from keyhole.study.events import (
@@ -207,7 +207,7 @@ def write_export(path: Path, name: str, head: Head, rows: Sequence[Row]) -> None
 def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Head, list[Row]]:
     """Return name, head and rows of a log that `write_export` wrote; they fit together."""
     try:
-        first, *rest = path.read_text().splitlines() or [""]
+        first, *rest = read_file(path, "an exported study").decode().splitlines() or [""]
         with _at_line(1):
             said = json.loads(first)
             if said.get("format") != _FORMAT or said.get("version") != _VERSION:
@@ -232,8 +232,11 @@ def _at_line(number: int) -> Iterator[None]:
     """Say of what goes wrong at which line it does."""
     try:
         yield
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {number} is no JSON: {error}") from error
     except (*DAMAGE, struct.error) as error:
-        raise ValueError(f"line {number}: {error!r}") from error
+        why = str(error) if isinstance(error, ValueError) else repr(error)
+        raise ValueError(f"line {number}: {why}") from error
 
 
 @dataclass(frozen=True)

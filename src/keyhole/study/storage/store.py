@@ -61,8 +61,8 @@ class Store(ABC):
         start = digest_of_definition(line("name", name), at, head)
         if not self._try(self._create, (name, at, head, start), with_digests(start, rows)):
             raise ValueError(
-                f"name must be new, got {shown(name)}: there is such a study already, which "
-                "Study.open opens"
+                f"name must be new, got {shown(name)}: there is such a study already; open it, or "
+                "choose another name"
             )
         return self.find(name)[0]
 
