@@ -72,6 +72,8 @@ def _end(value: float | None) -> str:
 
 
 ANY: Final = Range()
+SEEDS: Final = Range(ge=0, lt=2**63)
+"""The seeds that are allowed."""
 _UNIT: Final = Range(ge=0, le=1)
 # Learners check something in every round, and it takes 0.3 us to join types by a bar (measured).
 _BOOLS: Final = (bool, np.bool_)
@@ -195,7 +197,7 @@ def seed_number(seed: Any) -> int:
         raise TypeError(
             "seed must be a whole number, such as 0 (the same seed, the same results), got None"
         )
-    return integer("seed", seed, Range(ge=0, lt=2**63))
+    return integer("seed", seed, SEEDS)
 
 
 def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:

@@ -116,11 +116,14 @@ def test_missing_and_wrong_facts_are_named():
 
 
 def test_a_misspelt_parameter_is_told_the_nearest():
-    with pytest.raises(TypeError, match=r"LSA takes alpha; got 'alfa' \(did you mean 'alpha'\?\)"):
-        LSA(alfa=2)
-    with pytest.raises(TypeError, match="Uniform has no parameters; got 'alpha'"):
+    for make in (LSA, lambda **values: LSA.from_parameters(values)):
+        with pytest.raises(TypeError, match=r"of LSA must .* alpha; got 'alfa' \(did you mean 'al"):
+            make(alfa=2)
+    with pytest.raises(TypeError, match="Uniform has no parameters, got 'alpha'"):
         Uniform(alpha=2)
-    with pytest.raises(TypeError, match=r"QPMD takes base; got 'bse' \(did you mean 'base'\?\)"):
+    with pytest.raises(
+        TypeError, match=r"of QPMD must .* base; got 'bse' \(did you mean 'base'\?\)"
+    ):
         QPMD(bse=UCB1())
 
 

@@ -264,8 +264,9 @@ class Policy:
         names = [item.name for item in fields(cast(Any, cls))]
         for name in values:
             if name not in names:
-                listed = f"takes {', '.join(names)}" if names else "has no parameters"
-                raise TypeError(f"{cls.__name__} {listed}; got {name!r}{hint(name, names)}")
+                allowed = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
+                wrong = allowed if names else f"{cls.__name__} has no parameters,"
+                raise TypeError(f"{wrong} got {name!r}{hint(name, names)}")
         for item in fields(cast(Any, cls))[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
@@ -315,14 +316,6 @@ class Policy:
     @classmethod
     def from_parameters(cls, values: Mapping[str, Any]) -> Self:
         """Make a policy from parameters by name; those with a default may be missing."""
-        known_names = [item.name for item in fields(cast(Any, cls))]
-        for name in values:
-            if not known_names:
-                raise ValueError(f"{cls.__name__} has no parameters, got {name!r}")
-            choice(f"parameter of {cls.__name__}", name, known_names)
-        for item in fields(cast(Any, cls)):
-            if item.default is MISSING and item.name not in values:
-                raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
         return cls(**values)
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:

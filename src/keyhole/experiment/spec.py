@@ -14,11 +14,11 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.experiment import sweeping
 from keyhole.experiment.making import OWN_WORK, make_policy, make_problem, make_workers
-from keyhole.play.checkpoints import MOST_CHECKPOINTS
+from keyhole.play.checkpoints import MOST_CHECKPOINTS, SpacingKind
 from keyhole.play.plan import Plan
 from keyhole.play.workers import Workers
 from keyhole.reading import complaint, plain, unknown
-from keyhole.validate import line
+from keyhole.validate import SEEDS, line
 
 Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 """Until there a float counts exactly."""
@@ -50,7 +50,7 @@ class Spacing(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     count: Annotated[int, Field(ge=1, le=MOST_CHECKPOINTS, strict=True)]
-    spacing: Literal["linear", "log"] = "linear"
+    spacing: SpacingKind = "linear"
 
 
 class Axes(BaseModel):
@@ -134,7 +134,7 @@ class Spec(BaseModel):
     name: Annotated[str, Field(min_length=1), AfterValidator(_on_a_line)]
     title: Annotated[str, AfterValidator(_on_a_line)] = ""
     notes: Annotated[str, AfterValidator(_in_paragraphs)] = ""
-    seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)] = 0
+    seed: Annotated[int, Field(ge=SEEDS.ge, lt=SEEDS.lt, strict=True)] = 0
     replications: Count
     horizon: Count
     checkpoints: Spacing | list[Annotated[int, Field(strict=True)]] | None = None

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
 from keyhole.validate import Range, choice, entries, integer
 
 MOST_CHECKPOINTS: Final = 100_000
-SPACINGS: Final = ("linear", "log")
+SpacingKind = Literal["linear", "log"]
 _TABLE: Final = {"count", "spacing"}
 
 
@@ -66,7 +66,10 @@ def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[i
     if "count" not in table:
         raise ValueError("checkpoints.count must be given")
     count = integer("checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS))
-    if choice("checkpoints.spacing", table.get("spacing", "linear"), SPACINGS) == "linear":
+    if (
+        choice("checkpoints.spacing", table.get("spacing", "linear"), get_args(SpacingKind))
+        == "linear"
+    ):
         points = horizon * np.arange(1, count + 1) / count
     else:
         points = np.geomspace(first, horizon, count + 1)[1:]

@@ -20,7 +20,7 @@ from keyhole.play.saving import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.study.rules import NOTHING_CAME, Rule
 from keyhole.study.vocabulary_errors import VocabularyError, naming_vocabulary
-from keyhole.validate import Range, choice, distinct, entries, integer, line, number, shown
+from keyhole.validate import Range, choice, distinct, entries, line, number, seed_number, shown
 
 _FORMAT: Final = 1
 
@@ -84,7 +84,7 @@ class Head:
         if len(_names(self.arms)) != self.facts["arms"]:
             raise ValueError(f"arms must be {self.facts['arms']}, got {len(self.arms)}")
         treatment(self.policy, self.pending)
-        integer("seed", self.seed, Range(ge=0, lt=2**63))
+        seed_number(self.seed)
         number("second", self.second, Range(ge=0))
 
     def changed(self, policy: Policy, facts: Mapping[str, Any]) -> Self:

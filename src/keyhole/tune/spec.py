@@ -20,7 +20,7 @@ from keyhole.tune.command import Arm, arms_of
 from keyhole.tune.instances import Instance, instances_of
 from keyhole.tune.success import Success
 from keyhole.tune.worth import Worth
-from keyhole.validate import Range, choice, integer, line, number, shown, vector
+from keyhole.validate import Range, choice, integer, line, number, seed_number, shown, vector
 
 DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Who decides, unless a spec says otherwise."""
@@ -123,7 +123,7 @@ class Spec:
             instances=instances_of(table.get("instances"), folder),
             success=success,
             worth=Worth.of(table.get("worth", "PAR2"), limits[-1], success.span),
-            seed=integer("seed", table.get("seed", 0), Range(ge=0, lt=2**63)),
+            seed=seed_number(table.get("seed", 0)),
             memory=_memory(table.get("memory")),
             cores=integer("cores", table.get("cores", 1), Range(ge=1)),
             clock=choice("clock", table.get("clock", "wall"), _CLOCKS),
