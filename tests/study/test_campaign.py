@@ -23,7 +23,10 @@ SCRIPT = Path(__file__).with_name("campaign.py")
 ENOUGH = 300  # seconds in which nothing more is answered: somebody hangs
 WORKERS = 3
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork"),
+    pytest.mark.timeout(4 * ENOUGH),  # who hangs is found before, and says where
+]
 
 
 class Journals:
