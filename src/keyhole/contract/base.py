@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from keyhole.contract.grammar import POLICY
 from keyhole.contract.memory import Field, declared_state
-from keyhole.contract.pending import candidates, combine_pending
+from keyhole.contract.pending import combine_pending, list_candidates
 from keyhole.contract.policy import Policy
 from keyhole.validate import choice
 
@@ -109,7 +109,7 @@ class WithBase(Policy, abstract=True):
         """Return what catalog and documentation print beside the docstring, by heading."""
         told = [*cls.setting.told(cls.needs), "what its base needs"]
         found = super().traits() | {"told beforehand": ", ".join(told)}
-        if candidates(cls) != ("wait",):
+        if list_candidates(cls) != ("wait",):
             found["open decisions"] = f"what its base does of {', '.join(cls.pending)}"
         return found
 

@@ -43,8 +43,8 @@ class InferredPending:
         return WAIT if self.reason else self.ways
 
 
-def candidates(cls: Any) -> Ways:
-    """Return what a class can do at best, without a look at its kernels."""
+def list_candidates(cls: Any) -> Ways:
+    """Return the ways of a class at best, without a look at its kernels."""
     stands = inspect.getattr_static(cls, "pending")
     ways: Ways = stands.ways if isinstance(stands, InferredPending) else stands
     return ways
@@ -58,7 +58,7 @@ def reason_to_wait(cls: Any) -> str:
 
 def check_pending(cls: Any) -> None:
     """Refuse ways that there are not, none at all, and imagining without its kernel."""
-    name, ways = f"{cls.__name__}.pending", candidates(cls)
+    name, ways = f"{cls.__name__}.pending", list_candidates(cls)
     if not isinstance(ways, tuple) or not ways:
         raise TypeError(f"{name} must be a tuple of at least one way, got {ways!r}")
     for way in ways:
@@ -76,7 +76,7 @@ def infer_pending(cls: Any) -> None:
     home, ways = _declaration(cls)
     if home is cls:
         return
-    inherits = all(issubclass(home, _home(cls, kernel)) for kernel in _governed(cls, home))
+    inherits = all(issubclass(home, _home(cls, kernel)) for kernel in _list_governed(cls, home))
     if ways == WAIT and not inherits:
         reason = _describe_default(home)
         cls.pending = InferredPending(WAIT, lambda: reason)
@@ -89,17 +89,17 @@ def infer_pending(cls: Any) -> None:
 
 def combine_pending(cls: Any, base: Any) -> None:
     """Have a policy with a base do what both of them can, in the order of the base."""
-    ways = candidates(cls)
+    ways = list_candidates(cls)
     if ways == WAIT:
         return
-    others = candidates(base)
+    others = list_candidates(base)
     both = tuple(way for way in others if way in ways)
     apart = f"it can do {', '.join(ways)}, and its base {base.__name__} {', '.join(others)}"
     reason = "" if both or others == WAIT else apart
     cls.pending = InferredPending(both or WAIT, lambda: reason_to_wait(base) or reason)
 
 
-def _governed(cls: Any, home: Any) -> list[str]:
+def _list_governed(cls: Any, home: Any) -> list[str]:
     """Return the kernels that a declaration must know to hold.
 
     Not those helpers whose arguments the declaring class has fixed, without the state: all that

@@ -19,9 +19,9 @@ from keyhole.contract.pending import (
     PENDING as PENDING,
 )
 from keyhole.contract.pending import (
-    candidates,
     check_pending,
     infer_pending,
+    list_candidates,
     reason_to_wait,
 )
 from keyhole.contract.setting import Setting
@@ -236,7 +236,7 @@ class Policy:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
         infer_pending(cls)
-        rules = (*POLICY, IMAGINE) if "imagine" in candidates(cls) else POLICY
+        rules = (*POLICY, IMAGINE) if "imagine" in list_candidates(cls) else POLICY
         check_kernels(cls, rules, cls.input_fields(), cls.lent(), remedy)
 
     @classmethod
