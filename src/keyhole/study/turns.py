@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from keyhole.contract.policy import Policy
 from keyhole.study.backlog import LearningError
@@ -55,6 +55,10 @@ class Turn:
         """Return all events of a decision."""
         mine = [row for row in self.rows if row.decision == decision]
         return self._store.of(self._study, decision) + mine
+
+    def damaged(self, decision: str, why: str) -> NoReturn:
+        """Say of a decision whose events are not what they were where it is."""
+        self._store.damaged(self._study, decision, why)
 
     def keyed(self, key: str) -> Row | None:
         """Return the event that was asked for with a key."""

@@ -54,8 +54,7 @@ def ask(turn: Turn, key: str | None, given: Mapping[str, Any]) -> Decision:
 
 def _handed_out(turn: Turn, id: str, key: str, context: Mapping[str, Any]) -> Decision:
     """Return a decision that was handed out before, as it was; to the same question."""
-    asked = next(row for row in turn.of(id) if row.kind == ASKED)
-    fold = turn.fold
+    fold, asked = turn.fold, _events_of(turn, id)[0]
     row = fold.open.get(id) or fold.row(asked)
     if (before := fold.values(row)[0]) != context:
         raise ValueError(f"key must be new for another question, got {key!r} for {before} before")
@@ -118,10 +117,30 @@ def known_open(turn: Turn, id: str) -> str:
 
 
 def _events_of(turn: Turn, id: str) -> list[Row]:
+    """Return the events of a decision, the first of which is that it was handed out."""
     rows = turn.of(id) if is_id(id) else []
     if not rows:
         raise ValueError(f"id must be that of a decision of this study, got {shown(id)}")
+    if why := _find_contradiction(turn.fold, id, [row.kind for row in rows]):
+        turn.damaged(id, why)
     return rows
+
+
+def _find_contradiction(fold: Fold, id: str, kinds: Sequence[int]) -> str:
+    """Return why the events of a decision are not all that there were; "" if they may be.
+
+    Each was whole when it was read, but one that was altered may not have been found; the state
+    has taken all of them into account.
+    """
+    if kinds[0] != ASKED or kinds.count(ASKED) > 1:
+        return "its events do not begin with the one that handed it out"
+    if not fold.vocabulary.has_feedback:
+        return ""
+    last = next(kind for kind in reversed(kinds) if kind not in (LATE, KEPT))
+    if id in fold.open:
+        is_known = last != TOLD and (last != LAPSED or id in fold.returned)
+        return "" if is_known else "it is pending, and was settled"
+    return "" if last in (TOLD, LAPSED) else "it is settled, and the event that did so is missing"
 
 
 def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, Any]) -> None:
@@ -132,8 +151,7 @@ def tell(turn: Turn, id: str, unnamed: tuple[Any, ...], feedback: Mapping[str, A
         turn.write(TOLD, id, _heard(fold, row, unnamed, feedback))
         return
     events = _events_of(turn, id)
-    asked = next(event for event in events if event.kind == ASKED)
-    row = fold.row(asked)
+    row = fold.row(events[0])
     body = _heard(fold, row, unnamed, feedback)
     for event in events:
         if event.kind in (TOLD, LATE, KEPT):

@@ -13,12 +13,12 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.study.storage import schema, sqlite_connection
+from keyhole.study.storage import index_check, schema, sqlite_connection, sqlite_errors
+from keyhole.study.storage.errors import DamagedError
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.rows import Found, Record
+from keyhole.study.storage.rows import Found, Record, Row
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
-    PATIENCE,
     READ_FILE_ALONE,
     Connection,
     check_file,
@@ -30,6 +30,7 @@ from keyhole.study.storage.sqlite_connection import (
     state,
 )
 from keyhole.study.storage.store import Store
+from keyhole.validate import shown
 
 try:
     import fcntl
@@ -50,20 +51,6 @@ _WORDS: Final = {
     "clustered": " WITHOUT ROWID",
     "value": "?",
 }
-_LET_WRITE: Final = "this process must be allowed to write to the file and to its folder"
-_REPLACE: Final = "put a whole copy of the file in its place"
-_ADVICE: Final = {
-    "FULL": "make room on the disk",
-    "BUSY": f"another program held the file for {PATIENCE:.0f} seconds",
-    "CONSTRAINT": "somebody else has used this number or key: try again",
-    "READONLY": _LET_WRITE,
-    "CANTOPEN": _LET_WRITE,
-    "CORRUPT": _REPLACE,
-    "NOTADB": _REPLACE,
-    "IOERR": "look at the disk, then open the study again to see what is there",
-}
-# Of tables that are ours, and of texts in them, this can only be said if they are damaged.
-_DAMAGE: Final = ("no such table", "no such column", "Could not decode to UTF-8")
 
 
 class Sqlite(Store):
@@ -94,6 +81,28 @@ class Sqlite(Store):
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         with self._reading() as db:
             return db.execute(sql, values).fetchall()
+
+    def of(self, study: int, decision: str) -> list[Row]:
+        """Return the rows about a decision, all that there are."""
+        self._check_index("decision", study, decision)
+        return super().of(study, decision)
+
+    def keyed(self, study: int, key: str) -> Row | None:
+        """Return the row that has a client's key; None if there is none indeed."""
+        found = super().keyed(study, key)
+        if found is None:
+            self._check_index("key", study, key)
+        return found
+
+    def _check_index(self, column: str, study: int, value: str) -> None:
+        """Refuse an index in which a value may be missing."""
+        found = self._try(self._query, index_check.entries(column), (study, value))
+        if not index_check.are_whole(found):
+            self.rollback()
+            raise DamagedError(
+                f"{self.where}: the index of {column}s is damaged where {shown(value)} belongs; "
+                "`keyhole study check` says what is whole, and saves it"
+            )
 
     def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
         made = self._enter().execute(self._sql[schema.CREATE], study)
@@ -193,16 +202,10 @@ class Sqlite(Store):
             os.close(queue)
 
     def _is_damage(self, error: Exception) -> bool:
-        name = getattr(error, "sqlite_errorname", "")
-        return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or (
-            isinstance(error, sqlite3.OperationalError) and str(error).startswith(_DAMAGE)
-        )
+        return sqlite_errors.is_damage(error)
 
     def _explain(self, error: Exception) -> str:
-        if isinstance(error, PermissionError):
-            return f"{error.strerror}: {error.filename!r}; {_LET_WRITE}"
-        name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]
-        return f"{error}; {_ADVICE[name]}" if name in _ADVICE else str(error)
+        return sqlite_errors.explain(error)
 
     def _enter(self) -> Connection:
         """Begin a transaction, when it is our turn."""

@@ -187,11 +187,12 @@ class Store(ABC):
             self.damaged(study, row.seq, why)
         return row
 
-    def damaged(self, study: int, seq: int, why: str) -> NoReturn:
-        """Give the lock back, and raise the error that says which event is damaged."""
+    def damaged(self, study: int, which: int | str, why: str) -> NoReturn:
+        """Give the lock back, and raise the error that says which event or decision is damaged."""
         self.rollback()
         raise DamagedError(
-            f"event {seq} of study {shown(self._start(study)[0])} in {self.where} is damaged: "
+            f"{'event' if isinstance(which, int) else 'decision'} {which} of study "
+            f"{shown(self._start(study)[0])} in {self.where} is damaged: "
             f"{why}; `keyhole study check` says what is whole, and saves it"
         )
 

@@ -1,0 +1,37 @@
+"""What SQLite's errors say, and what to do about them."""
+
+import sqlite3
+from typing import Final
+
+from keyhole.study.storage.sqlite_connection import PATIENCE
+
+_LET_WRITE: Final = "this process must be allowed to write to the file and to its folder"
+_REPLACE: Final = "put a whole copy of the file in its place"
+_ADVICE: Final = {
+    "FULL": "make room on the disk",
+    "BUSY": f"another program held the file for {PATIENCE:.0f} seconds",
+    "CONSTRAINT": "somebody else has used this number or key: try again",
+    "READONLY": _LET_WRITE,
+    "CANTOPEN": _LET_WRITE,
+    "CORRUPT": _REPLACE,
+    "NOTADB": _REPLACE,
+    "IOERR": "look at the disk, then open the study again to see what is there",
+}
+# Of tables that are ours, and of texts in them, this can only be said if they are damaged.
+_DAMAGE: Final = ("no such table", "no such column", "Could not decode to UTF-8")
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error says that the file is damaged."""
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or (
+        isinstance(error, sqlite3.OperationalError) and str(error).startswith(_DAMAGE)
+    )
+
+
+def explain(error: Exception) -> str:
+    """Return what went wrong and what to do."""
+    if isinstance(error, PermissionError):
+        return f"{error.strerror}: {error.filename!r}; {_LET_WRITE}"
+    name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]
+    return f"{error}; {_ADVICE[name]}" if name in _ADVICE else str(error)
