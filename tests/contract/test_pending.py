@@ -8,7 +8,7 @@ import pytest
 
 from keyhole import simulate, stochastic
 from keyhole.contract.base import WithBase
-from keyhole.contract.memory import counts, per
+from keyhole.contract.memory import counts, per, scratch
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.policy import parameter
 from keyhole.draws.streams import uniform
@@ -230,7 +230,8 @@ class EXP3(stochastic.Policy):
 
 WAITS = (
     "EXP3 waits for the feedback of each decision: `select` writes `chances`, which `update` "
-    'reads; declare `pending = ("ignore",)` in the class if it may take others before that'
+    "reads; have `update` work out `chances` anew, since another decision may have been taken in "
+    "between"
 )
 ARMS = stochastic.Problem(means=[0.5, 0.45, 0.45, 0.4])
 
@@ -241,6 +242,117 @@ def test_a_select_that_writes_what_update_reads_waits_and_says_why():
     assert EXP3.traits()["open decisions"] == (
         "wait (`select` writes `chances`, which `update` reads)"
     )
+
+
+def fill(gains, chances):
+    for arm in range(len(gains)):
+        chances[arm] = 1.0 / len(gains) + 0.0 * gains[arm]
+
+
+class Scratching(EXP3):
+    """Leaves its chances to `update` where nothing keeps them."""
+
+    class State:
+        pulls = per("arms")
+        totals = per("arms")
+        gains = per("arms")
+        chances = scratch("arms")
+
+
+class Working(Scratching):
+    """Works them out again."""
+
+    def update(p, s, arm, reward):
+        s.pulls[arm] += 1
+        s.totals[arm] += reward
+        fill(s.gains, s.chances)
+        s.gains[arm] += reward / s.chances[arm]
+
+
+class Unscratched(Working):
+    """Does not say that nobody needs to keep them."""
+
+    class State:
+        pulls = per("arms")
+        totals = per("arms")
+        gains = per("arms")
+        chances = per("arms")
+
+
+class Bare(Scratching):
+    """Waits for two reasons."""
+
+    class State:
+        gains = per("arms")
+        chances = per("arms")
+
+    def update(p, s, arm, reward):
+        s.gains[arm] += reward / s.chances[arm]
+
+    def recommend(p, s, best):
+        best[0] = 0
+
+
+class Counting(stochastic.Policy):
+    """Counts its decisions in `select`."""
+
+    class State:
+        pulls = per("arms")
+        totals = per("arms")
+        turns = counts()
+
+    def select(p, s):
+        s.turns[0] += 1
+        return s.turns[0] % p.arms
+
+    def update(p, s, arm, reward):
+        s.pulls[arm] += 1
+        s.totals[arm] += reward
+
+
+IGNORE = 'declare `pending = ("ignore",)` in the class if it may take others before that'
+LEFT = "`select` writes `chances`, which `update` reads"
+ANEW = (
+    "have `update` work out `chances` anew, since another decision may have been taken in between"
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        (Scratching, f"{LEFT}; {ANEW}"),
+        (
+            Unscratched,
+            f"{LEFT}; make `chances` with `scratch` if `select` and `update` each write it before "
+            "reading it",
+        ),
+        (
+            Bare,
+            f"{LEFT}; and its State lacks `pulls` and `totals`, which `imagine` of its setting "
+            f"uses; {ANEW}",
+        ),
+        (
+            Counting,
+            "`select` writes `turns`, which a later `select` reads; make `turns` with `scratch` if "
+            f"`select` writes it before reading it; or {IGNORE}",
+        ),
+    ],
+)
+def test_all_reasons_are_said_the_weightiest_first_with_the_mends(policy, why):
+    assert policy.pending == ("wait",)
+    assert policy.explain_waiting() == (
+        f"{policy.__name__} waits for the feedback of each decision: {why}"
+    )
+
+
+def test_what_each_kernel_works_out_in_scratch_arrays_does_not_count():
+    assert Working.pending == ("imagine", "ignore")
+    assert Working.explain_waiting() == ""
+
+
+def test_scratch_arrays_that_are_lost_between_two_kernels_are_caught_with_the_mend():
+    with pytest.raises(AssertionError, match=r"made with `scratch` is not saved; .*work out `chan"):
+        check_policy(Scratching(), ARMS)
 
 
 def test_a_class_of_a_setting_that_declares_nothing_waits_and_says_why():

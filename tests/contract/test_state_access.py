@@ -417,6 +417,6 @@ def test_what_our_own_policies_declare_is_what_the_analysis_finds():
     against = {
         policy.__name__
         for policy in own_policies()
-        if policy.pending != ("wait",) and pending._find_reason(policy)
+        if policy.pending != ("wait",) and pending._find_reasons(policy)
     }
     assert against == DECLARED_AGAINST_ANALYSIS

@@ -104,7 +104,8 @@ def keys(dim: Dim) -> FloatArray:
 def scratch(*shape: Dim) -> FloatArray:
     """Declare a float64 state array that decides how fast a decision is found, but not which.
 
-    It is zero at the start, and again in a learner that was loaded or copied; see `per`.
+    It is zero at the start, and again in a learner that was loaded or copied; see `per`. So a
+    kernel writes it before it reads it: what another kernel has left there may be gone.
 
     Examples
     --------

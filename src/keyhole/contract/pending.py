@@ -4,7 +4,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numba
 
@@ -20,7 +20,16 @@ PENDING: Final = ("imagine", "ignore", "wait")
 """What a policy can do while decisions are open: see `Policy`."""
 WAIT: Final = ("wait",)
 
-_READERS: Final = ("update", "select", "recommend")
+_READERS: Final = ("update", "recommend", "select")
+_IGNORE: Final = 'declare `pending = ("ignore",)` in the class if it may take others before that'
+
+
+class _Reason(NamedTuple):
+    """Why a policy waits, the mend, and whether it may do well to ignore open decisions instead."""
+
+    text: str
+    mend: str = ""
+    may_ignore: bool = True
 
 
 class InferredPending:
@@ -29,18 +38,18 @@ class InferredPending:
     It is inferred when it is first asked for, which takes some milliseconds.
     """
 
-    def __init__(self, ways: Ways, find_reason: Callable[[], str]) -> None:
+    def __init__(self, ways: Ways, find_reasons: Callable[[], list[_Reason]]) -> None:
         self.ways = ways  # where there is no reason to wait
-        self._find_reason = find_reason
+        self._find_reasons = find_reasons
 
     @cached_property
-    def reason(self) -> str:
-        """Why the policy waits; "" if it does not."""
-        return self._find_reason()
+    def reasons(self) -> list[_Reason]:
+        """Why the policy waits, the weightiest reason first; none if it does not."""
+        return self._find_reasons()
 
     def __get__(self, policy: object, owner: type | None = None) -> Ways:
         """Return what the policy can do."""
-        return WAIT if self.reason else self.ways
+        return WAIT if self.ways == WAIT or self.reasons else self.ways
 
 
 def list_candidates(cls: Any) -> Ways:
@@ -52,8 +61,24 @@ def list_candidates(cls: Any) -> Ways:
 
 def reason_to_wait(cls: Any) -> str:
     """Return why a class waits whose author has not declared that it does; else ""."""
+    return "; and ".join(reason.text for reason in _list_reasons(cls))
+
+
+def describe_mend(cls: Any) -> str:
+    """Return what the author of such a class can do; that it ignores others only if that is right.
+
+    It is not where what is learnt from feedback would be another decision's.
+    """
+    reasons = _list_reasons(cls)
+    mends = [reason.mend for reason in reasons if reason.mend]
+    if all(reason.may_ignore for reason in reasons):
+        mends.append(f"or {_IGNORE}" if mends else _IGNORE)
+    return "; ".join(mends)
+
+
+def _list_reasons(cls: Any) -> list[_Reason]:
     stands = inspect.getattr_static(cls, "pending")
-    return stands.reason if isinstance(stands, InferredPending) else ""
+    return stands.reasons if isinstance(stands, InferredPending) else []
 
 
 def check_pending(cls: Any) -> None:
@@ -77,14 +102,16 @@ def infer_pending(cls: Any) -> None:
     if home is cls:
         return
     inherits = all(issubclass(home, _home(cls, kernel)) for kernel in _list_governed(cls, home))
+    plain: list[_Reason] = []
     if ways == WAIT and not inherits:
-        reason = _describe_default(home)
-        cls.pending = InferredPending(WAIT, lambda: reason)
+        plain = [_Reason(_describe_default(home))]
     elif "imagine" in ways and (missing := missing_arrays(cls, "imagine")):
-        reason = f"its State lacks {_quoted(missing)}, which `imagine` of its setting uses"
-        cls.pending = InferredPending(WAIT, lambda: reason)
-    elif not inherits:
-        cls.pending = InferredPending(ways, lambda: _find_reason(cls))
+        lacks = f"its State lacks {_quoted(missing)}, which `imagine` of its setting uses"
+        plain = [_Reason(lacks)]
+    if plain or not inherits:
+        cls.pending = InferredPending(
+            WAIT if plain else ways, lambda: ([] if inherits else _find_reasons(cls)) + plain
+        )
 
 
 def combine_pending(cls: Any, base: Any) -> None:
@@ -95,8 +122,8 @@ def combine_pending(cls: Any, base: Any) -> None:
     others = list_candidates(base)
     both = tuple(way for way in others if way in ways)
     apart = f"it can do {', '.join(ways)}, and its base {base.__name__} {', '.join(others)}"
-    reason = "" if both or others == WAIT else apart
-    cls.pending = InferredPending(both or WAIT, lambda: reason_to_wait(base) or reason)
+    reasons = [] if both or others == WAIT else [_Reason(apart)]
+    cls.pending = InferredPending(both or WAIT, lambda: _list_reasons(base) or reasons)
 
 
 def _list_governed(cls: Any, home: Any) -> list[str]:
@@ -156,28 +183,55 @@ def _find_analysis() -> Any:
     return find_access
 
 
-def _find_reason(cls: Any) -> str:
-    """Return which arrays `select` writes that are read later on, and by what; or ""."""
+def _find_reasons(cls: Any) -> list[_Reason]:
+    """Return which arrays `select` writes that are read later on, by what, and the mends.
+
+    Nobody keeps what is in an array made with `scratch`: it counts where `select` alone writes it,
+    since then another kernel reads what `select` has left there.
+    """
     find_access = _find_analysis()
     if find_access is None:
-        return (
-            "what `select` writes could not be seen: the first pass of Numba "
-            f"{numba.__version__} is not the one that keyhole knows"
-        )
-    state = declared_state(cls)
+        return [
+            _Reason(
+                "what `select` writes could not be seen: the first pass of Numba "
+                f"{numba.__version__} is not the one that keyhole knows"
+            )
+        ]
+    state, found, named = declared_state(cls), [], set[str]()
     selecting = find_access(cls, "select")
-    written = {name for name in selecting.writes if state[name].kept}
-    for reader in _READERS if written else ():
+    for reader in _READERS if selecting.writes else ():
         reading = find_access(cls, reader)
-        if both := written & reading.reads:
-            if unread := selecting.unread | reading.unread:
-                unseen = "`select` writes" if selecting.unread else f"`{reader}` reads"
-                names = _quoted(sorted(unread))
-                return f"what {unseen} could not be seen: Numba cannot read {names}"
-            when = "a later `select`" if reader == "select" else f"`{reader}`"
-            arrays = [name for name in state if name in both]
-            return f"`select` writes {_quoted(arrays)}, which {when} reads"
-    return ""
+        both = selecting.writes & reading.reads - named
+        arrays = [n for n in state if n in both and (state[n].kept or n not in reading.writes)]
+        if not arrays:
+            continue
+        if unread := selecting.unread | reading.unread:
+            unseen = "`select` writes" if selecting.unread else f"`{reader}` reads"
+            names = _quoted(sorted(unread))
+            return [_Reason(f"what {unseen} could not be seen: Numba cannot read {names}")]
+        named.update(arrays)
+        when = "a later `select`" if reader == "select" else f"`{reader}`"
+        kept = all(state[name].kept for name in arrays)
+        work = [name for name in arrays if name in reading.writes]
+        left = arrays if reader == "update" or not kept else []
+        mend = _describe_mends(reader, [name for name in left if name not in work], work)
+        text = f"`select` writes {_quoted(arrays)}, which {when} reads"
+        found.append(_Reason(text, mend, may_ignore=reader != "update" and kept))
+    return found
+
+
+def _describe_mends(reader: str, left: Sequence[str], work: Sequence[str]) -> str:
+    """Return the mend of arrays that are `left` by `select`, and of those for intermediate work."""
+    mends = []
+    if left:
+        mends.append(
+            f"have `{reader}` work out {_quoted(left)} anew, since another decision may have been "
+            "taken in between"
+        )
+    if work:
+        who = "`select` writes" if reader == "select" else f"`select` and `{reader}` each write"
+        mends.append(f"make {_quoted(work)} with `scratch` if {who} it before reading it")
+    return "; ".join(mends)
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from keyhole.contract.pending import (
 )
 from keyhole.contract.pending import (
     check_pending,
+    describe_mend,
     infer_pending,
     list_candidates,
     reason_to_wait,
@@ -249,8 +250,8 @@ class Policy:
         """
         reason = reason_to_wait(cls)
         return reason and (
-            f"{cls.__name__} waits for the feedback of each decision: {reason}; declare "
-            '`pending = ("ignore",)` in the class if it may take others before that'
+            f"{cls.__name__} waits for the feedback of each decision: {reason}; "
+            f"{describe_mend(cls)}"
         )
 
     @classmethod

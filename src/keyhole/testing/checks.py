@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from keyhole.contract.memory import declared_state
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.kernels.jit import bounds_checked
@@ -136,7 +137,16 @@ def saving_changes_nothing(trial: Trial) -> None:
         referee.tell(learner)
         if t in after_tell:
             learner = _saved_and_loaded(learner)
-    assert again == straight, f"{trial.policy}: saving and loading changed its decisions"
+    why = trial.policy.explain_waiting()
+    assert again == straight, (
+        f"{trial.policy}: saving and loading changed its decisions"
+        f"{': what is made with `scratch` is not saved' if _has_scratch(trial.policy) else ''}"
+        f"{f'; {why}' if why else ''}"
+    )
+
+
+def _has_scratch(policy: Policy) -> bool:
+    return any(not field.kept for field in declared_state(type(policy)).values())
 
 
 def copies_go_on_alone(trial: Trial) -> None:
