@@ -15,8 +15,9 @@ from keyhole.policy import (
     per,
 )
 from keyhole.study import Study
+from keyhole.study.snapshot import read_snapshot, snapshot_of
 from keyhole.validate import Range, integer
-from tests.study.studies import check_state_is_fold
+from tests.study.studies import check_state_is_fold, fold_of
 
 
 class Facts:
@@ -227,3 +228,14 @@ def test_learners_hear_of_a_round_when_its_decision_is_told():
         learner.tell(leaks=2)
     learner.tell(leaks=0)
     assert learner.recommend() == 1
+
+
+def test_a_snapshot_with_longer_arrays_than_its_feedback_needs_is_not_believed(tmp_path):
+    with begun(tmp_path / "s.db", seen=1) as study:
+        study.tell(study.ask(pressure=1).id, 3)
+        study.ask(pressure=1)
+        fold, last = fold_of(study), study.log()[-1]
+        for ledger, is_believed in ((1 + 9 * fold.told, True), (2 + 9 * fold.told, False)):
+            fold.mind = fold.mind.with_facts({"ledger": ledger})
+            found = read_snapshot((fold.seq, snapshot_of(fold)), last, [Plumber])
+            assert (found is not None) == is_believed

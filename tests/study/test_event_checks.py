@@ -4,6 +4,7 @@ import math
 import sqlite3
 import struct
 from contextlib import closing, suppress
+from dataclasses import replace
 
 import pytest
 
@@ -190,3 +191,36 @@ def test_each_setting_refuses_its_own(tmp_path, policy, facts, rows, why):
     append(path, *rows, name="x")
     with closing(Study.open(path, "x")) as study, pytest.raises(DamagedError, match=why):
         study.ask()
+
+
+def test_late_feedback_is_of_a_decision_that_was_allowed(tmp_path):
+    path = tmp_path / "s.db"
+    functions = {"cost": Power(slope=0.1), "penalty": Power(slope=0.1)}
+    with Study.create(path, "x", RCUCB(), ARMS, limits=[1.0], **functions) as study:
+        first = study.ask()
+        study.tell(first.id, 0.5, 0.5)
+        study.ask()
+    late = struct.pack("<ddqd", 1.0, 1.0, 0, 7.0) + struct.pack("<ddq", 0.5, 0.5, 0)
+    append(path, event(LATE, first.id, late), name="x")
+    message = "its decision is none that was allowed"
+    with closing(Study.open(path, "x")) as study, pytest.raises(DamagedError, match=message):
+        study.ask()
+
+
+def test_a_change_of_policy_that_changes_more_is_refused(path):
+    with closing(Study.open(path, "labels")) as study:
+        other = replace(study.head, seed=7)
+    append(path, event(CHANGED, None, other.written()))
+    with closing(Study.open(path, "labels")) as study:
+        for call in (study.ask, study.recommend):
+            with pytest.raises(DamagedError, match="must leave arms, rule, seed and units"):
+                call()
+
+
+@pytest.mark.parametrize("arm", [-1, 3])
+def test_a_decision_of_no_arm_is_not_shown(path, tmp_path, arm):
+    append(path, event(ASKED, NEW, struct.pack("<dq", 3.0, arm) + b"\0" * 16))
+    with closing(Study.open(path, "labels")) as study:
+        for look in (study.history, lambda: study.export(tmp_path / "out.jsonl")):
+            with pytest.raises(DamagedError, match=r"event 5 of study 'labels' .* is damaged"):
+                look()

@@ -122,7 +122,7 @@ def test_a_default_that_needs_no_context_is_tried_without_one(tmp_path):
             context={"stage": Field("int64")},
         )  # fmt: skip
         vocabulary_class = Seen
-        arms_change = False
+        pending = ("ignore",)
 
         def select(p):
             return 0, 1

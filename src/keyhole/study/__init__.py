@@ -1,9 +1,9 @@
 """Studies: many decisions in flight, told in any order, kept in a database."""
 
-from keyhole.study.backlog import LearningError
 from keyhole.study.decision import ConflictError, Decision, WaitingError
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events
 from keyhole.study.listing import list_studies
+from keyhole.study.policy_errors import LearningError
 from keyhole.study.storage import DamagedError, StoreError, backup
 from keyhole.study.study import Study
 from keyhole.study.vocabulary_errors import VocabularyError

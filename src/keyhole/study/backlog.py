@@ -1,40 +1,11 @@
-"""The feedback that a study's policy is yet to learn, and the error of a policy that cannot."""
+"""The feedback that a study's policy is yet to learn."""
 
 from typing import Final
 
-from keyhole.contract.policy import Policy
 from keyhole.study.mind import Mind
+from keyhole.study.policy_errors import LearningError
 
 AT_ONCE: Final = 4096  # tellings that are learnt together
-
-
-class LearningError(RuntimeError):
-    """The policy fails at an event of the log: it can neither decide nor recommend any more.
-
-    The log is whole, and can be read and exported; `Study.change_policy` lets another policy learn
-    it.
-
-    Parameters
-    ----------
-    policy : Policy
-        The policy.
-    seq : int
-        The event.
-    error : Exception
-        The error that it raised.
-    """
-
-    def __init__(self, policy: Policy, seq: int, error: Exception) -> None:
-        why = str(error) if isinstance(error, RuntimeError) else repr(error)
-        super().__init__(
-            f"{policy} fails at event {seq}: {why}; the log is whole, and `change_policy` lets "
-            "another policy learn it"
-        )
-        self.policy, self.seq, self.error = policy, seq, error
-
-    def __reduce__(self) -> tuple[type["LearningError"], tuple[Policy, int, Exception]]:
-        """Return how another process makes it again."""
-        return type(self), (self.policy, self.seq, self.error)
 
 
 class Backlog:

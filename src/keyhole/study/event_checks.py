@@ -1,11 +1,12 @@
 """Checks of events that were read: they are what a study can have written."""
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT
 from keyhole.play.saving import DAMAGE
 from keyhole.study.events import (
@@ -24,6 +25,7 @@ from keyhole.study.events import (
     STREAM,
     TOLD,
 )
+from keyhole.study.head import Head
 from keyhole.study.ids import is_id
 from keyhole.study.rules import NOTHING_CAME
 from keyhole.study.storage import Row
@@ -137,6 +139,10 @@ class EventChecker:
             if words.parse_decision(said) != values:
                 raise ValueError(f"its decision is none that is allowed, {shown(said)}")
 
+    def check_words(self, row: bytes) -> None:
+        """Refuse the row of a decision that words cannot say, of an arm that never was."""
+        self._check_words(row[HEAD.size :])
+
     def check_pending(self, row: bytes) -> None:
         """Refuse the row of a pending decision that no study can have had."""
         t, at = HEAD.unpack_from(row)
@@ -244,6 +250,16 @@ class EventChecker:
         RETIRED: _retired,
         CHANGED: _changed,
     }
+
+
+def read_successor(first: Head, data: bytes, policies: Iterable[type[Policy]], event: int) -> Head:
+    """Return the definition that holds since an event, which may change but the policy."""
+    found = Head.read(data, policies)
+    try:
+        first.check_successor(found)
+    except ValueError as error:
+        raise EventError(event, str(error)) from error
+    return found
 
 
 def check_time(at: float) -> None:

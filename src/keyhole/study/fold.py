@@ -1,6 +1,6 @@
 """The state of a study: what all events so far add up to."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any, Final, cast
 
 import numpy as np
@@ -9,7 +9,7 @@ from keyhole.contract.answers import names_of
 from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
-from keyhole.study.backlog import AT_ONCE, Backlog, LearningError
+from keyhole.study.backlog import AT_ONCE, Backlog
 from keyhole.study.decision_rows import DecisionRows
 from keyhole.study.event_checks import EventChecker
 from keyhole.study.events import (
@@ -30,17 +30,10 @@ from keyhole.study.events import (
 from keyhole.study.form import Form, Told
 from keyhole.study.head import Head
 from keyhole.study.mind import Mind
+from keyhole.study.policy_errors import LearningError, PolicyChangedError
 from keyhole.study.storage import Row
 
 _NO_ROWS: Final = np.zeros((0, 0))
-
-
-class PolicyChangedError(Exception):
-    """The policy changed at this event: all before it are to be learnt anew, by the new one."""
-
-    def __init__(self, event: Row) -> None:
-        super().__init__("the policy changed")
-        self.head, self.seq = event.body, event.seq
 
 
 class Fold:
@@ -360,22 +353,10 @@ class Fold:
         """Return the round that has not ended; None in rooms that have none."""
         return None if self._round is None else self._round.to_json()
 
-    def resume(self, said: Mapping[str, Any], last: Row, rows: bytes, mind: bytes) -> None:
-        """Become the fold of a snapshot that was taken after event `last`."""
-        self.seq, self.last = last.seq, last
-        self.rounds, self.told = said["rounds"], said["told"]
-        self.arms.restore(said["arms"], said["live"])
-        self.mind = Mind(self.head, self.head.facts | said["facts"])
-        self.mind.restore(mind)
-        width = self.decisions.bytes
-        cut = [rows[at : at + width] for at in range(0, len(rows), width)]
-        for row in cut:
-            self.checker.check_pending(row)
-        self.open = dict(zip(said["open"], cut, strict=True))
-        self.returned, self.renewed = dict.fromkeys(said["returned"]), said["renewed"]
-        self.waiting = {id: None for id in self.open if id not in self.returned}
+    def restore_round(self, content: Any) -> None:
+        """Go on with a round as `round_as_json` had it."""
         if self._round is not None:
-            self._round.restore(said["round"])
+            self._round.restore(content)
 
     def longest_arrays(self, told: int) -> dict[str, int]:
         """Return how long arrays that grow can have become, after so many tellings."""

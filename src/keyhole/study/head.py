@@ -73,7 +73,7 @@ class Head:
         told, scale = _told(policy, facts, len(names))
         wanted = given.pop("pending", None)
         pending = treatment(policy, wanted)
-        if wanted is None and (text := policy.explain_waiting()):
+        if wanted is None and pending == "wait" and (text := policy.explain_waiting()):
             warnings.warn(text, stacklevel=3)
         made = cls(policy, told, names, pending, scale=scale, **given)
         check_vocabulary(made.vocabulary(names), made.rule)

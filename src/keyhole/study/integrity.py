@@ -8,14 +8,13 @@ from itertools import islice
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.words import counted
-from keyhole.study.backlog import LearningError
-from keyhole.study.event_checks import EventError
+from keyhole.study.event_checks import EventError, read_successor
 from keyhole.study.events import ASKED, CHANGED, KEPT, LATE
 from keyhole.study.fold import Fold
 from keyhole.study.head import Head
+from keyhole.study.policy_errors import LearningError
 from keyhole.study.snapshot import read_snapshot, snapshot_of
 from keyhole.study.storage import Row, Store, StoreError, open_store
-from keyhole.study.storage.page_check import find_page_damage
 from keyhole.study.vocabulary_errors import VocabularyError
 from keyhole.validate import Range, integer
 
@@ -124,7 +123,7 @@ def check_database(
         if name is not None and name not in known:
             store.find(name)  # says which there are
         found = [_check_study(store, one, tuple(policies)) for one in names]
-        return DatabaseCheck(find_page_damage(store), found)
+        return DatabaseCheck(store.find_page_damage(), found)
 
 
 def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) -> StudyCheck:
@@ -183,12 +182,7 @@ def states(head: Head, rows: Iterable[Row], policies: Iterable[type[Policy]]) ->
         elif row.kind in (LATE, KEPT) and not row.body.startswith(asked.get(row.decision, b"?")):
             raise EventError(row.seq, f"its decision is not the one of {row.decision!r}")
         if row.kind == CHANGED:
-            changed = Head.read(row.body, policies)
-            try:
-                head.check_successor(changed)
-            except ValueError as error:
-                raise EventError(row.seq, str(error)) from error
-            fold, news = Fold(changed, row.seq), taken
+            fold, news = Fold(read_successor(head, row.body, policies, row.seq), row.seq), taken
         else:
             news = [row]
         try:

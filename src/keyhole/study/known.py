@@ -11,9 +11,10 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from keyhole.contract.policy import Policy
-from keyhole.study.event_checks import EventError
-from keyhole.study.fold import Fold, PolicyChangedError
+from keyhole.study.event_checks import EventError, read_successor
+from keyhole.study.fold import Fold
 from keyhole.study.head import Head
+from keyhole.study.policy_errors import PolicyChangedError
 from keyhole.study.snapshot import read_snapshot
 from keyhole.study.storage import Row, Store
 from keyhole.study.storage.fork_lock import FORK_LOCK
@@ -86,7 +87,7 @@ class Known:
         """Return the state after all events, learnt by the policy that there is in the end."""
         first = Head.read(self.head, self.policies)
         while True:
-            fold = Fold(self._definition(first, head, since), since, learns=learns)
+            fold = Fold(read_successor(first, head, self.policies, since), since, learns=learns)
             try:
                 fold.take(self.store.read(self.study))
             except PolicyChangedError as change:
@@ -101,15 +102,6 @@ class Known:
             yield
         except EventError as error:
             self.store.damaged(self.study, error.seq, error.why)
-
-    def _definition(self, first: Head, head: bytes, since: int) -> Head:
-        """Return the definition that holds since an event, which may change but the policy."""
-        found = Head.read(head, self.policies)
-        try:
-            first.check_successor(found)
-        except ValueError as error:
-            raise EventError(since, str(error)) from error
-        return found
 
     def close(self) -> None:
         """Let go of the database."""

@@ -1,11 +1,10 @@
 """The studies that a database holds, and what there is to say of one."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from keyhole.study.study import Study
-
+from keyhole.contract.policy import Policy
 from keyhole.study.storage import open_store
 from keyhole.validate import shown
 
@@ -41,14 +40,15 @@ def list_studies(storage: str | Path) -> list[str]:
         store.close()
 
 
-def summary_rows(study: "Study") -> list[list[str]]:
+def summary_rows(
+    policy: Policy, arms: tuple[str, ...], pending: int, recommend: Callable[[], Any]
+) -> list[list[str]]:
     """Return the rows of a small table: who decides, arms, what is open, what is recommended."""
-    policy, arms = study.policy, study.arms
     rows = [
         ["policy", repr(policy)],
         ["arms", f"{len(arms):,}"],
-        ["open decisions", f"{len(study.open_decisions):,}"],
+        ["open decisions", f"{pending:,}"],
     ]
     if policy.vocabulary_class is not None and policy.vocabulary_class.has_recommendation():
-        rows.append(["recommended", shown(study.recommend())])
+        rows.append(["recommended", shown(recommend())])
     return rows

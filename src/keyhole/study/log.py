@@ -82,6 +82,7 @@ class Scribe:
         if row.kind == ASKED:
             self._asked[str(row.decision)] = asked = fold.row(row)
             stream = [f"{word:016x}" for word in STREAM.unpack(body[-STREAM.size :])]
+            fold.checker.check_words(asked)
             values = fold.values(asked)
             with naming_vocabulary(fold.vocabulary):
                 words = fold.vocabulary.format_decision(*values)

@@ -10,6 +10,7 @@ from keyhole.contract.policy import Policy
 from keyhole.play.saving import DAMAGE
 from keyhole.study.fold import Fold
 from keyhole.study.head import Head
+from keyhole.study.mind import Mind
 from keyhole.study.storage import Row
 from keyhole.validate import Range, integer, shown
 
@@ -56,10 +57,27 @@ def read_snapshot(
         if said["digest"] != fold.mind.digest:
             return None
         _check(fold, said)
-        fold.resume(said, last, rows, mind)
+        _resume(fold, said, last, rows, mind)
     except (*DAMAGE, struct.error):  # whoever can write to the database can compute checksums
         return None
     return fold
+
+
+def _resume(fold: Fold, said: Mapping[str, Any], last: Row, rows: bytes, mind: bytes) -> None:
+    """Have a fold be the one of a snapshot that was taken after event `last`."""
+    fold.seq, fold.last = last.seq, last
+    fold.rounds, fold.told = said["rounds"], said["told"]
+    fold.arms.restore(said["arms"], said["live"])
+    fold.mind = Mind(fold.head, fold.head.facts | said["facts"])
+    fold.mind.restore(mind)
+    width = fold.decisions.bytes
+    cut = [rows[at : at + width] for at in range(0, len(rows), width)]
+    for row in cut:
+        fold.checker.check_pending(row)
+    fold.open = dict(zip(said["open"], cut, strict=True))
+    fold.returned, fold.renewed = dict.fromkeys(said["returned"]), said["renewed"]
+    fold.waiting = {id: None for id in fold.open if id not in fold.returned}
+    fold.restore_round(said["round"])
 
 
 def _check(fold: Fold, said: Mapping[str, Any]) -> None:

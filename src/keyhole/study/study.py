@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import timedelta
 from functools import partial
 from html import escape
@@ -186,10 +187,8 @@ class Study:
 
     def close(self) -> None:
         """Let go of the database. A closed study cannot be used any more."""
-        try:
+        with closing(self._view):
             self._turns.close()
-        finally:
-            self._view.close()
 
     def __enter__(self) -> Self:
         """Return the study."""
@@ -407,7 +406,7 @@ class Study:
     def _repr_html_(self) -> str:
         """Return what notebooks show: who decides, what is recommended, and what is open."""
         try:
-            rows = summary_rows(self)
+            rows = summary_rows(self.policy, self.arms, len(self.open_decisions), self.recommend)
         except (StoreError, RuntimeError):  # it is closed, or its database does not answer
             return escape(repr(self))
         with FORK_LOCK.shared():

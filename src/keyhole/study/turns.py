@@ -14,10 +14,10 @@ from threading import Lock
 from typing import Any, Final, NoReturn
 
 from keyhole.contract.policy import Policy
-from keyhole.study.backlog import LearningError
 from keyhole.study.events import CHANGED, END_OF_TIME
 from keyhole.study.fold import Fold
 from keyhole.study.known import Known
+from keyhole.study.policy_errors import LearningError
 from keyhole.study.snapshot import snapshot_of
 from keyhole.study.storage import Row, Store, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK

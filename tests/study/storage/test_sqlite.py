@@ -1,7 +1,11 @@
 """What is SQLite's own."""
 
+import gc
 import os
 import sqlite3
+import subprocess
+import sys
+import weakref
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
@@ -296,3 +300,37 @@ def test_a_file_into_which_its_log_is_being_written_is_opened(path):
         store._query("PRAGMA wal_checkpoint(TRUNCATE)", ())
         os.truncate(path, path.stat().st_size // 4096 // 2 * 4096)  # the header says more than that
         sqlite_connection.check_file(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_never_closes_a_connection_that_it_inherited(path):
+    """It would write the log into the file, and remove it, while the parent uses both."""
+    db = sqlite_connection.connect(path, "mode=rwc")
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            inherited = weakref.ref(db)
+            del db
+            gc.collect()
+            code = 0 if inherited() is not None else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    db.close()
+
+
+def test_a_store_that_nobody_closed_ends_with_the_program_in_silence(path):
+    code = f"""
+import keyhole.validate
+from pathlib import Path
+from keyhole.study.storage import open_store
+store = open_store(Path({str(path)!r}))
+store.again = store
+keyhole.validate.kept = [store]
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100
+    )
+    assert done.stderr == ""

@@ -8,6 +8,7 @@ such queue (Windows), whose turn comes next is a matter of luck.
 
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Final
 from keyhole.study.storage import index_check, schema, sqlite_connection, sqlite_errors
 from keyhole.study.storage.errors import DamagedError
 from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.study.storage.page_check import find_damage
 from keyhole.study.storage.rows import Found, Record, Row
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
@@ -144,6 +146,10 @@ class Sqlite(Store):
         with self._reading() as db, closing(sqlite_connection.connect(path, "mode=rwc")) as copy:
             db.backup(copy)
 
+    def find_page_damage(self) -> str:
+        """Return what is damaged of pages and indexes, in a line; "" if nothing is."""
+        return find_damage(lambda check: self._try(self._query, check, ()))
+
     def fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
         """Fill all tables; `read` yields the rows of a table, given the names of its columns."""
         self._try(self._fill, read)
@@ -184,9 +190,13 @@ class Sqlite(Store):
             with suppress(sqlite3.Error):
                 db.close()
 
-    def __del__(self) -> None:
-        """Let go of the file; a fork must not come in between."""
-        if sqlite3 is not None and getattr(self, "_db", None) is not None:  # not yet at the end
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Let go of the file; a fork must not come in between.
+
+        At the end of the interpreter modules may be gone, and the lock with them: SQLite's own
+        connection then closes itself.
+        """
+        if getattr(self, "_db", None) is not None and not is_finalizing():
             self._drop()
 
     def before_fork(self) -> None:
