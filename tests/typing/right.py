@@ -93,3 +93,7 @@ with Study.create("items.db", "labels", stochastic.UCB1(), ["cat", "dog"]) as st
     assert_type(decision, Decision)
     assert_type(decision.arm, str)
     study.tell(decision.id, 1)
+    assert_type(decision.limit, float)
+    assert_type(decision.threshold, int)
+    assert_type(decision.allocation["cat"], float)
+    own: object = decision.words["a word of a package's setting"]

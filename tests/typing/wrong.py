@@ -47,3 +47,7 @@ simulate(problem, [stochastic.UCB1()], horizon=10, replications=2, seed=None)  #
 
 study = Study.create("items.db", "labels", stochastic.UCB1(), ["cat", "dog"])
 study.ask().arm + 1  # refused
+unknown = study.ask().arms  # refused
+Study.create("b.db", "b", stochastic.UCB1(), ["cat"], pending="imagin")  # refused
+Study.create("c.db", "c", stochastic.UCB1(), ["cat"], after="never")  # refused
+Study.open("c.db", "c", survives="fire")  # refused

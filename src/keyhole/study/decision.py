@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class ConflictError(ValueError):
@@ -27,7 +27,8 @@ class Decision:
         Its name: 26 letters and digits, not to be guessed, in the order of time.
     words : mapping
         What to do, in the words of the room: ``arm``, ``limit``, ``allocation``, and the context it
-        was asked for. Each is an attribute as well: ``decision.arm``.
+        was asked for. Each is an attribute as well: ``decision.arm``. Type checkers know those of
+        Keyhole's own settings; others are ``decision.words["word"]`` to them.
     round : int
         How many decisions there have been, this one included.
     at, until : datetime
@@ -40,17 +41,33 @@ class Decision:
     at: datetime
     until: datetime | None = None
 
-    @property
-    def arm(self) -> str:
-        """The name of the arm, where a decision has one."""
-        return str(self.__getattr__("arm"))
+    if TYPE_CHECKING:  # else a mistyped word would be one, of any type
 
-    def __getattr__(self, name: str) -> Any:
-        """Return one of the words."""
-        words = object.__getattribute__(self, "words")
-        if name in words:
-            return words[name]
-        raise AttributeError(f"a decision has {', '.join(words)}, id, round, at, until; not {name}")
+        @property
+        def arm(self) -> str:
+            """The name of the arm, where a decision has one."""
+
+        @property
+        def threshold(self) -> int:
+            """The threshold that an arm was asked for, in the setting `threshold`."""
+
+        @property
+        def limit(self) -> float:
+            """The limit of a run, in the setting `resource`."""
+
+        @property
+        def allocation(self) -> Mapping[str, float]:
+            """What each arm gets, by name, in the setting `semibandit`."""
+
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return one of the words."""
+            words = object.__getattribute__(self, "words")
+            if name in words:
+                return words[name]
+            has = f"{', '.join(words)}, id, round, at, until"
+            raise AttributeError(f"a decision has {has}; not {name}")
 
     def __hash__(self) -> int:
         """Return the hash of the id: a decision can be the key to what becomes of it."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from keyhole.contract.policy import Policy
 from keyhole.study import verbs
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from keyhole.study.log import Replay
+
+Pending = Literal["imagine", "ignore", "wait"]
+After = Literal["forget", "again", "nothing came"]
+Survives = Literal["power cut", "crash"]
 
 
 class Study:
@@ -62,7 +66,7 @@ class Study:
         name: str,
         *,
         policies: Iterable[type[Policy]] = (),
-        survives: str = "power cut",
+        survives: Survives = "power cut",
         clock: Clock = time.time,
     ) -> None:
         self.name, self._storage, self._survives = line("name", name), str(storage), survives
@@ -93,13 +97,13 @@ class Study:
         policy: Policy,
         arms: Iterable[str],
         *,
-        pending: str | None = None,
+        pending: Pending | None = None,
         patience: float | timedelta | None = None,
         patience_decisions: int | None = None,
-        after: str = "forget",
+        after: After = "forget",
         seed: int = 0,
         second: float = 0.0,
-        survives: str = "power cut",
+        survives: Survives = "power cut",
         clock: Clock = time.time,
         **facts: Any,
     ) -> Self:
@@ -171,7 +175,7 @@ class Study:
         name: str,
         *,
         policies: Iterable[type[Policy]] = (),
-        survives: str = "power cut",
+        survives: Survives = "power cut",
         clock: Clock = time.time,
     ) -> Self:
         """Open a study that there is.
