@@ -16,7 +16,7 @@ from keyhole.study.head import Head
 from keyhole.study.known import View
 from keyhole.study.listing import summary_rows
 from keyhole.study.rules import Rule
-from keyhole.study.storage import Row, Store, StoreError, open_store
+from keyhole.study.storage import Row, Store, StoreError, locate, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.turns import Clock, Turns, check_clock, checked
 from keyhole.validate import distinct, entries, line
@@ -69,10 +69,11 @@ class Study:
         survives: Survives = "power cut",
         clock: Clock = time.time,
     ) -> None:
-        self.name, self._storage, self._survives = line("name", name), str(storage), survives
+        self.name, self._survives = line("name", name), survives
         check_clock(clock)
         policies = tuple(policies)
         store = open_store(storage, survives=survives, make=False)
+        self._storage = storage = locate(storage)
         try:
             number_of, head = store.find(name)
             with FORK_LOCK.shared():

@@ -282,11 +282,11 @@ def test_an_interrupt_gives_the_turn_back(path, monkeypatch):
     with closing(open_store(path)) as store, closing(open_store(path)) as other:
         study = store.create("labels", b"", 0.0)
 
-        def interrupted(file):
+        def interrupted(file, **_):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.storage.sqlite.identity", interrupted)
+            patch.setattr("keyhole.study.storage.sqlite.OpenFile.check", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.begin(study, 0)
         other.begin(study, 0)

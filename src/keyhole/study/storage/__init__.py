@@ -2,8 +2,8 @@
 
 from keyhole.study.storage.backup import backup
 from keyhole.study.storage.errors import DamagedError, StoreError
-from keyhole.study.storage.opening import open_store
+from keyhole.study.storage.opening import locate, open_store
 from keyhole.study.storage.rows import Row
 from keyhole.study.storage.store import Store
 
-__all__ = ["DamagedError", "Row", "Store", "StoreError", "backup", "open_store"]
+__all__ = ["DamagedError", "Row", "Store", "StoreError", "backup", "locate", "open_store"]

@@ -53,3 +53,9 @@ def open_store(
     if survives != "power cut":
         raise ValueError(f"survives must be 'power cut' on a server, got {shown(survives)}")
     return Postgres(str(address))
+
+
+def locate(address: str | os.PathLike[str]) -> str:
+    """Return an address that means the same wherever the process works later on."""
+    is_path = not isinstance(address, str) or _SCHEME.match(address) is None
+    return os.path.abspath(address) if is_path else str(address)

@@ -17,7 +17,9 @@ from typing import Any, Final
 from keyhole.study.storage import index_check, schema, sqlite_connection, sqlite_errors
 from keyhole.study.storage.errors import DamagedError
 from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.study.storage.open_file import OpenFile
 from keyhole.study.storage.page_check import find_damage
+from keyhole.study.storage.place import open_queue
 from keyhole.study.storage.rows import Found, Record, Row
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
@@ -26,7 +28,6 @@ from keyhole.study.storage.sqlite_connection import (
     check_file,
     disable,
     find_version,
-    identity,
     may_be_frozen,
     read_number,
     state,
@@ -71,7 +72,6 @@ class Sqlite(Store):
         self._flush = flush
         self._queue: int | None = None
         self._db: Connection | None = None
-        self._file: tuple[int, int] | None = None
         self._frozen: tuple[int, int, int, bool] | None = None
         FORK_LOCK.add(self)
         try:
@@ -223,7 +223,7 @@ class Sqlite(Store):
         FORK_LOCK.acquire(self)
         db = self._connected()
         db.execute("BEGIN IMMEDIATE")
-        self._check_place()
+        self._file.check(has_logs=self._frozen is None)
         self._check_version(read_number(db, "user_version"))
         return db
 
@@ -238,24 +238,18 @@ class Sqlite(Store):
         """Give a connection to read with."""
         with FORK_LOCK.shared(self):
             db = self._connected()
-            self._check_place()
+            self._file.check(has_logs=self._frozen is None)
             yield db
             if self._frozen is not None and self._frozen != state(self.path):
                 self._disconnect()  # without the lock, what was read may be half of a change
                 raise sqlite3.OperationalError("the file was written to meanwhile: read it again")
-
-    def _check_place(self) -> None:
-        """Refuse a file that is no longer where it was: what it says is of the past."""
-        if self._file != identity(self.path):
-            raise FileNotFoundError("the file was replaced while it was open")
 
     def _wait(self) -> None:
         """Wait for our turn."""
         if fcntl is None:
             return
         if self._queue is None:
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-            self._queue = os.open(f"{self.path}-queue", flags, 0o666)
+            self._queue = open_queue(self.path)
         fcntl.flock(self._queue, fcntl.LOCK_EX)
 
     def _open(self) -> None:
@@ -299,13 +293,14 @@ class Sqlite(Store):
 
     def _connect(self, how: str) -> Connection:
         """Connect to the file."""
-        self._db, self._frozen = sqlite_connection.connect(self.path, how), None
+        self._db = sqlite_connection.connect(self.path, how)
+        self._frozen = None
         try:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
             self._db.execute(
                 "PRAGMA fullfsync = ON"
             )  # a Mac flushes to the disk only when asked so
-            self._file = identity(self.path)
+            self._file = OpenFile(self.path)
         except BaseException:
             self._disconnect()
             raise

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.study.storage import schema
+from keyhole.study.storage.place import check_place, identity
 
 PATIENCE: Final = 30.0  # seconds, with somebody who holds the file and has not queued
 APPLICATION: Final = int.from_bytes(b"Keyh")  # SQLite files say in their header whose they are
@@ -23,18 +24,21 @@ READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no file m
 
 _open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 _of_the_parent: set[tuple[int, int]] = set()
+_given_up: dict[tuple[int, int], str] = {}
 
 
 class Connection(sqlite3.Connection):
     """A connection that a fork knows of, from before it is there until it is closed."""
 
     def __init__(self, path: Path, *args: Any, **kwargs: Any) -> None:
-        self.path = path
+        self.path, self.is_given_up = path, False
         _open.add(self)
         super().__init__(*args, **kwargs)
 
     def close(self) -> None:
-        """Close it."""
+        """Close it, if that does no harm."""
+        if self.is_given_up:
+            return
         super().close()
         _open.discard(self)
 
@@ -48,6 +52,8 @@ def connect(path: Path, how: str) -> Connection:
         In a fork that inherited a connection to the same file.
     """
     with suppress(FileNotFoundError):
+        if why := _given_up.get(identity(path)):
+            raise OSError(why)
         if identity(path) in _of_the_parent:
             raise OSError(
                 "this process was forked in the midst of a call of a study in the same file, and "
@@ -61,12 +67,6 @@ def connect(path: Path, how: str) -> Connection:
         isolation_level=None,
         check_same_thread=False,
     )
-
-
-def identity(path: Path) -> tuple[int, int]:
-    """Return what tells a file from one that was put in its place."""
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
 
 
 def state(path: Path) -> tuple[int, int, int, bool]:
@@ -96,6 +96,7 @@ def check_file(path: Path) -> None:
         return
     if not path.is_file():
         raise ValueError(f"storage must be a file, got {path}")
+    check_place(path)
     if not path.stat().st_size:
         return
     with closing(connect(path, READ_FILE_ALONE)) as db:
@@ -145,6 +146,27 @@ def read_number(db: sqlite3.Connection, name: str) -> int:
 def disable(db: Connection) -> None:
     """Let a connection do nothing any more, although it must not be closed."""
     db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
+
+
+def give_up(path: Path, why: str, *, is_as_before: bool) -> None:
+    """Never use a file again in this process, since its log is no longer beside it.
+
+    To close the last connection would write the log into what may be another database by now; and
+    new connections would share the memory of the old ones. Only if the file is as it was, what the
+    log has is written to it.
+    """
+    file = identity(path)
+    for db in list(_open):
+        if db.path != path or db.is_given_up:
+            continue
+        if is_as_before:
+            with suppress(sqlite3.Error):
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                db.execute("PRAGMA wal_checkpoint")
+        db.is_given_up = True
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # no end of the program may close it
+    _given_up[file] = why
 
 
 def _after_fork() -> None:
