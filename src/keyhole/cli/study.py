@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
+from keyhole.cli.user_policies import own_policies, users_policy
 from keyhole.cli.words import in_words, read_words, recommended
 from keyhole.contract.words import counted
 from keyhole.validate import choice, shown
@@ -300,7 +301,7 @@ def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[s
     from keyhole.experiment import rooms
 
     known = rooms.find(study.policy.setting.name).policies
-    kind = _users_policy("policy", name) if ":" in name else known[choice("policy", name, known)]
+    kind = users_policy("policy", name) if ":" in name else known[choice("policy", name, known)]
     given = read_words(words)
     own = [field.name for field in fields(cast(Any, kind))]
     facts_known = [n for n in study.policy.setting.facts if n != "arms"]
@@ -315,24 +316,3 @@ def _opened(storage: str, name: str, own: list[str] | None) -> Any:
     from keyhole.study import Study
 
     return Study.open(storage, name, policies=own_policies(own))
-
-
-def own_policies(names: list[str] | None) -> list[Any]:
-    """Return the classes that are named as ``file.py:Class``; make those of packages known."""
-    from keyhole.experiment import rooms
-
-    rooms.import_brought()
-    for name in names or []:
-        if ":" not in name:
-            raise ValueError(f"--policy must be FILE.py:CLASS, got {shown(name)}")
-    return [_users_policy("--policy", name) for name in names or []]
-
-
-def _users_policy(said: str, name: str) -> Any:
-    """Return the class that is named as ``file.py:Class``; `said` is where."""
-    from keyhole.experiment import making
-
-    try:
-        return making.users_policy(name, Path())
-    except (FileNotFoundError, ValueError) as error:
-        raise type(error)(f"{said}{str(error).removeprefix('name')}") from error

@@ -4,7 +4,8 @@ from typing import Annotated, Final
 
 import typer
 
-from keyhole.cli.study import Own, Storage, own_policies
+from keyhole.cli.study import Own, Storage
+from keyhole.cli.user_policies import own_policies
 
 DAMAGED: Final = 1
 """What `check` ends with if anything is damaged."""

@@ -1,0 +1,27 @@
+"""Policies of a user's own, named on the command line as ``file.py:Class``."""
+
+from pathlib import Path
+from typing import Any
+
+from keyhole.validate import shown
+
+
+def own_policies(names: list[str] | None) -> list[Any]:
+    """Return the classes that are named as ``file.py:Class``; make those of packages known."""
+    from keyhole.experiment import rooms
+
+    rooms.import_brought()
+    for name in names or []:
+        if ":" not in name:
+            raise ValueError(f"--policy must be FILE.py:CLASS, got {shown(name)}")
+    return [users_policy("--policy", name) for name in names or []]
+
+
+def users_policy(said: str, name: str) -> Any:
+    """Return the class that is named as ``file.py:Class``; `said` is where."""
+    from keyhole.experiment import making
+
+    try:
+        return making.users_policy(name, Path())
+    except (FileNotFoundError, ValueError) as error:
+        raise type(error)(f"{said}{str(error).removeprefix('name')}") from error
