@@ -82,3 +82,8 @@ class Decision:
         until = None if self.until is None else self.until.isoformat()
         said = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
         return said | {"until": until}
+
+
+def id_of(decision: str | Decision) -> str:
+    """Return the id of a decision; what is none is refused by who looks for it."""
+    return decision.id if isinstance(decision, Decision) else decision

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from keyhole.contract.policy import Policy
 from keyhole.study import verbs
-from keyhole.study.decision import Decision
+from keyhole.study.decision import Decision, id_of
 from keyhole.study.head import Head
 from keyhole.study.known import View
 from keyhole.study.listing import summary_rows
@@ -206,12 +206,8 @@ class Study:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how another process opens it."""
         turns = self._turns
-        made = partial(
-            type(self),
-            policies=turns.policies,
-            survives=self._survives,
-            clock=turns.clock,
-        )
+        given: dict[str, Any] = {"policies": turns.policies, "clock": turns.clock}
+        made = partial(type(self), survives=self._survives, **given)
         return made, (self._storage, self.name)
 
     # Deciding.
@@ -246,7 +242,7 @@ class Study:
         *unnamed, **feedback
             What the room calls it: a ``reward``, say; see the room's page.
         """
-        name = _id_of(id)
+        name = id_of(id)
         self._turns.take(lambda turn: verbs.tell(turn, name, unnamed, feedback))
 
     def arrived(self, *unnamed: Any, **words: Any) -> None:
@@ -264,8 +260,7 @@ class Study:
 
         It is dealt with as the study's rule says.
         """
-        name = _id_of(id)
-        self._turns.take(lambda turn: verbs.lapse(turn, verbs.known_open(turn, name)))
+        self._turns.take(lambda turn: verbs.lapse(turn, verbs.known_open(turn, id_of(id))))
 
     def recommend(self) -> Any:
         """Return what the policy takes to be true so far, by name.
@@ -418,8 +413,3 @@ class Study:
             from keyhole.results.html import Table
 
             return Table(repr(self), ["", ""], rows).html()
-
-
-def _id_of(decision: str | Decision) -> str:
-    """Return the id of a decision; what is none is refused by who looks for it."""
-    return decision.id if isinstance(decision, Decision) else decision

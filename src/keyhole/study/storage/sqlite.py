@@ -116,18 +116,18 @@ class Sqlite(Store):
         return True
 
     def _lock(self, study: int, after: int) -> Found:
-        return self._found(self._enter(), study, after)
+        # The version has just been checked: it is not read twice.
+        return self._found(self._enter(), study, after, len(schema.STEPS))
 
     def _since(self, study: int, after: int) -> Found:
         with self._reading() as db:
             db.execute("BEGIN")
             try:
-                return self._found(db, study, after)
+                return self._found(db, study, after, read_number(db, "user_version"))
             finally:
                 db.execute("COMMIT")
 
-    def _found(self, db: Connection, study: int, after: int) -> Found:
-        version = read_number(db, "user_version")
+    def _found(self, db: Connection, study: int, after: int, version: int) -> Found:
         identity = db.execute(self._sql[schema.IDENTITY], (study,)).fetchone()
         rows = db.execute(self._sql[schema.SINCE], (study, after)).fetchall()
         return Found(version, identity and identity[0], rows)
@@ -297,9 +297,8 @@ class Sqlite(Store):
         self._frozen = None
         try:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
-            self._db.execute(
-                "PRAGMA fullfsync = ON"
-            )  # a Mac flushes to the disk only when asked so
+            # A Mac flushes to the disk only when asked so.
+            self._db.execute("PRAGMA fullfsync = ON")
             self._file = OpenFile(self.path)
         except BaseException:
             self._disconnect()
