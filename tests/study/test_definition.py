@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from keyhole import thresholding
 from keyhole.resource import RCUCB, Power
 from keyhole.study import Study
 from keyhole.study.head import Head
 from keyhole.study.storage.chain import digest_of_definition
 from keyhole.thresholding import LSA
 from keyhole.thresholding.setting import SETTING
+from tests.study.studies import labels
 
 FACTS = {"limits": [1.0, 2.0], "cost": Power(slope=0.1), "penalty": Power(slope=0.1)}
 
@@ -161,3 +163,11 @@ def test_a_definition_that_cannot_be_is_refused_in_a_line(path, change):
         Study.open(path, "runs")
     assert "\n" not in str(said.value)
     assert len(str(said.value)) < 600
+
+
+def test_a_base_class_of_policies_is_refused(tmp_path):
+    said = r"policy must be one that decides, got Policy\(\), a base class of others"
+    with pytest.raises(TypeError, match=said):
+        labels(tmp_path / "s.db", policy=thresholding.Policy())
+    with labels(tmp_path / "s.db") as study, pytest.raises(TypeError, match=said):
+        study.change_policy(thresholding.Policy())

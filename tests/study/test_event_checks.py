@@ -224,3 +224,11 @@ def test_a_decision_of_no_arm_is_not_shown(path, tmp_path, arm):
         for look in (study.history, lambda: study.export(tmp_path / "out.jsonl")):
             with pytest.raises(DamagedError, match=r"event 5 of study 'labels' .* is damaged"):
                 look()
+
+
+@pytest.mark.parametrize("look", [Study.history, lambda study: study.export("none.jsonl")])
+def test_a_sum_where_there_are_none_is_damage_in_histories_too(path, look):
+    append(path, event(ARRIVED, None, b""))
+    said = r"event 5 of study 'labels'.*a sum is told where"
+    with Study.open(path, "labels") as study, pytest.raises(DamagedError, match=said):
+        look(study)

@@ -302,6 +302,9 @@ def treatment(policy: Policy, pending: str | None) -> str:
 def _check_policy(policy: object) -> None:
     if not isinstance(policy, Policy):
         raise TypeError(f"policy must be a policy such as LSA(), got {shown(policy)}")
+    if type(policy).abstract:
+        name = type(policy).__name__
+        raise TypeError(f"policy must be one that decides, got {name}(), a base class of others")
 
 
 def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:

@@ -100,6 +100,8 @@ class Scribe:
                 fold.arms.add(body.decode())
             return {"arm": body.decode()}
         if row.kind == ARRIVED:
+            if not fold.vocabulary.sum_fields:
+                raise ValueError("a sum is told where feedback is anonymous, and not here")
             total = fold.sums.unpack(body)
             with naming_vocabulary(fold.vocabulary):
                 return fold.vocabulary.format_sum(total)

@@ -1,12 +1,14 @@
 """Backups are whole, of one moment, and go on as the original would."""
 
 import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
 
+from keyhole.files import held
 from keyhole.study import Study, backup
 from keyhole.study.storage import StoreError, open_store, sqlite_connection
 from tests.study.studies import check_state_is_fold, labels
@@ -102,3 +104,20 @@ def test_a_backup_that_fails_leaves_nothing(tmp_path, copy, monkeypatch):
     with pytest.raises(TypeError):
         backup(tmp_path / "s.db", copy.with_name("other.db"))
     assert [file.name for file in copy.parent.iterdir()] == ["copy.db"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no folder is held")
+def test_what_a_killed_backup_left_is_removed_by_the_next_one(tmp_path, copy):
+    labels(tmp_path / "s.db").close()
+    killed, living = (copy.with_name(f".copy.db.{digit * 32}") for digit in "12")
+    for folder in (killed, living):
+        folder.mkdir()
+        (folder / "copy.db").write_text("half")
+    others = [copy.with_name(name) for name in (".copy.db.note", f".other.db.{'1' * 32}")]
+    for other in others:
+        other.mkdir()
+    with held(living):
+        backup(tmp_path / "s.db", copy)
+    assert {file.name for file in copy.parent.iterdir()} == {
+        file.name for file in (copy, living, *others)
+    }

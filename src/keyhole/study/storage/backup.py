@@ -1,11 +1,14 @@
 """Backups: a copy of a live database, as it is at one moment, in one file."""
 
 import os
+import re
+import shutil
+import sys
 import uuid
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
-from keyhole.files import flush_folder
+from keyhole.files import flush_folder, held
 from keyhole.study.storage.opening import open_store
 
 
@@ -47,17 +50,20 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     """
     path = Path(os.path.abspath(path))
     _check_new(path)
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    _remove_drafts(path)
+    folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    folder.mkdir()
     try:
-        with closing(open_store(storage, make=False)) as store:
-            store.copy(draft)
-        with closing(open_store(draft, make=False)) as copy:
-            names = [name for name, _ in copy.studies()]
-        _check_new(path)
-        draft.rename(path)
+        with held(folder):
+            draft = folder / path.name
+            with closing(open_store(storage, make=False)) as store:
+                store.copy(draft)
+            with closing(open_store(draft, make=False)) as copy:
+                names = [name for name, _ in copy.studies()]
+            _check_new(path)
+            draft.rename(path)
     finally:
-        for end in ("", "-queue", "-journal", "-wal", "-shm"):
-            Path(f"{draft}{end}").unlink(missing_ok=True)
+        shutil.rmtree(folder)
     flush_folder(path.parent)
     return names
 
@@ -67,3 +73,14 @@ def _check_new(path: Path) -> None:
         raise ValueError(f"path must lie in a folder that is there, got {path}")
     if path.exists() or path.is_symlink():
         raise ValueError(f"path must be new, got {path}, which is there already")
+
+
+def _remove_drafts(path: Path) -> None:
+    """Remove what backups to a path that were killed have left; living ones hold their folders."""
+    if sys.platform == "win32":  # where no folder is held
+        return
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
+    for folder in path.parent.iterdir():
+        if ours.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+            with suppress(ValueError, OSError), held(folder):
+                shutil.rmtree(folder)
