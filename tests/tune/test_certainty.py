@@ -5,6 +5,7 @@ import pytest
 
 from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio
 from keyhole.tune import Spec, Tune, Tuner
+from keyhole.tune.summary import recommendation
 from tests.tune.conftest import Run
 from tests.tune.made import record
 
@@ -25,6 +26,41 @@ def test_an_arm_that_was_never_run_is_counted(tmp_path, limits):
     assert alone.sure > 0.9
     assert beside_one_unknown.sure < 0.5
     assert beside_one_unknown.loss > alone.loss
+
+
+def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_told_apart(tmp_path):
+    runs = []
+    for arm, done in (("arm 0", 40), ("arm 1", 39)):
+        runs += [record("ok", 0.5, 1.0, arm) for _ in range(done)]
+        runs += [record("out of time", 1.0, 1.0, arm) for _ in range(50 - done)]
+    tune = Tune(tmp_path, spec_of(2, LIMITS), runs)
+    best = tune.best()
+    assert (best.limit, best.more.high) == (1.0, 0.0)
+    assert best.more.value < 0.0
+    assert -0.5 < best.more.low < -0.1  # the share done of either is known to some .06
+    assert "it looks best at that" in recommendation(tune)[3]
+    assert "another command at it is better by at most 0." in recommendation(tune)[3]
+
+
+def test_why_nothing_is_gained_over_the_full_cut_off_is_said(tmp_path):
+    runs = []
+    for number in range(12):  # five of six are done at once, the others never
+        runs += [record("ok", 0.05, 1.0, f"arm {number}") for _ in range(5)]
+        runs += [record("out of time", 1.0, 1.0, f"arm {number}")]
+    tune = Tune(tmp_path, spec_of(12, LIMITS), runs)
+    assert tune.best().limit == 0.1
+    assert tune.best().more.value < 0.0
+    assert "below 0 since another command, not known which" in recommendation(tune)[3]
+
+
+@pytest.mark.parametrize("limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=len)
+def test_the_interval_of_an_arm_that_always_succeeds_has_the_truth(tmp_path, limits):
+    runs = [record("ok", 0.3, 1.0, "arm 0") for _ in range(50)]
+    for number in range(1, 6):
+        runs += [record("ok", 0.4 + 0.1 * number, 1.0, f"arm {number}") for _ in range(10)]
+    best = Tune(tmp_path, spec_of(6, limits), runs).best()
+    assert best.gain.low < 1.0 - 0.3 <= best.gain.high
+    assert best.done.high == 1.0
 
 
 class Constant:
@@ -90,3 +126,35 @@ def test_what_is_stated_holds_at_least_as_often_as_stated(policy, limits):
     assert right >= sure - 5 * 0.5 / TUNES**0.5
     if len(limits) > 1:
         assert held >= 0.95 - 5 * (0.05 * 0.95 / TUNES) ** 0.5
+
+
+def close_arms(policy, seed, runs):
+    """Return how sure a tune of arms is that differ by .015 in turn, and whether that is so."""
+    rng = np.random.default_rng(seed)
+    shares = rng.permutation(0.75 - 0.015 * np.arange(5))
+    times = np.where(rng.random((400, 5)) < shares, rng.exponential(0.2, (400, 5)), 99.0)
+    learner = policy.learner(
+        arms=5, limits=[1.0], cost=Power(slope=1.0), penalty=Power(slope=1.0), seed=seed
+    )
+    records = []
+    for turn in range(runs):
+        arm, _ = learner.ask()
+        seconds = float(times[turn, arm])
+        if seconds <= 1.0:
+            learner.tell(reward=1.0, consumption=seconds)
+            records.append(record("ok", seconds, 1.0, f"arm {arm}"))
+        else:
+            learner.tell(exceeded=True)
+            records.append(record("out of time", 1.0, 1.0, f"arm {arm}"))
+    best = Tune("", spec_of(5, [1.0]), records).best()
+    gains = np.where(times <= 1.0, 1.0 - times, -1.0).mean(axis=0)
+    return best.sure, gains.max() - gains[int(best.arm.split()[1])] <= 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [HazardUCB(), HazardThompson()], ids=repr)
+def test_so_it_does_for_arms_that_hardly_differ(policy):
+    tunes = 800
+    found = np.array([close_arms(policy, seed, 60) for seed in range(tunes)], dtype=float)
+    sure, right = found.mean(axis=0)
+    assert right >= sure - 5 * 0.5 / tunes**0.5

@@ -21,11 +21,16 @@ with :math:`v_{ak}` what runs that end there bring on average, reward less cost.
 before a run, by what was known then: runs that were given up tell what they were watched for, and
 nothing is made up of what would have come after. Numbers are means and quantiles of draws.
 
-Whether another pair is better, and what the full cut-off is worth, is said with less confidence:
-runs were chosen by what earlier ones brought, so that pairs of which little is known are those that
-were unlucky. Both shapes of the law of :math:`h_{ak}` are then multiplied by a weight below 1. The
-weights were picked so that what is stated holds at least as often as it says, on scenarios that
+Whether another pair is better is asked of other draws, in which it is not known how alike the arms
+are (`keyhole.tune.alike`): of arms that hardly differ, the one that looks best is mostly one that
+was lucky. With one limit a run counts for .7 in them; with ten or more, half of all shares have
+nothing to do with those of other arms. For what the full cut-off is worth, shapes of the laws of
+:math:`h_{ak}` are multiplied by .7: a good policy avoids it, and has few runs of it. These numbers
+were picked so that what is stated holds at least as often as it says, and judged on scenarios that
 played no part in picking them (docs/tune.md).
+
+No interval of a gain or of a share done is narrower than two runs more or less would make it: where
+all runs succeeded, the truth may be that all do, and the share of other arms says less.
 """
 
 from collections.abc import Sequence
@@ -38,6 +43,7 @@ from numpy.typing import NDArray
 from keyhole.cached import cached_property
 from keyhole.contract.memory import FloatArray
 from keyhole.resource.hazards import fewness
+from keyhole.tune.alike import draw_means, draw_shares
 from keyhole.tune.records import Record
 from keyhole.tune.spec import Spec
 
@@ -49,8 +55,10 @@ _LEAST_DRAWS: Final = 400
 _CELLS: Final = 2_000_000  # numbers of each kind: more pairs than 500 have fewer draws
 _ENDS: Final = (0.025, 0.975)
 _ROUNDING: Final = 1e-12
-_WEIGHT_OF_ORDER: Final = 1.0 / 3.0
-"""What runs count for in saying that no pair is better, with ten limits or more; with one, 1."""
+_WEIGHT_OF_ORDER: Final = 0.7
+"""What runs count for in saying that no pair is better, with one limit; with ten or more, 1."""
+_OWN: Final = 0.5
+"""The chance of a share to have nothing to do with other arms', with ten limits or more."""
 _WEIGHT_OF_CUT_OFF: Final = 0.7
 """What runs count for in saying what the full cut-off is worth."""
 
@@ -64,10 +72,11 @@ class Known:
     high: float
 
     @classmethod
-    def of(cls, draws: FloatArray) -> "Known":
-        """Return mean and quantiles of draws."""
+    def of(cls, draws: FloatArray, least: float = 0.0) -> "Known":
+        """Return mean and quantiles of draws, these at least so far from the mean."""
         low, high = np.quantile(draws, _ENDS)
-        return cls(float(draws.mean()), float(low), float(high))
+        mean = float(draws.mean())
+        return cls(mean, min(float(low), mean - least), max(float(high), mean + least))
 
     def __repr__(self) -> str:
         """Return it in as many digits as it is good for."""
@@ -105,9 +114,10 @@ class Gains:
     @cached_property
     def of_order(self) -> FloatArray:
         """Draws of gains to compare pairs by, of those never run too; shaped as `draws`."""
-        limits = self.draws.shape[2]
-        weight = _WEIGHT_OF_ORDER + (1.0 - _WEIGHT_OF_ORDER) * fewness(limits)
-        return self._drawn(np.random.default_rng([self._spec.seed, 1]), weight)[0]
+        rng, draws = np.random.default_rng([self._spec.seed, 1]), len(self.draws)
+        few = fewness(self.draws.shape[2])
+        weight, own = 1.0 - (1.0 - _WEIGHT_OF_ORDER) * few, _OWN * (1.0 - few)
+        return self._gains(*self._known.compared(rng, draws, weight, own))[0]
 
     @cached_property
     def of_cut_off(self) -> FloatArray:
@@ -119,20 +129,29 @@ class Gains:
         self, rng: np.random.Generator, weight: float
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Draw gains, shares done and seconds, with runs that count for `weight` each."""
-        spec, arms = self._spec, len(self._spec.arms)
-        limits, least = np.array(spec.limits), spec.success.least
-        given_up = np.asarray(spec.worth.penalty(least)(limits))
-        draws = min(max(_CELLS // (arms * len(limits)), _LEAST_DRAWS), _DRAWS)
-        gains, done, taken = (np.empty((draws, arms, len(limits))) for _ in range(3))
+        arms, limits = len(self._spec.arms), len(self._spec.limits)
+        draws = min(max(_CELLS // (arms * limits), _LEAST_DRAWS), _DRAWS)
+        gains, done, taken = (np.empty((draws, arms, limits)) for _ in range(3))
         for arm in range(arms):
-            hazards, succeed, seconds, rewards = self._known.drawn(rng, arm, draws, weight)
-            went_on = np.cumprod(1.0 - hazards, axis=1)
-            ended = np.concatenate([np.ones((draws, 1)), went_on[:, :-1]], 1) * hazards
-            worth = succeed * rewards + (1.0 - succeed) * least - spec.worth.second * seconds
-            gains[:, arm] = np.cumsum(ended * worth, axis=1) - given_up * went_on
-            done[:, arm] = np.cumsum(ended * succeed, axis=1)
-            taken[:, arm] = np.cumsum(ended * seconds, axis=1) + limits * went_on
+            drawn = self._gains(*self._known.drawn(rng, arm, draws, weight))
+            gains[:, arm], done[:, arm], taken[:, arm] = drawn
         return gains, done, taken
+
+    def _gains(
+        self, hazards: FloatArray, succeed: FloatArray, seconds: FloatArray, rewards: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return gains, shares done and seconds of draws, whose last axis is that of limits."""
+        spec, limits, least = self._spec, np.array(self._spec.limits), self._spec.success.least
+        given_up = np.asarray(spec.worth.penalty(least)(limits))
+        went_on = np.cumprod(1.0 - hazards, axis=-1)
+        ended = hazards.copy()
+        ended[..., 1:] *= went_on[..., :-1]
+        worth = succeed * rewards + (1.0 - succeed) * least - spec.worth.second * seconds
+        return (
+            np.cumsum(ended * worth, axis=-1) - given_up * went_on,
+            np.cumsum(ended * succeed, axis=-1),
+            np.cumsum(ended * seconds, axis=-1) + limits * went_on,
+        )
 
 
 class _Posterior:
@@ -148,9 +167,11 @@ class _Posterior:
         self._hazards = _shares(counts.ended, counts.entered, 0.5 / m, 0.5 + later * (0.5 / m))
         self._succeed = _shares(counts.done, counts.ended, 0.25 / m, 0.25 / m)
         width = self._limits - self._begins
-        self._seconds = _means(counts.seconds, counts.ended, self._begins + width / 2, width)
         varies = bool(spec.success.number) or any(arm.function for arm in spec.arms)
-        self._rewards = _means(counts.rewards, counts.done, most, spec.success.span * varies)
+        self._later, self._counts = later, counts
+        self._of_seconds = (counts.seconds, counts.ended, self._begins + width / 2, width)
+        self._of_rewards = (counts.rewards, counts.done, most, spec.success.span * varies)
+        self._seconds, self._rewards = _means(*self._of_seconds), _means(*self._of_rewards)
 
     def drawn(
         self, rng: np.random.Generator, arm: int, draws: int, weight: float
@@ -164,6 +185,24 @@ class _Posterior:
             center[arm] + error[arm] * rng.standard_t(freedom, (draws, len(self._limits)))
             for center, error, freedom in (self._seconds, self._rewards)
         )
+        return (
+            hazards,
+            succeed,
+            np.clip(seconds, self._begins, self._limits),
+            np.clip(rewards, self._least, self._most),
+        )
+
+    def compared(
+        self, rng: np.random.Generator, draws: int, weight: float, own: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Draw the same of all arms, to compare them by: see `keyhole.tune.alike`."""
+        counts, m = self._counts, len(self._limits)
+        ended, done = weight * counts.ended, weight * counts.done
+        down = 0.5 + self._later * (0.5 / m)
+        hazards = draw_shares(rng, ended, weight * counts.entered, 0.5 / m, down, draws, own)
+        succeed = draw_shares(rng, done, ended, 0.25 / m, 0.25 / m, draws, 0.0)
+        seconds = draw_means(rng, *self._of_seconds, draws, weight)
+        rewards = draw_means(rng, *self._of_rewards, draws, weight)
         return (
             hazards,
             succeed,

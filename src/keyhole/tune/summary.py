@@ -50,8 +50,15 @@ def recommendation(tune: Tune) -> list[str]:
         f"against the full cut-off, {full.limit:g} s, with the best command: {best.more} more a "
         f"run; that is perhaps {full.arm}, worth {full.gain} (from {_told(full.runs)})"
     )
+    if best.more.value < 0.0:
+        against += "; below 0 since another command, not known which, may well be better there"
     if best.limit == full.limit:
-        against = "against the full cut-off: it is the best at that, and no earlier limit is better"
+        against = (
+            "against the full cut-off: it looks best at that, and no earlier limit looks better"
+        )
+        if best.more.low < 0.0:
+            most = written(-best.more.low, -best.more.low)
+            against += f"; another command at it is better by at most {most} a run (95 %)"
     count = len(best.runs_of_arms)
     first = f"best: {best.arm} with {best.limit:g} s"
     if best.untried:

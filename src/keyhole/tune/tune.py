@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _CLOSE: Final = 0.01
 """Pairs are alike that differ by no more than this share of what a success is worth."""
 _LOSS: Final = 0.95
+_RESOLUTION: Final = 2.0
+"""No interval is narrower than so many runs more, or fewer, would make it."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Best(Pair):
         The command that looks best at the full cut-off.
     more : Known
         How much more a run is worth than with the best command at the full cut-off, whichever of
-        those that were run that is.
+        those that were run that is: below 0 where it is likely to be another one by itself.
     runs_of_arms : dict of str to int
         How often each command was run.
     """
@@ -123,14 +125,16 @@ class Tune:
         return Pair(**self._pair(arm, place))
 
     def _pair(self, arm: int, place: int) -> dict[str, Any]:
-        gains = self.gains
+        gains, runs = self.gains, int(self.gains.told[arm, place])
+        least = _RESOLUTION / (runs + _RESOLUTION)
+        done = Known.of(gains.done[:, arm, place], least)
         return {
             "arm": self.spec.arms[arm].name,
             "limit": self.spec.limits[place],
-            "gain": Known.of(gains.draws[:, arm, place]),
-            "done": Known.of(gains.done[:, arm, place]),
+            "gain": Known.of(gains.draws[:, arm, place], least * self.spec.success.span),
+            "done": Known(done.value, max(done.low, 0.0), min(done.high, 1.0)),
             "seconds": Known.of(gains.seconds[:, arm, place]),
-            "runs": int(gains.told[arm, place]),
+            "runs": runs,
         }
 
     def best(self) -> Best:
@@ -165,11 +169,9 @@ class Tune:
     def _more(self, arm: int, place: int, full: int) -> Known:
         """Return how much more a pair is worth than the best command at the full cut-off.
 
-        Which of those that were run that is, is not known: the lower end is against the best of
-        each draw, the upper one against the command that looks best.
+        Which of those that were run that is, is not known: value and lower end are against the best
+        of each draw, the upper end is against the command that looks best.
         """
-        if place == len(self.spec.limits) - 1:
-            return Known(0.0, 0.0, 0.0)
         draws, tried = self.gains.of_cut_off, self.gains.told[:, 0] > 0
         mine, theirs = draws[:, arm, place], draws[:, :, -1]
         least = Known.of(mine - theirs[:, tried].max(axis=1))

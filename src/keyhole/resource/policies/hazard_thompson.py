@@ -63,12 +63,14 @@ class HazardThompson(HazardPolicy):
     runs that end in an interval is drawn likewise, from the beta law whose shapes are
     :math:`\kappa_t \phi` times :math:`2 \bar r_j + \sum R` and
     :math:`2 (1 - \bar r_j) + \sum (1 - R)`, with :math:`\phi` the variance of a coin of the same
-    mean over that of the rewards, at most 100; it is 1 while all of them were. Their cost c lies as
+    mean over that of the rewards, at most 100; r is 1 while all rewards were. Their cost c lies as
     far between the least and the largest of the interval as a beta variate says, whose mean is that
     of the costs, with two more at the mean of the pool, and whose shapes add up to
     :math:`\kappa_t (3 d_{ij} + 2)`: of no run, any is as likely. Recommended is the pair, of an arm
-    that was run, that is worth most with the means of all these laws. Ties go to the lowest arm and
-    then to the smallest limit.
+    that was run, that is worth most with the means of all these laws. Means :math:`\bar r_j` over
+    the arms are pooled as :math:`\bar h_j` is, with d in place of n and a run worth 1 beforehand.
+    An open run has reached what lies below its age; of the rest, what its arm lets expect is
+    learnt. Ties go to the lowest arm and then to the smallest limit.
 
     References
     ----------

@@ -59,10 +59,12 @@ class HazardUCB(HazardPolicy):
     were measured, on scenarios of ASlib. The sum is the variance of :math:`\hat\nu_{ij}` to the
     first order, estimates of different intervals being uncorrelated, with costs that spread evenly
     over an interval; where every run that ends is worth 1, it is :math:`(1 + \lambda)^2` times
-    Greenwood's for :math:`\hat S_{ij}`. Recommended is the pair with the largest
-    :math:`\hat\nu` among the arms that were run. Ties go to the lowest arm and then to the smallest
-    limit. An arm that is added while it is at work begins with what is known of the others; its
-    first run comes as for any arm.
+    Greenwood's for :math:`\hat S_{ij}`. Rewards are pooled as hazards are, with d in place of n and
+    one run worth 1 beforehand; :math:`\hat v_{il}` is at least :math:`.01 \hat r (1 - \hat r)`. An
+    open run has reached what lies below its age; of the rest, what its arm lets expect is learnt.
+    Recommended is the pair with the largest :math:`\hat\nu` among the arms that were run. Ties go
+    to the lowest arm and then to the smallest limit. An arm that is added while it is at work
+    begins with what is known of the others; its first run comes as for any arm.
 
     References
     ----------
