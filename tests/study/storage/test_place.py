@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from keyhole.study import Study, backup
-from keyhole.study.storage import StoreError, errors, place, sqlite_connection
+from keyhole.study.storage import StoreError, errors, open_store, place, sqlite_connection
 from tests.study.studies import check_state_is_fold, labels
 
 
@@ -99,6 +99,11 @@ def test_an_older_copy_over_an_open_file_is_left_as_it_is(path, tmp_path):
     check_refused(study)
     study.close()
     assert path.read_bytes() == older
+
+
+def test_a_file_is_used_before_sqlite_has_made_its_log(path):
+    with closing(open_store(path)) as store:
+        assert [store.studies() for _ in range(3)] == [[]] * 3
 
 
 def test_a_study_stays_where_it_is_when_the_process_goes_elsewhere(tmp_path, monkeypatch):

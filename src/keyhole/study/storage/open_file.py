@@ -31,7 +31,7 @@ class OpenFile:
             return
         logs, written = log_identities(self._name), (found.st_mtime_ns, found.st_size)
         if self._logs is None:
-            self._logs = logs
+            self._logs = None if None in logs else logs  # SQLite makes them when it first reads
         elif self._logs != logs:
             why = (
                 "the -wal and -shm beside it were removed or replaced while it was open: end this "
