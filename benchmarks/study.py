@@ -65,8 +65,9 @@ def bare(path, count, repeats):
             db.execute("BEGIN IMMEDIATE")
             db.execute("SELECT body FROM event WHERE study = ? AND seq >= ?", (study, seq))
             seq += 1
-            event = (study, seq, ASKED, f"{i // 2:026}", None, 1.0, b"x" * 40)
-            db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)", event)
+            event = (study, seq, ASKED, f"{i // 2:026}", None, 1.0, b"x" * 40, b"d" * 16)
+            db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)", event)
+            db.execute("REPLACE INTO tail VALUES (?, ?)", (study, seq))
             db.execute("COMMIT")
         used.append(time.process_time() - before)
     db.close()

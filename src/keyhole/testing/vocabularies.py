@@ -49,9 +49,13 @@ def arm_fields_hold_all_arms(case: Vocabulary) -> None:
         other = dict(decision)
         for name in words.find_arm_fields():
             other[name] = (last - np.asarray(decision[name])).tolist()
+        asked = words.format_context(context)  # may name arms: contexts are never renumbered
         said, again = (
-            words.format_decision(context, decision),
-            backward.format_decision(context, other),
+            {word: value for word, value in found.items() if word not in asked}
+            for found in (
+                words.format_decision(context, decision),
+                backward.format_decision(context, other),
+            )
         )
         assert again == said, (
             f"{case}: a decision must name arms by {', '.join(words.find_arm_fields())} alone (its "

@@ -41,7 +41,7 @@ class CSBDTUCB(BisectionPolicy):
     ...     given = learner.ask()  # what is enough here, without our saying so: 0.3 and 0.8
     ...     learner.tell([int(given[0] < 0.3), int(given[1] < 0.8)])
     >>> learner.recommend()
-    array([0.3125, 0.8125])
+    array([0.3046875, 0.8046875])
     """
 
     pending = ("wait",)
