@@ -16,7 +16,7 @@ import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from threading import Condition, get_ident
+from threading import Condition, RLock, get_ident
 from time import monotonic
 from typing import Final, Protocol
 
@@ -53,21 +53,24 @@ class ForkLock:
     """
 
     def __init__(self) -> None:
-        # The lock below is reentrant: a signal handler may fork while its thread holds it.
-        self._changed = Condition()
+        # Reentrant: a signal handler may fork while its thread holds it. It is held by itself and
+        # not through the condition, whose `__enter__` is Python: Ctrl-C within that would leave the
+        # lock held for ever.
+        self._lock = RLock()
+        self._changed = Condition(self._lock)
         self._at_work: weakref.WeakKeyDictionary[object, int] = weakref.WeakKeyDictionary()
         self._forking: list[int] = []  # threads
         self._owners: weakref.WeakSet[Forkable] = weakref.WeakSet()
 
     def add(self, owner: Forkable) -> None:
         """Let forks know of the owner of a connection."""
-        with self._changed:
+        with self._lock:
             self._owners.add(owner)
 
     def acquire(self, owner: object) -> bool:
         """Begin an operation, after a fork that is under way; return False if it was begun."""
         me = get_ident()
-        with self._changed:
+        with self._lock:
             # Who is at work already must go on, or the fork would wait for it in vain.
             while self._forking and me not in (*self._forking, *self._at_work.values()):
                 self._changed.wait()
@@ -77,7 +80,7 @@ class ForkLock:
 
     def release(self, owner: object) -> None:
         """End an operation; where none was begun, do nothing."""
-        with self._changed:
+        with self._lock:
             if self._at_work.pop(owner, None) is not None and self._forking:
                 self._changed.notify_all()
 
