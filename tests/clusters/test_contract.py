@@ -116,17 +116,18 @@ def test_a_task_that_kills_its_workers_ends_in_one_line(cluster):
         result(cluster, end_worker)
 
 
-def test_what_is_recalled_does_not_end_and_what_had_not_begun_never_does(cluster, tmp_path):
+def test_what_is_recalled_does_not_end_and_what_no_worker_has_never_begins(cluster, tmp_path):
     until(lambda: cluster.slots() == 2)
     first = [cluster.submit(wait_for, str(tmp_path / "go")) for _ in range(2)]
-    later = [cluster.submit(Path.touch, tmp_path / "begun") for _ in range(4)]
+    later = [cluster.submit(Path.touch, tmp_path / f"begun{i}") for i in range(8)]
     cluster.recall([*first, *later])
     (tmp_path / "go").touch()
     kept = cluster.submit(abs, -1)
     (ended,) = until(lambda: cluster.ended(0.5))
     assert (ended.ticket, ended.value) == (kept, 1)
     assert cluster.ended(0.2) == []
-    assert not (tmp_path / "begun").exists()
+    # A worker may have one at hand for each of its threads, and begin it before it is told.
+    assert len(list(tmp_path.glob("begun*"))) <= 2
 
 
 def wait_for(path):

@@ -19,16 +19,14 @@ def test_policies_keep_the_contract(check, subject):
 
 def test_problem_and_setting_keep_the_contract():
     check_problem(PROBLEM, AUER())
-    awake = {"awake": np.array([1, 0])}
-    check_setting(SETTING, {"arms": 2}, context=awake, vocabulary=AUER.vocabulary_class)
+    check_setting(SETTING, {"arms": 2}, context={"awake": [1, 0]}, vocabulary=AUER.vocabulary_class)
 
 
 def reference(alpha, t, awake, history):
     """Return the arm that the paper's algorithm pulls, from all that was seen."""
     seen = {arm: [reward for other, reward in history if other == arm] for arm in awake}
-    for arm, found in seen.items():
-        if not found:
-            return arm
+    if new := [arm for arm in awake if not seen[arm]]:
+        return new[0]
     width = {arm: math.sqrt(alpha * math.log(t) / len(found)) for arm, found in seen.items()}
     return max(awake, key=lambda arm: np.mean(seen[arm]) + width[arm])
 

@@ -62,7 +62,10 @@ class Cluster(Protocol):
         """
 
     def recall(self, tickets: Iterable[int]) -> None:
-        """Take tasks back: they do not end any more, and what has not begun never does."""
+        """Take tasks back: they do not end any more, and what no worker has yet never begins.
+
+        What a worker already has at hand may begin before the worker hears of it.
+        """
 
     def ended(self, seconds: float) -> list[Ended]:
         """Wait until a task has ended, at most so long; return all that have."""

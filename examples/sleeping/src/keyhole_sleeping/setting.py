@@ -33,8 +33,7 @@ class Policy(Facts, AnyPolicy, abstract=True):
     """Base of policies; `update` may name ``arm`` and ``reward``, `recommend` fills ``best[0]``."""
 
     setting = SETTING
-    # A policy whose `select` only looks at the state may decide while other decisions are
-    # pending, as if they had not been taken. One whose `select` writes what is read later waits.
+    # Where `select` only reads the state; a policy whose `select` writes it declares ("wait",).
     pending = ("ignore",)
     feedback = "the reward of the arm pulled, in [0, 1]"
     learner_class = SettingLearner
