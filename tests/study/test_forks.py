@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
@@ -19,7 +20,7 @@ from keyhole.kernels import cache
 from keyhole.results.html import Table
 from keyhole.study import Study, head, log, turns
 from keyhole.study.events import ASKED, TOLD
-from keyhole.study.storage import Row, StoreError, fork_lock, open_store
+from keyhole.study.storage import Row, StoreError, fork_lock, open_store, place, sqlite
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.thresholding import LSA
 from tests.forks import ENOUGH, in_child
@@ -238,6 +239,25 @@ def test_a_fork_does_not_wait_for_who_queues(tmp_path):
             in_child(lambda: "here")
             other.rollback()
             assert asked.result(ENOUGH).arm == "a"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files cannot be listed")
+def test_a_child_keeps_no_queue_open_that_a_thread_was_just_opening(tmp_path, monkeypatch):
+    opened = threading.Event()
+
+    def open_slowly(path):
+        queue = place.open_queue(path)
+        opened.set()
+        time.sleep(0.3)  # not noted yet: a fork that did not wait would come now
+        return queue
+
+    with labels(tmp_path / "a.db") as study, ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(sqlite, "open_queue", open_slowly)
+        asked = pool.submit(study.ask)
+        assert opened.wait(ENOUGH)
+        files = in_child(lambda: [os.path.realpath(f"/proc/self/fd/{n}") for n in range(64)])
+        assert asked.result(ENOUGH).arm
+    assert "a.db-queue" not in files
 
 
 def test_a_thread_that_forks_may_use_studies_in_other_hooks(tmp_path):

@@ -179,9 +179,9 @@ class Sqlite(Store):
         self._next = 0
         with FORK_LOCK.shared(self):
             self._disconnect()
-        queue, self._queue = self._queue, None
-        if queue is not None:
-            os.close(queue)
+            queue, self._queue = self._queue, None
+            if queue is not None:
+                os.close(queue)
         FORK_LOCK.release(self)
 
     def _disconnect(self) -> None:
@@ -196,7 +196,8 @@ class Sqlite(Store):
         At the end of the interpreter modules may be gone, and the lock with them: SQLite's own
         connection then closes itself.
         """
-        if getattr(self, "_db", None) is not None and not is_finalizing():
+        is_open = any(getattr(self, name, None) is not None for name in ("_db", "_queue"))
+        if is_open and not is_finalizing():
             self._drop()
 
     def before_fork(self) -> None:
@@ -249,7 +250,9 @@ class Sqlite(Store):
         if fcntl is None:
             return
         if self._queue is None:
-            self._queue = open_queue(self.path)
+            # A child forked before it is noted would keep it open, and with it its parent's turn.
+            with FORK_LOCK.shared(self):
+                self._queue = open_queue(self.path)
         fcntl.flock(self._queue, fcntl.LOCK_EX)
 
     def _open(self) -> None:
