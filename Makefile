@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-all test-lowest bench lint docs wheel package lock clean
+.PHONY: help venv demo test test-slow test-all test-lowest bench lint docs wheel package lock clean
 
 PYTHON ?= python3
 UV ?= uv
@@ -10,8 +10,10 @@ LOWEST := .venv-lowest/bin
 LOWEST_TESTS := $(addprefix tests/,test_validate.py kernels/numba_internals thresholding/test_lsa.py \
 	data/test_labels.py papers/test_overview.py cli/test_bad_input.py)
 PIP := python -m pip --disable-pip-version-check -qq
-# In the order of the folders: the slow ones, with few tests a file, come first, doctests last.
-PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Each worker begins with a part of all tests, and takes some of another's when it has done its own: so
+# all end together, and tests of one file mostly share what they set up.
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal \
+	--durations=15 --durations-min=5 --cpu-times=15
 EXTRAS := --extra forests --extra pandas --extra postgres
 CLUSTERS := --extra dask --extra ray
 COMPILE := $(UV) --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \
@@ -40,11 +42,14 @@ venv: .venv/.installed ## set up .venv with the locked requirements and this pac
 demo: venv ## a first look
 	@$(BIN)/keyhole demo
 
-test: venv lint ## lint, then all tests but the slow ones
+test: venv lint ## lint, then all that a change can break, in minutes
 	@$(PYTEST)
 
-test-all: venv lint ## lint, then all tests
-	@$(PYTEST) -m ""
+test-slow: venv ## what only test-all runs: campaigns, all pairs compiled, long statistics
+	@$(PYTEST) -m slow
+
+test-all: test ## lint, then all tests
+	@$(MAKE) --no-print-directory test-slow
 
 # What leans on other packages: the compiler, files, figures, the command line. Old packages warn of
 # newer ones below them.

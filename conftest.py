@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytest_plugins = ["tools.cpu_times"]
+
 SLOW = 3600  # seconds a test that is marked slow may take
 GRACE = 60  # seconds for a test to end after its limit
 

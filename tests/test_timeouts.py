@@ -38,7 +38,18 @@ def test_tests_that_never_end_fail_and_compiled_ones_too(tmp_path):
     (tmp_path / "test_endless.py").write_text(ENDLESS)
     words = "-p conftest -p no:cacheprovider -n 1 -o timeout=300 -o timeout_method=signal"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--rootdir", ".", "-c", os.devnull, *words.split()],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--rootdir",
+            ".",
+            "-c",
+            os.devnull,
+            *words.split(),
+            "--cpu-times=0",
+        ],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
         capture_output=True,
@@ -49,3 +60,6 @@ def test_tests_that_never_end_fail_and_compiled_ones_too(tmp_path):
     assert "Timeout (>1.0s) from pytest-timeout" in done.stdout
     assert "crashed while running 'test_endless.py::test_compiled'" in done.stdout
     assert " in test_compiled" in done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert ["3", "test_endless.py"] in [row[-2:] for row in rows]
+    assert ["3", "in", "all"] in [row[-3:] for row in rows]

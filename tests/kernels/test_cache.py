@@ -1,11 +1,10 @@
-"""The compile cache, as separate processes see it."""
+"""The compile cache: its folder, its files, and who may write to them."""
 
 import gc
-import json
+import io
 import os
-import subprocess
 import sys
-import textwrap
+import threading
 import weakref
 from pathlib import Path
 
@@ -14,107 +13,11 @@ import pytest
 from numba import types
 
 from keyhole.kernels import cache, jit
+from tests.forks import ENOUGH
 
 pytestmark = pytest.mark.skipif(
     jit.internals is None, reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"
 )
-
-SCRIPT = """
-import json, sys
-import keyhole.kernels.cache as cache
-import numba.core.compiler
-compiled = []
-real = numba.core.compiler.compile_extra
-def counting(*args, **kwargs):
-    compiled.append(1)
-    return real(*args, **kwargs)
-numba.core.compiler.compile_extra = counting
-import {module} as mine
-learner = mine.Mine().learner(arms=3, threshold=0.5)
-asked = []
-for n in range(20):
-    asked.append(learner.ask())
-    learner.tell(n % 3 / 2)
-decided = [asked, learner.state["index"].tolist()]
-print(json.dumps({{"compiled": len(compiled), "decided": decided}}))
-"""
-
-POLICY = """
-from keyhole.thresholding import IndexPolicy
-import helper
-
-SCALE = {scale}
-
-class Mine(IndexPolicy):
-    def index(p, pulls, total):
-        return -(SCALE * helper.distance(p, pulls, total) {sign} 0.1 * pulls)
-"""
-
-HELPER = """
-from numba import njit
-
-@njit
-def distance(p, pulls, total):
-    return {distance}
-"""
-
-
-class Workshop:
-    """A folder with a user's policy, and a cache folder."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.cache = folder / "cache"
-        self.write()
-
-    def write(self, *, scale=1.0, sign="+", distance="abs(total - p.threshold * pulls)"):
-        (self.folder / "policy.py").write_text(POLICY.format(scale=scale, sign=sign))
-        (self.folder / "helper.py").write_text(HELPER.format(distance=distance))
-
-    def run(self, **environment):
-        done = subprocess.run(
-            [sys.executable, "-B", "-c", SCRIPT.format(module="policy")],
-            cwd=self.folder,
-            env=os.environ | {"KEYHOLE_CACHE_DIR": str(self.cache)} | environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-
-@pytest.fixture(scope="module")
-def warm(tmp_path_factory):
-    """Return a workshop whose policy has been compiled, and what that gave."""
-    workshop = Workshop(tmp_path_factory.mktemp("workshop"))
-    return workshop, workshop.run()
-
-
-def test_a_second_process_compiles_nothing(warm):
-    workshop, first = warm
-    again = workshop.run()
-    assert first["compiled"] > 0
-    assert again["compiled"] == 0
-    assert again["decided"] == first["decided"]
-
-
-def test_a_changed_source_is_noticed_and_the_old_one_still_known(warm):
-    workshop, first = warm
-    changes = {
-        "the policy": {"sign": "-"},
-        "a constant": {"scale": 3.0},
-        "a helper in another module": {"distance": "(total - p.threshold * pulls) ** 2"},
-    }
-    for name, change in changes.items():
-        workshop.write(**change)
-        changed = workshop.run()
-        assert changed["compiled"] > 0, name
-        assert changed["decided"] != first["decided"], name
-    workshop.write()
-    back = workshop.run()
-    assert back["compiled"] == 0
-    assert back["decided"] == first["decided"]
 
 
 def twice(values):
@@ -183,96 +86,6 @@ def test_damaged_files_are_compiled_anew(starts, full):
     assert starts.compiled(full) == []
 
 
-def test_a_script_and_standard_input_can_define_policies(tmp_path):
-    script = textwrap.dedent(
-        """
-        from keyhole.thresholding import IndexPolicy
-
-        class Mine(IndexPolicy):
-            def index(p, pulls, total):
-                return -helper(pulls)
-
-        def helper(pulls):
-            return pulls
-
-        learner = Mine().learner(arms=2, threshold=0.5)
-        print(learner.policy, learner.ask())
-        """
-    )
-    (tmp_path / "script.py").write_text(script)
-    for command, source in (([sys.executable, "script.py"], None), ([sys.executable, "-"], script)):
-        done = subprocess.run(
-            command, input=source, cwd=tmp_path, capture_output=True, text=True, timeout=120
-        )
-        assert done.stdout == "Mine() 0\n", done.stderr
-
-
-def test_a_helper_defined_anew_is_noticed_within_a_process():
-    from keyhole.thresholding import IndexPolicy
-
-    scope = {"IndexPolicy": IndexPolicy, "__name__": "cell"}
-    exec(
-        "def helper(pulls): return pulls\n"
-        "class Mine(IndexPolicy):\n"
-        "    def index(p, pulls, total): return -helper(pulls)\n",
-        scope,
-    )
-    mine = scope["Mine"]
-    first, second = mine().learner(arms=2, threshold=0.5), None
-    exec("def helper(pulls): return -pulls", scope)  # as a notebook cell run again does
-    second = mine().learner(arms=2, threshold=0.5)
-    asked = []
-    for learner in (first, second):
-        for _ in range(2):
-            learner.ask()
-            learner.tell(1)
-        learner.ask()
-        learner.tell(1)
-        asked.append(learner.ask())
-    assert asked == [1, 0]
-
-
-def test_importing_brings_nothing_that_only_reports_and_files_need():
-    heavy = ["matplotlib", "pyarrow", "pydantic", "rich", "typer", "sklearn", "scipy.stats"]
-    code = f"import keyhole, sys; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
-TOGETHER = """
-import json, sys
-from keyhole.thresholding import APT, LSA, UCBE
-policies = {"LSA": LSA(), "APT": APT(0.05), "UCBE": UCBE(0)}
-known = {"arms": 4, "threshold": 0.5, "hardness": 500.0}
-learners = {name: policies[name].learner(horizon=80, **known) for name in sys.argv[1:]}
-asked = {name: [] for name in learners}
-for n in range(80):
-    for name, learner in learners.items():
-        asked[name].append(learner.ask())
-        learner.tell(n % 7 / 6)
-print(json.dumps(asked))
-"""
-
-
-def test_code_compiled_by_different_processes_gets_along_in_one(tmp_path):
-    names = ["LSA", "UCBE", "APT"]
-
-    def play(cache, *which):
-        done = subprocess.run(
-            [sys.executable, "-c", TOGETHER, *which],
-            env=os.environ | {"KEYHOLE_CACHE_DIR": str(tmp_path / cache)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=180,
-        )
-        return json.loads(done.stdout)
-
-    alone = {name: play("shared", name)[name] for name in names}
-    assert play("shared", *names) == alone  # all loaded, each compiled elsewhere
-    assert play("shared", *reversed(names)) == alone
-
-
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes are POSIX's")
 
 
@@ -322,38 +135,50 @@ def test_the_oldest_go_first_when_the_folder_is_full(monkeypatch, tmp_path):
     assert cache.cached_files() == []
 
 
+class Heard(io.StringIO):
+    """A standard error that knows when something was said."""
+
+    def __init__(self):
+        super().__init__()
+        self.said = threading.Event()
+
+    def write(self, text):
+        count = super().write(text)
+        if text.endswith("\n"):
+            self.said.set()
+        return count
+
+
+def announced(monkeypatch, folder):
+    """Return what is said while something is compiled that takes long, or loaded."""
+    heard = Heard()
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(folder))
+    monkeypatch.setattr(cache, "_alive", {})
+    monkeypatch.setattr(cache, "_SAY_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(sys, "stderr", heard)
+    cache._usable.cache_clear()
+
+    def build():
+        assert heard.said.wait(ENOUGH)
+        return twice
+
+    cache.compile_cached("Uniform", "announced", build, SIGNATURE)
+    cache._usable.cache_clear()
+    return heard.getvalue()
+
+
 def test_long_compiling_is_announced_once(monkeypatch, tmp_path):
-    workshop = Workshop(tmp_path)
-    command = [sys.executable, "-c", QUIET]
-    environment = os.environ | {"KEYHOLE_CACHE_DIR": str(workshop.cache)}
-    first, second = (
-        subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        for _ in range(2)
-    )
-    assert first.stderr == "keyhole: compiling Uniform (once, and kept for later runs)\n"
-    assert second.stderr == ""
+    folder = tmp_path / "cache"
+    said = "keyhole: compiling Uniform (once, and kept for later runs)\n"
+    assert announced(monkeypatch, folder) == said
+    assert announced(monkeypatch, folder) == ""
 
 
-def test_what_cannot_be_kept_is_not_said_to_be(tmp_path):
+def test_what_cannot_be_kept_is_not_said_to_be(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "cache"
-    found = subprocess.run(
-        [sys.executable, "-c", QUIET],
-        env=os.environ | {"KEYHOLE_CACHE_DIR": str(folder)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
     said = f"keyhole: compiling Uniform (once, in every process: nothing can be kept in {folder})\n"
-    assert found.stderr == said
-
-
-QUIET = """
-import keyhole.kernels.cache as cache
-from keyhole.thresholding import Uniform
-cache._SAY_AFTER_SECONDS = 0.0
-Uniform().learner(arms=3, threshold=0.5).ask()
-"""
+    assert announced(monkeypatch, folder) == said
 
 
 def test_code_is_let_go_with_its_last_holder(monkeypatch):
@@ -366,37 +191,6 @@ def test_code_is_let_go_with_its_last_holder(monkeypatch):
     del learner
     gc.collect()
     assert held() is None
-
-
-MANY = """
-import resource
-import keyhole.kernels.cache as cache
-from keyhole import simulate
-from keyhole.thresholding import IndexPolicy, Problem
-problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
-for number in range({count}):
-    scope = {{"IndexPolicy": IndexPolicy, "SCALE": float(number), "__name__": "cell"}}
-    exec(
-        "class Mine(IndexPolicy):\\n"
-        "    def index(p, pulls, total): return -SCALE * pulls - abs(total - p.threshold * pulls)",
-        scope,
-    )
-    simulate(problem, [scope["Mine"]()], horizon=40, replications=4)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss is Linux's")
-def test_two_hundred_pairs_stay_below_a_gigabyte(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", MANY.format(count=200)],
-        env=os.environ | {"KEYHOLE_CACHE_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert int(done.stdout) < 1_000_000
 
 
 def test_code_under_another_name_is_not_taken(starts, full):

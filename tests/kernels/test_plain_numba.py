@@ -1,4 +1,4 @@
-"""Public Numba alone gives the same results: one policy each of some settings, in a process."""
+"""Public Numba alone gives the same results, in a process of its own."""
 
 import json
 import os
@@ -10,25 +10,61 @@ import pytest
 from keyhole.kernels import jit
 
 PLAY = """
+import math
 from keyhole import simulate
 from keyhole.kernels.cache import cached_files
-from keyhole.stochastic import ThompsonSampling
+from keyhole.policy import argmin, argmin_fill, argmin_set, betas, keys, per, scratch
+from keyhole.stochastic import Policy, Problem, ThompsonSampling, Uniform
 from keyhole.threshold import KaplanMeierUCB
-from keyhole.thresholding import LSA, Problem
+from keyhole.thresholding import LSA
+from keyhole.thresholding import Problem as ThresholdingProblem
 
-def played():
-    problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
-    curves = simulate(problem, [LSA()], horizon=60, replications=50, seed=1)
-    yield curves.values(curves.labels[0], "aggregate_regret").tolist()
-    lsa = LSA().learner(arms=40, threshold=0.5, seed=1)
-    thompson = ThompsonSampling().learner(arms=6, seed=1)
+class Everything(Policy):  # uses all that is written for the insides of Numba: keys and betas
+    class State:
+        pulls = per("arms")
+        totals = per("arms")
+        up = scratch("arms")
+        down = scratch("arms")
+        drawn = scratch("arms")
+        index = keys("arms")
+
+    def init(p, s):
+        argmin_fill(s.index, p.arms, -math.inf)
+
+    def select(p, s):
+        return argmin(s.index, p.arms)
+
+    def update(p, s, rng, arm, reward):
+        s.pulls[arm] += 1.0
+        s.totals[arm] += reward
+        for i in range(p.arms):
+            s.up[i] = 1.0 + s.totals[i]
+            s.down[i] = 1.0 + s.pulls[i] - s.totals[i]
+        betas(rng, s.up, s.down, p.arms, s.drawn)
+        argmin_set(s.index, p.arms, arm, math.lgamma(s.pulls[arm]) - s.drawn[arm])
+
+def regret_of(policy, problem, metric):
+    curves = simulate(problem, {"it": policy}, horizon=60, replications=50, seed=1)
+    return curves.values("it", metric).tolist()
+
+def decided(learner, **asked_with):
+    asked = []
+    for n in range(60):
+        asked.append(str(learner.ask(**asked_with)))
+        learner.tell(n % 2)
+    return asked, learner._words.tolist()
+
+def played(how):
+    if how == "all at once":
+        yield regret_of(Uniform(), Problem(means=[0.2, 0.45, 0.7]), "regret")
+        yield decided(Everything().learner(arms=21, seed=1))
+        return
+    problem = ThresholdingProblem(means=[0.2, 0.45, 0.7], threshold=0.5)
+    yield regret_of(LSA(), problem, "aggregate_regret")
+    yield decided(LSA().learner(arms=40, threshold=0.5, seed=1))
+    yield decided(ThompsonSampling().learner(arms=6, seed=1))
     censored = KaplanMeierUCB().learner(arms=3, levels=4, feedback="censored", horizon=60)
-    for learner, asked_with in ((lsa, {}), (thompson, {}), (censored, {'threshold': 2})):
-        asked = []
-        for n in range(60):
-            asked.append(str(learner.ask(**asked_with)))
-            learner.tell(n % 2)
-        yield asked, learner._words.tolist()
+    yield decided(censored, threshold=2)
 """
 
 IMPORTED = """
@@ -37,13 +73,17 @@ assert not [name for name in sys.modules if "numba_internals" in name or "first_
 """
 
 
+# Each function takes seconds to compile, and nothing is kept.
 @pytest.mark.skipif(jit.internals is None, reason="KEYHOLE_PLAIN_NUMBA is set")
-def test_public_numba_plays_the_same_to_the_bit_and_keeps_nothing(tmp_path):
-    scope = {}
+@pytest.mark.parametrize(
+    "how", ["all at once", pytest.param("policies of some settings", marks=pytest.mark.slow)]
+)
+def test_public_numba_plays_the_same_to_the_bit_and_keeps_nothing(tmp_path, how):
+    scope = {"__name__": "test_plain_numba"}
     exec(PLAY, scope)
-    script = f"{PLAY}{IMPORTED}\nimport json; print(json.dumps([[*played()], cached_files()]))"
+    printed = f"import json; print(json.dumps([[*played({how!r})], cached_files()]))"
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", PLAY + IMPORTED + printed],
         env=os.environ | {"KEYHOLE_PLAIN_NUMBA": "1", "KEYHOLE_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -51,5 +91,5 @@ def test_public_numba_plays_the_same_to_the_bit_and_keeps_nothing(tmp_path):
     assert done.returncode == 0, done.stderr
     plain, kept = json.loads(done.stdout)
     assert kept == []
-    assert plain == json.loads(json.dumps([*scope["played"]()]))
+    assert plain == json.loads(json.dumps([*scope["played"](how)]))
     assert "(once, in every process)" in done.stderr
