@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from keyhole.clusters.cluster import Ended
+from keyhole.interrupts import delayed_interrupts
 
 AGAIN: Final = 3
 """Times that a task is begun again whose worker has died."""
@@ -48,7 +49,8 @@ def packed(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[bytes, 
 def carried(task: bytes, *shared: bytes) -> bytes:
     """Return what a packed task returns, or a `Failure`, pickled; this is what a worker runs."""
     try:
-        function, args = pickle.loads(task)
+        with delayed_interrupts():  # Ray cancels a task so, and this may import
+            function, args = pickle.loads(task)
         left = iter(shared)
         found = function(*(next(left) if isinstance(one, Shared) else one for one in args))
         return pickle.dumps(found)

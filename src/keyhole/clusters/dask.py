@@ -24,6 +24,7 @@ from distributed.security import Security
 
 from keyhole.clusters.carrying import Failure, Shared, died, ended, lacks_keyhole, packed
 from keyhole.clusters.cluster import Cluster, Ended, GoneError
+from keyhole.interrupts import delayed_interrupts
 from keyhole.validate import shown
 
 _PATIENCE: Final = 10.0
@@ -59,20 +60,13 @@ def start(on: str, address: str | None, workers: int | None) -> Cluster:
 @contextmanager
 def _undisturbed() -> Iterator[None]:
     """Let Ctrl-C wait until processes have been started, and spare them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     resource_tracker.ensure_running()  # it would take signals again as it starts
-    typed: list[int] = []
-    known = signal.signal(signal.SIGINT, lambda number, _: typed.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, known)
-        if typed:
-            raise KeyboardInterrupt
+    with delayed_interrupts():
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _started(workers: int) -> LocalCluster:

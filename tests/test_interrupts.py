@@ -1,0 +1,83 @@
+"""Ctrl-C that waits for the end of a block."""
+
+import pickle
+import signal
+import sys
+import threading
+
+import pytest
+
+from keyhole.clusters.carrying import carried
+from keyhole.interrupts import delayed_interrupts
+
+
+@pytest.fixture(autouse=True)
+def the_usual_handler():
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
+
+
+def test_an_interrupt_takes_effect_at_the_end_of_the_block():
+    reached = []
+    with pytest.raises(KeyboardInterrupt), delayed_interrupts():  # noqa: PT012
+        signal.raise_signal(signal.SIGINT)
+        reached.append("the end")
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_without_an_interrupt_nothing_is_raised():
+    with delayed_interrupts(), delayed_interrupts():
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_in_the_block_stays_the_context_of_the_interrupt():
+    with pytest.raises(KeyboardInterrupt) as caught, delayed_interrupts():  # noqa: PT012
+        signal.raise_signal(signal.SIGINT)
+        raise ValueError("it failed")
+    assert isinstance(caught.value.__context__, ValueError)
+
+
+def test_a_handler_of_the_user_is_called():
+    called = []
+    signal.signal(signal.SIGINT, lambda *_: called.append("user"))
+    with delayed_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        assert called == []
+    assert called == ["user"]
+
+
+def test_elsewhere_than_in_the_main_thread_nothing_changes():
+    found = []
+
+    def look():
+        with delayed_interrupts():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [signal.default_int_handler]
+
+
+def test_a_task_that_is_cancelled_while_it_imports_leaves_no_half_imported_package(
+    tmp_path, monkeypatch
+):
+    """Ray cancels a task by an interrupt; its worker then has others."""
+    package = tmp_path / "large"
+    package.mkdir()
+    (package / "__init__.py").write_text("import large.part\nimport large.interrupted\n")
+    (package / "part.py").write_text("def function():\n    return 1\n")
+    (package / "interrupted.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    task = (
+        b"clarge.part\nfunction\n)\x86."  # what pickle writes of that function, without arguments
+    )
+    with pytest.raises(KeyboardInterrupt):
+        carried(task)
+    assert pickle.loads(carried(task)) == 1
+    assert sys.modules["large"].part.function() == 1
+    for name in [name for name in sys.modules if name.partition(".")[0] == "large"]:
+        del sys.modules[name]
