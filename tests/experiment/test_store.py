@@ -30,6 +30,13 @@ def test_the_tables_are_tidy(finished):
     assert list(curves.columns) == [
         "policy", "round", "metric", "mean", "std_error", "replications",
     ]  # fmt: skip
+    rows = values.to_pandas()
+    assert rows.groupby(["policy", "round"])["replication"].apply(list).to_dict() == {
+        (policy, t): list(range(40)) for policy in ("ours", "Uniform()") for t in (20, 60)
+    }
+    means = rows.groupby(["policy", "round"])["aggregate_regret"].mean()
+    shown = curves[curves["metric"] == "aggregate_regret"].set_index(["policy", "round"])["mean"]
+    assert means.to_dict() == pytest.approx(shown.to_dict())
 
 
 def test_curves_can_be_read_back(finished):

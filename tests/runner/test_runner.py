@@ -115,6 +115,7 @@ def test_memory_is_that_of_all_processes_together(runner):
     run = runner.run(python(script), limit=LONG, memory=80 << 20)
     assert run.outcome == "out of memory"
     assert run.memory > 80 << 20
+    assert run.seconds < LONG  # it was ended before it slept that long
     assert run.left == 3 or runner.mechanism == "group"
 
 

@@ -1,0 +1,91 @@
+"""Run tests, each time in a fork of this process, which has imported the large packages.
+
+This is a child of ``mutate.py``: to import NumPy and the like takes longer than most tests. It
+reads one line of JSON a run, and answers with one.
+"""
+
+import importlib
+import io
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+PACKAGES: Final = (
+    "numba", "numpy", "scipy.optimize", "scipy.special", "scipy.stats", "pyarrow.parquet",
+    "pydantic", "matplotlib.pyplot", "typer", "rich.progress", "jinja2", "tomli_w", "pytest",
+)  # fmt: skip
+_PAUSE: Final = 0.05  # seconds between two looks whether the tests have ended
+
+
+def main() -> None:
+    """Serve until there is nobody who asks."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "src" / "keyhole" / "runner"))
+    tree = importlib.import_module("helper.tree")
+    if sys.platform == "linux":
+        importlib.import_module("helper.kernel").adopt_orphans()
+    del sys.path[0]
+    for name in PACKAGES:
+        importlib.import_module(name)
+
+    def end(*_: object) -> None:
+        if sys.platform == "linux":
+            tree.end_children()
+        os._exit(1)
+
+    signal.signal(signal.SIGTERM, end)
+    asked, answers = os.dup(0), os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(2, 1)
+    for text in os.fdopen(asked):
+        words = json.loads(text)
+        began = time.monotonic()
+        code = _run(words)
+        if sys.platform == "linux":
+            tree.end_children()
+        answer = {"code": code, "seconds": round(time.monotonic() - began, 1)}
+        answers.write(f"{json.dumps(answer)}\n")
+
+
+def _run(words: dict[str, Any]) -> int | None:
+    """Return the exit code of pytest; None if it was ended at its limit."""
+    pid = os.fork()
+    if pid == 0:
+        code = 70
+        try:
+            code = _test(words)
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    end = time.monotonic() + words["limit"]
+    while time.monotonic() < end:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(_PAUSE)
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return None
+
+
+def _test(words: dict[str, Any]) -> int:
+    """Run pytest in this process, which is a fork, with its output in a file."""
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    out = os.open(words["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    sys.stdout = sys.__stdout__ = io.TextIOWrapper(os.fdopen(1, "wb", 0), write_through=True)
+    sys.stderr = sys.__stderr__ = io.TextIOWrapper(os.fdopen(2, "wb", 0), write_through=True)
+    os.environ |= words["environment"]
+    sys.argv = ["pytest", *words["arguments"]]
+    return int(sys.modules["pytest"].main(words["arguments"]))
+
+
+if __name__ == "__main__":
+    main()

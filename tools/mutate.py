@@ -1,0 +1,354 @@
+"""Break the package in one place at a time, and see whether a test fails.
+
+The breaks are in ``mutations.toml``. Each is applied to a copy of a commit's files, of which a few
+tests are then run and, if these pass, all tests of its package. What was found is written to
+``results-COMMIT.jsonl`` as it is found, so that a run that was interrupted goes on, and to
+``report-COMMIT.md``. In the end all tests that failed are run without a break: one that fails then,
+too, has caught nothing. Usage::
+
+    python tools/mutate.py [--only TEXT ...] [--jobs N] [--against COMMIT] [--tests narrow|wide]
+"""
+
+import argparse
+import ast
+import hashlib
+import io
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+import tomllib
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+TABLE: Final = Path(__file__).with_name("mutations.toml")
+# Packages whose sources are part of the key of all compiled code: there, nothing is found again.
+_COMPILED: Final = ("kernels", "draws", "contract", "drivers")
+_LIMITS: Final = {"narrow": 400.0, "wide": 1800.0}  # seconds
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+_FORKS: Final = Path(__file__).with_name("forked_tests.py")
+# What exit codes of pytest say: all others are a failure, or an error that ends it.
+_OUTCOMES: Final = {None: "timed out", 0: "survived", 4: "not run", 5: "not run"}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One break: in `file`, the text `old`, which stands there once, becomes `new`."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()  # the few that should notice; by default those of `wide`
+    wide: tuple[str, ...] = ()  # by default the folder of tests, and the examples in the file
+
+    @property
+    def package(self) -> str:
+        """The package of the file, or the module."""
+        return Path(self.file).parts[2].removesuffix(".py")
+
+    @property
+    def digest(self) -> str:
+        """A digest of all but the name."""
+        what = [self.file, self.old, self.new, self.tests, self.wide]
+        return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
+
+    def selection(self, kind: str) -> tuple[str, ...]:
+        """Return the paths of tests, of the kind "narrow" or "wide"."""
+        if kind == "narrow" and self.tests:
+            return self.tests
+        return self.wide or (f"tests/{self.package}", self.file)
+
+
+def read_table(path: Path = TABLE) -> list[Mutation]:
+    """Return the mutations, in the order of the file."""
+    found = []
+    for table in tomllib.loads(path.read_text(encoding="utf-8"))["mutation"]:
+        lists = {name: tuple(table.pop(name, ())) for name in ("tests", "wide")}
+        found.append(Mutation(**table, **lists))
+    return found
+
+
+def find_file(mutation: Mutation, tree: Path) -> str:
+    """Return the file of a tree in which the text stands once, "" if there is not one such.
+
+    That is the file that the mutation names, or else any other of the sources: it may have moved.
+    """
+    named = tree / mutation.file
+    if named.is_file() and named.read_text(encoding="utf-8").count(mutation.old) == 1:
+        return mutation.file
+    texts = {path: path.read_text(encoding="utf-8") for path in (tree / "src").rglob("*.py")}
+    found = [path for path, text in texts.items() if mutation.old in text]
+    if len(found) != 1 or texts[found[0]].count(mutation.old) != 1:
+        return ""
+    return found[0].relative_to(tree).as_posix()
+
+
+def apply(mutation: Mutation, text: str) -> str:
+    """Return the text of a file with the break in it; it must still be Python."""
+    broken = text.replace(mutation.old, mutation.new)
+    ast.parse(broken)
+    return broken
+
+
+class Worker:
+    """A copy of a commit's files, in which tests are run, one selection at a time."""
+
+    def __init__(self, folder: Path, cache: Path, archive: bytes) -> None:
+        self.tree, self._cache, self._output = folder / "tree", cache, folder / "output"
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(self.tree, filter="data")
+        self._process = subprocess.Popen(
+            [sys.executable, str(_FORKS)],
+            cwd=self.tree,
+            env=os.environ | {"PYTHONPATH": str(self.tree / "src")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def close(self) -> None:
+        """End what is being run."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(BrokenPipeError):
+                pipe.close()
+
+    def run(
+        self, tests: Iterable[str], limit: float, *options: str, cache: Path | None = None
+    ) -> tuple[int | None, float, str]:
+        """Run tests; return the exit code, None at the limit, the seconds, and the output."""
+        words = {
+            "arguments": ["-q", "-n0", "-p", "no:cacheprovider", *options, *tests],
+            "environment": {
+                "KEYHOLE_CACHE_DIR": str(cache or self._cache),
+                "KEYHOLE_CACHE_MB": "4000",
+            },
+            "limit": limit,
+            "output": str(self._output),
+        }
+        asked, answers = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert answers is not None
+        print(json.dumps(words), file=asked, flush=True)
+        if not (answer := answers.readline()):
+            raise ChildProcessError("the process that runs the tests has ended")
+        code, seconds = (json.loads(answer)[name] for name in ("code", "seconds"))
+        return code, seconds, self._output.read_text(encoding="utf-8", errors="replace")
+
+    def judge(self, mutation: Mutation, kind: str) -> dict[str, Any]:
+        """Return what comes of a break: the outcome, the test that failed, and the seconds."""
+        found = {"outcome": "not applied", "test": "", "seconds": 0.0, "said": ""}
+        file = find_file(mutation, self.tree)
+        if not file:
+            return found
+        found["file"] = file
+        tests = [path for path in mutation.selection(kind) if (self.tree / path).exists()]
+        if not tests:
+            return found | {"outcome": "not run", "said": "there are no such tests"}
+        path = self.tree / file
+        whole = path.read_text(encoding="utf-8")
+        # Kept machine code is found by its sources, but for what makes and finds it.
+        own = tempfile.mkdtemp(prefix="cache-") if mutation.package in _COMPILED else None
+        try:
+            _write(path, apply(mutation, whole))
+            code, seconds, output = self.run(
+                tests, _LIMITS[kind], "-x", cache=Path(own) if own else None
+            )
+        finally:
+            _write(path, whole)
+            if own:
+                shutil.rmtree(own, ignore_errors=True)
+        failed = _FAILED.search(output)
+        found |= {"outcome": _OUTCOMES.get(code, "caught"), "seconds": seconds}
+        if found["outcome"] == "caught":
+            found["test"] = failed[1] if failed else ""
+        if found["outcome"] != "survived" and not failed:
+            found["said"] = " ".join(output.split())[-300:]
+        return found
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a source, and forget what Python compiled of it: two may be of the same second."""
+    path.write_text(text, encoding="utf-8")
+    Path(cache_from_source(str(path))).unlink(missing_ok=True)
+
+
+class Results:
+    """What has been found, in a file of one line each."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._lock = path, threading.Lock()
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        self._found = {self._key(one): one for one in map(json.loads, lines)}
+
+    @staticmethod
+    def _key(one: dict[str, Any]) -> tuple[str, str, str]:
+        return one["name"], one["digest"], one["tests"]
+
+    def get(self, mutation: Mutation, kind: str) -> dict[str, Any] | None:
+        """Return what came of a mutation, if it is known."""
+        return self._found.get((mutation.name, mutation.digest, kind))
+
+    def unverified(self) -> list[dict[str, Any]]:
+        """Return what was caught by tests of which it is not known that they pass otherwise."""
+        return [
+            one
+            for one in self._found.values()
+            if one["outcome"] == "caught" and one["test"] and not one.get("verified")
+        ]
+
+    def add(self, one: dict[str, Any]) -> None:
+        """Keep what was found."""
+        with self._lock, self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(one) + "\n")
+            self._found[self._key(one)] = one
+
+
+class Campaign:
+    """Mutations that are run against the tests of a commit, by several workers at a time."""
+
+    def __init__(self, folder: Path, out: Path, commit: str, archive: bytes) -> None:
+        self._folder, self._out, self._commit, self._archive = folder, out, commit, archive
+        out.mkdir(parents=True, exist_ok=True)
+        self.results = Results(out / f"results-{commit}.jsonl")
+        self._stopped = threading.Event()
+
+    def _worker(self, number: int) -> Worker:
+        return Worker(self._folder / f"{number}", self._out / f"cache-{number}", self._archive)
+
+    def play(self, mutations: Iterable[Mutation], kinds: Sequence[str], jobs: int) -> None:
+        """Run all mutations of which it is not known yet what comes of them."""
+        left: queue.SimpleQueue[Mutation] = queue.SimpleQueue()
+        for mutation in mutations:
+            left.put(mutation)
+        workers = [self._worker(number) for number in range(jobs)]
+        with ThreadPoolExecutor(jobs) as pool:
+            try:
+                for future in [pool.submit(self._work, one, left, kinds) for one in workers]:
+                    future.result()
+            finally:
+                self._stopped.set()
+                for worker in workers:
+                    worker.close()
+        self._verify()
+
+    def _work(
+        self, worker: Worker, left: "queue.SimpleQueue[Mutation]", kinds: Sequence[str]
+    ) -> None:
+        with suppress(queue.Empty):
+            while not self._stopped.is_set():
+                self._judge(worker, left.get_nowait(), kinds)
+
+    def _judge(self, worker: Worker, mutation: Mutation, kinds: Sequence[str]) -> None:
+        """Run a mutation's selections of tests, up to the first that notices."""
+        for kind in kinds:
+            one = self.results.get(mutation, kind)
+            if one is None:
+                found = worker.judge(mutation, kind)
+                if self._stopped.is_set():
+                    return
+                one = {"name": mutation.name, "digest": mutation.digest, "tests": kind, **found}
+                self.results.add(one)
+                words = (one["outcome"], kind, mutation.name, one["test"] or one["said"])
+                sys.stdout.write(f"{time.strftime('%H:%M:%S')} {' '.join(filter(None, words))}\n")
+                sys.stdout.flush()
+            if one["outcome"] != "survived":
+                return
+
+    def _verify(self) -> None:
+        """Take back what tests have caught that fail without a break."""
+        caught = self.results.unverified()
+        if not caught:
+            return
+        worker = self._worker(0)
+        try:
+            _, _, output = worker.run({one["test"] for one in caught}, 3600.0)
+        finally:
+            worker.close()
+        failing = {found[1] for found in _FAILED.finditer(output)}
+        for one in caught:
+            if one["test"] in failing:
+                one |= {"outcome": "not run", "said": f"{one['test']} fails without a break"}
+            self.results.add(one | {"verified": True})
+
+    def report(self, mutations: Sequence[Mutation]) -> str:
+        """Return what is known, in Markdown."""
+        rows, counts = [], dict[str, dict[str, int]]()
+        for mutation in mutations:
+            found = [self.results.get(mutation, kind) for kind in _LIMITS]
+            known = [one for one in found if one is not None]
+            last = known[-1] if known else {"outcome": "open", "tests": "", "test": "", "said": ""}
+            word = f"{last['outcome']} {last['tests']}".strip()
+            count = counts.setdefault(mutation.package, {})
+            count[word] = count.get(word, 0) + 1
+            rows.append(f"| {mutation.name} | {mutation.package} | {word} | {last['test']} |")
+        words = sorted({word for count in counts.values() for word in count})
+        lines = [f"# Mutations against {self._commit}", "", f"| package | {' | '.join(words)} |"]
+        lines.append(f"|---|{'---:|' * len(words)}")
+        for package, count in sorted(counts.items()):
+            lines.append(f"| {package} | {' | '.join(str(count.get(w, 0)) for w in words)} |")
+        total = [str(sum(count.get(word, 0) for count in counts.values())) for word in words]
+        lines += [f"| all {len(rows)} | {' | '.join(total)} |", ""]
+        lines += ["| break | package | outcome | test |", "|---|---|---|---|"]
+        return "\n".join([*lines, *rows])
+
+
+def read_commit(name: str, root: Path = ROOT) -> tuple[str, bytes]:
+    """Return the short name of a commit, and its files as an archive."""
+    commit = subprocess.check_output(
+        ["git", "rev-parse", "--short=12", f"{name}^{{commit}}"], cwd=root, text=True
+    ).strip()
+    return commit, subprocess.check_output(["git", "archive", commit], cwd=root)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the mutations, and write what became of them.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command line; that of the process if left out.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):  # of which the first is ignored in scripts
+        signal.signal(number, signal.default_int_handler)
+    parser = argparse.ArgumentParser(description="Break the package, and see which tests fail.")
+    parser.add_argument("--only", nargs="*", default=[""], help="texts in a break's name or file")
+    parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
+    parser.add_argument("--against", default="HEAD", help="the commit whose files are broken")
+    parser.add_argument("--tests", choices=tuple(_LIMITS), help="by default narrow, then wide")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutations")
+    given = parser.parse_args(arguments)
+    mutations = [
+        one for one in read_table() if any(text in f"{one.name} {one.file}" for text in given.only)
+    ]
+    commit, archive = read_commit(given.against)
+    kinds = tuple(_LIMITS) if given.tests is None else (given.tests,)
+    with tempfile.TemporaryDirectory(prefix="keyhole-mutations-") as folder:
+        campaign = Campaign(Path(folder), given.out.absolute(), commit, archive)
+        try:
+            campaign.play(mutations, kinds, given.jobs)
+        finally:
+            (given.out / f"report-{commit}.md").write_text(campaign.report(mutations) + "\n")
+
+
+if __name__ == "__main__":
+    main()
