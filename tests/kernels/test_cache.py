@@ -10,13 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import types
 
 from keyhole.kernels import cache, jit
 from tests.forks import ENOUGH
 
 pytestmark = pytest.mark.skipif(
-    jit.internals is None, reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"
+    not jit.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"
 )
 
 
@@ -55,7 +54,7 @@ class Starts:
         return list(self._compiled)
 
 
-SIGNATURE = types.int64(types.float64[::1])
+SIGNATURE = "int64(float64[::1])"
 BOTH = ["twice", "thrice"]
 
 

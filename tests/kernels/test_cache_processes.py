@@ -10,7 +10,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from numba import njit, types
+from numba import njit
 
 from keyhole.draws.streams import WORLD, seek, stream, uniform
 from keyhole.kernels import cache, jit
@@ -18,7 +18,7 @@ from keyhole.kernels.link import fingerprint, link
 from tests.forks import ENOUGH, in_child
 
 pytestmark = [
-    pytest.mark.skipif(jit.internals is None, reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"),
+    pytest.mark.skipif(not jit.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
 ]
 
@@ -214,7 +214,7 @@ KERNELS = {"doubled": doubled, "tripled": tripled}
 
 def play(*names):
     """Return what kernels do, loaded in this order, then called; and what was compiled."""
-    signature = types.int64(types.float64[::1], types.uint64[::1])
+    signature = "int64(float64[::1], uint64[::1])"
     compiled, really = [], cache._compile
     cache._compile = lambda owner, *rest: compiled.append(owner) or really(owner, *rest)
     codes = {

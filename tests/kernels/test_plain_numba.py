@@ -74,7 +74,7 @@ assert not [name for name in sys.modules if "numba_internals" in name or "first_
 
 
 # Each function takes seconds to compile, and nothing is kept.
-@pytest.mark.skipif(jit.internals is None, reason="KEYHOLE_PLAIN_NUMBA is set")
+@pytest.mark.skipif(not jit.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set")
 @pytest.mark.parametrize(
     "how", ["all at once", pytest.param("policies of some settings", marks=pytest.mark.slow)]
 )

@@ -4,13 +4,11 @@ import dis
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import CodeType, FunctionType
-from typing import Any, Final, cast
-
-from numba import types
-from numba.extending import intrinsic
+from typing import Any, Final
 
 from keyhole.contract.memory import Field
 from keyhole.contract.words import listed
+from keyhole.kernels.jit import intrinsic
 from keyhole.kernels.link import Kernel, source_of
 from keyhole.validate import choice, hint
 
@@ -130,9 +128,11 @@ def returning(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel
 
     @intrinsic
     def returned(typing, value):  # type: ignore[no-untyped-def]
-        if not _fits(value, list(wanted.values())):
+        from keyhole.contract.returned_types import describe_type, describe_wanted, fits
+
+        if not fits(value, list(wanted.values())):
             raise TypeError(
-                f"{name} must return {_described(wanted)}, got {_kind(value)} "
+                f"{name} must return {describe_wanted(wanted)}, got {describe_type(value)} "
                 f"({place(kernel, _line_of_return(source_of(kernel)))})"
             )
 
@@ -143,60 +143,6 @@ def returning(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel
 
     handed_on: Kernel = returned
     return handed_on
-
-
-def _fits(value: types.Type, wanted: Sequence[Field]) -> bool:
-    if not wanted:
-        return isinstance(value, types.NoneType)
-    if len(wanted) == 1:
-        return isinstance(value, _allowed(wanted[0]))
-    parts = _parts(value)
-    if len(parts) != len(wanted):
-        return False
-    return all(isinstance(v, _allowed(w)) for v, w in zip(parts, wanted, strict=True))
-
-
-def _parts(value: types.Type) -> tuple[types.Type, ...]:
-    """Return the types of what stands in a tuple."""
-    return tuple(cast(Any, value)) if isinstance(value, types.BaseTuple) else ()
-
-
-def _allowed(field: Field) -> tuple[type[types.Type], ...]:
-    whole = (types.Integer, types.Boolean)
-    return (*whole, types.Float) if field.dtype == "float64" else whole
-
-
-_KINDS: Final = {"int64": "a whole number", "float64": "a number", "bool": "True or False"}
-
-
-def _described(wanted: Mapping[str, Field]) -> str:
-    if not wanted:
-        return "nothing"
-    words = [
-        f"{_KINDS[field.dtype]}, {name}" if name else _KINDS[field.dtype]
-        for name, field in wanted.items()
-    ]
-    return words[0] if len(words) == 1 else f"({'; '.join(words)})"
-
-
-def _kind(value: types.Type) -> str:
-    """Return a type of Numba's in words."""
-    if isinstance(value, types.NoneType):
-        return "nothing"
-    if isinstance(value, types.Optional):
-        return f"{_kind(value.type)} or nothing"
-    if isinstance(value, types.BaseTuple):
-        return f"({'; '.join(map(_kind, _parts(value)))})"
-    if isinstance(value, types.Array):
-        return "an array"
-    for kind, words in (
-        (types.Boolean, "True or False"),
-        (types.Integer, "a whole number"),
-        (types.Float, "a number with a fraction"),
-    ):
-        if isinstance(value, kind):
-            return words
-    return str(value)
 
 
 def _line_of_return(function: FunctionType) -> int:

@@ -13,11 +13,10 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from keyhole.draws.argmin import argmin_begin, argmin_mend, argmin_size
-from keyhole.kernels.jit import internals, is_bounds_checked, kernel
+from keyhole.kernels.jit import from_internals, has_internals, is_bounds_checked, kernel
 from keyhole.kernels.link import source_of
 
 FloatArray = NDArray[np.float64]
@@ -146,12 +145,12 @@ def declared_state(owner: type) -> dict[str, Field]:
     return declared(state)
 
 
-def _borrower(dtype: types.Type) -> Callable[..., Any]:
+def _borrower(dtype: str) -> Callable[..., Any]:
     """Return a compiled function (buffer, start, shape) -> array over the same memory.
 
     The engine keeps the buffer alive for as long as the arrays are in use.
     """
-    kind = np.dtype(str(dtype))
+    kind = np.dtype(dtype)
 
     def borrow(buffer, start, shape):  # type: ignore[no-untyped-def]
         size = 1
@@ -159,12 +158,14 @@ def _borrower(dtype: types.Type) -> Callable[..., Any]:
             size *= length
         return buffer[start : start + size].view(kind).reshape(shape)
 
-    return internals.make_view(dtype, borrow) if internals else kernel(borrow)
+    if has_internals():
+        return from_internals(borrow, lambda internals: internals.make_view(dtype, borrow))
+    return kernel(borrow)
 
 
-borrow_float = _borrower(types.float64)
-borrow_int = _borrower(types.int64)
-borrow_word = _borrower(types.uint64)
+borrow_float = _borrower("float64")
+borrow_int = _borrower("int64")
+borrow_word = _borrower("uint64")
 
 
 class Layout:

@@ -4,14 +4,14 @@ import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.metadata import version
 from typing import Any, Final, NamedTuple
-
-import numba
 
 from keyhole.cached import cached_property
 from keyhole.contract.grammar import missing_arrays
 from keyhole.contract.memory import declared_state
 from keyhole.contract.words import listed
+from keyhole.kernels.lock import compiler_lock
 from keyhole.validate import choice
 
 Ways = tuple[str, ...]
@@ -167,13 +167,14 @@ def _find_analysis() -> Any:
     for policies that declare `pending`, as all of ours do.
     """
     try:
-        from keyhole.contract.analysis_check import check_analysis
-        from keyhole.contract.state_access import find_access
+        with compiler_lock():  # Numba is imported
+            from keyhole.contract.analysis_check import check_analysis
+            from keyhole.contract.state_access import find_access
 
         check_analysis()
     except Exception as error:  # whatever another release of Numba makes of it
         warnings.warn(
-            f"the first pass of Numba {numba.__version__} is not the one that keyhole knows "
+            f"the first pass of Numba {version('numba')} is not the one that keyhole knows "
             f"({type(error).__name__}: {error}): policies that do not declare `pending` wait for "
             "the feedback of each decision",
             RuntimeWarning,
@@ -194,7 +195,7 @@ def _find_reasons(cls: Any) -> list[_Reason]:
         return [
             _Reason(
                 "what `select` writes could not be seen: the first pass of Numba "
-                f"{numba.__version__} is not the one that keyhole knows"
+                f"{version('numba')} is not the one that keyhole knows"
             )
         ]
     state, found, named = declared_state(cls), [], set[str]()

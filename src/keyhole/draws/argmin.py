@@ -8,13 +8,12 @@ equal smallest keys. Keys must not be NaN. Throughout, `keys` is the store of
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.kernels.jit import internals, kernel
+from keyhole.kernels.jit import from_internals, kernel
 
 # The root's children are cells 0 to 15, those of cell i the sixteen from 16 (i + 1) on. With two
 # children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4 times as long.
@@ -57,10 +56,8 @@ def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
     return 0
 
 
-_smallest: Final[Callable[..., Any]] = (
-    internals.smallest_in_node if internals else smallest_of_sixteen
-)
-_place: Final[Callable[..., Any]] = internals.place_in_node if internals else place_of_sixteen
+_smallest: Final = from_internals(smallest_of_sixteen, lambda made: made.smallest_in_node)
+_place: Final = from_internals(place_of_sixteen, lambda made: made.place_in_node)
 
 
 @kernel

@@ -8,16 +8,14 @@ those behind it hold.
 """
 
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
-from numba import types, uint64
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from keyhole.draws.samplers import NORMAL_ENDS, NORMAL_STEP, beta, beta_by_steps
 from keyhole.draws.streams import FIRST, SECOND, WALK, Stream
-from keyhole.kernels.jit import internals, kernel
+from keyhole.kernels.jit import from_internals, intrinsic, kernel
 
 _AT_ONCE: Final = 4
 _WORTH_IT: Final = 3  # fewer are drawn faster one by one
@@ -26,6 +24,8 @@ _WORDS: Final = 4  # of a variate that is the usual case: place and test of eith
 
 def _checked_of(typing, a, b, out, count):  # type: ignore[no-untyped-def]
     """Be compiled to: return `count`. Refuse vectors that are not what `betas` reads."""
+    from numba import types
+
     for name, kind in (("a", a), ("b", b), ("out", out)):
         vector = isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout == "C"
         if not vector or kind.dtype != types.float64:
@@ -40,7 +40,7 @@ def _checked_of(typing, a, b, out, count):  # type: ignore[no-untyped-def]
     return count(a, b, out, count), build
 
 
-_checked = cast(Callable[..., Any], intrinsic(_checked_of))
+_checked: Final[Callable[..., Any]] = intrinsic(_checked_of)
 
 
 @kernel
@@ -49,11 +49,12 @@ def none_of_four(
     out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
 ) -> np.uint64:  # fmt: skip
     """Draw nothing, and return in bits that none of four variates is drawn."""
-    return uint64(2**_AT_ONCE - 1)
+    return np.uint64(2**_AT_ONCE - 1)
 
 
-_four: Final[Callable[..., Any]] = (
-    internals.make_four_betas(int(WALK), (int(FIRST), int(SECOND))) if internals else none_of_four
+_four: Final[Callable[..., Any]] = from_internals(
+    none_of_four,
+    lambda internals: internals.make_four_betas(int(WALK), (int(FIRST), int(SECOND))),
 )
 
 
@@ -88,8 +89,8 @@ def betas(
         begun = rng[0]
         unusual = _four(begun, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
         lanes = min(_AT_ONCE, count - first)
-        rng[0] = begun + uint64(_WORDS * lanes) * uint64(WALK)
-        if unusual & uint64((1 << lanes) - 1) != uint64(0):
+        rng[0] = begun + np.uint64(_WORDS * lanes) * np.uint64(WALK)
+        if unusual & np.uint64((1 << lanes) - 1) != np.uint64(0):
             lanes = _mend(rng, begun, unusual, a, b, first, lanes, out)
         first += lanes
 
@@ -102,11 +103,11 @@ def _mend(
 ) -> int:  # fmt: skip
     """Draw step by step what is not the usual case; return how many variates then hold."""
     for lane in range(lanes):
-        if (unusual >> uint64(lane)) & uint64(1) == uint64(0):
+        if (unusual >> np.uint64(lane)) & np.uint64(1) == np.uint64(0):
             continue
-        end = begun + uint64(_WORDS * (lane + 1)) * uint64(WALK)
+        end = begun + np.uint64(_WORDS * (lane + 1)) * np.uint64(WALK)
         after = rng[0]
-        rng[0] = end - uint64(_WORDS) * uint64(WALK)
+        rng[0] = end - np.uint64(_WORDS) * np.uint64(WALK)
         out[first + lane] = beta_by_steps(rng, a[first + lane], b[first + lane])
         if rng[0] != end:
             return lane + 1

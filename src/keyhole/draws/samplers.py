@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numba import int64, uint64
 from numpy.typing import NDArray
 
 from keyhole.draws.streams import Stream, next_uint64, uniform
@@ -88,13 +87,13 @@ def normal(rng: Stream) -> float:
     while True:
         bits = next_uint64(rng)
         # Bits 0 to 7 choose the strip, 11 to 62 the place in it, 63 the sign; odd, so never 0.
-        strip = bits & uint64(255)
-        x: float = float((int64(bits) >> int64(10)) | int64(1)) * NORMAL_STEP[strip]
-        if abs(x) < NORMAL_ENDS[strip + uint64(1)]:
+        strip = bits & np.uint64(255)
+        x: float = float((np.int64(bits) >> np.int64(10)) | np.int64(1)) * NORMAL_STEP[strip]
+        if abs(x) < NORMAL_ENDS[strip + np.uint64(1)]:
             return x
-        if strip == uint64(0):
+        if strip == np.uint64(0):
             return math.copysign(_normal_tail(rng), x)
-        low, high = _NORMAL_DENSITY[strip], _NORMAL_DENSITY[strip + uint64(1)]
+        low, high = _NORMAL_DENSITY[strip], _NORMAL_DENSITY[strip + np.uint64(1)]
         if low + uniform(rng) * (high - low) < math.exp(-0.5 * x * x):
             return x
 
@@ -120,12 +119,14 @@ def exponential(rng: Stream) -> float:
     beyond = 0.0
     while True:
         bits = next_uint64(rng)
-        strip = bits & uint64(255)
-        x: float = float(int64((bits >> uint64(11)) | uint64(1))) * _EXPONENTIAL_STEP[strip]
-        if x < _EXPONENTIAL_ENDS[strip + uint64(1)]:
+        strip = bits & np.uint64(255)
+        x: float = (
+            float(np.int64((bits >> np.uint64(11)) | np.uint64(1))) * _EXPONENTIAL_STEP[strip]
+        )
+        if x < _EXPONENTIAL_ENDS[strip + np.uint64(1)]:
             return beyond + x
-        low, high = _EXPONENTIAL_DENSITY[strip], _EXPONENTIAL_DENSITY[strip + uint64(1)]
-        if strip == uint64(0):  # the tail is the same law again
+        low, high = _EXPONENTIAL_DENSITY[strip], _EXPONENTIAL_DENSITY[strip + np.uint64(1)]
+        if strip == np.uint64(0):  # the tail is the same law again
             beyond += _EXPONENTIAL_EDGE
         elif low + uniform(rng) * (high - low) < math.exp(-x):
             return beyond + x
@@ -158,15 +159,15 @@ def _usual_gamma(rng: Stream, shape: float) -> float:
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     bits = next_uint64(rng)
-    strip = bits & uint64(255)
-    x: float = float((int64(bits) >> int64(10)) | int64(1)) * NORMAL_STEP[strip]
+    strip = bits & np.uint64(255)
+    x: float = float((np.int64(bits) >> np.int64(10)) | np.int64(1)) * NORMAL_STEP[strip]
     y = c * x
     root = 1.0 + y
     v = root * root * root
     u = uniform(rng)
     usual = u < 1.0 - 0.0331 * (x * x) * (x * x)
     usual |= (y > -0.5) & (u < 1.0 - 0.15 * (x * x) * (y * y) - 1e-12 * (1.0 + d))
-    usual &= (abs(x) < NORMAL_ENDS[strip + uint64(1)]) & (root > 0.0)
+    usual &= (abs(x) < NORMAL_ENDS[strip + np.uint64(1)]) & (root > 0.0)
     return d * v if usual else -1.0
 
 

@@ -11,7 +11,6 @@ generators"): a draw is a bijective hash of a counter.
 from typing import Final
 
 import numpy as np
-from numba import uint64
 from numpy.typing import NDArray
 
 from keyhole.kernels.jit import kernel
@@ -45,9 +44,9 @@ def mix64(word: np.uint64) -> np.uint64:
 
     The finaliser of SplitMix64: variant 13 of Stafford's (2011) improved mixers.
     """
-    word = (word ^ (word >> uint64(30))) * uint64(FIRST)
-    word = (word ^ (word >> uint64(27))) * uint64(SECOND)
-    return word ^ (word >> uint64(31))
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(FIRST)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(SECOND)
+    return word ^ (word >> np.uint64(31))
 
 
 @kernel
@@ -57,9 +56,9 @@ def stream_key(seed: int, replication: int, purpose: int) -> np.uint64:
     Each coordinate, from 0 and below 2**64, is hashed before the next is added, so that
     neighbouring coordinates lead to unrelated keys.
     """
-    key = mix64(uint64(seed) + uint64(WALK))
-    key = mix64(key + uint64(replication) * uint64(WALK))
-    return mix64(key + uint64(purpose) * uint64(_JUMP))
+    key = mix64(np.uint64(seed) + np.uint64(WALK))
+    key = mix64(key + np.uint64(replication) * np.uint64(WALK))
+    return mix64(key + np.uint64(purpose) * np.uint64(_JUMP))
 
 
 def stream(seed: int, replication: int = 0, purpose: int = POLICY) -> Stream:
@@ -83,7 +82,7 @@ def stream(seed: int, replication: int = 0, purpose: int = POLICY) -> Stream:
 @kernel
 def next_uint64(rng: Stream) -> np.uint64:
     """Draw 64 random bits and move the stream one draw on."""
-    rng[0] += uint64(WALK)
+    rng[0] += np.uint64(WALK)
     return mix64(rng[0])
 
 
@@ -96,7 +95,7 @@ def uniform(rng: Stream) -> float:
     >>> 0.0 <= uniform(stream(seed=1)) < 1.0
     True
     """
-    return (next_uint64(rng) >> uint64(11)) * _TO_UNIT
+    return (next_uint64(rng) >> np.uint64(11)) * _TO_UNIT
 
 
 @kernel
@@ -125,5 +124,5 @@ def seek(rng: Stream, arm: int, pull: int) -> None:
     >>> first == uniform(rng)
     True
     """
-    address = (uint64(arm) << uint64(_PULL_BITS)) + uint64(pull)
-    rng[0] = rng[1] + address * uint64(_JUMP)
+    address = (np.uint64(arm) << np.uint64(_PULL_BITS)) + np.uint64(pull)
+    rng[0] = rng[1] + address * np.uint64(_JUMP)

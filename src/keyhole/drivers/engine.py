@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from keyhole.contract.component import Component, digest_of, guard, tuple_of
@@ -21,7 +20,7 @@ from keyhole.contract.memory import FloatArray, IntArray, Layout, borrow_word
 from keyhole.contract.setting import Setting
 from keyhole.draws.streams import POLICY, WORLD, stream_key
 from keyhole.kernels.cache import compile_cached
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.jit import kernel, signature
 from keyhole.kernels.link import Kernel, fingerprint
 
 Kernels = Mapping[str, Kernel]
@@ -40,22 +39,21 @@ STOP, ROUNDS_DONE, REFUSED_ROUND, REFUSED_REPLICATION = range(4)
 # Entries of the memory plan.
 _STATE, _WORLD, _WORLDS, _CONTEXT, _DECISION, _FEEDBACK, _REPORT, _METRICS = range(8)
 
-_floats = types.float64[::1]
-_integers = types.int64[::1]
-SIGNATURE: Final = types.void(
-    _floats,  # what the policy reads
-    _integers,  # the integers its shapes refer to
-    _floats,  # what the world reads
-    _integers,  # the integers its shapes refer to
-    _integers,  # where everything lies: see `memory_plan`
-    types.uint64,  # seed
-    types.int64,  # first replication
-    types.int64,  # one past the last
-    _integers,  # checkpoints
-    types.float64[:, :, ::1],  # out: checkpoint x metric x replication
-    _integers,  # control
-    _floats,  # scratch
-    types.uint64[::1],  # streams
+SIGNATURE: Final = signature(
+    "void",
+    "float64[::1]",  # what the policy reads
+    "int64[::1]",  # the integers its shapes refer to
+    "float64[::1]",  # what the world reads
+    "int64[::1]",  # the integers its shapes refer to
+    "int64[::1]",  # where everything lies: see `memory_plan`
+    "uint64",  # seed
+    "int64",  # first replication
+    "int64",  # one past the last
+    "int64[::1]",  # checkpoints
+    "float64[:, :, ::1]",  # out: checkpoint x metric x replication
+    "int64[::1]",  # control
+    "float64[::1]",  # scratch
+    "uint64[::1]",  # streams
 )
 
 

@@ -11,14 +11,13 @@ decision and its feedback.
 
 from typing import Final
 
-from numba import types
-
 from keyhole.contract.component import Component, base_kernels, bind, digest_of, guard, tuple_of
 from keyhole.contract.grammar import IMAGINE, POLICY
 from keyhole.contract.memory import borrow_word
 from keyhole.contract.setting import Setting
 from keyhole.draws import streams
 from keyhole.kernels.cache import compile_cached
+from keyhole.kernels.jit import signature
 from keyhole.kernels.link import Kernel, fingerprint, link
 
 INIT, DECIDE, IMAGINED, TELL, RECOMMEND, CHECK = range(6)
@@ -26,15 +25,16 @@ INIT, DECIDE, IMAGINED, TELL, RECOMMEND, CHECK = range(6)
 HEAD: Final = 2
 """Cells of a row before its context: the round, and the age."""
 
-SIGNATURE: Final = types.int64(
-    types.float64[::1],  # the settled memory
-    types.float64[::1],  # its copy; the settled one again where nothing is imagined
-    types.int64[::1],  # where each of the six begins, then the integers shapes refer to
-    types.float64[::1],  # rows, one after the other
-    types.uint64[::1],  # the policy's stream, and the one that imagining draws from
-    types.int64,  # round
-    types.int64,  # how many rows
-    types.int64,  # what to do
+SIGNATURE: Final = signature(
+    "int64",
+    "float64[::1]",  # the settled memory
+    "float64[::1]",  # its copy; the settled one again where nothing is imagined
+    "int64[::1]",  # where each of the six begins, then the integers shapes refer to
+    "float64[::1]",  # rows, one after the other
+    "uint64[::1]",  # the policy's stream, and the one that imagining draws from
+    "int64",  # round
+    "int64",  # how many rows
+    "int64",  # what to do
 )
 
 

@@ -13,7 +13,6 @@ taken.
 from typing import Any, Final
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from keyhole.contract.component import Component, bind, digest_of, guard, tuple_of
@@ -45,7 +44,7 @@ from keyhole.drivers.rows import (
     copy_state,
 )
 from keyhole.kernels.cache import compile_cached
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.jit import kernel, signature
 from keyhole.kernels.link import Kernel, fingerprint
 
 # Rounds between two looks at the stop flag: as in the engine.
@@ -56,24 +55,23 @@ _SEGMENT: Final = 1024
 _PURPOSES: Final = (streams.POLICY, streams.WORLD, streams.POLICY, streams.WORKERS)
 _STREAMS: Final = len(_PURPOSES)
 
-_floats = types.float64[::1]
-_integers = types.int64[::1]
-SIGNATURE: Final = types.void(
-    _floats,  # what the policy reads
-    _integers,  # the integers its shapes refer to
-    _floats,  # what the world reads
-    _integers,  # the integers its shapes refer to
-    _integers,  # where everything lies: see `memory_plan`
-    _floats,  # what the law of durations reads
-    types.uint64,  # seed
-    types.int64,  # first replication
-    types.int64,  # one past the last
-    _integers,  # checkpoints
-    types.float64[:, :, ::1],  # out: checkpoint x metric x replication, the clock last
-    _integers,  # control, as of the engine
-    _floats,  # scratch
-    types.uint64[::1],  # streams
-    _integers,  # rows in order
+SIGNATURE: Final = signature(
+    "void",
+    "float64[::1]",  # what the policy reads
+    "int64[::1]",  # the integers its shapes refer to
+    "float64[::1]",  # what the world reads
+    "int64[::1]",  # the integers its shapes refer to
+    "int64[::1]",  # where everything lies: see `memory_plan`
+    "float64[::1]",  # what the law of durations reads
+    "uint64",  # seed
+    "int64",  # first replication
+    "int64",  # one past the last
+    "int64[::1]",  # checkpoints
+    "float64[:, :, ::1]",  # out: checkpoint x metric x replication, the clock last
+    "int64[::1]",  # control, as of the engine
+    "float64[::1]",  # scratch
+    "uint64[::1]",  # streams
+    "int64[::1]",  # rows in order
 )
 
 

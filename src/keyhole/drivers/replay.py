@@ -2,24 +2,23 @@
 
 from typing import Final
 
-from numba import types
-
 from keyhole.contract.component import Component, digest_of
 from keyhole.contract.memory import borrow_int
 from keyhole.contract.setting import Setting
 from keyhole.drivers.step import PLAN, REFUSED, ROUNDS, Words, kernels_of
 from keyhole.kernels.cache import compile_cached
-from keyhole.kernels.jit import kernel
+from keyhole.kernels.jit import kernel, signature
 from keyhole.kernels.link import Kernel, fingerprint
 
 # What a call may return, in place of how many decisions were the policy's own.
 NOT_ITS_OWN, IMPOSSIBLE = -4, -5
 
-SIGNATURE: Final = types.int64(
-    types.uint64[::1],  # the learner
-    types.uint64[:, ::1],  # a row a round: the cells of context and decision, and the first ones of
+SIGNATURE: Final = signature(
+    "int64",
+    "uint64[::1]",  # the learner
+    "uint64[:, ::1]",  # a row a round: the cells of context and decision, and the first ones of
     # the feedback, which are all that is told
-    types.int64,  # whether decisions must be the policy's own
+    "int64",  # whether decisions must be the policy's own
 )
 
 

@@ -9,10 +9,10 @@ decision, feedback, report.
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import get_ident
 from typing import Any, Final
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from keyhole.contract.component import Component, digest_of, guard, tuple_of
@@ -28,7 +28,7 @@ from keyhole.contract.memory import (
 from keyhole.contract.setting import Setting
 from keyhole.draws.streams import POLICY, stream_key
 from keyhole.kernels.cache import compile_cached
-from keyhole.kernels.jit import internals, kernel
+from keyhole.kernels.jit import from_internals, has_internals, kernel, signature
 from keyhole.kernels.link import Kernel, fingerprint
 
 Words = NDArray[np.uint64]
@@ -44,19 +44,28 @@ ASK_WITH, TELL_WITH = 6, 7
 # What a call may return, in place of a number from 0.
 REFUSED, ANOTHER_THREADS, NOT_ASKED = -1, -2, -3
 
-SIGNATURE: Final = types.int64(
-    types.uint64[::1],  # the learner
-    types.int64,  # what to do
-    types.float64,  # a context or feedback that is one number
+SIGNATURE: Final = signature(
+    "int64",
+    "uint64[::1]",  # the learner
+    "int64",  # what to do
+    "float64",  # a context or feedback that is one number
 )
 # A call keeps the interpreter's lock: to give it away and take it back would make 0.12 us of 0.085
 # (measured). So a call is one step to all other threads. To look which thread it is takes 0.003.
 
-_thread: Final[Kernel] = (
-    internals.thread_ident
-    if internals
-    else ctypes.CFUNCTYPE(ctypes.c_ulong)(("PyThread_get_thread_ident", ctypes.pythonapi))
-)
+
+def _ident() -> int:
+    return get_ident()
+
+
+def _thread_function() -> Kernel:
+    """Return the function of compiled code that tells which thread calls."""
+    if has_internals():
+        return from_internals(_ident, lambda internals: internals.thread_ident)
+    return ctypes.CFUNCTYPE(ctypes.c_ulong)(("PyThread_get_thread_ident", ctypes.pythonapi))
+
+
+_thread: Final[Kernel] = _thread_function()
 
 
 def memory_of(side: Component, sizes: Mapping[str, int]) -> tuple[Words, list[dict[str, Any]]]:

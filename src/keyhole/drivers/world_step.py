@@ -3,21 +3,22 @@
 from typing import Final
 
 import numpy as np
-from numba import types
 
 from keyhole.contract.component import Component, digest_of, tuple_of
 from keyhole.draws.streams import WORLD, stream_key
 from keyhole.kernels.cache import compile_cached
+from keyhole.kernels.jit import signature
 from keyhole.kernels.link import Kernel
 
 INIT, OBSERVE, RESPOND, SCORE = range(4)
 
-SIGNATURE: Final = types.void(
-    types.float64[::1],  # all memory: truth, state, context, decision, feedback, report, metrics
-    types.int64[::1],  # where each of the seven begins, the integers shapes refer to
-    types.uint64[::1],  # the world's stream
-    types.int64,  # round
-    types.int64,  # what to do
+SIGNATURE: Final = signature(
+    "void",
+    "float64[::1]",  # all memory: truth, state, context, decision, feedback, report, metrics
+    "int64[::1]",  # where each of the seven begins, the integers shapes refer to
+    "uint64[::1]",  # the world's stream
+    "int64",  # round
+    "int64",  # what to do
 )
 
 

@@ -13,16 +13,23 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-import numba
 import numpy as np
-from numba import NumbaError, config, njit
 
-from keyhole.kernels.jit import internals, is_bounds_checked, options
+from keyhole.kernels.jit import (
+    has_internals,
+    import_internals,
+    import_loader,
+    is_bounds_checked,
+    options,
+)
 from keyhole.kernels.link import COMPILED_ROOMS, Kernel
+from keyhole.kernels.lock import compiler_lock
+from keyhole.kernels.numba_settings import changed_settings
 from keyhole.validate import Range, integer
 
 _FOLDER: Final = "KEYHOLE_CACHE_DIR"
@@ -38,10 +45,6 @@ _WITHIN: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_ROOMS)}))
 _alive: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _recent: dict[str, Kernel] = {}
 _RECENT: Final = 32
-_lock = threading.RLock()
-
-_held_for_fork: list[bool] = []
-_FORK_SECONDS: Final = 30.0
 _SAY_AFTER_SECONDS: Final = 1.0
 _WAIT_SECONDS: Final = 0.05
 _WAITS: Final = 6000  # five minutes: some compile on machines full of workers
@@ -122,12 +125,12 @@ def _path(digest: str) -> Path:
     words = (
         code_digest(),
         digest,
-        internals.processor(),
-        numba.__version__,
+        import_loader().processor(),
+        [version(package) for package in ("numba", "llvmlite")],
         np.__version__,
         sys.implementation.cache_tag,
         platform.machine(),
-        repr((config.OPT, config.BOUNDSCHECK)),  # type: ignore[attr-defined]
+        sorted(changed_settings().items()),
         sorted(options().items()),
     )
     return cache_folder() / f"{hashlib.sha256(repr(words).encode()).hexdigest()}{_ENDING}"
@@ -167,7 +170,8 @@ def _load(path: Path) -> Kernel | None:
             data = file.read()
         if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:
             return None
-        loaded: Kernel = internals.load(internals.MachineCode.from_bytes(data[_DIGEST:]))
+        loader = import_loader()
+        loaded: Kernel = loader.load(loader.MachineCode.from_bytes(data[_DIGEST:]))
         with contextlib.suppress(OSError):
             os.utime(path)  # what is used stays
         return loaded
@@ -205,7 +209,7 @@ def _shrink() -> None:
             over -= found.st_size
 
 
-def _reason(error: NumbaError) -> str:
+def _reason(error: Exception) -> str:
     """Return the compiler's complaint on one line, with the place if it names one."""
     lines = [line for line in str(error).splitlines() if not line.startswith("Failed in")]
     text = lines[0] if lines else type(error).__name__
@@ -269,25 +273,27 @@ def _said(owner: str, path: Path | None) -> Iterator[None]:
 
 
 def _compile(
-    owner: str, path: Path | None, build: Callable[[], Any], signature: Any, alone: bool
+    owner: str, path: Path | None, build: Callable[[], Any], signature: str, alone: bool
 ) -> Kernel:
     chosen = options() | {"nogil": not alone}
-    try:
-        with _said(owner, path):
-            if internals is None:
+    with _said(owner, path):
+        from numba import NumbaError, njit
+
+        try:
+            if not has_internals():
                 usual: Kernel = njit(signature, **chosen)(build())
                 return usual
-            machine = internals.compile_entry(build(), signature, chosen)
-    except NumbaError as error:
-        raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
+            machine = import_internals().compile_entry(build(), signature, chosen)
+        except NumbaError as error:
+            raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
     if path is not None and machine.lasting:
         _save(path, machine.to_bytes())
-    loaded: Kernel = internals.load(machine)
+    loaded: Kernel = import_loader().load(machine)
     return loaded
 
 
 def _loaded_or_compiled(
-    owner: str, path: Path | None, build: Callable[[], Any], signature: Any, alone: bool
+    owner: str, path: Path | None, build: Callable[[], Any], signature: str, alone: bool
 ) -> Kernel:
     if path is None:
         return _compile(owner, None, build, signature, alone)
@@ -299,22 +305,23 @@ def _loaded_or_compiled(
 
 
 def compile_cached(
-    owner: str, digest: str, build: Callable[[], Any], signature: Any, *, alone: bool = False
+    owner: str, digest: str, build: Callable[[], Any], signature: str, *, alone: bool = False
 ) -> Kernel:
     """Return the machine code filed under a digest, compiling it if nobody has yet.
 
     `digest` stands for everything that goes into the function: equal digest, equal code. `build`
-    makes the function, not yet compiled; it is called only when the code is not on file. What is
+    makes the function, not yet compiled; it is called only when the code is not on file, and only
+    then Numba is imported. `signature` is text, such as ``"int64(float64[::1], int64)"``. What is
     returned does not check the types of its arguments, and lets other threads run meanwhile, unless
     it is to run `alone`: nothing else of Python happens during a call then. The code is let go when
     nobody holds it any more (the ones used last are held here).
     """
     name = f"{digest} {options()} {signature} {alone}"
-    with _lock:
+    with compiler_lock():
         function = _alive.get(name)
         if function is None:
             folder = cache_folder()
-            path = _path(name) if internals and _usable(folder) else None
+            path = _path(name) if has_internals() and _usable(folder) else None
             function = _loaded_or_compiled(owner, path, build, signature, alone)
             _alive[name] = function
         _recent.pop(name, None)
@@ -322,28 +329,3 @@ def compile_cached(
         while len(_recent) > _RECENT:
             del _recent[next(iter(_recent))]
         return function
-
-
-def _before_fork() -> None:
-    """Wait for a thread that compiles or loads: LLVM's own lock would stay locked in the child."""
-    _held_for_fork.append(_lock.acquire(timeout=_FORK_SECONDS))
-
-
-def _after_fork_in_parent() -> None:
-    if _held_for_fork and _held_for_fork.pop():
-        _lock.release()
-
-
-def _after_fork_in_child() -> None:
-    """Make the lock anew: a thread that held it is not here."""
-    global _lock
-    _lock = threading.RLock()
-    _held_for_fork.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
-    )

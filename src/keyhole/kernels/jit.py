@@ -1,17 +1,22 @@
-"""How kernels are compiled, said once."""
+"""How kernels are compiled, said once: Numba is imported when something is compiled, not before."""
 
+import functools
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import ModuleType
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
-import numba
-from numba import config, njit
+from keyhole.kernels.lock import compiler_lock
+from keyhole.kernels.numba_settings import changed_settings
 
-if config.DISABLE_JIT:  # type: ignore[attr-defined]
+if changed_settings().get("DISABLE_JIT"):
     raise ImportError("keyhole compiles what it plays: unset NUMBA_DISABLE_JIT")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -21,47 +26,56 @@ _KNOWN_BELOW: Final = (0, 69)
 """All tests were run with the versions of Numba below this one. The insides of later ones are
 checked in every process, which takes a second."""
 
+# error_model="numpy": a division needs no check for zero, which halves the time of a round
+# (measured: 16.2 -> 8.9 ns, LSA, K = 10).
+_OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy"}
 
-def _usable_internals() -> ModuleType | None:
-    """Return `keyhole.kernels.numba_internals`, or None, with a warning, if it does not work."""
+_checked: ContextVar[bool] = ContextVar("checked", default=False)
+
+
+def import_internals() -> Any:
+    """Return `keyhole.kernels.numba_internals.interface`, which compiles kernels."""
+    with compiler_lock():
+        return import_module("keyhole.kernels.numba_internals.interface")
+
+
+def import_loader() -> Any:
+    """Return `keyhole.kernels.numba_internals.machine_code`, which loads without Numba."""
+    with compiler_lock():
+        return import_module("keyhole.kernels.numba_internals.machine_code")
+
+
+@cache
+def has_internals() -> bool:
+    """Tell whether the insides of Numba are those that `numba_internals` knows.
+
+    Where they are not, with a warning, or where the environment variable KEYHOLE_PLAIN_NUMBA=1 asks
+    for that, Numba compiles by itself. Kernels are slower then, results the same, and nothing is
+    kept between processes.
+    """
     if os.environ.get(_PLAIN):
-        return None
+        return False
+    installed = version("numba")
+    if tuple(map(int, installed.split(".")[:2])) < _KNOWN_BELOW:
+        return True
     try:
-        from keyhole.kernels import numba_internals
-
-        if tuple(map(int, numba.__version__.split(".")[:2])) >= _KNOWN_BELOW:
-            numba_internals.check_internals()
+        import_internals().check_internals()
     except Exception as error:  # whatever another release of Numba makes of it
         warnings.warn(
-            f"the insides of Numba {numba.__version__} are not those that keyhole knows "
+            f"the insides of Numba {installed} are not those that keyhole knows "
             f"({type(error).__name__}: {error}): results are the same, but kernels are slower, "
             f"and are compiled again in every process; {_PLAIN}=1 asks for that without a warning",
             RuntimeWarning,
             stacklevel=2,
         )
-        return None
-    return numba_internals
-
-
-internals: Final[Any] = _usable_internals()
-"""`keyhole.kernels.numba_internals`, which compiles kernels; None if Numba does so by itself: where
-its insides are others, or the environment variable KEYHOLE_PLAIN_NUMBA=1 asks for that. Kernels are
-slower then, results the same, and nothing is kept between processes."""
-
-# error_model="numpy": a division needs no check for zero, which halves the time of a round
-# (measured: 16.2 -> 8.9 ns, LSA, K = 10).
-_OPTIONS: Final[dict[str, Any]] = {
-    "error_model": "numpy",
-    **(internals.OPTIONS if internals else {}),
-}
-
-_checked: ContextVar[bool] = ContextVar("checked", default=False)
+        return False
+    return True
 
 
 @contextmanager
 def bounds_checked(wanted: bool = True) -> Iterator[None]:
     """Compile everything inside with a check of every index, which costs speed."""
-    if wanted and config.BOUNDSCHECK == 0:  # type: ignore[attr-defined]
+    if wanted and changed_settings().get("BOUNDSCHECK") == 0:
         raise ValueError("NUMBA_BOUNDSCHECK must not be 0 where indices are to be checked")
     token = _checked.set(wanted)
     try:
@@ -77,14 +91,156 @@ def is_bounds_checked() -> bool:
 
 def options() -> dict[str, Any]:
     """Return the options of `numba.njit` that hold where this is called."""
-    return _OPTIONS | {"boundscheck": True} if is_bounds_checked() else dict(_OPTIONS)
+    checks = {"boundscheck": True} if is_bounds_checked() else {}
+    own = import_module("keyhole.kernels.numba_internals").OPTIONS if has_internals() else {}
+    return _OPTIONS | own | checks
+
+
+def signature(returns: str, *takes: str) -> str:
+    """Return the types of a function as Numba reads them.
+
+    Examples
+    --------
+    >>> signature("void", "float64[::1]", "int64")
+    'void(float64[::1], int64)'
+    """
+    return f"{returns}({', '.join(takes)})"
+
+
+class Deferred:
+    """What compiled code may use, and what Numba makes of it when it first asks.
+
+    Parameters
+    ----------
+    function : function
+        What it does, in Python.
+    make : callable
+        Makes what Numba knows: a function compiled by it, an intrinsic, or an external function.
+    """
+
+    def __init__(self, function: FunctionType, make: Callable[[], Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._make = make
+        self._made: Any = None
+
+    @property
+    def made(self) -> Any:
+        """What Numba knows; the first who asks has it made."""
+        if self._made is None:
+            with compiler_lock():
+                if self._made is None:
+                    self._made = self._make()
+        return self._made
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba looks for in values that it does not know."""
+        return import_internals().type_of(self, self.made)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call what is compiled, from Python: it is compiled once more, for these arguments."""
+        return self.made(*args, **kwargs)
+
+    def __deepcopy__(self, memo: object) -> "Deferred":
+        """Return itself, as functions do: Numba copies the statements that name it."""
+        return self
+
+
+class DeferredKernel(Deferred):
+    """A kernel, which is a compiled function once something that uses it is compiled."""
+
+    def __reduce__(self) -> Any:
+        """Have Keyhole's own be found where it stands, and others travel as their functions do."""
+        if self.py_func.__globals__.get("__name__", "").startswith("keyhole."):
+            return self.py_func.__qualname__
+        return kernel, (self.py_func,)
+
+
+class DeferredIntrinsic(Deferred):
+    """A function of which Numba is told how it is compiled; `py_func` does the same in Python."""
 
 
 def kernel(function: F) -> F:
-    """Compile a function for use inside kernels (when it is first called).
+    """Compile a function for use inside kernels (when it is first needed).
 
     It is plain arithmetic on numbers, tuples and arrays, and cannot allocate memory.
     """
-    if internals:
-        return cast(F, internals.Part(function, options()))
-    return cast(F, njit(**options())(function))
+    chosen = options()
+    if not has_internals():
+        from numba import njit
+
+        return cast(F, njit(**chosen)(function))
+    plain = cast(FunctionType, function)
+    return cast(F, DeferredKernel(plain, lambda: import_internals().Part(plain, chosen)))
+
+
+def intrinsic(function: F) -> F:
+    """Have Numba call a function `(typing, ...) -> (signature, build)` while it compiles a call.
+
+    As `numba.extending.intrinsic`, but Numba is imported when something that uses it is compiled.
+    """
+
+    def make() -> Any:
+        from numba.extending import intrinsic as usual
+
+        return usual(function)
+
+    if not has_internals():
+        return cast(F, make())
+    return cast(F, DeferredIntrinsic(cast(FunctionType, function), make))
+
+
+def from_internals(plain: F, make: Callable[[Any], Any]) -> F:
+    """Return what compiled code calls in place of a function, made of Numba's insides.
+
+    Parameters
+    ----------
+    plain : function
+        Does the same, and is used where the insides are not those that are known.
+    make : callable
+        Takes `import_internals()`.
+    """
+    if not has_internals():
+        return plain
+    function = cast(FunctionType, getattr(plain, "py_func", plain))
+    return cast(F, DeferredIntrinsic(function, lambda: make(import_internals())))
+
+
+def _is_numbas(value: Any) -> bool:
+    """Tell whether a value is an object of Numba's; where it is not loaded, there are none."""
+    return any(kind.__module__.startswith("numba.") for kind in type(value).__mro__)
+
+
+def is_compiled(value: Any) -> bool:
+    """Tell whether a value is a function that `kernel` or Numba compiles."""
+    if isinstance(value, DeferredKernel):
+        return True
+    if "numba" not in sys.modules or not _is_numbas(value):
+        return False
+    from numba.extending import is_jitted
+
+    return bool(is_jitted(value))
+
+
+def is_intrinsic(value: Any) -> bool:
+    """Tell whether a value is an intrinsic, of Keyhole's or of Numba's."""
+    return isinstance(value, DeferredIntrinsic) or (
+        _is_numbas(value) and isinstance(value, _intrinsics())
+    )
+
+
+@cache
+def _intrinsics() -> type:
+    from numba.extending import intrinsic as usual
+
+    return type(usual(lambda typing: None))
+
+
+def is_type(value: Any) -> bool:
+    """Tell whether a value is one of Numba's types, such as `numba.int64`."""
+    if not _is_numbas(value):
+        return False
+    from numba import types
+
+    return isinstance(value, types.Type)

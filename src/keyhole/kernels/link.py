@@ -18,11 +18,15 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
-from numba import types as numba_types
-from numba.extending import intrinsic, is_jitted
 from numpy.typing import NDArray
 
-from keyhole.kernels.jit import is_bounds_checked, kernel
+from keyhole.kernels.jit import (
+    is_bounds_checked,
+    is_compiled,
+    is_intrinsic,
+    is_type,
+    kernel,
+)
 
 Kernel = Callable[..., Any]
 Linked = dict[FunctionType, Kernel]
@@ -34,8 +38,6 @@ _COVERED: Final = tuple(f"keyhole.{room}." for room in COMPILED_ROOMS)
 
 # What these modules hold is fixed by their version, which is part of the cache key.
 _PLAIN: Final = (bool, int, float, complex, str, bytes)
-_TYPED: Final = (np.generic, numba_types.Type)
-_INTRINSIC: Final = type(intrinsic(lambda typing: None))
 _FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
 
 
@@ -52,7 +54,7 @@ _LARGEST: Final = 10**6
 
 def source_of(function: Kernel) -> FunctionType:
     """Return the Python function behind a compiled one, or the function itself."""
-    plain = getattr(function, "py_func", None) if is_jitted(function) else function
+    plain = getattr(function, "py_func", None) if is_compiled(function) else function
     if not isinstance(plain, FunctionType):
         raise TypeError(f"a kernel must be a function written in Python, got {function!r}")
     return plain
@@ -60,7 +62,7 @@ def source_of(function: Kernel) -> FunctionType:
 
 def is_function(value: Any) -> bool:
     """Return whether a value is a function that can be followed, compiled or not."""
-    return is_jitted(value) or isinstance(value, FunctionType)
+    return is_compiled(value) or isinstance(value, FunctionType)
 
 
 Chain = tuple[str, ...]
@@ -177,7 +179,7 @@ class _Fingerprint:
     def value(self, use: str, value: Any, chains: Iterable[Chain]) -> None:
         if is_function(value):
             self.function(source_of(value))
-        elif isinstance(value, _INTRINSIC):
+        elif is_intrinsic(value):
             self.function(vars(value)["__wrapped__"])
         elif isinstance(value, ModuleType):
             self.module(use, value, chains)
@@ -189,7 +191,12 @@ class _Fingerprint:
                 self.value(use, item, ())
         elif isinstance(value, type):
             self.kind(use, value)
-        elif value is None or type(value) in _PLAIN or isinstance(value, _TYPED):
+        elif (
+            value is None
+            or type(value) in _PLAIN
+            or isinstance(value, np.generic)
+            or is_type(value)
+        ):
             self.put(type(value).__qualname__, value)
         elif _is_fixed(value):
             self.put(value.__module__, getattr(value, "__qualname__", type(value).__qualname__))
@@ -277,7 +284,7 @@ def _checked_twin(plain: FunctionType) -> Kernel:
 def _relinked(value: Any, done: Linked, chains: Iterable[Chain]) -> Any:
     if is_function(value):
         plain = source_of(value)
-        if is_jitted(value) and _home(plain).startswith("keyhole."):
+        if is_compiled(value) and _home(plain).startswith("keyhole."):
             if not is_bounds_checked():
                 return value
             return done.get(plain) or _checked_twin(plain)

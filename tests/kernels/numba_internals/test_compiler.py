@@ -3,13 +3,16 @@
 import numba
 import numpy as np
 import pytest
-from numba import njit, types
+from numba import njit
 
 from keyhole.kernels import jit
+from keyhole.kernels.numba_internals.machine_code import MachineCode, load
 
-parts = pytest.importorskip("keyhole.kernels.numba_internals")
+if not jit.has_internals():
+    pytest.skip("KEYHOLE_PLAIN_NUMBA is set", allow_module_level=True)
+parts = jit.import_internals()
 OPTIONS = jit.options() | {"nogil": True}
-SIGNATURE = types.int64(types.float64[::1], types.int64)
+SIGNATURE = "int64(float64[::1], int64)"
 
 
 @jit.kernel
@@ -27,10 +30,10 @@ def total(values, count):
 
 def test_an_entry_survives_its_way_through_a_file():
     machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
-    again = parts.MachineCode.from_bytes(machine.to_bytes())
+    again = MachineCode.from_bytes(machine.to_bytes())
     assert again == machine
     values = np.array([1.0, 2.0, 3.0])
-    assert parts.load(again)(values, 3) == 3
+    assert load(again)(values, 3) == 3
     assert values.tolist() == [12.0, 2.0, 3.0]
 
 
@@ -44,11 +47,11 @@ def test_callers_constants_make_no_copies():
         values[1] = scaled(values[1], count, values[0] > 0)
         return count
 
-    entry = parts.load(parts.compile_entry(play, SIGNATURE, OPTIONS))
+    entry = load(parts.compile_entry(play, SIGNATURE, OPTIONS))
     values = np.array([5.0, 6.0])
     assert entry(values, 4) == 4
     assert values.tolist() == [12.0, 24.0]
-    assert [str(kind) for kind in scaled.signatures] == ["(float64, int64, bool)"]
+    assert [str(kind) for kind in scaled.made.signatures] == ["(float64, int64, bool)"]
 
 
 def test_what_needs_to_know_a_constant_knows_it():
@@ -60,13 +63,13 @@ def test_what_needs_to_know_a_constant_knows_it():
         values[0] = entry_of((count, 2.5), 1)
         return entry_of((count, 2.5), 0)
 
-    entry, values = parts.load(parts.compile_entry(play, SIGNATURE, OPTIONS)), np.zeros(1)
+    entry, values = load(parts.compile_entry(play, SIGNATURE, OPTIONS)), np.zeros(1)
     assert (entry(values, 4), values[0]) == (4, 2.5)
 
 
 def test_code_that_needs_what_is_not_there_is_refused_before_the_linker_ends_the_process():
     machine = parts.compile_entry(total, SIGNATURE, OPTIONS)
-    broken = parts.MachineCode(
+    broken = MachineCode(
         machine.wrapper,
         machine.environments,
         [*machine.outside, "no_such_function"],
@@ -74,7 +77,7 @@ def test_code_that_needs_what_is_not_there_is_refused_before_the_linker_ends_the
         machine.code,
     )
     with pytest.raises(ImportError, match="compiled code needs no_such_function"):
-        parts.load(broken)
+        load(broken)
 
 
 def test_exceptions_of_kernels_arrive():
@@ -83,7 +86,7 @@ def test_exceptions_of_kernels_arrive():
             raise ValueError("three are too many")
         return count
 
-    entry = parts.load(parts.compile_entry(fail, SIGNATURE, OPTIONS))
+    entry = load(parts.compile_entry(fail, SIGNATURE, OPTIONS))
     assert entry(np.zeros(1), 2) == 2
     with pytest.raises(ValueError, match="three are too many"):
         entry(np.zeros(1), 3)

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
 
 import keyhole
@@ -42,53 +41,58 @@ def test_nothing_else_leans_on_the_insides_of_numba():
                     assert not name.startswith("_"), (path, name)
 
 
-def test_the_numba_that_is_installed_has_the_insides_that_are_known(monkeypatch):
-    if jit.internals is None:
+def test_the_numba_that_is_installed_has_the_insides_that_are_known():
+    if not jit.has_internals():
         pytest.skip("KEYHOLE_PLAIN_NUMBA is set")
-    jit.internals.check_internals()
+    jit.import_internals().check_internals()
+
+
+def has_internals_of(version, monkeypatch):
+    """Tell whether a version of Numba, which is not loaded yet, is used whole."""
+    monkeypatch.setattr(jit, "version", lambda package: version)
+    return jit.has_internals.__wrapped__()
 
 
 @pytest.mark.parametrize("version", ["0.69.0", "1.0.0rc1"])
 def test_a_newer_numba_is_used_whole_where_a_check_finds_nothing(monkeypatch, version):
     checked = []
-    internals = pytest.importorskip("keyhole.kernels.numba_internals")
+    internals = pytest.importorskip("keyhole.kernels.numba_internals.interface")
     monkeypatch.delenv("KEYHOLE_PLAIN_NUMBA", raising=False)
-    monkeypatch.setattr(numba, "__version__", version)
     monkeypatch.setattr(internals, "check_internals", lambda: checked.append(1))
-    assert jit._usable_internals() is internals
+    assert has_internals_of(version, monkeypatch)
     assert checked == [1]
 
 
 def test_a_numba_with_other_insides_compiles_by_itself_with_one_warning(monkeypatch):
-    internals = pytest.importorskip("keyhole.kernels.numba_internals")
+    internals = pytest.importorskip("keyhole.kernels.numba_internals.interface")
 
     def moved():
         raise AttributeError("module 'numba' has no attribute 'core'")
 
     monkeypatch.delenv("KEYHOLE_PLAIN_NUMBA", raising=False)
-    monkeypatch.setattr(numba, "__version__", "0.70.1")
     monkeypatch.setattr(internals, "check_internals", moved)
     with pytest.warns(RuntimeWarning) as said:
-        assert jit._usable_internals() is None
+        assert not has_internals_of("0.70.1", monkeypatch)
     (warning,) = said
     assert str(warning.message).startswith(
         "the insides of Numba 0.70.1 are not those that keyhole knows (AttributeError: module "
         "'numba' has no attribute 'core'): results are the same, but kernels are slower"
     )
     monkeypatch.setenv("KEYHOLE_PLAIN_NUMBA", "1")
-    assert jit._usable_internals() is None
+    assert not has_internals_of("0.70.1", monkeypatch)
 
 
 HIDDEN = """
-import sys, warnings
+import importlib.metadata, sys, warnings
 
 class Hidden:
     "Finds nothing of Numba's insides, for those who look for it now."
     def find_spec(self, name, path=None, target=None):
-        if name.startswith("keyhole.kernels.numba_internals."):
+        if name.startswith("keyhole.kernels.numba_internals.interface"):
             raise ImportError("cannot import name 'CompilerBase' from 'numba.core.compiler'")
 
 sys.meta_path.insert(0, Hidden())
+importlib.metadata.version = lambda package: "0.70.1"
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     import keyhole.thresholding, keyhole.policy, keyhole.study, keyhole.experiment
@@ -101,5 +105,5 @@ def test_keyhole_is_imported_where_the_insides_are_not_to_be_had():
     done = subprocess.run(
         [sys.executable, "-c", HIDDEN], capture_output=True, text=True, check=True
     )
-    assert f"the insides of Numba {numba.__version__} are not those" in done.stdout
+    assert "the insides of Numba 0.70.1 are not those" in done.stdout
     assert "cannot import name 'CompilerBase'" in done.stdout

@@ -1,35 +1,13 @@
 """Everything that leans on the insides of Numba: they may change with any of its releases.
 
 No other file imports `numba.core`, `llvmlite` or anything else that Numba's manual does not name.
-`keyhole.kernels.jit` imports this package if it works with the Numba that is installed; where it
-does not, Keyhole uses what the manual names alone: slower, with the same results.
+`keyhole.kernels.jit` imports what compiles (`interface`) if it works with the Numba that is
+installed; where it does not, Keyhole uses what the manual names alone: slower, with the same
+results. What loads (`machine_code`) imports nothing of Numba but two of its modules in C.
 """
 
-from keyhole.kernels.numba_internals.beta_variates import make_four_betas
-from keyhole.kernels.numba_internals.buffer_views import make_view
-from keyhole.kernels.numba_internals.check import check_internals
-from keyhole.kernels.numba_internals.compiler import (
-    OPTIONS,
-    MachineCode,
-    Part,
-    compile_entry,
-    load,
-    processor,
-    thread_ident,
-)
-from keyhole.kernels.numba_internals.key_nodes import place_in_node, smallest_in_node
+from typing import Any, Final
 
-__all__ = [
-    "OPTIONS",
-    "MachineCode",
-    "Part",
-    "check_internals",
-    "compile_entry",
-    "load",
-    "make_four_betas",
-    "make_view",
-    "place_in_node",
-    "processor",
-    "smallest_in_node",
-    "thread_ident",
-]
+OPTIONS: Final[dict[str, Any]] = {"_nrt": False}
+"""Options of `numba.njit`: no references are counted, so nothing can be allocated and no atomic
+operation is spent on views (59 -> 15 ns a round, LSA, K = 10)."""

@@ -4,19 +4,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types, uint64
+from numba import uint64
 
+from keyhole.kernels.numba_internals import OPTIONS
 from keyhole.kernels.numba_internals.beta_variates import make_four_betas
 from keyhole.kernels.numba_internals.buffer_views import make_view
-from keyhole.kernels.numba_internals.compiler import (
-    OPTIONS,
-    MachineCode,
-    Part,
-    compile_entry,
-    load,
-    thread_ident,
-)
+from keyhole.kernels.numba_internals.compiler import Part, compile_entry, thread_ident
 from keyhole.kernels.numba_internals.key_nodes import place_in_node, smallest_in_node
+from keyhole.kernels.numba_internals.machine_code import MachineCode, load
 
 _OPTIONS = OPTIONS | {"error_model": "numpy", "nogil": True}
 _WALK, _FACTORS = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -35,7 +30,7 @@ def check_internals() -> None:
     RuntimeError
         If it does something else; or whatever Numba raises.
     """
-    machine = compile_entry(_entry(), types.int64(types.float64[::1], types.int64), _OPTIONS)
+    machine = compile_entry(_entry(), "int64(float64[::1], int64)", _OPTIONS)
     if not machine.lasting:
         raise RuntimeError("compiled code holds an address of this process")
     entry = load(MachineCode.from_bytes(machine.to_bytes()))
@@ -59,7 +54,7 @@ def _entry() -> Any:
     def borrow(buffer, start, shape):  # type: ignore[no-untyped-def]
         """Give its name to the view."""
 
-    view, four = make_view(types.float64, borrow), make_four_betas(_WALK, _FACTORS)
+    view, four = make_view("float64", borrow), make_four_betas(_WALK, _FACTORS)
 
     def half(x, by):  # type: ignore[no-untyped-def]
         return math.sqrt(x * x) / by

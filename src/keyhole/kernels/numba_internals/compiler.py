@@ -12,14 +12,10 @@ caller: when the last reference goes, so does the code.
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import json
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from typing import Any, Final
 from weakref import WeakSet
 
@@ -34,9 +30,7 @@ from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 
-OPTIONS: Final[dict[str, Any]] = {"_nrt": False}
-"""Options of `numba.njit`: no references are counted, so nothing can be allocated and no atomic
-operation is spent on views (59 -> 15 ns a round, LSA, K = 10)."""
+from keyhole.kernels.numba_internals.machine_code import MachineCode
 
 thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
 """Returns which thread calls: for compiled code."""
@@ -190,42 +184,30 @@ def _plain(kind: Any) -> Any:
     return types.unliteral(kind) if isinstance(kind, _CONSTANT) else kind
 
 
-@dataclass(frozen=True)
-class MachineCode:
-    """What an entry is compiled to."""
-
-    wrapper: str  # name of the function that Python calls
-    environments: list[str]  # names of the variables that point to Numba's environments
-    outside: list[str]  # names of the functions and variables that must be found in the process
-    # whether another process may load it: it holds no address of something in this one
-    lasting: bool
-    code: bytes  # an object file
-
-    def to_bytes(self) -> bytes:
-        """Return the code as it is kept in a file."""
-        names = {name: value for name, value in asdict(self).items() if name != "code"}
-        head = json.dumps(names).encode()
-        return len(head).to_bytes(_HEAD, "little") + head + self.code
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> MachineCode:
-        """Return the code that `to_bytes` wrote."""
-        end = _HEAD + int.from_bytes(data[:_HEAD], "little")
-        return cls(**json.loads(data[_HEAD:end]), code=data[end:])
-
-
-_HEAD: Final = 4
 # What Numba calls variables that hold an address, and functions called before they are compiled.
 _ADDRESS: Final = "numba.dynamic.globals"
 _ADDRESSES: Final = re.compile(
     rf"^@({_ADDRESS}\S*) = .*inttoptr \(i64 (\d+) to ptr\)", re.MULTILINE
 )
+# What the compiler knows as functions, and what stands for them: see `Part` and `type_of`.
 _parts: Final[WeakSet[Any]] = WeakSet()
 _AHEAD: Final = ".numba.unresolved$"
 
 
+def type_of(deferred: Any, made: Any) -> Any:
+    """Return the type that the compiler gives to a value which stands for what was `made`."""
+    _parts.add(deferred)
+    if isinstance(made, types.ExternalFunction):
+        return made
+    if (kind := getattr(made, "_numba_type_", None)) is not None:
+        return kind
+    context = cpu_target.typing_context
+    context.refresh()  # an intrinsic may be newer than the last look at what there is
+    return context.resolve_value_type(made)
+
+
 def compile_entry(
-    function: Callable[..., Any], signature: Any, options: dict[str, Any]
+    function: Callable[..., Any], signature: str, options: dict[str, Any]
 ) -> MachineCode:
     """Compile plain Python that calls parts, and all that it uses, for one signature."""
     dispatcher = Part(function, options, EntryCompiler)
@@ -283,34 +265,3 @@ def _without_collector() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
-
-
-def processor() -> str:
-    """Return what machine code depends on: the kind of processor, and what it can do."""
-    return repr(cpu_target.target_context.codegen().magic_tuple())
-
-
-def load(machine: MachineCode) -> Any:
-    """Return the function that some machine code holds.
-
-    Its arguments are not checked: for internal callers. The machine code is let go with the last
-    reference to it.
-    """
-    # Brings what compiled code calls into the process.
-    _ = cpu_target.target_context
-    missing = [name for name in machine.outside if binding.address_of_symbol(name) is None]
-    if missing:  # the linker would end the process
-        raise ImportError(f"compiled code needs {', '.join(missing)}")
-    target = binding.Target.from_triple(binding.get_process_triple())
-    engine = binding.create_mcjit_compiler(
-        binding.parse_assembly(""), target.create_target_machine(jit=True)
-    )
-    engine.add_object_file(binding.ObjectFileRef.from_data(machine.code))
-    engine.finalize_object()
-    environment = _dynfunc.Environment(globals())
-    for name in machine.environments:
-        variable = ctypes.c_void_p.from_address(engine.get_global_value_address(name))
-        variable.value = id(environment)
-    address = engine.get_function_address(machine.wrapper)
-    held = (engine, environment)
-    return _dynfunc.make_function(sys.modules[__name__], "entry", "", address, environment, held)

@@ -22,7 +22,7 @@ from typing import Final, Protocol
 
 # A fork also waits for kernels that are being compiled, but last of all, or an operation that needs
 # one would wait for the fork: what is registered first is called last.
-import keyhole.kernels.cache  # noqa: F401
+import keyhole.kernels.lock  # noqa: F401
 
 PATIENCE: Final = 35.0  # seconds, for operations at work: a little more than SQLite's own
 

@@ -1,0 +1,67 @@
+"""What a kernel returns, in the types that the compiler has found, and in words.
+
+Imported while something is compiled, since it imports Numba.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from numba import types
+
+from keyhole.contract.memory import Field
+
+
+def fits(value: types.Type, wanted: Sequence[Field]) -> bool:
+    """Tell whether a type is what a kernel may return."""
+    if not wanted:
+        return isinstance(value, types.NoneType)
+    if len(wanted) == 1:
+        return isinstance(value, _allowed(wanted[0]))
+    parts = _parts(value)
+    if len(parts) != len(wanted):
+        return False
+    return all(isinstance(v, _allowed(w)) for v, w in zip(parts, wanted, strict=True))
+
+
+def _parts(value: types.Type) -> tuple[types.Type, ...]:
+    """Return the types of what stands in a tuple."""
+    return tuple(cast(Any, value)) if isinstance(value, types.BaseTuple) else ()
+
+
+def _allowed(field: Field) -> tuple[type[types.Type], ...]:
+    whole = (types.Integer, types.Boolean)
+    return (*whole, types.Float) if field.dtype == "float64" else whole
+
+
+_KINDS: Final = {"int64": "a whole number", "float64": "a number", "bool": "True or False"}
+
+
+def describe_wanted(wanted: Mapping[str, Field]) -> str:
+    """Return in words what a kernel must return."""
+    if not wanted:
+        return "nothing"
+    words = [
+        f"{_KINDS[field.dtype]}, {name}" if name else _KINDS[field.dtype]
+        for name, field in wanted.items()
+    ]
+    return words[0] if len(words) == 1 else f"({'; '.join(words)})"
+
+
+def describe_type(value: types.Type) -> str:
+    """Return a type of Numba's in words."""
+    if isinstance(value, types.NoneType):
+        return "nothing"
+    if isinstance(value, types.Optional):
+        return f"{describe_type(value.type)} or nothing"
+    if isinstance(value, types.BaseTuple):
+        return f"({'; '.join(map(describe_type, _parts(value)))})"
+    if isinstance(value, types.Array):
+        return "an array"
+    for kind, words in (
+        (types.Boolean, "True or False"),
+        (types.Integer, "a whole number"),
+        (types.Float, "a number with a fraction"),
+    ):
+        if isinstance(value, kind):
+            return words
+    return str(value)

@@ -1,0 +1,49 @@
+"""The one lock of the compiler: who compiles, loads, or imports Numba holds it.
+
+A fork waits for it. A child inherits every lock that another thread holds at that moment, LLVM's
+own and those of modules that are being imported, and nobody ever lets go of these; so what takes
+them is done under this lock, which no thread holds during a fork.
+"""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+_FORK_SECONDS: Final = 30.0
+
+_lock = threading.RLock()
+_held_for_fork: list[bool] = []
+
+
+@contextlib.contextmanager
+def compiler_lock() -> Iterator[None]:
+    """Keep other threads from compiling, and forks from happening meanwhile."""
+    with _lock:
+        yield
+
+
+def _before_fork() -> None:
+    """Wait for a thread that compiles or loads: LLVM's own lock would stay locked in the child."""
+    _held_for_fork.append(_lock.acquire(timeout=_FORK_SECONDS))
+
+
+def _after_fork_in_parent() -> None:
+    if _held_for_fork and _held_for_fork.pop():
+        _lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """Make the lock anew: a thread that held it is not here."""
+    global _lock
+    _lock = threading.RLock()
+    _held_for_fork.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
