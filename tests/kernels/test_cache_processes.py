@@ -18,7 +18,7 @@ from keyhole.kernels.link import fingerprint, link
 from tests.forks import ENOUGH, in_child
 
 pytestmark = [
-    pytest.mark.skipif(not jit.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set: nothing is kept"),
+    pytest.mark.skipif(not jit.has_internals(), reason="with KEYHOLE_PLAIN_NUMBA none is kept"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
 ]
 

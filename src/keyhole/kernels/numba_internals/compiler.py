@@ -210,7 +210,8 @@ def compile_entry(
     function: Callable[..., Any], signature: str, options: dict[str, Any]
 ) -> MachineCode:
     """Compile plain Python that calls parts, and all that it uses, for one signature."""
-    dispatcher = Part(function, options, EntryCompiler)
+    plain = getattr(function, "py_func", function)  # a kernel, too, may be called by Python
+    dispatcher = Part(plain, options, EntryCompiler)
     with _without_collector():
         dispatcher.compile(signature)
     result: Any = next(iter(dispatcher.overloads.values()))

@@ -1,0 +1,96 @@
+"""What a process does without Numba, whose import takes longer than all else of a start."""
+
+import json
+import subprocess
+import sys
+
+import numba
+import pytest
+
+from keyhole.kernels import jit, numba_settings
+from keyhole.kernels.numba_settings import changed_settings
+
+PLAY = """
+from keyhole import simulate
+from keyhole.study import Study
+from keyhole.thresholding import APT, Problem
+
+def played(database):
+    problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+    curves = simulate(problem, [APT()], horizon=20, replications=10, seed=1, threads=2)
+    learner = APT().learner(arms=3, threshold=0.5)
+    asked = []
+    for n in range(9):
+        asked.append(learner.ask())
+        learner.tell(n % 2)
+    with Study.create(database, "mine", APT(), arms=["a", "b", "c"], threshold=0.5) as study:
+        study.tell(study.ask(), 1.0)
+    return [curves.values(curves.labels[0], "aggregate_regret").tolist(), asked]
+"""
+
+# What code that was kept calls, looked for before Numba is there, and after.
+ALONE = """
+import io, json, sys
+from contextlib import redirect_stdout
+
+from llvmlite import binding
+from keyhole.cli.starting import main
+from keyhole.kernels.numba_internals import machine_code, process_symbols
+
+results = played(sys.argv[1])
+for words in (["catalog"], ["cache", "info"], ["doctor"], ["study", "show", sys.argv[1], "mine"]):
+    sys.argv[1:] = words
+    with redirect_stdout(io.StringIO()):
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, words
+assert not [name for name in sys.modules if name.split(".")[0] == "numba"]
+helpers = process_symbols.load_extension("_helperlib").c_helpers
+names = [*helpers, *(f"numba_{name}" for name in helpers), "lgamma", "log2", "PyErr_SetString"]
+names += ["numba_do_raise", "PyExc_ValueError", "_Py_NoneStruct", "PyThread_get_thread_ident"]
+before = [binding.address_of_symbol(name) for name in names]
+kind = machine_code.processor()
+
+from numba.core.registry import cpu_target
+generator = cpu_target.target_context.codegen()
+assert [binding.address_of_symbol(name) for name in names] == before
+assert kind == repr(generator.magic_tuple())
+print(json.dumps(results))
+"""
+
+
+@pytest.mark.skipif(not jit.has_internals(), reason="with KEYHOLE_PLAIN_NUMBA none is kept")
+def test_kept_code_is_loaded_without_numba_and_calls_what_it_would_with_it(tmp_path):
+    scope = {}
+    exec(PLAY, scope)
+    expected = scope["played"](tmp_path / "here.db")
+    done = subprocess.run(
+        [sys.executable, "-c", PLAY + ALONE, str(tmp_path / "there.db")],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == expected
+
+
+BY_NAME = {
+    "OPT": ("0", "max"),
+    "BOUNDSCHECK": ("1",),
+    "CPU_NAME": ("generic",),
+    "CPU_FEATURES": ("+sse2",),
+    "LOOP_VECTORIZE": ("0",),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [(n, t) for n, ts in BY_NAME.items() for t in ts])
+def test_what_numba_is_set_to_counts_however_it_is_said(monkeypatch, name, text):
+    kinds = {"OPT": numba.core.config._process_opt_level, "CPU_NAME": str, "CPU_FEATURES": str}
+    assert name not in changed_settings()
+    monkeypatch.setattr(numba.config, name, kinds.get(name, int)(text))
+    assert name in changed_settings()
+
+
+def test_numba_is_as_it_is_where_nobody_asks_it():
+    known = {name: repr(getattr(numba.config, name)) for name in numba_settings._DEFAULTS}
+    assert known == numba_settings._DEFAULTS
