@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,6 @@ SCALE: Final = Range(ge=1e-3, le=10)
 _OUTSIDE: Final = 3.0
 # Standard deviations beyond which a normal density is below 1e-17 of its peak.
 _REACH: Final = 9.0
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(100)
 
 
 def draw_bernoulli(rng: Stream, numbers: FloatArray) -> float:
@@ -175,12 +175,18 @@ def truncated_mean(centre: float, scale: float) -> float:
     return centre + scale * drop / float(ndtr(-low) - ndtr(-high))
 
 
+@cache
+def _quadrature() -> tuple[FloatArray, FloatArray]:
+    return np.polynomial.legendre.leggauss(100)
+
+
 def _truncated_variance(centre: float, scale: float, mean: float) -> float:
     """Return the variance after truncation, by quadrature: to about 1e-12 of itself."""
     low, high = max(0.0, centre - _REACH * scale), min(1.0, centre + _REACH * scale)
-    x = low + (high - low) * (_NODES + 1.0) / 2.0
+    nodes, weights = _quadrature()
+    x = low + (high - low) * (nodes + 1.0) / 2.0
     nearest = min(max(centre, 0.0), 1.0)
-    density = np.exp(-0.5 * ((x - centre) ** 2 - (nearest - centre) ** 2) / scale**2) * _WEIGHTS
+    density = np.exp(-0.5 * ((x - centre) ** 2 - (nearest - centre) ** 2) / scale**2) * weights
     return float((density * (x - mean) ** 2).sum() / density.sum())
 
 

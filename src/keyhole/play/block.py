@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from keyhole.contract.memory import FloatArray
 from keyhole.play.identity import digest_of, identity
@@ -48,6 +47,8 @@ class Block:
 
     def to_bytes(self, values: FloatArray) -> bytes:
         """Return values of its shape, with what they are."""
+        import pyarrow as pa
+
         columns = [np.ascontiguousarray(values[:, m]).ravel() for m in range(len(self.metrics))]
         checksum = hashlib.sha256(b"".join(column.tobytes() for column in columns)).hexdigest()
         what = json.dumps([self.plan, self.label, self.first, self.shape, checksum])
@@ -71,6 +72,8 @@ class Block:
 
     def from_bytes(self, data: bytes) -> FloatArray | None:
         """Return the values, or None if the bytes are not this block, whole."""
+        import pyarrow as pa
+
         try:
             stream = pa.ipc.open_stream(data)
             if set(stream.schema.types) - {pa.float64()}:
