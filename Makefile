@@ -42,6 +42,10 @@ venv: .venv/.installed ## set up .venv with the locked requirements and this pac
 demo: venv ## a first look
 	@$(BIN)/keyhole demo
 
+# Bytecode is kept, whatever the environment says: without it each of some 200 processes would compile
+# the sources of all that it imports, which is half of what a start costs.
+test test-slow test-all: export PYTHONDONTWRITEBYTECODE :=
+
 test: venv lint ## lint, then all that a change can break, in minutes
 	@$(PYTEST)
 

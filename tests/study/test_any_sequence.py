@@ -4,7 +4,7 @@ import os
 import uuid
 
 import pytest
-from hypothesis import HealthCheck, assume, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -162,15 +162,16 @@ class Sequences(RuleBasedStateMachine):
             self.model.keys[key] = decision.id
 
     def one_of(self, ids, place):
-        assume(ids)
         return list(ids)[place % len(ids)]
 
+    @precondition(lambda self: self.model.open)
     @rule(which=st.booleans(), place=st.integers(0, 99), reward=REWARDS)
     def tell_what_is_open(self, which, place, reward):
         id = self.one_of(self.model.open, place)
         self.studies[which].tell(id, reward)
         assert self.model.tell(id, reward)
 
+    @precondition(lambda self: self.model.asked)
     @rule(which=st.booleans(), place=st.integers(0, 99), reward=REWARDS)
     def tell_anything(self, which, place, reward):
         id = self.one_of(self.model.asked, place)
@@ -180,11 +181,13 @@ class Sequences(RuleBasedStateMachine):
             with pytest.raises(ConflictError):
                 self.studies[which].tell(id, reward)
 
+    @precondition(lambda self: self.model.asked)
     @rule(which=st.booleans(), place=st.integers(0, 99))
     def tell_nonsense(self, which, place):
         with pytest.raises(ValueError, match="reward must lie in"):
             self.studies[which].tell(self.one_of(self.model.asked, place), 7)
 
+    @precondition(lambda self: self.model.asked)
     @rule(which=st.booleans(), place=st.integers(0, 99))
     def lapse(self, which, place):
         id = self.one_of(self.model.asked, place)
@@ -206,9 +209,9 @@ class Sequences(RuleBasedStateMachine):
         self.model.arms.append(name)
         self.model.tally[name] = (0.0, 0.0)
 
+    @precondition(lambda self: len(self.model.arms) > 1)
     @rule(which=st.booleans(), place=st.integers(0, 99))
     def retire_an_arm(self, which, place):
-        assume(len(self.model.arms) > 1)
         name = self.one_of(self.model.arms, place)
         self.studies[which].retire(name)
         self.model.retire(name)
@@ -264,8 +267,11 @@ def play(address, examples):
     )
 
 
-def test_a_study_does_what_a_plain_model_does(address):
-    play(address, 12)
+@pytest.mark.parametrize(
+    ("address", "examples"), [("sqlite", 30), ("postgres", 8)], indirect=["address"]
+)
+def test_a_study_does_what_a_plain_model_does(address, examples):
+    play(address, examples)
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def threads_at_work(study, count=8):
     ids, stop = [], threading.Event()
 
     def work():
-        while not stop.is_set():
+        while not stop.wait(0.002):  # long enough for others to work as well
             ids.extend(decide(study, 1))
 
     with ThreadPoolExecutor(count) as pool:
@@ -98,7 +98,7 @@ def test_a_fork_while_threads_write_loses_nothing(address):
 @pytest.mark.parametrize("how", ["fork", "forkserver", "spawn"])
 def test_processes_start_while_threads_write(tmp_path, how):
     context, address = multiprocessing.get_context(how), str(tmp_path / "s.db")
-    with labels(address) as study, threads_at_work(study) as ids:
+    with labels(address) as study, threads_at_work(study, 8 if how == "fork" else 2) as ids:
         pipes = [context.Pipe(duplex=False) for _ in range(2 if how == "fork" else 1)]
         processes = [
             context.Process(target=send, args=(address, 3, pipe), daemon=True) for _, pipe in pipes

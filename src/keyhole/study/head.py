@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from inspect import signature
 from typing import Any, Final, Self
@@ -23,6 +24,12 @@ from keyhole.study.vocabulary_errors import VocabularyError, naming_vocabulary
 from keyhole.validate import Range, choice, distinct, entries, line, number, seed_number, shown
 
 _FORMAT: Final = 1
+
+
+@cache
+def _own_version() -> str:
+    """Return the version of this package, which is read from a file: a definition is made often."""
+    return version("keyhole")
 
 
 @dataclass(frozen=True)
@@ -178,7 +185,7 @@ class Head:
         facts = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in self.facts.items()}
         content = {
             "format": _FORMAT,
-            "keyhole": version("keyhole"),
+            "keyhole": _own_version(),
             "policy": kind.__name__,
             "module": kind.__module__,
             "setting": self.setting_as_json(),
