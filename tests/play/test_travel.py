@@ -24,7 +24,7 @@ FILES = {
     "helpers.py": """
         import constants
         from fast import plus
-        from tools.more import NUMBERS
+        from gear.more import NUMBERS
 
         def after(arm, arms):
             return plus(arm, NUMBERS[0]) % arms
@@ -38,9 +38,9 @@ FILES = {
         def plus(a, b):
             return a + b * ONE
         """,
-    "tools/__init__.py": "",
-    "tools/more.py": "from . import numbers\nNUMBERS = numbers.FIRST",
-    "tools/numbers.py": "FIRST = (1, 2)",
+    "gear/__init__.py": "",
+    "gear/more.py": "from . import numbers\nNUMBERS = numbers.FIRST",
+    "gear/numbers.py": "FIRST = (1, 2)",
     "statistics.py": "raise RuntimeError('not the one of the library')",
     "script.py": """
         import sys
@@ -82,7 +82,7 @@ from keyhole.play.travel import unpack
 plan = unpack(open(sys.argv[1], "rb").read())
 print(plan_digest(plan), plan.play("Turns()", range(8), threads=1).sum())
 assert statistics.mean([1, 3]) == 2
-assert not {"helpers", "constants", "fast", "tools", "tools.more"} & set(sys.modules)
+assert not {"helpers", "constants", "fast", "gear", "gear.more"} & set(sys.modules)
 """
 
 
@@ -153,7 +153,7 @@ def test_what_lies_beside_a_file_travels_with_it_from_the_folder_one_is_in(tmp_p
     (tmp_path / "mine.py").write_text((tmp_path / "script.py").read_text())
     monkeypatch.chdir(tmp_path)
     data = pack(Spec.from_text(SPEC.replace("statistics.py", "mine.py")).plan)
-    assert {"helpers", "constants", "fast", "tools.more"} <= {
+    assert {"helpers", "constants", "fast", "gear.more"} <= {
         one.name for one in pickle.loads(data)[0]
     }
 
