@@ -1,6 +1,7 @@
 """The log in words: looked at, taken elsewhere, played again."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -85,6 +86,17 @@ def test_a_history_has_a_row_an_event(path):
     assert table["key"].to_pylist()[:2] == ["k", None]
     assert str(table["at"].type) == "timestamp[us, tz=UTC]"
     assert len(table.to_pandas()) == 17
+
+
+def test_a_history_has_the_time_of_each_event(path):
+    clock = Clock(1.75e9 + 0.25)
+    with labels(path, clock=clock) as study:
+        study.ask()
+        clock.now += 90
+        study.ask()
+        times = study.history()["at"].to_pylist()
+    begun = datetime.fromtimestamp(1.75e9 + 0.25, UTC)
+    assert times == [begun, begun + timedelta(seconds=90)]
 
 
 def test_a_study_without_events_has_a_history(path):

@@ -111,6 +111,18 @@ def test_again_by_number_of_decisions_counts_from_the_last_time(path):
         check_state_is_fold(study)
 
 
+def test_again_counts_from_the_last_time_where_all_others_are_settled(path):
+    with labels(path, patience_decisions=2, after="again") as study:
+        first = study.ask()
+        others = [study.ask() for _ in range(2)]
+        assert study.ask().id == first.id
+        for other in others:
+            study.tell(other.id, 1)
+        assert first.id not in {study.ask().id for _ in range(2)}
+        assert study.ask().id == first.id
+        check_state_is_fold(study)
+
+
 def test_a_key_gives_what_was_handed_out_again(path, clock):
     with labels(path, patience=10, after="again", clock=clock) as study:
         first = study.ask(key="k")

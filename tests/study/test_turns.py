@@ -358,6 +358,20 @@ def test_a_policy_that_fails_leaves_a_study_that_works(tmp_path, monkeypatch):
         check_state_is_fold(study)
 
 
+def test_an_operation_that_fails_half_way_writes_nothing(tmp_path, monkeypatch):
+    clock = Clock()
+    with labels(tmp_path / "s.db", patience=10, clock=clock) as study:
+        first = study.ask()
+        clock.now += 11
+        with monkeypatch.context() as patch:
+            patch.setattr("keyhole.study.mind.Mind._run", lambda *_: 0)
+            with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
+                study.ask()  # once `first` has lapsed
+        assert len(study.log()) == 1
+        assert study.open_decisions == [first]
+        check_state_is_fold(study)
+
+
 def test_a_clock_that_fails_harms_only_while_it_does(tmp_path):
     clock = Clock()
     with labels(tmp_path / "s.db", clock=clock) as study:

@@ -11,6 +11,7 @@ import pytest
 from keyhole.files import held
 from keyhole.study import Study, backup
 from keyhole.study.storage import StoreError, open_store, sqlite_connection
+from keyhole.study.storage.sqlite import Sqlite
 from tests.study.studies import check_state_is_fold, labels
 
 
@@ -75,6 +76,33 @@ def test_a_backup_takes_the_place_of_nothing(address, copy):
     assert copy.read_text() == "mine"
     with pytest.raises(ValueError, match="path must lie in a folder that is there"):
         backup(address, copy.parent / "nowhere" / "copy.db")
+
+
+def test_a_file_that_comes_meanwhile_stays(tmp_path, copy, monkeypatch):
+    labels(tmp_path / "s.db").close()
+    make = Sqlite._copy
+
+    def make_slowly(self, path):
+        make(self, path)
+        copy.write_text("mine")
+
+    monkeypatch.setattr(Sqlite, "_copy", make_slowly)
+    with pytest.raises(ValueError, match=r"path must be new, got .* which is there already"):
+        backup(tmp_path / "s.db", copy)
+    assert copy.read_text() == "mine"
+    assert [file.name for file in copy.parent.iterdir()] == ["copy.db"]
+
+
+def test_the_name_of_a_backup_outlives_a_power_cut(tmp_path, copy, monkeypatch):
+    labels(tmp_path / "s.db").close()
+    flushed = []
+    monkeypatch.setattr(
+        sys.modules["keyhole.study.storage.backup"],
+        "flush_folder",
+        lambda folder: flushed.append((folder, copy.exists())),
+    )
+    backup(tmp_path / "s.db", copy)
+    assert flushed == [(copy.parent, True)]
 
 
 def test_there_is_no_backup_of_nothing(tmp_path, copy):

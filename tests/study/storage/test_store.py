@@ -3,6 +3,7 @@
 import pytest
 
 from keyhole.study.storage import Row, StoreError, open_store
+from tests.forks import in_child
 
 
 def row(seq, **fields):
@@ -76,6 +77,17 @@ def test_a_study_is_not_there_if_who_made_it_is_cut_off_between(store, monkeypat
         with pytest.raises(StoreError, match="the power is gone"):
             store.create("labels", b"head", 1.5, [row(1)])
     assert store.studies() == []
+
+
+def test_a_store_is_of_the_process_that_opened_it(store, study):
+    def ask():
+        try:
+            return store.studies()
+        except StoreError as error:
+            return error
+
+    assert "was opened by another process, of which this one is a fork" in in_child(ask)
+    assert store.studies() == [("labels", 1.5)]
 
 
 def test_rows_of_a_name_that_is_taken_are_not_added(store, study):
