@@ -1,0 +1,51 @@
+"""What is written is whole and outlives a power cut; a folder at work is nobody else's."""
+
+import os
+import sys
+import time
+
+import pytest
+
+from keyhole.files import begun, held, remove_drafts, write_atomically
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="nothing is locked")
+
+
+def test_a_file_is_flushed_before_it_is_in_its_place(tmp_path, monkeypatch):
+    flush, replace, done = os.fsync, os.replace, []
+
+    def flushed(handle):
+        done.append(("flushed", os.fstat(handle).st_size))
+        flush(handle)
+
+    def replaced(draft, path):
+        done.append("replaced")
+        replace(draft, path)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(os, "replace", replaced)
+    write_atomically(tmp_path / "a", b"whole")
+    assert done == [("flushed", 5), "replaced"]
+    assert (tmp_path / "a").read_bytes() == b"whole"
+
+
+@POSIX
+def test_a_folder_is_held_by_one(tmp_path):
+    with held(tmp_path):
+        with pytest.raises(ValueError, match="another process is at work in"), held(tmp_path):
+            pass
+    with held(tmp_path):
+        pass
+
+
+@POSIX
+def test_drafts_stay_while_somebody_writes_them(tmp_path):
+    with begun(tmp_path / "a") as file:
+        file.write(b"x")
+        (draft,) = tmp_path.iterdir()
+        left = draft.with_name(draft.name[:-1] + ("0" if draft.name[-1] != "0" else "1"))
+        left.write_bytes(b"half")
+        os.utime(draft, (time.time() - 9999,) * 2)
+        remove_drafts(tmp_path)
+        assert list(tmp_path.iterdir()) == [draft]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
