@@ -100,9 +100,8 @@ def test_of_several_told_at_once_the_one_is_named_at_which_the_policy_fails(tmp_
         ids = [study.ask().id for _ in range(3)]
         for id, reward in zip(ids, (0.5, 1.0, 0.5), strict=True):
             study.tell(id, reward)
-    with opened(tmp_path / "s.db") as study:
-        with pytest.raises(LearningError, match=MESSAGE.format(5)):
-            study.ask()
+    with opened(tmp_path / "s.db") as study, pytest.raises(LearningError, match=MESSAGE.format(5)):
+        study.ask()
 
 
 def test_another_takes_over_when_so_much_was_told_that_no_state_can_be_made(tmp_path, monkeypatch):
