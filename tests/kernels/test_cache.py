@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keyhole.kernels import cache, jit
+from keyhole.kernels import cache, cache_files, jit
 from tests.forks import ENOUGH
 
 pytestmark = pytest.mark.skipif(
@@ -45,7 +45,7 @@ class Starts:
         self._patch.setenv("KEYHOLE_CACHE_DIR", str(folder))
         self._patch.setattr(cache, "_alive", weakref.WeakValueDictionary())
         self._patch.setattr(cache, "_recent", {})
-        cache._usable.cache_clear()
+        cache_files.is_usable.cache_clear()
         self._compiled.clear()
         for function, result in ((twice, 10.0), (thrice, 15.0)):
             name, values = function.__name__, np.array([5.0])
@@ -61,7 +61,7 @@ BOTH = ["twice", "thrice"]
 @pytest.fixture
 def starts(monkeypatch):
     yield Starts(monkeypatch)
-    cache._usable.cache_clear()
+    cache_files.is_usable.cache_clear()
 
 
 @pytest.fixture
@@ -110,15 +110,15 @@ def test_a_file_that_others_may_write_to_is_not_loaded(starts, full):
 def test_a_cache_home_that_is_no_absolute_path_is_as_if_unset(monkeypatch, given):
     monkeypatch.delenv("KEYHOLE_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", given)
-    assert cache.cache_folder().is_absolute()
-    assert Path.cwd() not in cache.cache_folder().parents
+    assert cache_files.cache_folder().is_absolute()
+    assert Path.cwd() not in cache_files.cache_folder().parents
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "many", "1.5"])
 def test_a_size_that_is_none_is_refused(monkeypatch, given):
     monkeypatch.setenv("KEYHOLE_CACHE_MB", given)
     with pytest.raises(ValueError, match="KEYHOLE_CACHE_MB must be"):
-        cache.cache_limit()
+        cache_files.cache_limit()
 
 
 def test_the_oldest_go_first_when_the_folder_is_full(monkeypatch, tmp_path):
@@ -128,10 +128,10 @@ def test_the_oldest_go_first_when_the_folder_is_full(monkeypatch, tmp_path):
         path = tmp_path / f"{age:064x}.code"
         path.write_bytes(bytes(400_000))
         os.utime(path, (1e9 - age, 1e9 - age))
-    cache._save(tmp_path / f"{3:064x}.code", b"code")
+    cache_files.write_file(tmp_path / f"{3:064x}.code", b"code")
     assert sorted(int(path.stem, 16) for path in tmp_path.iterdir()) == [0, 1, 3]
-    assert cache.clear_cache() == 3
-    assert cache.cached_files() == []
+    assert cache_files.clear_cache() == 3
+    assert cache_files.cached_files() == []
 
 
 class Heard(io.StringIO):
@@ -155,14 +155,14 @@ def announced(monkeypatch, folder):
     monkeypatch.setattr(cache, "_alive", {})
     monkeypatch.setattr(cache, "_SAY_AFTER_SECONDS", 0.0)
     monkeypatch.setattr(sys, "stderr", heard)
-    cache._usable.cache_clear()
+    cache_files.is_usable.cache_clear()
 
     def build():
         assert heard.said.wait(ENOUGH)
         return twice
 
     cache.compile_cached("Uniform", "announced", build, SIGNATURE)
-    cache._usable.cache_clear()
+    cache_files.is_usable.cache_clear()
     return heard.getvalue()
 
 
@@ -206,5 +206,5 @@ def test_what_killed_processes_left_goes_with_the_rest(monkeypatch, tmp_path):
     for path in (f"{name}.code", f"{name}-x1.draft", f"{name}.lock", "mine.lock", "mine.code"):
         (tmp_path / path).write_bytes(b"")
     (tmp_path / f"{'1' * 64}.code").mkdir()
-    assert cache.clear_cache() == 3
+    assert cache_files.clear_cache() == 3
     assert sorted(path.name for path in tmp_path.iterdir())[1:] == ["mine.code", "mine.lock"]

@@ -12,7 +12,7 @@ from keyhole.kernels import jit
 PLAY = """
 import math
 from keyhole import simulate
-from keyhole.kernels.cache import cached_files
+from keyhole.kernels.cache_files import cached_files
 from keyhole.policy import argmin, argmin_fill, argmin_set, betas, keys, per, scratch
 from keyhole.stochastic import Policy, Problem, ThompsonSampling, Uniform
 from keyhole.threshold import KaplanMeierUCB

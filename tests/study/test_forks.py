@@ -16,7 +16,7 @@ import pytest
 import keyhole.study
 from keyhole.contract import component
 from keyhole.contract.component import policy_component
-from keyhole.kernels import cache
+from keyhole.kernels import lock
 from keyhole.results.html import Table
 from keyhole.study import Study, head, log, turns
 from keyhole.study.events import ASKED, TOLD
@@ -360,11 +360,11 @@ def test_a_study_that_nobody_closed_is_of_no_concern_to_a_fork(tmp_path):
 
 
 def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
-    monkeypatch.setattr(cache, "_FORK_SECONDS", 0.01)
+    monkeypatch.setattr(lock, "_FORK_SECONDS", 0.01)
     begun, go = threading.Event(), threading.Event()
 
     def compile_slowly():
-        with cache._lock:
+        with lock._lock:
             begun.set()
             go.wait(ENOUGH)
 
@@ -372,7 +372,7 @@ def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
         pool.submit(compile_slowly)
         begun.wait()
         try:
-            assert in_child(lambda: cache._lock.acquire(timeout=10)) == "True"
+            assert in_child(lambda: lock._lock.acquire(timeout=10)) == "True"
         finally:
             go.set()
 

@@ -7,7 +7,7 @@ import typer
 from keyhole.experiment import rooms
 from keyhole.experiment.compiling import Job, jobs_of_room, jobs_of_spec
 from keyhole.experiment.spec import Spec
-from keyhole.kernels.cache import cache_folder, cache_limit, cached_files, clear_cache
+from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
 
 _MEGABYTE = 10**6
 

@@ -11,7 +11,7 @@ import typer
 
 from keyhole.cli.text import on_a_line
 from keyhole.extras import EXTRAS
-from keyhole.kernels.cache import cache_folder, cache_limit
+from keyhole.kernels.cache_files import cache_folder, cache_limit
 from keyhole.runner import Runner
 
 _PACKAGES: Final = ("numba", "numpy", "scipy", "pyarrow")

@@ -16,7 +16,7 @@ from keyhole.experiment.grid_report import panels
 from keyhole.experiment.plots import KINDS, blank, picture
 from keyhole.experiment.shelf import Shelf
 from keyhole.experiment.spec import Spec
-from keyhole.kernels.cache import cached_files
+from keyhole.kernels.cache_files import cached_files
 from keyhole.play.afar import pace_afar
 from keyhole.play.jobs import Job
 from keyhole.play.pace import seconds_per_round

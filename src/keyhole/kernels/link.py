@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.kernels.code_words import code_words
 from keyhole.kernels.jit import (
     is_bounds_checked,
     is_compiled,
@@ -27,13 +28,12 @@ from keyhole.kernels.jit import (
     is_type,
     kernel,
 )
+from keyhole.kernels.raised_lines import copy_note, note_raising
+from keyhole.kernels.source_digest import COMPILED_ROOMS
 
 Kernel = Callable[..., Any]
 Linked = dict[FunctionType, Kernel]
 
-COMPILED_ROOMS: Final = ("kernels", "draws", "contract", "drivers")
-"""The packages whose sources are part of every cache key as a whole (see `cache.code_digest`):
-code is made in them that no kernel names. All else is followed."""
 _COVERED: Final = tuple(f"keyhole.{room}." for room in COMPILED_ROOMS)
 
 # What these modules hold is fixed by their version, which is part of the cache key.
@@ -157,24 +157,14 @@ class _Fingerprint:
             return
         # Held, so that no other takes its id; counted, since several may have one name.
         self.seen[id(function)] = (len(self.seen), function)
-        self.code(function.__code__)
+        self.put(*code_words(function.__code__))
+        note_raising(function)
         for default in function.__defaults__ or ():
             self.value(f"{function.__qualname__} has a default", default, ())
         for name, value in free_variables(function):
             self.put(name)
             chains = references(function.__code__).get(name, ())
             self.value(f"{function.__qualname__} uses {name!r}", value, chains)
-
-    def code(self, code: CodeType) -> None:
-        self.put(code.co_code, code.co_names, code.co_varnames, code.co_freevars)
-        self.put(code.co_argcount, code.co_kwonlyargcount, code.co_flags)
-        for constant in code.co_consts:
-            if isinstance(constant, CodeType):
-                self.code(constant)
-            elif isinstance(constant, frozenset):
-                self.put(sorted(map(repr, constant)))  # a set's order changes between processes
-            else:
-                self.put(constant)
 
     def value(self, use: str, value: Any, chains: Iterable[Chain]) -> None:
         if is_function(value):
@@ -262,6 +252,7 @@ def _copied(plain: FunctionType, done: Linked) -> Kernel:
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
+    copy_note(plain, copy)
     linked: Kernel = kernel(copy)
     done[plain] = linked
     inner = plain.__code__.co_freevars

@@ -12,8 +12,8 @@ import numpy as np
 from keyhole.contract.component import policy_component, world_component
 from keyhole.contract.policy import Policy
 from keyhole.kernels.arithmetic import arithmetic_digest
-from keyhole.kernels.cache import code_digest
 from keyhole.kernels.link import fingerprint
+from keyhole.kernels.source_digest import code_digest
 from keyhole.play.plan import Plan
 from keyhole.play.workers import Workers
 

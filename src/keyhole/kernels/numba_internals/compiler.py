@@ -21,6 +21,7 @@ from weakref import WeakSet
 
 from llvmlite import binding
 from numba import _dynfunc, njit, types  # type: ignore[attr-defined]
+from numba.core import ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -31,10 +32,13 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 
 from keyhole.kernels.numba_internals.machine_code import MachineCode
+from keyhole.kernels.numba_internals.process_symbols import READ_ERROR
+from keyhole.kernels.raised_lines import encode_line
 
 thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
 """Returns which thread calls: for compiled code."""
 
+_RAISING: Final = (ir.Raise, ir.StaticRaise, ir.DynamicRaise)
 _CONSTANT: Final = (types.IntegerLiteral, types.BooleanLiteral)
 
 
@@ -114,10 +118,19 @@ class EntryLowering(NativeLowering):
 
 
 def _lower(step: Any, state: Any, *, wrapped: bool) -> None:
+    _encode_lines(state.func_id.func, state.func_ir)
     state.flags.no_cpython_wrapper = not wrapped
     state.flags.no_cfunc_wrapper = state.flags.no_compile = True
     state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
     step.run_pass(state)
+
+
+def _encode_lines(function: Any, code: Any) -> None:
+    """Have errors that are raised refer to instructions, not to lines: see `raised_lines`."""
+    for block in code.blocks.values():
+        for line in block.body:
+            if isinstance(line, _RAISING) and (place := encode_line(function, line.loc.line)):
+                line.loc = ir.Loc(*place)
 
 
 class PartCompiler(CompilerBase):
@@ -220,6 +233,7 @@ def compile_entry(
         module = result.library.whole()
         wrapper = result.fndesc.llvm_cpython_wrapper_name
         module.get_function(wrapper).linkage = "external"  # all else may be inlined and dropped
+        module.get_function("numba_unpickle").name = READ_ERROR
         generator = result.library.codegen
         # Numba runs a cheaper pass before this one, to prune reference counts. There are none.
         manager, builder = generator._module_pass_manager()

@@ -7,6 +7,7 @@ and these need nothing of the package that they are a part of.
 """
 
 import builtins
+import ctypes
 import sys
 from functools import cache
 from importlib import import_module
@@ -17,8 +18,12 @@ from typing import Any, Final
 
 from llvmlite import binding
 
+from keyhole.kernels.raised_lines import read_error
+
 _PACKAGE: Final = "numba"
 _PREFIX: Final = "numba_"
+READ_ERROR: Final = "keyhole_read_error"
+"""What compiled code calls to find out what it raises, and at which line that stands."""
 _REALS: Final = (
     ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "exp"),
     ("expm1", "fabs", "floor", "fmod", "log", "log10", "log1p", "pow", "round", "sin", "sinh"),
@@ -50,6 +55,7 @@ def add_symbols() -> None:
     """Make known to LLVM what machine code calls, once in a process."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    binding.add_symbol(READ_ERROR, ctypes.cast(read_error, ctypes.c_void_p).value)
     if sys.maxsize < 2**32 or sys.platform == "win32":  # there Numba does more than this
         import_module("numba.core.registry").cpu_target.target_context  # noqa: B018
         return
