@@ -1,8 +1,9 @@
 """A digest of the sources that all compiled code stands on: of what they do, not of what they say.
 
 It is taken over the syntax trees, without comments, docstrings and places in the file: it is the
-same until code is changed. To read the trees takes more than a tenth of a second, and is done once for
-each version of the sources: the digest is kept beside the compiled code, under one of their bytes.
+same until code is changed. To read the trees takes more than a tenth of a second, and is done once
+for each version of the sources: the digest is kept beside the compiled code, under one of their
+bytes.
 """
 
 import ast
