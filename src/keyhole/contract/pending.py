@@ -11,7 +11,7 @@ from keyhole.cached import cached_property
 from keyhole.contract.grammar import missing_arrays
 from keyhole.contract.memory import declared_state
 from keyhole.contract.words import listed
-from keyhole.kernels.lock import compiler_lock
+from keyhole.kernels.lock import compiler_lock, import_numba
 from keyhole.validate import choice
 
 Ways = tuple[str, ...]
@@ -167,7 +167,8 @@ def _find_analysis() -> Any:
     for policies that declare `pending`, as all of ours do.
     """
     try:
-        with compiler_lock():  # Numba is imported
+        with compiler_lock():
+            import_numba()
             from keyhole.contract.analysis_check import check_analysis
             from keyhole.contract.state_access import find_access
 

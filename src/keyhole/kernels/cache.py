@@ -32,7 +32,7 @@ from keyhole.kernels.jit import (
     options,
 )
 from keyhole.kernels.link import Kernel
-from keyhole.kernels.lock import compiler_lock
+from keyhole.kernels.lock import compiler_lock, import_numba
 from keyhole.kernels.numba_settings import changed_settings
 from keyhole.kernels.source_digest import COMPILED_ROOMS, code_digest
 
@@ -147,14 +147,13 @@ def _compile(
 ) -> Kernel:
     chosen = options() | {"nogil": not alone}
     with _said(owner, path):
-        from numba import NumbaError, njit
-
+        numba = import_numba()
         try:
             if not has_internals():
-                usual: Kernel = njit(signature, **chosen)(build())
+                usual: Kernel = numba.njit(signature, **chosen)(build())
                 return usual
             machine = import_internals().compile_entry(build(), signature, chosen)
-        except NumbaError as error:
+        except numba.NumbaError as error:
             raise TypeError(f"{owner} cannot be compiled: {_reason(error)}") from error
     if path is not None and machine.lasting:
         write_file(path, machine.to_bytes())

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
-from keyhole.kernels.lock import compiler_lock
+from keyhole.kernels.lock import compiler_lock, import_numba
 from keyhole.kernels.numba_settings import changed_settings
 
 if changed_settings().get("DISABLE_JIT"):
@@ -36,6 +36,7 @@ _checked: ContextVar[bool] = ContextVar("checked", default=False)
 def import_internals() -> Any:
     """Return `keyhole.kernels.numba_internals.interface`, which compiles kernels."""
     with compiler_lock():
+        import_numba()
         return import_module("keyhole.kernels.numba_internals.interface")
 
 
@@ -168,9 +169,7 @@ def kernel(function: F) -> F:
     """
     chosen = options()
     if not has_internals():
-        from numba import njit
-
-        return cast(F, njit(**chosen)(function))
+        return cast(F, import_numba().njit(**chosen)(function))
     plain = cast(FunctionType, function)
     return cast(F, DeferredKernel(plain, lambda: import_internals().Part(plain, chosen)))
 
@@ -182,6 +181,7 @@ def intrinsic(function: F) -> F:
     """
 
     def make() -> Any:
+        import_numba()
         from numba.extending import intrinsic as usual
 
         return usual(function)

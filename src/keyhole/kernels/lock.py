@@ -9,7 +9,11 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
 from typing import Final
+
+from keyhole.interrupts import delayed_interrupts
 
 _FORK_SECONDS: Final = 30.0
 
@@ -22,6 +26,12 @@ def compiler_lock() -> Iterator[None]:
     """Keep other threads from compiling, and forks from happening meanwhile."""
     with _lock:
         yield
+
+
+def import_numba() -> ModuleType:
+    """Return Numba. A Ctrl-C waits until its import is whole: half of it could not be mended."""
+    with compiler_lock(), delayed_interrupts():
+        return import_module("numba")
 
 
 def _before_fork() -> None:

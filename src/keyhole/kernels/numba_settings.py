@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from keyhole.kernels.lock import import_numba
+
 # What machine code depends on, and what holds where nobody has said otherwise, as Numba prints it.
 _DEFAULTS: Final = {
     "OPT": "_OptLevel(3)",
@@ -29,7 +31,6 @@ def changed_settings() -> dict[str, Any]:
     told = any(f"NUMBA_{name}" in os.environ for name in _DEFAULTS) or Path(_FILE).exists()
     if not told and "numba" not in sys.modules:
         return {}
-    from numba import config
-
+    config = import_numba().config
     values = {name: getattr(config, name) for name in _DEFAULTS}
     return {name: value for name, value in values.items() if repr(value) != _DEFAULTS[name]}
