@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from keyhole.contract.policy import parameter
     from keyhole.experiment import load_run
+    from keyhole.kernels.execution import interpreted
     from keyhole.metric import Metric
     from keyhole.play.learner import Learner
     from keyhole.play.simulation import simulate
@@ -35,6 +36,7 @@ __all__ = [
     "Paired",
     "data",
     "delayed",
+    "interpreted",
     "laws",
     "load_run",
     "parameter",
@@ -56,6 +58,7 @@ _HOMES: Final = {
     "Learner": "play.learner",
     "Metric": "metric",
     "Paired": "results.estimate",
+    "interpreted": "kernels.execution",
     "load_run": "experiment",
     "parameter": "contract.policy",
     "simulate": "play.simulation",

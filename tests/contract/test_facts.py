@@ -65,7 +65,14 @@ def test_a_setting_has_the_facts_of_its_class_in_their_order():
 
 def test_a_learner_has_the_signature_that_follows():
     signature = inspect.signature(Deaf().learner)
-    assert list(signature.parameters) == ["arms", "weights", "feedback", "horizon", "seed"]
+    assert list(signature.parameters) == [
+        "arms",
+        "weights",
+        "feedback",
+        "horizon",
+        "seed",
+        "interpreted",
+    ]
     assert all(p.kind is p.KEYWORD_ONLY for p in signature.parameters.values())
     assert signature.parameters["arms"].annotation is int
     assert signature.parameters["horizon"].annotation == int | None
@@ -109,7 +116,7 @@ def test_what_a_learner_cannot_be_told_is_named(given, message):
     ("policy", "names"),
     [
         (LSA(), ["arms", "threshold", "horizon", "gaps", "hardness", "scale", "seed"]),
-        (DKWUCB(), ["arms", "levels", "feedback", "horizon", "seed"]),
+        (DKWUCB(), ["arms", "levels", "feedback", "horizon", "seed", "interpreted"]),
         (QPMD(), ["arms", "feedback", "horizon", "scale", "seed"]),
         (RCUCB(), ["arms", "limits", "cost", "penalty", "continuous", "horizon", "scale", "seed"]),
     ],

@@ -7,7 +7,9 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from keyhole.contract.memory import Field
+from keyhole.contract.returned_values import describe_value, describe_wanted, return_check
 from keyhole.contract.words import listed
+from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import intrinsic
 from keyhole.kernels.link import Kernel, source_of
 from keyhole.validate import choice, hint
@@ -128,7 +130,7 @@ def returning(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel
 
     @intrinsic
     def returned(typing, value):  # type: ignore[no-untyped-def]
-        from keyhole.contract.returned_types import describe_type, describe_wanted, fits
+        from keyhole.contract.returned_types import describe_type, fits
 
         if not fits(value, list(wanted.values())):
             raise TypeError(
@@ -141,7 +143,17 @@ def returning(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel
 
         return value(value), build
 
-    handed_on: Kernel = returned
+    fits_value = return_check(wanted)
+
+    def hand_on(value: Any) -> Any:
+        if fits_value(value):
+            return value
+        raise TypeError(
+            f"{name} must return {describe_wanted(wanted)}, got {describe_value(value)} "
+            f"({place(kernel, _line_of_return(source_of(kernel)))})"
+        )
+
+    handed_on: Kernel = set_twin(returned, hand_on)
     return handed_on
 
 

@@ -209,7 +209,8 @@ def signature_of(setting: "Setting", kind: Any) -> Signature:
         ends = tuple[float, float]
         taken.append(Parameter("scale", Parameter.KEYWORD_ONLY, annotation=ends, default=(0, 1)))
     seed = Parameter("seed", Parameter.KEYWORD_ONLY, annotation=int, default=0)
-    return Signature([own, *taken, seed], return_annotation=kind)
+    way = Parameter("interpreted", Parameter.KEYWORD_ONLY, annotation=bool, default=False)
+    return Signature([own, *taken, seed, way], return_annotation=kind)
 
 
 _PROSE: Final = """Return a learner: the policy at work, one decision at a time.
@@ -219,6 +220,9 @@ Parameters
 {arguments}{scale}
 seed : int, default 0
     Of the policy's own randomness.
+interpreted : bool, default False
+    Whether Python runs the policy's kernels: with the same decisions, slowly, to look into them.
+    See `keyhole.interpreted`, inside which this is the default.
 
 Returns
 -------
@@ -243,18 +247,24 @@ def prose_of(setting: "Setting") -> str:
     return _PROSE.format(arguments="\n".join(lines), scale=_SCALE if setting.rewards else "")
 
 
+_OPTIONS: Final = ("scale", "seed", "interpreted")
+"""Arguments of `Policy.learner` that are no facts."""
+
+
 def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Callable[..., Any]:
     """Return the method `learner` of a room's policies, with a signature made from its facts."""
     signature = signature_of(setting, kind)
     names = [name for name in signature.parameters if name != "self"]
 
-    def learner(self: Any, *unnamed: Any, seed: int = 0, **given: Any) -> Any:
+    def learner(
+        self: Any, *unnamed: Any, seed: int = 0, interpreted: bool = False, **given: Any
+    ) -> Any:
         if unnamed:
-            told = ", ".join(f"{name}=..." for name in names if name not in ("scale", "seed"))
+            told = ", ".join(f"{name}=..." for name in names if name not in _OPTIONS)
             raise TypeError(f"learner() takes facts by name ({told}); got {shown(unnamed[0])}")
         facts, scale = facts_given(setting, type(self), given)
         own = {"scale": scale} if setting.rewards else {}
-        return kind(self, facts, seed=seed, **own)
+        return kind(self, facts, seed=seed, interpreted=interpreted, **own)
 
     made = cast(Any, learner)
     made.__signature__, made.__doc__ = signature, prose_of(setting)

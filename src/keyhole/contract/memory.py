@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.draws.argmin import argmin_begin, argmin_mend, argmin_size
+from keyhole.kernels.interpreter.twins import mark_views, set_twin
 from keyhole.kernels.jit import from_internals, has_internals, is_bounds_checked, kernel
 from keyhole.kernels.link import source_of
 
@@ -166,6 +167,9 @@ def _borrower(dtype: str) -> Callable[..., Any]:
 borrow_float = _borrower("float64")
 borrow_int = _borrower("int64")
 borrow_word = _borrower("uint64")
+set_twin(borrow_float, "keyhole.kernels.interpreter.memory_views:borrow_float")
+set_twin(borrow_int, "keyhole.kernels.interpreter.memory_views:borrow_int")
+set_twin(borrow_word, "keyhole.kernels.interpreter.memory_views:borrow_word")
 
 
 class Layout:
@@ -246,7 +250,9 @@ class Layout:
         """
         parts = ", ".join(self.parts(slots=slots).values()) or "0"
         source = f"def read(buffer, start, dims):\n{self.places()}    return record({parts},)\n"
-        return shared(source, "read", kind, tuple(self.fields) or ("nothing",))
+        found = shared(source, "read", kind, tuple(self.fields) or ("nothing",))
+        alone = self.fields and (slots or all(field.shape for field in self.fields.values()))
+        return mark_views(found) if alone else found
 
 
 def allot(

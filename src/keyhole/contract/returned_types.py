@@ -3,8 +3,8 @@
 Imported while something is compiled, since it imports Numba.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 from numba import types
 
@@ -31,20 +31,6 @@ def _parts(value: types.Type) -> tuple[types.Type, ...]:
 def _allowed(field: Field) -> tuple[type[types.Type], ...]:
     whole = (types.Integer, types.Boolean)
     return (*whole, types.Float) if field.dtype == "float64" else whole
-
-
-_KINDS: Final = {"int64": "a whole number", "float64": "a number", "bool": "True or False"}
-
-
-def describe_wanted(wanted: Mapping[str, Field]) -> str:
-    """Return in words what a kernel must return."""
-    if not wanted:
-        return "nothing"
-    words = [
-        f"{_KINDS[field.dtype]}, {name}" if name else _KINDS[field.dtype]
-        for name, field in wanted.items()
-    ]
-    return words[0] if len(words) == 1 else f"({'; '.join(words)})"
 
 
 def describe_type(value: types.Type) -> str:

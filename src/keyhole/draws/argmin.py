@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import from_internals, kernel
 
 # The root's children are cells 0 to 15, those of cell i the sixteen from 16 (i + 1) on. With two
@@ -58,6 +59,8 @@ def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
 
 _smallest: Final = from_internals(smallest_of_sixteen, lambda made: made.smallest_in_node)
 _place: Final = from_internals(place_of_sixteen, lambda made: made.place_in_node)
+set_twin(_smallest, "keyhole.draws.twins:smallest_of_sixteen")
+set_twin(_place, "keyhole.draws.twins:place_of_sixteen")
 
 
 @kernel

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from keyhole.draws.samplers import NORMAL_ENDS, NORMAL_STEP, beta, beta_by_steps
 from keyhole.draws.streams import FIRST, SECOND, WALK, Stream
+from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import from_internals, intrinsic, kernel
 
 _AT_ONCE: Final = 4
@@ -113,3 +114,6 @@ def _mend(
             return lane + 1
         rng[0] = after
     return lanes
+
+
+set_twin(betas, "keyhole.draws.twins:betas")

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from keyhole.draws.streams import Stream, next_uint64, uniform
 from keyhole.draws.streams import stream as stream  # for the examples
+from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import kernel
 
 # Where the tails begin when there are 256 strips (Marsaglia and Tsang 2000a).
@@ -352,3 +353,7 @@ def geometric(rng: Stream, p: float) -> int:
     """
     # Which of the pieces of length -ln(1 - p) an exponential variate falls into.
     return 1 + int(exponential(rng) / -math.log1p(-p))
+
+
+for _kernel in (normal, exponential, beta):
+    set_twin(_kernel, f"keyhole.draws.twins:{_kernel.__name__}")

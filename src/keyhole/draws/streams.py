@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import kernel
 
 Stream = NDArray[np.uint64]
@@ -126,3 +127,7 @@ def seek(rng: Stream, arm: int, pull: int) -> None:
     """
     address = (np.uint64(arm) << np.uint64(_PULL_BITS)) + np.uint64(pull)
     rng[0] = rng[1] + address * np.uint64(_JUMP)
+
+
+for _kernel in (mix64, stream_key, next_uint64, uniform, seek):
+    set_twin(_kernel, f"keyhole.draws.twins:{_kernel.__name__}")

@@ -28,6 +28,7 @@ from keyhole.contract.memory import (
 from keyhole.contract.setting import Setting
 from keyhole.draws.streams import POLICY, stream_key
 from keyhole.kernels.cache import compile_cached
+from keyhole.kernels.interpreter.twins import set_twin
 from keyhole.kernels.jit import from_internals, has_internals, kernel, signature
 from keyhole.kernels.link import Kernel, fingerprint
 
@@ -66,6 +67,7 @@ def _thread_function() -> Kernel:
 
 
 _thread: Final[Kernel] = _thread_function()
+set_twin(_thread, get_ident)
 
 
 def memory_of(side: Component, sizes: Mapping[str, int]) -> tuple[Words, list[dict[str, Any]]]:

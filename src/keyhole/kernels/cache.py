@@ -24,6 +24,7 @@ from keyhole.kernels.cache_files import (
     read_file,
     write_file,
 )
+from keyhole.kernels.execution import interpret, is_interpreted
 from keyhole.kernels.jit import (
     has_internals,
     import_internals,
@@ -185,6 +186,8 @@ def compile_cached(
     it is to run `alone`: nothing else of Python happens during a call then. The code is let go when
     nobody holds it any more (the ones used last are held here).
     """
+    if is_interpreted():
+        return interpret(owner, build())
     name = f"{digest} {options()} {signature} {alone}"
     with compiler_lock():
         function = _alive.get(name)

@@ -253,6 +253,7 @@ def _copied(plain: FunctionType, done: Linked) -> Kernel:
     copy.__qualname__ = plain.__qualname__
     copy.__module__ = plain.__module__
     copy_note(plain, copy)
+    vars(copy).update(vars(plain))
     linked: Kernel = kernel(copy)
     done[plain] = linked
     inner = plain.__code__.co_freevars

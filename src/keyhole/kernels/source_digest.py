@@ -19,13 +19,16 @@ from keyhole.kernels.cache_files import NOTE, cache_folder, is_usable, read_file
 COMPILED_ROOMS: Final = ("kernels", "draws", "contract", "drivers")
 """The packages whose sources are part of every cache key as a whole: code is made in them that no
 kernel names. All else is followed."""
+_INTERPRETER: Final = "interpreter"
+"""A folder in one of them of which nothing is compiled."""
 _LEFT_OUT: Final = ("kind", "type_comment")  # of a node: what says nothing of what it does
 
 
 def _read_sources() -> dict[str, bytes]:
     """Return the sources of `COMPILED_ROOMS`, by their names."""
     home = Path(__file__).parents[1]
-    paths = [path for room in COMPILED_ROOMS for path in sorted((home / room).rglob("*.py"))]
+    found = [path for room in COMPILED_ROOMS for path in sorted((home / room).rglob("*.py"))]
+    paths = [path for path in found if path.parent.name != _INTERPRETER]
     return {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
 
 

@@ -36,6 +36,8 @@ from keyhole.drivers.step import (
     memory_of,
     state_in,
 )
+from keyhole.kernels.execution import interpreted, is_interpreted
+from keyhole.kernels.interpreter.faults import OutOfBoundsError
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
 from keyhole.play.logs import reals
 from keyhole.play.replaying import go_through
@@ -75,12 +77,16 @@ class Learner:
         Which replication's randomness; from 0, below 2**63.
     scale : (float, float), default (0, 1)
         The least and the largest reward, in the units in which facts and rewards are told.
+    interpreted : bool, default False
+        Whether Python runs the kernels: see `keyhole.interpreted`.
     """
 
     scale: Scale = UNIT
     """The least and the largest reward there can be, in the units in which they are told."""
     _loaded = False
     """Whether it comes from a file."""
+    _interpreted = False
+    """Whether Python runs its kernels."""
 
     def __init__(
         self,
@@ -90,7 +96,9 @@ class Learner:
         seed: int = 0,
         replication: int = 0,
         scale: tuple[float, float] = UNIT,
+        interpreted: bool = False,
     ) -> None:
+        self._interpreted = interpreted or is_interpreted()
         self.scale = Scale.of(scale)
         told = policy.informed(policy.setting.inward(facts, self.scale))
         address = [seed_number(seed), integer("replication", replication, _ADDRESS)]
@@ -115,7 +123,8 @@ class Learner:
         for name, view in inputs.items():
             view[...] = known[name]
         # Nothing that a file says can be believed, and some of it is where kernels write.
-        with bounds_checked(self._loaded or is_bounds_checked()):
+        checked = bounds_checked(self._loaded or is_bounds_checked())
+        with checked, interpreted(self._interpreted):
             self._step = compiled_step(side, policy.setting)
 
     @property
@@ -145,9 +154,13 @@ class Learner:
 
     def _complain(self, error: IndexError) -> NoReturn:
         """Say of an index out of bounds whose it is."""
+        if isinstance(error, OutOfBoundsError) and not self._loaded:
+            raise error  # in words of its own
         if "out of bounds" not in str(error):  # a kernel's own
             raise error
         text = f"a kernel of {self.policy} reads or writes beyond an array"
+        if isinstance(error, OutOfBoundsError):
+            text = str(error)
         if self._loaded:
             text = f"{text}: the file that it was loaded from is damaged"
             raise ValueError(text) from error
@@ -294,7 +307,9 @@ class Learner:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how a copy is made: the memory is one buffer, of which all arrays are views."""
-        return _revived, (type(self), self.policy, self._saved(), self._loaded)
+        return _revived, (
+            type(self), self.policy, self._saved(), self._loaded, self._interpreted
+        )  # fmt: skip
 
     def _restore(self, policy: Policy, saved: SavedState, *, loaded: bool) -> Self:
         """Become a learner that was saved; refuse what no learner can have been."""
@@ -320,7 +335,13 @@ class Learner:
         """Refuse a restored round or context that the room does not have."""
 
     @classmethod
-    def load(cls, path: str | Path, policies: Iterable[type[Policy]] = ()) -> Any:
+    def load(
+        cls,
+        path: str | Path,
+        policies: Iterable[type[Policy]] = (),
+        *,
+        interpreted: bool = False,
+    ) -> Any:
         """Restore a learner from a file that `save` wrote.
 
         A file may have been altered, so that it decides where compiled code writes: its learner
@@ -335,6 +356,8 @@ class Learner:
         policies : iterable of Policy classes, optional
             Classes of your own among which to look for the policy. Keyhole's own, and those of
             modules already imported, are found without.
+        interpreted : bool, default False
+            Whether Python runs the kernels: see `keyhole.interpreted`.
 
         Examples
         --------
@@ -355,14 +378,18 @@ class Learner:
             home = policy.learner_class or Learner
             if not issubclass(home, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
-            return _revived(home, policy, saved, True)
+            return _revived(home, policy, saved, True, interpreted or is_interpreted())
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
 
 
-def _revived(kind: type[Learner], policy: Policy, saved: SavedState, loaded: bool) -> Learner:
+def _revived(
+    kind: type[Learner], policy: Policy, saved: SavedState, loaded: bool, interpreted: bool = False
+) -> Learner:
     """Return a learner of some kind that goes on where one was saved."""
-    return kind.__new__(kind)._restore(policy, saved, loaded=loaded)
+    learner = kind.__new__(kind)
+    learner._interpreted = interpreted
+    return learner._restore(policy, saved, loaded=loaded)
 
 
 def learner_for(

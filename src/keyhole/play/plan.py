@@ -11,9 +11,10 @@ import numpy as np
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import PER_ROUND, Problem, metrics_of
+from keyhole.kernels.execution import is_interpreted
 from keyhole.metric import CLOCK, Metric
 from keyhole.play.checkpoints import check_checkpoints
-from keyhole.play.player import Player, in_threads, pieces
+from keyhole.play.player import Player, in_this_thread, in_threads, pieces
 from keyhole.play.progress import Report
 from keyhole.play.workers import Workers, WorkersPlayer
 from keyhole.results.curves import Curves
@@ -60,6 +61,7 @@ class Plan:
     seed: int
     details: bool = False
     checked: bool = False
+    interpreted: bool = False
     work: Mapping[str, Workers] = field(default_factory=dict)
     """Of each policy, by label; none where decisions take no time."""
 
@@ -74,6 +76,7 @@ class Plan:
         seed: int,
         details: bool = False,
         checked: bool = False,
+        interpreted: bool = False,
         work: Workers | Mapping[str, Workers] | None = None,
     ) -> "Plan":
         """Check the arguments of `simulate`, before anything is compiled or run."""
@@ -91,6 +94,7 @@ class Plan:
             seed_number(seed),
             details,
             checked,
+            interpreted or is_interpreted(),
             dict.fromkeys(policies, work) if isinstance(work, Workers) else work or {},
         )
         plan._check_length()
@@ -193,7 +197,8 @@ class Plan:
             for piece in pieces(replications, threads)
         ]
         total = self.rounds(policy) * len(replications)
-        in_threads(label, work, replications.start, threads, total, report)
+        in_turn = in_this_thread if self.interpreted else in_threads
+        in_turn(label, work, replications.start, threads, total, report)
         values = np.concatenate(out)
         if not np.isfinite(values).all():
             name = self.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]

@@ -1,6 +1,7 @@
 """One policy in one world, played by several threads."""
 
 import warnings
+from bdb import BdbQuit
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Protocol
@@ -21,6 +22,8 @@ from keyhole.drivers.engine import (
     memory_plan,
     scratch,
 )
+from keyhole.kernels.execution import interpreted
+from keyhole.kernels.interpreter.faults import OutOfBoundsError
 from keyhole.kernels.jit import bounds_checked
 from keyhole.kernels.link import Kernel
 from keyhole.play.crew import Crew
@@ -49,6 +52,10 @@ class Planned(Protocol):
     def checked(self) -> bool:
         """Whether every index is checked."""
 
+    @property
+    def interpreted(self) -> bool:
+        """Whether Python runs the kernels."""
+
     def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
         """Return what a policy is told."""
 
@@ -67,7 +74,7 @@ class Player:
         self.policy = policy
         self.measured = w_side.metrics.size(w_sizes)
         self.checkpoints = np.array(checkpoints, np.int64)
-        with bounds_checked(plan.checked):
+        with bounds_checked(plan.checked), interpreted(plan.interpreted):
             self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
         self.input: tuple[Any, ...] = (
             p_side.inputs.pack(known, p_sizes),
@@ -90,8 +97,8 @@ class Player:
         first, last = piece.start, piece.stop
         try:
             self.kernel(*self.input, first, last, self.checkpoints, part, control, *memory)
-        except (ValueError, TypeError, MemoryError):  # in words of its own
-            raise
+        except (ValueError, TypeError, MemoryError, OutOfBoundsError, BdbQuit):
+            raise  # in words of its own
         except Exception as error:
             whose = f"a kernel of {self.policy} or of its world"
             if isinstance(error, IndexError) and "out of bounds" in str(error):  # not its own
@@ -119,9 +126,27 @@ def pieces(replications: range, threads: int) -> list[range]:
     return [replications[i : i + step] for i in range(0, len(replications), step)]
 
 
+Work = list[tuple[Player, range, FloatArray]]
+
+
+def in_this_thread(
+    label: str, work: Work, origin: int, threads: int, total: int, report: Report | None
+) -> None:
+    """Play all pieces one after the other, where debuggers look; threads would bring nothing."""
+    control, done = np.zeros(4, np.int64), 0
+    for player, piece, values in work:
+        control[:] = 0
+        player.play(piece, values[:, :, piece.start - origin : piece.stop - origin], control)
+        done += int(control[ROUNDS_DONE])
+        if report is not None:
+            report(label, done, total)
+    if report is not None:
+        report(label, total, total)
+
+
 def in_threads(
     label: str,
-    work: list[tuple[Player, range, FloatArray]],
+    work: Work,
     origin: int,
     threads: int,
     total: int,

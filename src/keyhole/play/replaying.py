@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.component import policy_component
 from keyhole.drivers.replay import IMPOSSIBLE, NOT_ITS_OWN, compiled_replay
+from keyhole.kernels.execution import interpreted
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
 from keyhole.validate import shown
 
@@ -29,7 +30,8 @@ def go_through(learner: Learner, columns: Columns) -> int:
     At a row that is refused the learner is left as it is there.
     """
     policy, begun, own = learner.policy, learner.rounds, 0
-    with bounds_checked(learner._loaded or is_bounds_checked()):
+    checked = bounds_checked(learner._loaded or is_bounds_checked())
+    with checked, interpreted(learner._interpreted):
         replay = compiled_replay(policy_component(type(policy)), policy.setting)
     # As they lie in the memory.
     names = (*learner._context, *learner._decision, *learner._feedback)

@@ -33,6 +33,7 @@ def simulate(
     progress: bool = False,
     details: bool = False,
     checked: bool = False,
+    interpreted: bool = False,
     workers: int = 1,
     duration: Duration | None = None,
     pending: str | None = None,
@@ -71,6 +72,9 @@ def simulate(
         Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
         Whether to check every index of a kernel. Without, one beyond its array goes unnoticed.
+    interpreted : bool, default False
+        Whether Python runs the kernels, in this thread: with the same results, slowly, to look
+        into them. See `keyhole.interpreted`, inside which this is the default.
     workers : int, default 1
         How many decisions may be open at a time, up to 65,536: each worker asks, is busy, tells,
         and asks again. A checkpoint is a number of decisions; what is still open then is told
@@ -107,6 +111,7 @@ def simulate(
         seed=seed,
         details=details,
         checked=checked,
+        interpreted=interpreted,
         work=_work(workers, duration, pending),
     )
     replications = integer("replications", replications, COUNT)

@@ -13,6 +13,7 @@ from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.world import Problem, truth_of
 from keyhole.drivers.parallel import compiled_parallel, scratch
 from keyhole.drivers.rows import memory_plan
+from keyhole.kernels.execution import interpreted
 from keyhole.kernels.jit import bounds_checked
 from keyhole.kernels.link import Kernel
 from keyhole.play.player import Planned, Player, vector_of
@@ -126,7 +127,7 @@ class WorkersPlayer(Player):
         self.policy = policy
         self.checkpoints = np.array(checkpoints, np.int64)
         way = work.way(policy)
-        with bounds_checked(plan.checked):
+        with bounds_checked(plan.checked), interpreted(plan.interpreted):
             self.kernel = compiled_parallel(problem.setting, p_side, w_side, work.duration.draw)
         layout = memory_plan(
             p_side, w_side, p_sizes, w_sizes,

@@ -1,0 +1,59 @@
+"""What a kernel returns, as Python has it, and in words."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from keyhole.contract.memory import Field
+
+_KINDS: Final = {"int64": "a whole number", "float64": "a number", "bool": "True or False"}
+
+
+def describe_wanted(wanted: Mapping[str, Field]) -> str:
+    """Return in words what a kernel must return."""
+    if not wanted:
+        return "nothing"
+    words = [
+        f"{_KINDS[field.dtype]}, {name}" if name else _KINDS[field.dtype]
+        for name, field in wanted.items()
+    ]
+    return words[0] if len(words) == 1 else f"({'; '.join(words)})"
+
+
+def return_check(wanted: Mapping[str, Field]) -> Callable[[Any], bool]:
+    """Return the function that tells whether an interpreted kernel may return a value."""
+    kinds = [
+        int if field.dtype != "float64" else (int, float) for field in wanted.values()
+    ]  # a bool is an int
+    if not kinds:
+        return lambda value: value is None
+    if len(kinds) == 1:
+        only: Any = kinds[0]
+        return lambda value: isinstance(value, only)
+
+    def fits(value: Any) -> bool:
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(kinds)
+            and all(map(isinstance, value, kinds))
+        )
+
+    return fits
+
+
+def describe_value(value: Any) -> str:
+    """Return in words what kind of value it is: those of `describe_type`, for compiled code."""
+    if isinstance(value, tuple):
+        return f"({'; '.join(map(describe_value, value))})"
+    for kind, words in _VALUES:
+        if isinstance(value, kind):
+            return words
+    return "an array"
+
+
+_VALUES: Final = (
+    (type(None), "nothing"),
+    (bool, "True or False"),
+    (int, "a whole number"),
+    (float, "a number with a fraction"),
+    (str, "text"),
+)

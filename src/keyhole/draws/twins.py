@@ -1,0 +1,153 @@
+"""Draws for interpreted kernels: the same words and numbers, on plain integers.
+
+What stands for vector instructions, and what would be slow if every operation went through a
+`keyhole.kernels.interpreter.words.Word`. Each is the kernel of its name, to the bit.
+"""
+
+import math
+from functools import cache
+from typing import Any, Final
+
+from keyhole.draws import samplers, streams
+from keyhole.kernels.interpreter.functions import twin_of
+from keyhole.kernels.interpreter.words import MASK, Word
+
+_WALK: Final = int(streams.WALK)
+_JUMP: Final = int(streams._JUMP)
+_FIRST: Final = int(streams.FIRST)
+_SECOND: Final = int(streams.SECOND)
+_TO_UNIT: Final = 2.0**-53
+_CHILDREN: Final = 16
+_NORMAL: Final = tuple(
+    tuple(map(float, table))
+    for table in (samplers.NORMAL_STEP, samplers.NORMAL_ENDS, samplers._NORMAL_DENSITY)
+)
+_EXPONENTIAL: Final = tuple(
+    tuple(map(float, table))
+    for table in (
+        samplers._EXPONENTIAL_STEP,
+        samplers._EXPONENTIAL_ENDS,
+        samplers._EXPONENTIAL_DENSITY,
+    )
+)
+
+
+def _mixed(word: int) -> int:
+    word = ((word ^ (word >> 30)) * _FIRST) & MASK
+    word = ((word ^ (word >> 27)) * _SECOND) & MASK
+    return word ^ (word >> 31)
+
+
+def mix64(word: int) -> Word:
+    """Hash 64 bits to 64."""
+    return Word(_mixed(int(word)))
+
+
+def stream_key(seed: int, replication: int, purpose: int) -> Word:
+    """Return the word at which a stream begins."""
+    key = _mixed((int(seed) + _WALK) & MASK)
+    key = _mixed((key + int(replication) * _WALK) & MASK)
+    return Word(_mixed((key + int(purpose) * _JUMP) & MASK))
+
+
+def _next(rng: Any) -> int:
+    cells = rng.cells
+    cells[0] = word = (cells[0] + _WALK) & MASK
+    word = ((word ^ (word >> 30)) * _FIRST) & MASK
+    word = ((word ^ (word >> 27)) * _SECOND) & MASK
+    return int(word ^ (word >> 31))
+
+
+def next_uint64(rng: Any) -> Word:
+    """Draw 64 random bits."""
+    return Word(_next(rng))
+
+
+def uniform(rng: Any) -> float:
+    """Draw a uniform number in [0, 1)."""
+    cells = rng.cells
+    cells[0] = word = (cells[0] + _WALK) & MASK
+    word = ((word ^ (word >> 30)) * _FIRST) & MASK
+    word = ((word ^ (word >> 27)) * _SECOND) & MASK
+    result: float = ((word ^ (word >> 31)) >> 11) * _TO_UNIT
+    return result
+
+
+def seek(rng: Any, arm: int, pull: int) -> None:
+    """Move a stream to the draws that belong to one pull of one arm."""
+    cells = rng.cells
+    cells[0] = (cells[1] + ((int(arm) << 40) + int(pull)) * _JUMP) & MASK
+
+
+def normal(rng: Any) -> float:
+    """Draw from the standard normal law."""
+    steps, ends, density = _NORMAL
+    while True:
+        bits = _next(rng)
+        strip = bits & 255
+        signed = bits - (1 << 64) if bits >> 63 else bits
+        x = float((signed >> 10) | 1) * steps[strip]
+        if abs(x) < ends[strip + 1]:
+            return x
+        if strip == 0:
+            return math.copysign(float(_twin(samplers._normal_tail)(rng)), x)
+        low, high = density[strip], density[strip + 1]
+        if low + uniform(rng) * (high - low) < math.exp(-0.5 * x * x):
+            return x
+
+
+def exponential(rng: Any) -> float:
+    """Draw from the exponential law of mean 1."""
+    steps, ends, density = _EXPONENTIAL
+    beyond = 0.0
+    while True:
+        bits = _next(rng)
+        strip = bits & 255
+        x = float((bits >> 11) | 1) * steps[strip]
+        if x < ends[strip + 1]:
+            return beyond + x
+        if strip == 0:  # the tail is the same law again
+            beyond += samplers._EXPONENTIAL_EDGE
+            continue
+        low, high = density[strip], density[strip + 1]
+        if low + uniform(rng) * (high - low) < math.exp(-x):
+            return beyond + x
+
+
+def beta(rng: Any, a: float, b: float) -> float:
+    """Draw from the beta law, step by step: the usual case is no faster here."""
+    return float(_twin(samplers.beta_by_steps)(rng, a, b))
+
+
+def betas(rng: Any, a: Any, b: Any, count: int, out: Any) -> None:
+    """Draw beta variates one after the other."""
+    for i in range(count):
+        out[i] = beta(rng, a[i], b[i])
+
+
+def smallest_of_sixteen(keys: Any, start: int) -> float:
+    """Return the smallest of the sixteen keys from a cell on."""
+    node = keys[start : start + _CHILDREN]
+    if len(node) < _CHILDREN:
+        raise IndexError("index out of bounds")
+    smallest: float = min(node)
+    if smallest:
+        return smallest
+    left: list[float] = list(node)  # of 0.0 and -0.0, the order decides: that of vectors
+    while len(left) > 1:
+        half = len(left) // 2
+        left = [high if high < low else low for low, high in zip(left, left[half:], strict=False)]
+    return left[0]
+
+
+def place_of_sixteen(keys: Any, start: int, key: float) -> int:
+    """Return which of the sixteen keys from a cell on is the first equal to `key`, or 0."""
+    for place in range(_CHILDREN):
+        if keys[start + place] == key:
+            return place
+    return 0
+
+
+@cache
+def _twin(kernel: Any) -> Any:
+    return twin_of(kernel)

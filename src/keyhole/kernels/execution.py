@@ -1,0 +1,76 @@
+"""Who runs kernels: the processor, or Python."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+_VARIABLE: Final = "KEYHOLE_INTERPRET"
+_interpreted: ContextVar[bool | None] = ContextVar("interpreted", default=None)
+
+
+@contextmanager
+def interpreted(wanted: bool = True) -> Iterator[None]:
+    """Let Python run the kernels of what is made inside: learners, simulations, studies.
+
+    The results are the same, to the bit; breakpoints, ``print`` and coverage work inside kernels,
+    and every index is checked. It takes some 100 times as long as compiled code, and nothing is
+    compiled. Of what is made inside, kernels are interpreted for as long as it lives. The
+    environment variable ``KEYHOLE_INTERPRET=1`` does the same for a whole process, and for those
+    that it starts.
+
+    Parameters
+    ----------
+    wanted : bool, default True
+        If False, kernels are compiled, whatever holds outside.
+
+    Examples
+    --------
+    >>> import keyhole
+    >>> from keyhole.thresholding import LSA
+    >>> with keyhole.interpreted():
+    ...     learner = LSA().learner(arms=3, threshold=0.5)
+    >>> learner.ask()
+    0
+    """
+    token = _interpreted.set(wanted)
+    try:
+        yield
+    finally:
+        _interpreted.reset(token)
+
+
+def is_interpreted() -> bool:
+    """Tell whether Python is to run the kernels of what is made here.
+
+    Raises
+    ------
+    ValueError
+        If the environment variable ``KEYHOLE_INTERPRET`` is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> with interpreted():
+    ...     is_interpreted()
+    True
+    """
+    if (chosen := _interpreted.get()) is not None:
+        return chosen
+    given = os.environ.get(_VARIABLE) or "0"
+    if given not in ("0", "1"):
+        raise ValueError(f"{_VARIABLE} must be 0 or 1, got {given!r}")
+    return given == "1"
+
+
+def interpret(owner: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what does in Python what a function would do compiled; `owner` is for messages.
+
+    Raises
+    ------
+    TypeError
+        If something that it uses cannot be interpreted; the text names it.
+    """
+    from keyhole.kernels.interpreter.entry import Entry  # not for those who compile
+
+    return Entry(owner, function)

@@ -1,0 +1,162 @@
+"""Operators and functions of Python that compiled code has otherwise.
+
+A division of floats by zero is infinite or no number; integers wrap at 64 bits; a power is by
+squaring. What compiled code leaves undefined, or answers without sense, is a fault here: an integer
+divided by zero, and an integer made of NaN.
+"""
+
+import math
+from typing import Any, Final
+
+from keyhole.kernels.interpreter.faults import KernelFault
+from keyhole.kernels.interpreter.math_functions import MATH
+from keyhole.kernels.interpreter.words import LARGEST, MASK, Word, to_int64, wrap
+
+_power_of_floats: Final = MATH["pow"]
+_BY_SQUARING: Final = 0x10000  # larger exponents go to the C library, as in Numba
+_LEAST: Final = -LARGEST - 1
+_EXACT_POWERS: Final = 22  # of ten, in a float
+
+
+def add(a: Any, b: Any) -> Any:
+    """Return a + b."""
+    result = a + b
+    return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
+
+
+def subtract(a: Any, b: Any) -> Any:
+    """Return a - b."""
+    result = a - b
+    return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
+
+
+def multiply(a: Any, b: Any) -> Any:
+    """Return a * b."""
+    result = a * b
+    return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
+
+
+def shift_left(a: Any, b: Any) -> Any:
+    """Return a << b."""
+    return a << b if type(a) is Word else wrap(int(a) << b)
+
+
+def divide(a: Any, b: Any) -> float:
+    """Return a / b: two floats, whatever they are.
+
+    Examples
+    --------
+    >>> divide(1.0, 0.0), divide(-1, 0), divide(0.0, 0.0)
+    (inf, -inf, nan)
+    """
+    up, down = float(a), float(b)
+    if down:
+        return up / down
+    if up == 0.0 or math.isnan(up):
+        return math.nan
+    return math.copysign(math.inf, up) * math.copysign(1.0, down)
+
+
+def floor_divide(a: Any, b: Any) -> Any:
+    """Return a // b."""
+    if b:
+        result = a // b
+        # The one quotient that is no int64, which Numba makes 0: of the least one and -1.
+        return 0 if type(result) is int and result > LARGEST else result
+    if isinstance(a, int) and isinstance(b, int):
+        raise KernelFault("divides an integer by 0")
+    return divide(a, b)
+
+
+def modulo(a: Any, b: Any) -> Any:
+    """Return a % b."""
+    if b:
+        return a % b
+    if isinstance(a, int) and isinstance(b, int):
+        raise KernelFault("divides an integer by 0")
+    return math.nan
+
+
+def power(a: Any, b: Any) -> Any:
+    """Return a ** b: by squaring where b is an integer."""
+    if not isinstance(b, int) or (isinstance(a, float) and type(b) is bool):
+        return _power_of_floats(float(a), float(b))
+    if isinstance(a, float):
+        return _float_power(a, int(b))
+    whole = type(a) is Word and type(b) is Word
+    base = int(a) if whole else wrap(int(a))
+    if b < 0:
+        if base == 0:
+            raise KernelFault("raises 0 to a negative power")
+        return 0 if base not in (1, -1) else base if b % 2 else 1
+    result = pow(base, int(b), MASK + 1)
+    return Word(result) if whole else wrap(result)
+
+
+def _float_power(a: float, n: int) -> float:
+    if abs(n) > _BY_SQUARING:
+        return float(_power_of_floats(a, float(n)))
+    result, rest = 1.0, abs(n)
+    while rest:
+        if rest & 1:
+            result *= a
+        rest >>= 1
+        a *= a
+    if n < 0 and result == 0.0:  # compiled code raises an error here
+        raise KernelFault("raises 0 to a negative power")
+    return 1.0 / result if n < 0 else result
+
+
+def maximum(first: Any, *others: Any) -> Any:
+    """Return the largest; of mixed numbers a float, as compiled code does."""
+    if not others:
+        return max(first)
+    result = max(first, *others)
+    return float(result) if any(isinstance(x, float) for x in (first, *others)) else result
+
+
+def minimum(first: Any, *others: Any) -> Any:
+    """Return the smallest; of mixed numbers a float, as compiled code does."""
+    if not others:
+        return min(first)
+    result = min(first, *others)
+    return float(result) if any(isinstance(x, float) for x in (first, *others)) else result
+
+
+def to_integer(value: Any = 0) -> Any:
+    """Return a number without its fraction, as an integer of 64 bits."""
+    if isinstance(value, float) and not -(2.0**63) <= value < 2.0**63 and math.isfinite(value):
+        raise KernelFault(f"makes an integer of more than 64 bits of {value!r}")
+    return value if type(value) is Word else to_int64(value)
+
+
+def rounded(value: Any, digits: Any = None) -> Any:
+    """Return a number rounded, half to even; to some digits as Numba does, by scaling."""
+    if digits is None:
+        return to_integer(float(round(value))) if isinstance(value, float) else value
+    if not math.isfinite(value):
+        return value
+    if digits < 0:
+        scale = _float_power(10.0, -digits)
+        return _to_nearest(value / scale) * scale
+    scale = _float_power(10.0, min(digits, _EXACT_POWERS))
+    further = _float_power(10.0, max(digits - _EXACT_POWERS, 0))
+    y = value * further * scale if digits > _EXACT_POWERS else value * scale
+    if math.isinf(y):
+        return value
+    return _to_nearest(y) / scale / further
+
+
+def _to_nearest(value: float) -> float:
+    return math.copysign(round(value), value)
+
+
+def absolute(value: Any) -> Any:
+    """Return a number without its sign."""
+    result = abs(value)
+    return wrap(result) if type(result) is int else result
+
+
+def divide_both(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return quotient and remainder."""
+    return floor_divide(a, b), modulo(a, b)

@@ -1,0 +1,69 @@
+"""What runs in place of machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from keyhole.kernels.interpreter.faults import explain
+from keyhole.kernels.interpreter.functions import twin_of
+from keyhole.kernels.interpreter.memory_views import forget, remember, view_of
+from keyhole.kernels.interpreter.words import Word
+
+
+class Entry:
+    """An interpreted function that Python calls with NumPy's arrays and numbers.
+
+    It belongs to one caller: the arrays of the last call are held, since a learner comes with the
+    same ones every time.
+
+    Parameters
+    ----------
+    owner : str
+        Whose it is, for messages.
+    function : callable
+        Plain Python that calls kernels.
+    """
+
+    def __init__(self, owner: str, function: Callable[..., Any]) -> None:
+        self._owner = owner
+        self._held: list[tuple[Any, Any]] = []
+        try:
+            self._twin = twin_of(function)
+        except TypeError as error:
+            raise TypeError(f"{owner}: {error}") from None
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the function."""
+        if len(self._held) != len(args):
+            self._held = [(None, None)] * len(args)
+        given = [self._given(i, value) for i, value in enumerate(args)]
+        try:
+            return self._twin(*given)
+        except Exception as error:
+            if (found := explain(error, self._owner)) is None:
+                raise
+            raise found from None
+
+    def _given(self, i: int, value: Any) -> Any:
+        """Return an argument as kernels see it."""
+        if not isinstance(value, np.ndarray):
+            if isinstance(value, np.generic):
+                return Word(int(value)) if isinstance(value, np.uint64) else value.item()
+            return value
+        array, view = self._held[i]
+        if array is not value:
+            forget(view)
+            # Two arguments may be one memory.
+            same = (v for a, v in self._held[:i] if a is value)
+            view = next(same, None) or view_of(value)
+            remember(view)
+            self._held[i] = (value, view)
+        return view
+
+    def __del__(self) -> None:
+        """Drop the views."""
+        for _, view in self._held:
+            forget(view)

@@ -1,0 +1,124 @@
+"""What goes wrong in an interpreted kernel, said of the line that its writer wrote."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import linecache
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Final
+
+_HERE: Final = str(Path(__file__).parent)
+_RAISE: Final = dis.opmap["RAISE_VARARGS"]
+_BRIDGE: Final = "bridge"
+"""Generated functions of this name call kernels; they know the round."""
+_ARM: Final = "arm"
+
+
+class KernelFault(ArithmeticError):
+    """Something that compiled code does without a word, and without sense."""
+
+
+class OutOfBoundsError(IndexError):
+    """An interpreted kernel reads or writes beyond an array; the text says where."""
+
+
+def explain(error: Exception, owner: str) -> Exception | None:
+    """Return the error that a user is shown for one that Python raised in a kernel.
+
+    It ends in the kernel's line, so that a debugger stops there. None stands for `error` itself:
+    one that a kernel raises on purpose, or that is no fault of a kernel.
+    """
+    steps = _steps(error.__traceback__)
+    if not steps or (_raised_on_purpose(steps[-1]) and not isinstance(error, KernelFault)):
+        return None
+    kind, text = _described(error)
+    if kind is None:
+        error.add_note(f"in a kernel of {owner}{_where(steps)}")
+        return None
+    expression = _expression(steps[-1])
+    shown = f": {expression}" if expression else ""
+    steps[-1].tb_next = None  # the frames below are of this package
+    found = kind(f"a kernel of {owner} {text}{shown}{_where(steps)}")
+    return found.with_traceback(error.__traceback__)
+
+
+def _described(error: Exception) -> tuple[type[Exception] | None, str]:
+    """Return the kind of error and the verb for it; no kind for what speaks for itself."""
+    text = str(error)
+    if isinstance(error, IndexError):
+        return OutOfBoundsError, "reads or writes beyond an array"
+    if isinstance(error, KernelFault):
+        return ValueError, text
+    if text.startswith("cannot convert float"):  # NaN or infinity
+        return ValueError, f"makes an index or another integer of {text.split()[3].lower()}"
+    if text.startswith("memoryview: invalid value"):
+        return ValueError, "writes an integer of more than 64 bits"
+    if text.startswith("memoryview: invalid type"):
+        return TypeError, "writes something to an array that is not a number of its kind"
+    if text.startswith("memoryview: invalid slice key"):
+        return TypeError, "takes something for an index that is not an integer"
+    if text.startswith("cannot modify read-only memory"):
+        return TypeError, "writes to an array that is a constant"
+    return None, ""
+
+
+def _steps(trace: TracebackType | None) -> list[TracebackType]:
+    """Return the steps of a traceback, without those that end in this package."""
+    found = []
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
+    while found and found[-1].tb_frame.f_code.co_filename.startswith(_HERE):
+        found.pop()
+    return found
+
+
+def _raised_on_purpose(step: TracebackType) -> bool:
+    return step.tb_frame.f_code.co_code[step.tb_lasti] == _RAISE
+
+
+def _is_own(frame: FrameType) -> bool:
+    """Tell whether a frame is of a function that a user wrote."""
+    name = str(frame.f_globals.get("__name__", ""))
+    return bool(name) and not name.startswith("keyhole.") and name != "builtins"
+
+
+def _where(steps: list[TracebackType]) -> str:
+    """Return file, line and function of the user's last line, the round, and the arm."""
+    place = next((step for step in reversed(steps) if _is_own(step.tb_frame)), steps[-1])
+    code = place.tb_frame.f_code
+    words = [f"{code.co_filename}, line {place.tb_lineno}", f"in {code.co_name}"]
+    words += [f"round {t}" for t in _found(steps, _BRIDGE, "t")]
+    words += [f"arm {arm}" for arm in _found(steps, "", _ARM)]
+    return f" ({', '.join(words)})"
+
+
+def _found(steps: list[TracebackType], function: str, name: str) -> Iterator[int]:
+    """Yield the innermost integer that a variable of that name holds, if there is one."""
+    for step in reversed(steps):
+        frame = step.tb_frame
+        value = frame.f_locals.get(name)
+        if isinstance(value, int) and function in ("", frame.f_code.co_name):
+            yield int(value)
+            return
+
+
+def _expression(step: TracebackType) -> str:
+    """Return the source of what failed, with the numbers that it names."""
+    code = step.tb_frame.f_code
+    line, end, first, last = next(islice(code.co_positions(), step.tb_lasti // 2, None))
+    if line is None or line != end or first is None or last is None:
+        return ""
+    text = linecache.getline(code.co_filename, line).encode()[first:last].decode()
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except SyntaxError:
+        return ""
+    names = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name))
+    values = {name: step.tb_frame.f_locals.get(name) for name in sorted(names)}
+    shown = [f"{n} = {v!r}" for n, v in values.items() if isinstance(v, int | float)]
+    return f"{text}{' with ' if shown else ''}{', '.join(shown)}"

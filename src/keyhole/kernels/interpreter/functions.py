@@ -1,0 +1,195 @@
+"""A kernel and everything it uses, copied so that Python runs it as compiled code would."""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Callable, Iterable
+from enum import Enum
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from keyhole.kernels.interpreter import arithmetic
+from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
+from keyhole.kernels.interpreter.memory_views import (
+    REDUCTIONS,
+    is_array,
+    remembering,
+    search_sorted,
+    to_numpy,
+    view_of,
+)
+from keyhole.kernels.interpreter.rewrite import HELPERS, interpreted_code
+from keyhole.kernels.interpreter.twins import find_twin, returns_views
+from keyhole.kernels.interpreter.words import CASTS, LARGEST, Word
+from keyhole.kernels.link import Chain, references
+
+Kernel = Callable[..., Any]
+
+_OURS: Final = "keyhole."
+_NUMPY: Final = NUMPY | REDUCTIONS | {"searchsorted": search_sorted, "round": arithmetic.rounded}
+_PLAIN: Final = (bool, float, complex, str, bytes, type(None))
+_FOLLOWED: Final = ("operator", "builtins")
+
+
+def _print(*values: Any, **options: Any) -> None:
+    """Print as Python does, and arrays as NumPy does."""
+    shown = (to_numpy(value) if is_array(value) else value for value in values)
+    print(*shown, **options)  # noqa: T201 (it is the user's)
+
+
+_BUILTINS: Final[dict[str, Any]] = {"round": arithmetic.rounded, "print": _print}
+# Keyhole's own kernels need none of these: their integers are below 2**63.
+_BUILTINS_OF_USERS: Final[dict[str, Any]] = {
+    **_BUILTINS,
+    "abs": arithmetic.absolute,
+    "divmod": arithmetic.divide_both,
+    "int": arithmetic.to_integer,
+    "max": arithmetic.maximum,
+    "min": arithmetic.minimum,
+    "pow": arithmetic.power,
+}
+
+# A twin holds nothing of the function that it stands for, so that both are let go together.
+_twins: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
+_lock: Final = threading.RLock()
+
+
+def twin_of(kernel: Kernel) -> Kernel:
+    """Return the function that does in Python what a kernel does compiled.
+
+    Raises
+    ------
+    TypeError
+        If something that it uses cannot be interpreted; the text names it.
+    """
+    if (found := find_twin(kernel)) is not None:
+        return found
+    plain = getattr(kernel, "py_func", kernel)
+    if not isinstance(plain, FunctionType):
+        raise TypeError(f"{_named(kernel)} is not written in Python")
+    with _lock:
+        if plain not in _twins:
+            try:
+                _twins[plain] = _copied(plain)
+            except BaseException:
+                _twins.pop(plain, None)
+                raise
+        return _twins[plain]
+
+
+def _copied(plain: FunctionType) -> Kernel:
+    home = str(plain.__globals__.get("__name__", ""))
+    ours = home.startswith(_OURS) or not home  # what is generated has no home
+    scope: dict[str, Any] = {
+        "__builtins__": builtins,
+        "__name__": plain.__module__ or "",
+        **HELPERS,
+        **(_BUILTINS if ours else _BUILTINS_OF_USERS),
+    }
+    old = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+    cells = {name: type(cell)() for name, cell in old.items()}
+    code = interpreted_code(plain.__code__, not ours)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    copy = FunctionType(code, scope, plain.__name__, plain.__defaults__, closure)
+    copy.__qualname__, copy.__module__ = plain.__qualname__, plain.__module__
+    result: Kernel = remembering(copy) if returns_views(plain) else copy
+    _twins[plain] = result  # before what it uses: that may use it
+    used = references(plain.__code__)
+    for name, chains in used.items():
+        if name in plain.__globals__ and name not in old:
+            scope[name] = _value(plain, name, plain.__globals__[name], chains)
+    for name, cell in old.items():
+        cells[name].cell_contents = _value(plain, name, cell.cell_contents, used.get(name, ()))
+    return result
+
+
+def _value(user: FunctionType, name: str, value: Any, chains: Iterable[Chain]) -> Any:
+    """Return what a kernel finds under a name; `chains` are the attributes that it reads of it."""
+    try:
+        return _converted(value, chains)
+    except _NotInterpretedError as error:
+        code = user.__code__
+        raise TypeError(
+            f"{user.__qualname__} cannot be interpreted: it uses {name}{error} "
+            f"({code.co_filename}, line {code.co_firstlineno})"
+        ) from None
+
+
+class _NotInterpretedError(TypeError):
+    """Something that a kernel uses has no equal in Python; the text goes after its name."""
+
+
+def _converted(value: Any, chains: Iterable[Chain] = ()) -> Any:
+    if (twin := find_twin(value)) is not None:
+        return twin
+    if isinstance(value, FunctionType) or isinstance(getattr(value, "py_func", None), FunctionType):
+        return twin_of(value)
+    if isinstance(value, ModuleType):
+        return _module(value, chains)
+    if isinstance(value, tuple):
+        items = [_converted(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, np.ndarray):
+        return _constant_array(value)
+    if isinstance(value, np.generic):
+        return Word(int(value)) if isinstance(value, np.uint64) else value.item()
+    if type(value) is int:
+        return Word(value) if value > LARGEST else value
+    if isinstance(value, (*_PLAIN, Enum)):
+        return value
+    return _function(value)
+
+
+def _function(value: Any) -> Any:
+    """Return what does in Python what a function or a type does that is no kernel."""
+    home, name = getattr(value, "__module__", "") or "", getattr(value, "__name__", "")
+    if home.startswith("numba."):
+        name = str(value)  # a type that converts
+        if name in CASTS:
+            return CASTS[name]
+    elif home == "math" and name in MATH:
+        return MATH[name]
+    elif (home == "numpy" or isinstance(value, np.ufunc)) and name in _NUMPY:
+        return _NUMPY[name]
+    elif isinstance(value, type) or home in _FOLLOWED:
+        return _BUILTINS_OF_USERS.get(name, value) if home == "builtins" else value
+    raise _NotInterpretedError(f", {_named(value)}, which has no equal in Python")
+
+
+def _named(value: Any) -> str:
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    return f"{type(value).__module__}.{type(value).__qualname__} {name or repr(value)}"
+
+
+def _constant_array(value: np.ndarray[Any, Any]) -> Any:
+    array = value.copy()  # in rows, as it is now
+    array.flags.writeable = False
+    try:
+        return view_of(np.ascontiguousarray(array))
+    except TypeError as error:
+        raise _NotInterpretedError(f", {error}") from None
+
+
+def _module(module: ModuleType, chains: Iterable[Chain]) -> Any:
+    """Return what stands for a module: it holds what a kernel uses of it."""
+    known = {"math": MATH, "numpy": _NUMPY, "numba": CASTS}.get(module.__name__)
+    result = SimpleNamespace()
+    below: dict[str, list[Chain]] = {}
+    for chain in chains:
+        if chain:
+            below.setdefault(chain[0], []).append(chain[1:])
+    for name, rest in below.items():
+        if known is not None:
+            if name not in known:
+                raise _NotInterpretedError(f".{name}, which has no equal in Python")
+            setattr(result, name, known[name])
+        elif hasattr(module, name):
+            try:
+                setattr(result, name, _converted(getattr(module, name), rest))
+            except _NotInterpretedError as error:
+                raise _NotInterpretedError(f".{name}{error}") from None
+    return result

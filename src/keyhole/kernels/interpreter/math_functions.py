@@ -1,0 +1,144 @@
+"""Functions of `math` and NumPy on single numbers, with the bits of compiled code.
+
+Compiled code calls the C library, and gets infinity or NaN where Python raises an error. Where
+Python's own answer is the C library's, it is used, since that is faster.
+"""
+
+import ctypes
+import ctypes.util
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from keyhole.kernels.interpreter.words import CASTS, to_int64
+
+Function = Callable[..., Any]
+
+_LIBRARY: Final = ctypes.CDLL(ctypes.util.find_library("m") or ctypes.util.find_msvcrt())  # type: ignore[attr-defined,unused-ignore]
+
+
+def _c(name: str, arguments: int = 1) -> Function:
+    """Return a function of the C library that takes and returns doubles."""
+    function = getattr(_LIBRARY, name)
+    function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * arguments
+    found: Function = function
+    return found
+
+
+def _without_errors(name: str, arguments: int = 1) -> Function:
+    """Return Python's function, or the C library's where Python raises an error."""
+    quick, slow = getattr(math, name), _c(name, arguments)
+
+    if arguments == 1:
+
+        def function(x: float) -> Any:
+            try:
+                return quick(x)
+            except (ValueError, OverflowError):
+                return slow(x)
+
+        return function
+
+    def of_two(x: float, y: float) -> Any:
+        try:
+            return quick(x, y)
+        except (ValueError, OverflowError):
+            return slow(x, y)
+
+    return of_two
+
+
+def _ldexp(x: float, power: int) -> float:
+    try:
+        return math.ldexp(x, power)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def _floor(x: float) -> float:
+    return float(math.floor(x)) if math.isfinite(x) and x else float(x)
+
+
+def _ceil(x: float) -> float:
+    return math.copysign(math.ceil(x), x) if math.isfinite(x) and x else float(x)
+
+
+def _truncate(x: float) -> float:
+    return math.copysign(math.trunc(x), x) if math.isfinite(x) else float(x)
+
+
+def _nearest(x: float) -> float:
+    return math.copysign(round(x), x) if math.isfinite(x) else float(x)
+
+
+def _sign(x: Any) -> Any:
+    if isinstance(x, float):
+        return math.copysign(1.0, x) if x and not math.isnan(x) else x
+    return (x > 0) - (x < 0)
+
+
+def _larger(x: Any, y: Any) -> Any:
+    """Return the larger, or NaN if either is NaN."""
+    if x != x or y != y:
+        return math.nan
+    result = x if x >= y else y
+    return float(result) if isinstance(x, float) or isinstance(y, float) else result
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    """Return the smaller, or NaN if either is NaN."""
+    if x != x or y != y:
+        return math.nan
+    result = x if x <= y else y
+    return float(result) if isinstance(x, float) or isinstance(y, float) else result
+
+
+_ONE: Final = (
+    "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "sin", "cos", "tan", "asin", "acos",
+    "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+)  # fmt: skip
+
+MATH: Final[dict[str, Any]] = {
+    **{name: _without_errors(name) for name in _ONE},
+    **{name: _without_errors(name, 2) for name in ("pow", "atan2")},
+    # Python computes these in its own way.
+    **{name: _c(name) for name in ("erf", "erfc", "lgamma")},
+    "hypot": _c("hypot", 2),
+    "gamma": _c("tgamma"),
+    **{name: getattr(math, name) for name in ("copysign", "fabs", "isfinite", "isinf", "isnan")},
+    **{name: getattr(math, name) for name in ("degrees", "radians", "gcd", "frexp")},
+    "ldexp": _ldexp,
+    "floor": lambda x: to_int64(math.floor(x)),
+    "ceil": lambda x: to_int64(math.ceil(x)),
+    "trunc": lambda x: to_int64(math.trunc(x)),
+    **{name: getattr(math, name) for name in ("inf", "nan", "pi", "e", "tau")},
+}
+"""What kernels may use of `math`, by name."""
+
+_SAME: Final = (
+    "log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
+    "tanh", "hypot", "copysign", "fabs", "isfinite", "isinf", "isnan",
+)  # fmt: skip
+
+NUMPY: Final[dict[str, Any]] = {
+    **{name: MATH[name] for name in _SAME},
+    **CASTS,
+    "floor": _floor,
+    "ceil": _ceil,
+    "trunc": _truncate,
+    "rint": _nearest,
+    "abs": abs,
+    "absolute": abs,
+    "sign": _sign,
+    "maximum": _larger,
+    "minimum": _smaller,
+    "square": lambda x: x * x,
+    "isinf": math.isinf,
+    "arctan": MATH["atan"],
+    "arctan2": MATH["atan2"],
+    "inf": math.inf,
+    "nan": math.nan,
+    "pi": math.pi,
+    "e": math.e,
+}
+"""What kernels may use of NumPy on single numbers, by name."""

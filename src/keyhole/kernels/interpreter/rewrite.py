@@ -1,0 +1,320 @@
+"""The source of a function with the operators that compiled code has: same file, same lines.
+
+What Python does as compiled code would is left alone. Functions of Keyhole keep their integers
+below 2**63; those of others may rely on it that they wrap.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dis
+import inspect
+import linecache
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType
+from typing import Any, Final
+
+from keyhole.kernels.interpreter import arithmetic, memory_views
+from keyhole.kernels.interpreter.words import LARGEST, to_uint64
+
+_PREFIX: Final = "__keyhole_"
+HELPERS: Final[dict[str, Any]] = {
+    f"{_PREFIX}{name}": function
+    for name, function in {
+        "add": arithmetic.add,
+        "subtract": arithmetic.subtract,
+        "multiply": arithmetic.multiply,
+        "divide": arithmetic.divide,
+        "floor_divide": arithmetic.floor_divide,
+        "modulo": arithmetic.modulo,
+        "power": arithmetic.power,
+        "shift_left": arithmetic.shift_left,
+        "fill": memory_views.fill,
+        "store": memory_views.store,
+        "attribute": memory_views.attribute,
+        "uint64": to_uint64,
+    }.items()
+}
+"""What rewritten functions call, by name."""
+
+_DIVISIONS: Final[dict[type[ast.operator], str]] = {
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "modulo",
+    ast.Pow: "power",
+}
+_WRAPPING: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.LShift: "shift_left",
+}
+_SYMBOLS: Final = {"/", "//", "%", "**"}
+_SLICES: Final = ("STORE_SLICE", "BUILD_SLICE")
+_TAKES: Final = ("BINARY_SUBSCR", "STORE_SUBSCR", "COPY")
+_ARRAY, _INDEX = f"{_PREFIX}array", f"{_PREFIX}index"
+_FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
+
+
+def _call(name: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
+    call = ast.Call(ast.Name(f"{_PREFIX}{name}", ast.Load()), arguments, [])
+    return ast.copy_location(call, place)
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Replaces what compiled code does otherwise; `wraps` if integers may leave 64 bits."""
+
+    def __init__(self, wraps: bool) -> None:
+        self.wraps = wraps
+        self.operators = _DIVISIONS | (_WRAPPING if wraps else {})
+
+    def _operator(self, kind: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
+        """Return the function for an operator, if Python's own will not do."""
+        name = self.operators.get(type(kind))
+        if name is None or name == "power":
+            return name
+        if type(kind) in _DIVISIONS:
+            known = isinstance(right, ast.Constant) and isinstance(right.value, int | float)
+            whole = self.wraps and name == "divide" and not _is_float(right)
+            return None if known and right.value > 0 and not whole else name  # type: ignore[attr-defined]
+        return None if _is_float(left) or _is_float(right) else name
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Replace an operator."""
+        name = self._operator(node.op, node.left, node.right)
+        self.generic_visit(node)
+        return _call(name, [node.left, node.right], node) if name else node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        """Replace an operator that assigns."""
+        load = _loaded(node.target)
+        name = self._operator(node.op, load, node.value)
+        stored = self.wraps and isinstance(node.target, ast.Subscript)
+        if name is None and not stored:
+            self.generic_visit(node)
+            return node
+        value = self.visit(node.value)
+        if isinstance(node.target, ast.Name):
+            result: ast.expr = _call(name or "", [load, value], node)
+            return ast.copy_location(ast.Assign([node.target], result), node)
+        if not isinstance(node.target, ast.Subscript):
+            return node  # refused when the class is made
+        # The array and its index are evaluated once.
+        array, index = _array_and_index(self.visit(_loaded(node.target)))
+        held = [
+            ast.NamedExpr(ast.Name(_ARRAY, ast.Store()), array),
+            ast.NamedExpr(ast.Name(_INDEX, ast.Store()), index),
+        ]
+        old = ast.Subscript(ast.Name(_ARRAY, ast.Load()), ast.Name(_INDEX, ast.Load()), ast.Load())
+        ast.copy_location(old, node.target)
+        if name:
+            new: ast.expr = _call(name, [old, value], node)
+        else:
+            new = ast.copy_location(ast.BinOp(old, node.op, value), node)
+        return ast.copy_location(ast.Expr(_call("store", [*held, new], node)), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+        """Replace what is written to a part of an array, or to one that may be of integers."""
+        target = node.targets[0]
+        if not isinstance(target, ast.Subscript) or len(node.targets) > 1:
+            self.generic_visit(node)
+            return node
+        sliced = any(isinstance(part, ast.Slice) for part in _parts(target.slice))
+        if not sliced and not self.wraps:
+            self.generic_visit(node)
+            return node
+        value = self.visit(node.value)
+        array, index = _array_and_index(self.visit(_loaded(target)))
+        call = _call("fill" if sliced else "store", [array, index, value], node)
+        return ast.copy_location(ast.Expr(call), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """Look up a pair or more of indices where that is fast."""
+        self.generic_visit(node)
+        parts = _parts(node.slice)
+        if len(parts) in (2, 3) and not any(isinstance(p, ast.Slice | ast.Starred) for p in parts):
+            value = ast.Attribute(node.value, f"entries_by_{len(parts)}", ast.Load())
+            ast.copy_location(value, node.value)
+            return ast.copy_location(ast.Subscript(value, node.slice, node.ctx), node)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """Replace what arrays of NumPy have, and views of memory have not."""
+        self.generic_visit(node)
+        if node.attr in memory_views.ATTRIBUTES and isinstance(node.ctx, ast.Load):
+            return _call("attribute", [node.value, ast.Constant(node.attr)], node)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """Replace an integer that has no place in an int64: it is a uint64."""
+        if isinstance(node.value, int) and node.value > LARGEST:
+            return _call("uint64", [ast.Constant(node.value)], node)
+        return node
+
+
+def _is_float(node: ast.expr) -> bool:
+    """Tell whether an expression is a float, as far as can be seen."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, float)
+    if isinstance(node, ast.UnaryOp):
+        return _is_float(node.operand) and isinstance(node.op, ast.USub)
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Div) or _is_float(node.left) or _is_float(node.right)
+    if isinstance(node, ast.Call):
+        called = node.func
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        return name in _FLOATS
+    return False
+
+
+def _parts(index: ast.expr) -> list[ast.expr]:
+    return index.elts if isinstance(index, ast.Tuple) else [index]
+
+
+def _loaded(target: ast.expr) -> Any:
+    """Return what reads a target of an assignment."""
+    load: Any = copy.deepcopy(target)
+    load.ctx = ast.Load()
+    return load
+
+
+def _slice(part: ast.Slice) -> ast.expr:
+    """Return a slice as a value."""
+    ends = [end or ast.Constant(None) for end in (part.lower, part.upper, part.step)]
+    return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), ends, []), part)
+
+
+def _array_and_index(node: Any) -> tuple[ast.expr, ast.expr]:
+    """Return the array of a subscript, and its index as a value."""
+    parts = [_slice(p) if isinstance(p, ast.Slice) else p for p in _parts(node.slice)]
+    index = ast.Tuple(parts, ast.Load()) if isinstance(node.slice, ast.Tuple) else parts[0]
+    return node.value, ast.copy_location(index, node.slice)
+
+
+def _is_concerned(code: CodeType, wraps: bool) -> bool:
+    """Tell whether compiled code might do something of this otherwise."""
+    before = ("", None)
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval in memory_views.ATTRIBUTES:
+            return True
+        if step.opname == "BINARY_OP" and (wraps or step.argrepr.rstrip("=") in _SYMBOLS):
+            return True
+        if step.opname in (*_SLICES, "STORE_SUBSCR" if wraps else ""):
+            return True
+        # A tuple that is an index; where the entry is written back too, it is copied first.
+        is_tuple = before[0] == "BUILD_TUPLE" or isinstance(before[1], tuple)
+        if is_tuple and (step.opname in _TAKES or step.argrepr == "[]"):
+            return True
+        before = (step.opname, step.argval if step.opname == "LOAD_CONST" else None)
+    constants = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return any(_is_concerned(constant, wraps) for constant in constants)
+
+
+def _candidates(code: CodeType) -> Iterator[str]:
+    """Yield the source of some code, first up to its last instruction, then in full."""
+    lines, first = linecache.getlines(code.co_filename), code.co_firstlineno
+    last = max((end or 0 for _, end, _, _ in code.co_positions()), default=0)
+    if lines and last <= len(lines):
+        yield "".join(lines[first - 1 : last])
+    try:
+        yield "".join(inspect.getsourcelines(code)[0])
+    except (OSError, TypeError):
+        return
+
+
+def _tree(source: str, code: CodeType) -> ast.FunctionDef | None:
+    """Return the definition that some code was compiled from, with its lines."""
+    indented = source[:1].isspace()
+    try:
+        tree = ast.parse(f"if 1:\n{source}" if indented else source)
+    except SyntaxError:
+        return None
+    ast.increment_lineno(tree, code.co_firstlineno - (2 if indented else 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            node.decorator_list, node.returns = [], None
+            arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            for argument in arguments:
+                argument.annotation = None
+            node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
+            node.args.kw_defaults = [d and ast.Constant(None) for d in node.args.kw_defaults]
+            return node
+    return None
+
+
+def _compiled(tree: ast.FunctionDef, code: CodeType) -> CodeType:
+    """Return the code of a definition, with the same variables from outside."""
+    names = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
+    body = [tree, ast.Return(ast.Name(tree.name, ast.Load()))]
+    outer = ast.copy_location(ast.FunctionDef("outer", names, body, [], None), tree)
+    if hasattr(outer, "type_params"):
+        outer.type_params = []
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    top = compile(module, code.co_filename, "exec", dont_inherit=True)
+    inside = next(c for c in top.co_consts if isinstance(c, CodeType))
+    found = (c for c in inside.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
+    return next(found).replace(co_qualname=code.co_qualname)
+
+
+# How a function of an imported module is called depends on the rest of the file.
+_CALLS: Final = (
+    "CACHE", "CALL", "EXTENDED_ARG", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "NOP", "PRECALL",
+    "PUSH_NULL",
+)  # fmt: skip
+
+
+_JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
+
+
+def _steps(code: CodeType) -> list[Any]:
+    return [
+        (step.opname, None if step.opcode in _JUMPS else step.arg)
+        for step in dis.get_instructions(code)
+        if step.opname not in _CALLS
+    ]
+
+
+def _is_same(one: CodeType, other: CodeType) -> bool:
+    """Tell whether two codes were compiled from one source."""
+    if (one.co_names, one.co_varnames) != (other.co_names, other.co_varnames):
+        return False
+    return one.co_code == other.co_code or _steps(one) == _steps(other)
+
+
+@lru_cache(maxsize=4096)
+def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
+    """Return the code of a function with the operators that compiled code has.
+
+    Parameters
+    ----------
+    code : code object
+        Of the function.
+    wraps : bool
+        Whether its integers may leave 64 bits, and wrap then.
+
+    Raises
+    ------
+    TypeError
+        If its source is needed, and is not there or is another one by now.
+    """
+    if not _is_concerned(code, wraps):
+        return code
+    changed = False
+    for source in _candidates(code):
+        tree = _tree(source, code)
+        if tree is None:
+            continue
+        if not _is_same(_compiled(tree, code), code):
+            changed = True
+            continue
+        rewritten = ast.fix_missing_locations(_Rewriter(wraps).visit(tree))
+        return _compiled(rewritten, code)
+    if code.co_filename == "<string>" and not _is_concerned(code, False):
+        return code
+    why = "its source has changed since it was imported" if changed else "its source is not there"
+    raise TypeError(
+        f"{code.co_qualname} cannot be interpreted: {why} ({code.co_filename}, line "
+        f"{code.co_firstlineno})"
+    )

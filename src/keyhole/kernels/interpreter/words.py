@@ -1,0 +1,155 @@
+"""Integers of 64 bits, as compiled code has them.
+
+An int64 is a Python int whose results are wrapped; a uint64 is a `Word`. As in Numba, an operation
+on both is one on int64.
+"""
+
+from typing import Any, Final, Self
+
+MASK: Final = (1 << 64) - 1
+_SIGN: Final = 1 << 63
+LARGEST: Final = _SIGN - 1
+
+
+def wrap(value: int) -> int:
+    """Return the int64 with the last 64 bits of an integer.
+
+    Examples
+    --------
+    >>> wrap(2**63), wrap(-1)
+    (-9223372036854775808, -1)
+    """
+    value = int(value) & MASK  # of a Word too
+    return value - (1 << 64) if value & _SIGN else value
+
+
+class Word(int):
+    """A uint64: its arithmetic wraps at 2**64.
+
+    Examples
+    --------
+    >>> Word(2**64 - 1) + Word(2)
+    1
+    >>> Word(0) - Word(1)
+    18446744073709551615
+    """
+
+    __slots__ = ()
+
+    # Not spelt out by a loop over names: what runs here often is found by debuggers and readers.
+
+    def __add__(self, other: Any) -> Any:
+        """Return the sum."""
+        if type(other) is Word:
+            return Word(int.__add__(self, other) & MASK)
+        return wrap(int.__add__(self, other)) if isinstance(other, int) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        """Return the difference."""
+        if type(other) is Word:
+            return Word(int.__sub__(self, other) & MASK)
+        return wrap(int.__sub__(self, other)) if isinstance(other, int) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        """Return the difference from an int64."""
+        return wrap(int.__rsub__(self, other)) if isinstance(other, int) else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        """Return the product."""
+        if type(other) is Word:
+            return Word(int.__mul__(self, other) & MASK)
+        return wrap(int.__mul__(self, other)) if isinstance(other, int) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __and__(self, other: Any) -> Any:
+        """Return the bits that both have."""
+        result = int.__and__(self, other)
+        return Word(result) if type(other) is Word else wrap(result)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        """Return the bits that either has."""
+        result = int.__or__(self, other)
+        return Word(result) if type(other) is Word else wrap(result)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        """Return the bits that one of both has."""
+        result = int.__xor__(self, other)
+        return Word(result) if type(other) is Word else wrap(result)
+
+    __rxor__ = __xor__
+
+    def __lshift__(self, other: int) -> Self:
+        """Return the bits shifted to higher places; what leaves the word is gone."""
+        return type(self)(int.__lshift__(self, other) & MASK)
+
+    def __rlshift__(self, other: int) -> int:
+        """Return an int64 shifted to higher places."""
+        return wrap(int.__rlshift__(self, other))
+
+    def __rshift__(self, other: int) -> Self:
+        """Return the bits shifted to lower places."""
+        return type(self)(int.__rshift__(self, other))
+
+    def __rrshift__(self, other: int) -> int:
+        """Return an int64 shifted to lower places."""
+        return int.__rrshift__(self, other)
+
+    def __neg__(self) -> Self:
+        """Return the word that adds up to 0 with this one."""
+        return type(self)(-int(self) & MASK)
+
+    def __invert__(self) -> Self:
+        """Return the bits that this one lacks."""
+        return type(self)(int(self) ^ MASK)
+
+    def __floordiv__(self, other: Any) -> Any:
+        """Return the quotient, rounded down."""
+        if type(other) is Word:
+            return Word(int(self) // int(other))
+        return wrap(wrap(self) // int(other)) if isinstance(other, int) else NotImplemented
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        """Return the quotient of an int64 by this, rounded down."""
+        return wrap(int(other) // wrap(self)) if isinstance(other, int) else NotImplemented
+
+    def __mod__(self, other: Any) -> Any:
+        """Return the remainder."""
+        if type(other) is Word:
+            return Word(int(self) % int(other))
+        return wrap(wrap(self) % int(other)) if isinstance(other, int) else NotImplemented
+
+    def __rmod__(self, other: Any) -> Any:
+        """Return the remainder of an int64 by this."""
+        return wrap(int(other) % wrap(self)) if isinstance(other, int) else NotImplemented
+
+
+def to_uint64(value: Any) -> Word:
+    """Return a number as a uint64, as `numba.uint64` does in compiled code."""
+    return value if type(value) is Word else Word(int(value) & MASK)
+
+
+def to_int64(value: Any) -> int:
+    """Return a number as an int64, as `numba.int64` does in compiled code."""
+    return wrap(int(value))
+
+
+CASTS: Final[dict[str, Any]] = {
+    "uint64": to_uint64,
+    "uintp": to_uint64,
+    "int64": to_int64,
+    "intp": to_int64,
+    "int_": to_int64,
+    "float64": float,
+    "double": float,
+    "bool": bool,
+    "bool_": bool,
+    "boolean": bool,
+}
+"""Types of Numba and NumPy that kernels may call, by name."""
