@@ -39,6 +39,7 @@ from keyhole.drivers.step import (
 from keyhole.kernels.execution import interpreted, is_interpreted
 from keyhole.kernels.interpreter.faults import OutOfBoundsError
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
+from keyhole.play.known_facts import describe_facts
 from keyhole.play.logs import reals
 from keyhole.play.replaying import go_through
 from keyhole.play.saving import DAMAGE, SavedState, find_policy, read_state, write_state
@@ -226,20 +227,7 @@ class Learner:
 
     def _known(self) -> list[str]:
         """Return the facts, each in a word or two."""
-        setting = self.policy.setting
-        words = []
-        for name, value in self.facts.items():
-            if name == setting.mode:
-                words.append(f"{setting.modes[value]} feedback")
-            elif setting.facts[name].argument is not None:
-                unit = setting.facts[name].unit
-                words.append(_show(name, self.scale.outward(value, unit) if unit else value))
-        return words + self._units()
-
-    def _units(self) -> list[str]:
-        """Return the units of rewards, where they are not the policy's."""
-        low, high = self.scale
-        return [f"rewards from {low:g} to {high:g}"] if self._scaled else []
+        return describe_facts(self.policy, self.facts, self.scale)
 
     def _inward(self, name: str, reward: Any) -> float:
         """Return a reward as the policy has it, in [0, 1]; refuse what is none."""
@@ -398,11 +386,3 @@ def learner_for(
     """Return a policy's learner, of the kind that its room asks for."""
     kind = policy.learner_class or Learner
     return kind(policy, facts, seed=seed, replication=replication)
-
-
-def _show(name: str, value: Any) -> str:
-    if name == "arms":
-        return counted(value, "arm")
-    if isinstance(value, np.ndarray):
-        return f"{len(value)} {name}"
-    return f"{name} {value:g}"

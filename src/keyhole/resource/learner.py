@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.scale import Scale
+from keyhole.play.known_facts import describe_units
 from keyhole.play.learner import Learner as CoreLearner
 from keyhole.play.logs import reals, truths, wholes
 from keyhole.validate import Range, number
@@ -118,7 +119,7 @@ class Learner(CoreLearner):
         return [
             f"{arms} arm{'' if arms == 1 else 's'}",
             f"{some} up to {limits[-1]:g}",
-            *self._units(),
+            *describe_units(self.scale),
         ]
 
 

@@ -1,0 +1,37 @@
+"""What a learner was told beforehand, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from keyhole.contract.policy import Policy
+from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.words import counted
+
+
+def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> list[str]:
+    """Return the facts, each in a word or two, and the units of rewards if they are not [0, 1]."""
+    setting = policy.setting
+    words = []
+    for name, value in facts.items():
+        if name == setting.mode:
+            words.append(f"{setting.modes[value]} feedback")
+        elif setting.facts[name].argument is not None:
+            unit = setting.facts[name].unit
+            words.append(_describe(name, scale.outward(value, unit) if unit else value))
+    return words + describe_units(scale)
+
+
+def describe_units(scale: Scale) -> list[str]:
+    """Return the units of rewards, where they are not those of the policy."""
+    low, high = scale
+    return [f"rewards from {low:g} to {high:g}"] if scale != UNIT else []
+
+
+def _describe(name: str, value: Any) -> str:
+    if name == "arms":
+        return counted(value, "arm")
+    if isinstance(value, np.ndarray):
+        return f"{len(value)} {name}"
+    return f"{name} {value:g}"
