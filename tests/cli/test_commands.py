@@ -16,6 +16,7 @@ from keyhole.papers import FILES, Entry
 from tests import toys
 from tests.busy import wait_until_busy
 from tests.cli.conftest import TEXT
+from tests.processes import Forked, python
 
 
 def test_run_leaves_a_report_and_prints_the_means(keyhole, spec, tmp_path):
@@ -252,38 +253,29 @@ def test_without_a_command_help_is_shown(keyhole):
     assert keyhole()[:2] == keyhole("--help")[:2]
 
 
-def test_what_is_piped_is_plain(tmp_path, spec):
-    words = ("catalog", "reproduce --list", f"run {spec} --out {tmp_path / 'out'}")
-    for line in words:
-        done = subprocess.run(
-            [sys.executable, "-m", "keyhole", *line.split()],
-            capture_output=True,
-            env=os.environ | {"TERM": "xterm-256color"},
-        )
-        assert done.returncode == 0
-        for text in (done.stdout, done.stderr):
-            assert b"\x1b" not in text
-            assert b"\r" not in text
+@pytest.mark.parametrize("command", ["catalog", "reproduce --list", "run spec.toml --out out"])
+def test_what_is_piped_is_plain(tmp_path, spec, command):
+    env = os.environ | {"TERM": "xterm-256color"}
+    done = python("-m", "keyhole", *command.split(), cwd=tmp_path, env=env)
+    assert done.returncode == 0
+    for text in (done.stdout, done.stderr):
+        assert "\x1b" not in text
+        assert "\r" not in text
 
 
 def test_interrupted_it_ends_with_130_and_goes_on_later(spec, tmp_path, keyhole):
     spec.write_text(TEXT.replace("replications = 40", "replications = 50_000_000"))
     out = tmp_path / "out"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "keyhole", "run", spec, "--out", out],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    for _ in range(2000):
-        if any(out.glob("blocks/*.block")):
-            break
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    printed, err = process.communicate(timeout=60)  # the run itself would take hours
-    assert (process.returncode, printed) == (130, "")
-    assert "Traceback" not in err
-    assert err.splitlines()[-1].startswith("keyhole: interrupted")
+    with Forked("-m", "keyhole", "run", spec, "--out", out, cwd=tmp_path) as process:
+        for _ in range(2000):
+            if any(out.glob("blocks/*.block")):
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        done = process.finish()  # the run itself would take hours
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("keyhole: interrupted")
     assert any(out.glob("blocks/*.block"))
 
 
@@ -300,32 +292,24 @@ class Stuck(IndexPolicy):
 
 def test_interrupted_it_ends_with_130_although_a_kernel_never_returns(spec, tmp_path, keyhole):
     (tmp_path / "stuck.py").write_text(STUCK)
-    text = TEXT.replace('name = "LSA"', 'name = "stuck.py:Stuck"')
+    text = TEXT.partition("[[policy]]")[0] + '[[policy]]\nname = "stuck.py:Stuck"\n'
     # Three rounds pull each of three arms once: it is compiled, and does return.
     spec.write_text(text.replace("60", "3").replace("20, ", ""))
     assert keyhole("run", spec, "--out", tmp_path / "short")[0] == 0
     spec.write_text(text)
     out = tmp_path / "out"
-    with subprocess.Popen(
-        [sys.executable, "-m", "keyhole", "run", spec, "--out", out],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with Forked("-m", "keyhole", "run", spec, "--out", out, cwd=tmp_path) as process:
         for _ in range(2000):
             if (out / "blocks").is_dir():
                 break
             time.sleep(0.1)
         wait_until_busy(process)
         process.send_signal(signal.SIGINT)
-        try:
-            printed, err = process.communicate(timeout=100)
-        finally:
-            process.kill()
-    assert (process.returncode, printed) == (130, "")
-    assert err.splitlines()[-1].startswith("keyhole: interrupted")
-    assert "keyhole: warning: a kernel of" in err
-    assert "Traceback" not in err
+        done = process.finish()
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.splitlines()[-1].startswith("keyhole: interrupted")
+    assert "keyhole: warning: a kernel of" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_help_comes_fast():

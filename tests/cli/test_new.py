@@ -9,6 +9,7 @@ import pytest
 
 from keyhole.cli.new import _PROBLEMS, _spellings
 from keyhole.experiment.rooms import OURS
+from tests.processes import python
 
 ROOT = Path(__file__).parent.parent.parent
 KINDS = ("policy", "setting", "entry", "problem")
@@ -16,14 +17,9 @@ KINDS = ("policy", "setting", "entry", "problem")
 
 def run_pytest(folder, *words):
     """Run pytest as in a folder of a stranger's own; return its exit code and what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
+    options = ("-q", "-p", "no:cacheprovider", "-W", "error")
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = python("-m", "pytest", *options, *words, cwd=folder, env=env)
     return done.returncode, done.stdout + done.stderr
 
 

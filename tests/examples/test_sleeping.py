@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.processes import python
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "sleeping"
@@ -32,18 +32,14 @@ def site(tmp_path_factory):
     return folder
 
 
-def python(site, *words, cwd=EXAMPLE):
-    return subprocess.run(
-        [sys.executable, "-m", *map(str, words)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT / "src")])},
-    )
+def run(site, *words, cwd=EXAMPLE):
+    """Run a module of Python's, in a process to which the example is installed."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT / "src")])}
+    return python("-m", *words, cwd=cwd, env=env)
 
 
 def test_the_catalog_shows_it_like_our_own(site):
-    done = python(site, "keyhole", "catalog", "sleeping")
+    done = run(site, "keyhole", "catalog", "sleeping")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("sleeping\n  Sleeping arms: see who is awake")
     for words in (
@@ -55,7 +51,7 @@ def test_the_catalog_shows_it_like_our_own(site):
         "source: Kleinberg, Niculescu-Mizil and Sharma (2010)",
     ):
         assert f"  {words}" in done.stdout
-    listed = python(site, "keyhole", "catalog").stdout
+    listed = run(site, "keyhole", "catalog").stdout
     assert "\nsleeping\n" in listed
     assert "\nthresholding\n" in listed
 
@@ -64,7 +60,7 @@ def test_a_spec_runs_and_changed_code_is_noticed(site, tmp_path):
     text = (EXAMPLE / "sleeping.toml").read_text().replace("= 2000", "= 100")
     (tmp_path / "spec.toml").write_text(text)
     words = ("keyhole", "run", "spec.toml", "--out", "out")
-    done = python(site, *words, cwd=tmp_path)
+    done = run(site, *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "best_share after 100 rounds\n  AUER(alpha=8)  0." in done.stdout
     report = (tmp_path / "out" / "report.html").read_text()
@@ -78,7 +74,7 @@ def test_a_spec_runs_and_changed_code_is_noticed(site, tmp_path):
         content = path.read_text()
         assert old in content
         path.write_text(content.replace(old, new))
-        again = python(site, *words, cwd=tmp_path)
+        again = run(site, *words, cwd=tmp_path)
         path.write_text(content)
         assert again.returncode == 2, file
         assert again.stderr.endswith(
@@ -94,26 +90,26 @@ def test_a_broken_room_is_one_warning_beside_all_others(site, tmp_path):
         "the room 'sleeping' of keyhole-sleeping cannot be used: keyhole_sleeping.SOURCES must be "
         "a dict of keyhole.reading.Source\n"
     )
-    done = python(tmp_path, "keyhole", "catalog")
+    done = run(tmp_path, "keyhole", "catalog")
     assert (done.returncode, done.stderr) == (0, f"keyhole: warning: {text}")
     assert "\nthresholding\n" in done.stdout
-    done = python(tmp_path, "keyhole", "catalog", "sleeping")
+    done = run(tmp_path, "keyhole", "catalog", "sleeping")
     assert (done.returncode, done.stderr) == (2, f"keyhole: {text}")
 
 
 def test_a_stub_of_a_policy_keeps_the_contract_of_the_room(site, tmp_path):
     words = ("new", "policy", "Wanderer", "--setting", "sleeping", "--out", "new")
-    done = python(site, "keyhole", *words, cwd=tmp_path)
+    done = run(site, "keyhole", *words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["new/test_wanderer.py", "new/wanderer.py"]
-    done = python(site, "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=tmp_path)
+    done = run(site, "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_without_stubs_one_is_told_how_to_begin(site, tmp_path):
     shutil.copytree(site, tmp_path, dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "keyhole_sleeping" / "stubs")
-    done = python(tmp_path, "keyhole", "new", "policy", "Wanderer", "--setting", "sleeping")
+    done = run(tmp_path, "keyhole", "new", "policy", "Wanderer", "--setting", "sleeping")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "keyhole: --setting: keyhole-sleeping has no stubs of a policy for its room 'sleeping'; "
@@ -123,7 +119,7 @@ def test_without_stubs_one_is_told_how_to_begin(site, tmp_path):
 
 
 def test_its_own_tests_pass(site):
-    done = python(site, "pytest", "-q", "-p", "no:cacheprovider", "tests")
+    done = run(site, "pytest", "-q", "-p", "no:cacheprovider", "tests")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -144,7 +140,7 @@ policy = "AUER"
 
 def test_its_studies_are_kept_and_shown_like_our_own(site, tmp_path):
     def study(*words):
-        done = python(site, "keyhole", "study", *words, cwd=tmp_path)
+        done = run(site, "keyhole", "study", *words, cwd=tmp_path)
         said = [line for line in done.stderr.splitlines() if "compiling AUER" not in line]
         assert (done.returncode, said) == (0, [])
         return done.stdout
@@ -166,7 +162,7 @@ def test_its_studies_are_kept_and_shown_like_our_own(site, tmp_path):
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "shops.jsonl").read_bytes()
     study("tell", "b.db", "shops", other, "reward=0")
     assert study("show", "b.db", "shops").splitlines()[1] == "recommended: south"
-    done = python(site, "keyhole", "study", *question[:-1], "awake=['moon']", cwd=tmp_path)
+    done = run(site, "keyhole", "study", *question[:-1], "awake=['moon']", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "keyhole: an arm of awake must be one of north, south, west; got 'moon'\n"

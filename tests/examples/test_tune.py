@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import python
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def keyhole(*words, cwd):
-    command = [sys.executable, "-m", "keyhole", "tune", *map(str, words)]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=200)
+    done = python("-m", "keyhole", "tune", *words, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

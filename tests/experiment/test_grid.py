@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from keyhole.experiment.forecast import forecast
 from keyhole.experiment.grid import column_of
 from keyhole.experiment.store import RESULTS, write_provenance
 from keyhole.play.plan import Plan
+from tests.processes import python
 
 TEXT = """
 name = "grid"
@@ -203,7 +203,7 @@ def writing(*args):
 shelf.write_block = writing
 run(Spec.from_file("spec.toml"), "run")
 """
-    done = subprocess.run([sys.executable, "-c", killed], cwd=tmp_path, check=False)
+    done = python("-c", killed, cwd=tmp_path)
     assert done.returncode == -signal.SIGKILL
     assert len(list((tmp_path / "run" / "blocks").iterdir())) == 2
     run(Spec.from_text(TEXT), tmp_path / "run")

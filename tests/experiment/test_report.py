@@ -1,7 +1,5 @@
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from keyhole.experiment.plots import caption, figure_of, picture
 from keyhole.experiment.report import metric_figure, spec_section, values_table, write_report
 from keyhole.results.html import together
 from tests.html import check_page
+from tests.processes import python
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -119,7 +118,8 @@ def test_equal_results_make_equal_figures(report, finished, tmp_path):
     )
     again = tmp_path / "run"
     shutil.copytree(finished, again, ignore=shutil.ignore_patterns("figure*", "report*"))
-    subprocess.run([sys.executable, "-c", code, again], capture_output=True, check=True)
+    done = python("-c", code, again, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     for name in ("figure.svg", "figure.png", "figure.pdf", "report.html"):
         assert (finished / name).read_bytes() == (again / name).read_bytes()
 

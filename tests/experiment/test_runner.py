@@ -1,11 +1,8 @@
 import json
 import os
 import random
-import resource
 import shutil
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -21,6 +18,7 @@ from keyhole.experiment.store import write_provenance
 from keyhole.files import begun, held
 from keyhole.play.plan import Plan
 from keyhole.thresholding import LSA, Problem
+from tests.processes import Forked, python
 
 WORLD = Problem(means=[0.2, 0.45, 0.7], threshold=0.5).world
 PARQUET = ("values.parquet", "curves.parquet")
@@ -306,7 +304,6 @@ import sys, keyhole.play.jobs as jobs
 from keyhole.experiment import Spec, run
 jobs._FIRST_ROUNDS, jobs._SECONDS_HERE = 8 * 60, 0
 spec = Spec.from_file(sys.argv[1])
-print("ready", flush=True)
 run(spec, sys.argv[2])
 """
 
@@ -323,12 +320,7 @@ def test_a_run_killed_three_times_ends_with_the_same_bytes(text, tmp_path):
     draw = random.Random(0)
     unfinished = 0
     for _ in range(3):
-        with subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(spec), str(killed)],
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process:
-            assert process.stdout.readline() == "ready\n"
+        with Forked("-c", SCRIPT, spec, killed, cwd=tmp_path) as process:
             wanted = count_blocks(killed) + draw.randrange(1, 40)
             while count_blocks(killed) < wanted and process.poll() is None:
                 time.sleep(0.002)
@@ -339,30 +331,22 @@ def test_a_run_killed_three_times_ends_with_the_same_bytes(text, tmp_path):
     assert content(killed) == content(straight)
 
 
-def full_disk(text, folder, bytes_allowed):
-    """Run in a process whose files may not grow beyond some bytes."""
-
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_allowed, bytes_allowed))
-
-    (folder / "spec.toml").write_text(text)
-    code = (
-        "import sys\nfrom keyhole.experiment import Spec, run\n"
-        "try:\n    run(Spec.from_file(sys.argv[1]), sys.argv[2])\n"
-        "except OSError as error:\n    print(error)\n    sys.exit(3)\n"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", code, str(folder / "spec.toml"), str(folder / "run")],
-        preexec_fn=limit,
-        capture_output=True,
-        text=True,
-        env=os.environ,
-    )
+FULL_DISK = """
+import resource, signal, sys
+from keyhole.experiment import Spec, run
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))  # of bytes in a file
+try:
+    run(Spec.from_file(sys.argv[1]), sys.argv[2])
+except OSError as error:
+    print(error)
+    sys.exit(3)
+"""
 
 
 def test_a_full_disk_leaves_nothing_half_written(finished, text, tmp_path):
-    done = full_disk(text, tmp_path, 1500)
+    (tmp_path / "spec.toml").write_text(text)
+    done = python("-c", FULL_DISK, "spec.toml", "run", cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     assert "File too large" in done.stdout
     left = [p for p in (tmp_path / "run").rglob("*") if p.is_file()]

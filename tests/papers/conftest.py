@@ -1,6 +1,11 @@
+import json
+from functools import cache
+
 import pytest
 
-from keyhole.papers import Entry
+from keyhole.experiment import page, spec
+from keyhole.experiment.making import make_problem
+from keyhole.papers import Entry, reproduce
 
 TINY = """
 title = "A tiny entry"
@@ -76,3 +81,38 @@ def tiny(tmp_path_factory):
 def load(monkeypatch, tiny):
     """Make every entry the small one."""
     monkeypatch.setattr(Entry, "load", lambda name: tiny)
+
+
+@pytest.fixture(scope="session")
+def reproduced(tiny, tmp_path_factory):
+    """Return a reproduction of the small entry; its folder is not to be changed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Entry, "load", lambda name: tiny)
+        return reproduce("tiny", out=tmp_path_factory.mktemp("tiny") / "out", threads=1)
+
+
+@pytest.fixture
+def problems_made_once(monkeypatch):
+    """Have specs that describe the same problem share it: of some it takes a second to make."""
+    monkeypatch.setattr(spec, "make_problem", lambda *it: _made(json.dumps(it[0]), it[1]))
+
+
+@cache
+def _made(table, folder):
+    return make_problem(json.loads(table), folder)
+
+
+PLAIN = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1" role="img"></svg>'
+
+
+@pytest.fixture
+def plain_figures(monkeypatch):
+    """Draw nothing into figures: where they are not the point, they take most of the time."""
+    monkeypatch.setattr(page, "write_figure", write_plain)
+
+
+def write_plain(figure, path, *, title, caption):
+    files = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png", "pdf")]
+    for file in files:
+        file.write_text(PLAIN)
+    return files

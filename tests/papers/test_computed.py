@@ -1,6 +1,7 @@
 """What is claimed of a problem itself, and the figures that are drawn from it."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -11,6 +12,7 @@ from keyhole.papers.drawings import DRAWINGS, Drawing
 from tests.html import check_page
 from tests.papers.made_up import WORDS
 
+pytestmark = pytest.mark.usefixtures("problems_made_once")
 THREE = """
 title = "Three models"
 source = "tests, section 1"
@@ -59,6 +61,7 @@ LEAD = {"kind": "computed", "problem": "strict", "number": "resource.lead_share"
 ORDER = {"kind": "computed-order", "problem": "soft", "number": "resource.largest_gain"}
 
 
+@cache
 def results():
     found = {}
     for key in ("strict", "soft"):

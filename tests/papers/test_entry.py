@@ -16,6 +16,7 @@ SHARED = {
     "tao2019/setups.toml",
 }
 ENTRIES = [Entry.load(name) for name in FILES]
+pytestmark = pytest.mark.usefixtures("problems_made_once")
 each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 
 

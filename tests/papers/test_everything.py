@@ -112,7 +112,7 @@ def test_the_page_says_what_of_a_paper_is_not_covered_and_why(made):
     assert "An order in the budget, with a constant that is not given." in text
 
 
-def test_each_entry_is_a_reproduction_of_its_own(made, few):
+def test_each_entry_is_a_reproduction_of_its_own(made, few, plain_figures):
     again = report_again(made.index.parent / "entries" / FEW[0])
     assert [v.status for v in again.verdicts] == [v.status for v in made.parts[0].verdicts]
 
@@ -122,14 +122,14 @@ def test_nothing_is_left_but_results(made):
     assert names == {"index.html", "claims.json", "everything.json", "entries"}
 
 
-def test_called_again_it_plays_nothing(made, few, monkeypatch):
+def test_called_again_it_plays_nothing(made, few, plain_figures, monkeypatch):
     monkeypatch.setattr(Plan, "play", None)
     again = reproduce_all(out=made.index.parent, threads=1)
     assert isinstance(again, Everything)
     assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]
 
 
-def test_what_was_run_of_another_paper_is_kept(made, few):
+def test_what_was_run_of_another_paper_is_kept(made, few, plain_figures):
     found = reproduce_all(out=made.index.parent, paper="tao2019", threads=1)
     assert {v.id.partition("/")[0] for v in found.verdicts} == set(FEW)
 

@@ -8,6 +8,7 @@ from keyhole.papers import FILES, Entry
 from keyhole.papers.claims import Result
 from tests.papers.agreement import agree
 
+pytestmark = pytest.mark.usefixtures("problems_made_once")
 RUNS = 12
 
 

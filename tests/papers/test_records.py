@@ -6,7 +6,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from keyhole.papers import Entry, reproduce
 from keyhole.papers.pages import Part
 from keyhole.papers.records import ClaimRecord, ClaimsFile, NumberRecord, schema, write_claims
 from keyhole.papers.verdicts import Number
@@ -14,11 +13,9 @@ from keyhole.papers.verdicts import Number
 SCHEMA = Path(__file__).parents[2] / "docs" / "claims.schema.json"
 
 
-@pytest.fixture(scope="module")
-def parts(tiny, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Entry, "load", lambda name: tiny)
-        return reproduce("tiny", out=tmp_path_factory.mktemp("tiny") / "out", threads=1).parts
+@pytest.fixture
+def parts(reproduced):
+    return reproduced.parts
 
 
 def written(folder, parts):

@@ -15,20 +15,11 @@ from keyhole.play.plan import Plan
 from tests.html import check_page
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Return where a reproduction lies once it was made, and room for it."""
-    return tmp_path_factory.mktemp("made") / "out", []
-
-
 @pytest.fixture
-def done(load, made, tmp_path):
-    """Return a copy of a reproduction, which was made once."""
-    folder, found = made
-    if not found:
-        found.append(reproduce("tiny", out=folder, threads=1))
-    copied = shutil.copytree(folder, tmp_path / "out")
-    return replace(found[0], report=copied / found[0].report.name)
+def done(load, reproduced, tmp_path):
+    """Return a copy of a reproduction."""
+    copied = shutil.copytree(reproduced.report.parent, tmp_path / "out")
+    return replace(reproduced, report=copied / reproduced.report.name)
 
 
 def test_a_reproduction_judges_every_claim(done):
@@ -86,7 +77,7 @@ def test_runs_can_be_read_back(done):
     assert curves.replications == 40
 
 
-def test_a_reproduction_cut_off_goes_on(load, tmp_path, monkeypatch):
+def test_a_reproduction_cut_off_goes_on(load, plain_figures, tmp_path, monkeypatch):
     out, played = tmp_path / "out", []
     real = Plan.play
 
@@ -104,7 +95,7 @@ def test_a_reproduction_cut_off_goes_on(load, tmp_path, monkeypatch):
     assert len(again.verdicts) == 3
 
 
-def test_done_twice_it_plays_once(done, load, monkeypatch):
+def test_done_twice_it_plays_once(done, load, plain_figures, monkeypatch):
     monkeypatch.setattr(Plan, "play", None)
     assert reproduce("tiny", out=done.report.parent, threads=1).verdicts == done.verdicts
 
@@ -187,8 +178,7 @@ def test_one_that_never_reached_its_cluster_leaves_no_folder(load, tmp_path, mon
     assert not (tmp_path / "out").exists()
 
 
-@pytest.fixture
-def small_demo(monkeypatch):
+def make_small(patch):
     """Make the demo small: its entries keep their problems, policies and claims."""
     real = Entry.load
 
@@ -197,22 +187,29 @@ def small_demo(monkeypatch):
         scale = entry.scales["paper"].model_copy(update={"replications": 8, "checkpoints": 5})
         return entry.model_copy(update={"scales": {"quick": scale, "paper": scale}})
 
-    monkeypatch.setattr(Entry, "load", small)
+    patch.setattr(Entry, "load", small)
 
 
-def test_the_demo_is_set_up_1_and_bluebirds_in_one_report(small_demo, tmp_path):
-    result = demo(tmp_path / "demo", threads=1)
-    text = result.report.read_text()
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """Return a small demo."""
+    with pytest.MonkeyPatch.context() as patch:
+        make_small(patch)
+        return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1)
+
+
+def test_the_demo_is_set_up_1_and_bluebirds_in_one_report(shown):
+    text = shown.report.read_text()
     assert "Set-up 1" in text
     assert "Bluebirds" in text
     for label in ("LSA", "APT(.05)", "UCBE(4)", "Opt-KG(.5,.5)", "Uniform"):
         assert label in text
-    assert {p.name for p in result.report.parent.iterdir() if p.is_dir()} == {"setup1", "bluebirds"}
+    assert {p.name for p in shown.report.parent.iterdir() if p.is_dir()} == {"setup1", "bluebirds"}
 
 
-def test_a_demo_of_other_code_is_replaced(small_demo, tmp_path, monkeypatch):
-    folder, played = tmp_path / "demo", []
-    before = demo(folder, threads=1)
+def test_a_demo_of_other_code_is_replaced(shown, plain_figures, monkeypatch):
+    make_small(monkeypatch)
+    folder, played = shown.report.parent, []
     real = Plan.play
 
     def counted(self, label, part, **kwargs):
@@ -220,10 +217,10 @@ def test_a_demo_of_other_code_is_replaced(small_demo, tmp_path, monkeypatch):
         return real(self, label, part, **kwargs)
 
     monkeypatch.setattr(Plan, "play", counted)
-    assert demo(folder, threads=1).verdicts == before.verdicts
+    assert demo(folder, threads=1).verdicts == shown.verdicts
     assert not played
     monkeypatch.setattr(keyhole.papers.reproduction, "run_digest", lambda spec: "of other code")
-    assert demo(folder, threads=1).verdicts == before.verdicts
+    assert demo(folder, threads=1).verdicts == shown.verdicts
     assert len(played) > 10
 
 
@@ -237,14 +234,16 @@ def test_a_demo_does_not_replace_anything_else(done, monkeypatch):
         demo(done.report.parent, threads=1)
 
 
-def test_progress_names_the_problem(load, tmp_path, capsys):
+def test_progress_names_the_problem(load, plain_figures, tmp_path, capsys):
     reproduce("tiny", out=tmp_path / "out", threads=1, progress=True)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "Easy:\nLSA: 100 %" in captured.err
 
 
-def test_what_comes_later_is_compiled_by_another_process(load, tmp_path, monkeypatch):
+def test_what_comes_later_is_compiled_by_another_process(
+    load, plain_figures, tmp_path, monkeypatch
+):
     started = []
     monkeypatch.setattr(
         keyhole.papers.reproduction,
