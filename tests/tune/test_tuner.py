@@ -12,6 +12,7 @@ from keyhole.study import Study, WaitingError
 from keyhole.tune import Spec, Tune, Tuner
 from keyhole.tune import stay as staying
 from keyhole.tune.folder import NAME, RUNS, STUDY, open_study
+from keyhole.tune.instances import command_seed
 from keyhole.tune.spec import DEFAULT_POLICY
 from keyhole.tune.tuner import rehearsed
 from keyhole.tune.watch import AllFailedError
@@ -76,6 +77,16 @@ def test_a_tune_goes_on_where_it_was_left_and_draws_the_same(spec, tmp_path):
     ]
     assert facts[0] == facts[1]
     check_every_run_counts_once(tmp_path / "parts", 12)
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_commands_are_given_seeds_that_follow_from_the_specs(tmp_path, seed):
+    made = Simulated()
+    spec = Spec.from_table(TABLE | {"seed": seed})
+    tune = Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
+    seeds = [command_seed(seed, run.round) for run in tune.runs]
+    assert [run.seed for run in tune.runs] == seeds
+    assert [int(command[-1]) for command, *_ in made.commands] == seeds
 
 
 def test_the_budget_counts_all_stays(spec, tmp_path, monkeypatch):
