@@ -129,6 +129,16 @@ def test_the_library_s_own_format(tmp_path):
     )
 
 
+def test_runs_that_were_ended_before_the_largest_limit_tell_nothing():
+    seconds = np.array([[1.0, 4.0], [math.inf, math.inf], [math.inf, 2.0]])
+    until = np.array([[10.0, 10.0], [10.0, 5.0], [5.0, 10.0]])
+    scenario = Scenario("toy", ("one", "two"), seconds, 10.0, limits=until)
+    assert scenario.problem([0.3, 1.0]).gains.tolist() == [
+        pytest.approx([(0.9 - 0.3) / 2, (0.9 - 1.0) / 2]),  # the first and the second run
+        pytest.approx([(0.8 - 0.3) / 2, (0.6 + 0.8) / 2]),  # the first and the third
+    ]
+
+
 def test_both_formats_say_the_same(tmp_path):
     table = pq.read_table(FOLDER / "IPC2018.parquet").to_pylist()
     lines = [

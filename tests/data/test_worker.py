@@ -145,6 +145,18 @@ def test_other_results_are_refused_and_never_unpickled(tmp_path, monkeypatch, jo
     assert not (tmp_path / "sprung").exists()
 
 
+def test_a_job_whose_own_time_passed_the_limit_has_no_result(monkeypatch):
+    with Worker(jobs.double) as worker:
+        assert worker.run(2, limit=60)[0] == 4
+        answer = worker._process.answer
+        monkeypatch.setattr(
+            worker._process, "answer", lambda limit: answer(limit) | {"seconds": 61}
+        )
+        assert worker.run(3, limit=60) is None
+        monkeypatch.undo()
+        assert worker.run(4, limit=60)[0] == 8
+
+
 def test_threads_take_turns():
     with Worker(jobs.double) as worker, ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda n: worker.run(n, limit=60)[0], range(40)))
