@@ -9,6 +9,7 @@ import pytest
 from keyhole import simulate, stochastic
 from keyhole.contract.base import WithBase
 from keyhole.contract.memory import counts, per, scratch
+from keyhole.contract.pending import describe_doubts
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.policy import parameter
 from keyhole.draws.streams import uniform
@@ -310,7 +311,9 @@ class Counting(stochastic.Policy):
         s.totals[arm] += reward
 
 
-IGNORE = 'declare `pending = ("ignore",)` in the class if it may take others before that'
+IGNORE = (
+    'declare `pending = ("ignore",)` in the class if `turns` may change before the feedback comes'
+)
 LEFT = "`select` writes `chances`, which `update` reads"
 ANEW = (
     "have `update` work out `chances` anew, since another decision may have been taken in between"
@@ -355,6 +358,30 @@ def test_scratch_arrays_that_are_lost_between_two_kernels_are_caught_with_the_me
         check_policy(Scratching(), ARMS)
 
 
+def test_a_declaration_that_the_code_speaks_against_is_believed_with_a_warning():
+    def select(p, s, rng):
+        fill(s.gains, s.chances)
+        return min(int(uniform(rng) * p.arms), p.arms - 1)
+
+    declared = derive(EXP3, select=select, pending=("ignore",))
+    with pytest.warns(UserWarning, match="Mine declares") as said:
+        check_policy(declared(), ARMS)
+    assert [str(one.message) for one in said] == [
+        'Mine declares that its decisions may be pending ("ignore"), but `select` writes '
+        "`chances`, which `update` reads; have `update` work out `chances` anew, since another "
+        'decision may have been taken in between; or declare `pending = ("wait",)` in the class; '
+        "leave it as it is only if you know that this does no harm"
+    ]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [EXP3, Working, derive(EXP3, pending=("wait",)), derive(Counting, pending=("ignore",))],
+)
+def test_who_waits_works_anew_or_counts_is_not_warned(policy):
+    assert describe_doubts(policy) == ""
+
+
 def test_a_class_of_a_setting_that_declares_nothing_waits_and_says_why():
     class Bare(CorePolicy, abstract=True):
         setting = Policy.setting
@@ -367,7 +394,8 @@ def test_a_class_of_a_setting_that_declares_nothing_waits_and_says_why():
     assert nothing.pending == ("wait",)
     assert nothing.explain_waiting() == (
         "Mine waits for the feedback of each decision: neither it nor its setting declares "
-        '`pending`; declare `pending = ("ignore",)` in the class if it may take others before that'
+        '`pending`; declare `pending = ("ignore",)` in the class if it may take others before '
+        "the feedback comes"
     )
     assert derive_from(Bare, pending=("wait",)).explain_waiting() == ""
     Bare.pending = ("wait",)

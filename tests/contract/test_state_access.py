@@ -16,6 +16,7 @@ from keyhole.contract.state_access import find_access
 from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
 from keyhole.draws.unpulled import first_unpulled
 from keyhole.experiment import rooms
+from keyhole.resource import FixedLimit
 from keyhole.stochastic import IndexPolicy
 from keyhole.stochastic import Policy as Stochastic
 from keyhole.thresholding import LSA
@@ -343,6 +344,28 @@ def test_helpers_that_a_class_lends_are_followed():
     assert Lending.pending == ("wait",)
 
 
+def test_helpers_that_are_passed_on_are_followed():
+    class Passing(Base):
+        helpers = ("look",)
+
+        def look(p, s, arm):
+            return s.pulls[arm] * s.totals[arm]
+
+        def select(p, s, look):
+            return find_best(p, s, look)
+
+    assert find_access(Passing, "select").writes == set()
+    assert Passing.pending == ("imagine", "ignore")
+
+
+def find_best(p, s, value):
+    best = 0
+    for arm in range(p.arms):
+        if value(p, s, arm) > value(s=s, p=p, arm=best):
+            best = arm
+    return best
+
+
 def test_an_index_policy_of_ones_own_does_not_wait():
     class Bold(IndexPolicy):
         def index(p, pulls, total):
@@ -409,8 +432,13 @@ def test_our_own_policies_declare_what_they_do_and_are_not_analysed(other_numba)
         assert IndexPolicy.pending == ("imagine", "ignore")
 
 
-# Their `select` writes what it or `update` reads; why they need not wait, their files say.
+# Their `select` writes what it reads later on; why they need not wait, their files say.
 DECLARED_AGAINST_ANALYSIS = {"CTS", "ESCB", "MPTS", "SDCB", "FixedLimit", "Uniform"}
+
+
+def test_of_our_own_policies_none_is_doubted():
+    bound = [type(FixedLimit(limit=0.5)) if p is FixedLimit else p for p in own_policies()]
+    assert [text for policy in bound if (text := pending.describe_doubts(policy))] == []
 
 
 def test_what_our_own_policies_declare_is_what_the_analysis_finds():

@@ -21,7 +21,7 @@ PENDING: Final = ("imagine", "ignore", "wait")
 WAIT: Final = ("wait",)
 
 _READERS: Final = ("update", "recommend", "select")
-_IGNORE: Final = 'declare `pending = ("ignore",)` in the class if it may take others before that'
+_IGNORE: Final = 'declare `pending = ("ignore",)` in the class if'
 
 
 class _Reason(NamedTuple):
@@ -30,6 +30,7 @@ class _Reason(NamedTuple):
     text: str
     mend: str = ""
     may_ignore: bool = True
+    ahead: tuple[str, ...] = ()  # the arrays that would then change before feedback comes
 
 
 class InferredPending:
@@ -72,8 +73,25 @@ def describe_mend(cls: Any) -> str:
     reasons = _list_reasons(cls)
     mends = [reason.mend for reason in reasons if reason.mend]
     if all(reason.may_ignore for reason in reasons):
-        mends.append(f"or {_IGNORE}" if mends else _IGNORE)
+        ahead = [name for reason in reasons for name in reason.ahead]
+        where = f"{_quoted(ahead)} may change" if ahead else "it may take others"
+        mends.append(f"{'or ' * bool(mends)}{_IGNORE} {where} before the feedback comes")
     return "; ".join(mends)
+
+
+def describe_doubts(cls: Any) -> str:
+    """Return what speaks against letting decisions of a class be pending, and the mend; or ""."""
+    doubts = [] if cls.pending == WAIT else [r for r in _find_reasons(cls) if not r.may_ignore]
+    if not doubts:
+        return ""
+    seen = "; and ".join(doubt.text for doubt in doubts)
+    mends = "; ".join(doubt.mend for doubt in doubts)
+    declared = ", ".join(f'"{way}"' for way in cls.pending)
+    return (
+        f"{cls.__name__} declares that its decisions may be pending ({declared}), but {seen}; "
+        f'{mends}; or declare `pending = ("wait",)` in the class; leave it as it is only if you '
+        "know that this does no harm"
+    )
 
 
 def _list_reasons(cls: Any) -> list[_Reason]:
@@ -218,7 +236,7 @@ def _find_reasons(cls: Any) -> list[_Reason]:
         left = arrays if reader == "update" or not kept else []
         mend = _describe_mends(reader, [name for name in left if name not in work], work)
         text = f"`select` writes {_quoted(arrays)}, which {when} reads"
-        found.append(_Reason(text, mend, may_ignore=reader != "update" and kept))
+        found.append(_Reason(text, mend, reader != "update" and kept, tuple(arrays)))
     return found
 
 

@@ -79,7 +79,7 @@ class _Tracer:
     def __init__(self, lengths: Mapping[str, int]) -> None:
         self.lengths = lengths
         self.access = StateAccess()
-        self._returned: dict[tuple[FunctionType, tuple[Views, ...]], Views | None] = {}
+        self._returned: dict[Any, Views | None] = {}
 
     def follow_kernel(self, policy: Any, name: str) -> None:
         """Follow a kernel of a class, which finds the whole state in `s`."""
@@ -97,8 +97,11 @@ class _Tracer:
     def follow(
         self, function: FunctionType, given: list[Views], lent: Mapping[str, Any] | None = None
     ) -> Views:
-        """Return what a function returns of the state, which it is given in its arguments."""
-        key = (function, tuple(given))
+        """Return what a function returns of the state, which it is given in its arguments.
+
+        `lent` are the arguments that are functions.
+        """
+        key = (function, tuple(given), frozenset((lent or {}).items()))
         if key in self._returned:
             known = self._returned[key]  # None: it calls itself
             return self.give_up(given) if known is None else known
@@ -265,7 +268,7 @@ class _Function:
         if not views:
             return NOTHING
         if is_function(called):
-            return self._function(source_of(cast(Kernel, called)), given, named)
+            return self._function(source_of(cast(Kernel, called)), value, given, named)
         if called in PAIRING:
             entries = self._entry(views, 1)  # in a pair, one pair after the other
             return frozenset(v._replace(tuples=v.tuples + 2) for v in entries)
@@ -282,7 +285,7 @@ class _Function:
         return self.tracer.give_up([views, given])
 
     def _function(
-        self, function: FunctionType, given: list[Views], named: Mapping[str, Views]
+        self, function: FunctionType, value: Any, given: list[Views], named: Mapping[str, Views]
     ) -> Views:
         if function in READING_KERNELS:
             self.tracer.read(NOTHING.union(*given, *named.values()))
@@ -291,4 +294,7 @@ class _Function:
         if len(given) > len(names) or not named.keys() <= set(names) or takes_rest(function):
             return self.tracer.give_up([*given, *named.values()])
         arguments = dict(zip(names, given, strict=False)) | dict(named)
-        return self.tracer.follow(function, [arguments.get(name, NOTHING) for name in names])
+        passed = (*zip(names, value.args, strict=False), *value.kws)
+        known = {name: self.names.values.get(variable.name) for name, variable in passed}
+        lent = {n: f for n, f in known.items() if isinstance(f, _BaseKernel) or is_function(f)}
+        return self.tracer.follow(function, [arguments.get(name, NOTHING) for name in names], lent)

@@ -1,5 +1,6 @@
 """Checks of what a policy says of decisions that are open, as studies play it."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from keyhole.contract.component import policy_component
 from keyhole.contract.memory import FloatArray, allot
+from keyhole.contract.pending import describe_doubts
 from keyhole.drivers.open_step import DECIDE, HEAD, INIT, TELL, compiled_open_step
 from keyhole.kernels.jit import bounds_checked
 from keyhole.play.referee import Referee
@@ -114,10 +116,17 @@ def one_at_a_time_nothing_is_open(trial: Trial) -> None:
 def feedback_belongs_to_its_decision(trial: Trial) -> None:
     """Check that what is learnt from feedback does not depend on what was asked since.
 
-    A policy whose `update` relies on what its last `select` left behind must wait.
+    A policy whose `update` relies on what its last `select` left behind must wait. Where it does
+    not, and the trial shows nothing, but its code says that it may, a warning says so.
     """
-    if "ignore" not in trial.policy.pending:
-        return
+    if "ignore" in trial.policy.pending:
+        _try_later(trial)
+    if doubts := describe_doubts(type(trial.policy)):
+        warnings.warn(doubts, stacklevel=2)
+
+
+def _try_later(trial: Trial) -> None:
+    """Compare what is learnt from feedback at once and after another decision."""
     opened, referee = _Opened(trial, "ignore"), trial.referee()
     while referee.rounds + 1 < trial.horizon:
         row = opened.ask(referee, ())
