@@ -7,6 +7,7 @@ tests are then run and, if these pass, all tests of its package. What was found 
 too, has caught nothing. Usage::
 
     python tools/mutate.py [--only TEXT ...] [--jobs N] [--against COMMIT] [--tests narrow|wide]
+        [--interpreted]
 """
 
 import argparse
@@ -40,6 +41,7 @@ TABLE: Final = Path(__file__).with_name("mutations.toml")
 _COMPILED: Final = ("kernels", "draws", "contract", "drivers")
 _LIMITS: Final = {"narrow": 400.0, "wide": 1800.0}  # seconds
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+_MOST: Final = 3  # failures, after which a run ends: one test may fail without a break
 _FORKS: Final = Path(__file__).with_name("forked_tests.py")
 # What exit codes of pytest say: all others are a failure, or an error that ends it.
 _OUTCOMES: Final = {None: "timed out", 0: "survived", 4: "not run", 5: "not run"}
@@ -108,8 +110,9 @@ def apply(mutation: Mutation, text: str) -> str:
 class Worker:
     """A copy of a commit's files, in which tests are run, one selection at a time."""
 
-    def __init__(self, folder: Path, cache: Path, archive: bytes) -> None:
+    def __init__(self, folder: Path, cache: Path, archive: bytes, interpreted: bool) -> None:
         self.tree, self._cache, self._output = folder / "tree", cache, folder / "output"
+        self._interpreted = interpreted
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
             files.extractall(self.tree, filter="data")
         self._process = subprocess.Popen(
@@ -141,6 +144,7 @@ class Worker:
             "environment": {
                 "KEYHOLE_CACHE_DIR": str(cache or self._cache),
                 "KEYHOLE_CACHE_MB": "4000",
+                "KEYHOLE_INTERPRET": str(int(self._interpreted)),
             },
             "limit": limit,
             "output": str(self._output),
@@ -171,16 +175,16 @@ class Worker:
         try:
             _write(path, apply(mutation, whole))
             code, seconds, output = self.run(
-                tests, _LIMITS[kind], "-x", cache=Path(own) if own else None
+                tests, _LIMITS[kind], f"--maxfail={_MOST}", cache=Path(own) if own else None
             )
         finally:
             _write(path, whole)
             if own:
                 shutil.rmtree(own, ignore_errors=True)
-        failed = _FAILED.search(output)
+        failed = list(dict.fromkeys(one[1] for one in _FAILED.finditer(output)))
         found |= {"outcome": _OUTCOMES.get(code, "caught"), "seconds": seconds}
-        if found["outcome"] == "caught":
-            found["test"] = failed[1] if failed else ""
+        if found["outcome"] == "caught" and failed:
+            found |= {"test": failed[0], "failed": failed}
         if found["outcome"] != "survived" and not failed:
             found["said"] = " ".join(output.split())[-300:]
         return found
@@ -226,14 +230,18 @@ class Results:
 class Campaign:
     """Mutations that are run against the tests of a commit, by several workers at a time."""
 
-    def __init__(self, folder: Path, out: Path, commit: str, archive: bytes) -> None:
+    def __init__(
+        self, folder: Path, out: Path, commit: str, archive: bytes, *, interpreted: bool = False
+    ) -> None:
         self._folder, self._out, self._commit, self._archive = folder, out, commit, archive
+        self._interpreted = interpreted
         out.mkdir(parents=True, exist_ok=True)
         self.results = Results(out / f"results-{commit}.jsonl")
         self._stopped = threading.Event()
 
     def _worker(self, number: int) -> Worker:
-        return Worker(self._folder / f"{number}", self._out / f"cache-{number}", self._archive)
+        place, cache = self._folder / f"{number}", self._out / f"cache-{number}"
+        return Worker(place, cache, self._archive, self._interpreted)
 
     def play(self, mutations: Iterable[Mutation], kinds: Sequence[str], jobs: int) -> None:
         """Run all mutations of which it is not known yet what comes of them."""
@@ -281,14 +289,15 @@ class Campaign:
             return
         worker = self._worker(0)
         try:
-            _, _, output = worker.run({one["test"] for one in caught}, 3600.0)
+            _, _, output = worker.run({name for one in caught for name in one["failed"]}, 3600.0)
         finally:
             worker.close()
         failing = {found[1] for found in _FAILED.finditer(output)}
         for one in caught:
-            if one["test"] in failing:
+            good = [name for name in one["failed"] if name not in failing]
+            if not good:
                 one |= {"outcome": "not run", "said": f"{one['test']} fails without a break"}
-            self.results.add(one | {"verified": True})
+            self.results.add(one | {"test": good[0] if good else "", "verified": True})
 
     def report(self, mutations: Sequence[Mutation]) -> str:
         """Return what is known, in Markdown."""
@@ -335,6 +344,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
     parser.add_argument("--against", default="HEAD", help="the commit whose files are broken")
     parser.add_argument("--tests", choices=tuple(_LIMITS), help="by default narrow, then wide")
+    parser.add_argument("--interpreted", action="store_true", help="compile no kernels: faster")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutations")
     given = parser.parse_args(arguments)
     mutations = [
@@ -343,7 +353,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commit, archive = read_commit(given.against)
     kinds = tuple(_LIMITS) if given.tests is None else (given.tests,)
     with tempfile.TemporaryDirectory(prefix="keyhole-mutations-") as folder:
-        campaign = Campaign(Path(folder), given.out.absolute(), commit, archive)
+        out = given.out.absolute()
+        campaign = Campaign(Path(folder), out, commit, archive, interpreted=given.interpreted)
         try:
             campaign.play(mutations, kinds, given.jobs)
         finally:
