@@ -152,6 +152,36 @@ def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     assert keyhole(*words)[:2] == (code, printed)
 
 
+@pytest.mark.parametrize(
+    ("function", "words", "passed"),
+    [
+        ("cli.running.run", "run {spec} --threads 3", {"threads": 3, "on": "threads"}),
+        (
+            "papers.reproduce",
+            "reproduce tao2019-setup1 --scale paper --threads 3",
+            {"scale": "paper", "threads": 3, "on": "threads"},
+        ),
+        (
+            "papers.reproduce_all",
+            "reproduce --paper tao2019 --scale paper --threads 3",
+            {"paper": "tao2019", "scale": "paper", "threads": 3, "on": "threads"},
+        ),
+        ("papers.reproduce_all", "reproduce --all", {"paper": None, "scale": "quick"}),
+    ],
+)
+def test_options_are_passed_on(keyhole, spec, tmp_path, monkeypatch, function, words, passed):
+    asked = {}
+
+    def ask(*_, **given):
+        asked.update(given)
+        raise ValueError("asked")
+
+    monkeypatch.setattr(f"keyhole.{function}", ask)
+    code, _, err = keyhole(*words.format(spec=spec).split(), "--out", tmp_path / "out")
+    assert (code, err) == (2, "keyhole: asked\n")
+    assert asked.items() >= passed.items()
+
+
 def test_reproduce_lists_what_there_is(keyhole):
     code, out, err = keyhole("reproduce", "--list")
     assert (code, err) == (0, "")
