@@ -47,6 +47,20 @@ def test_a_tune_from_the_first_command_to_the_last(keyhole, file):
     file.write_text(SPEC)
 
 
+def test_of_a_tune_without_any_success_that_is_said_first(keyhole, tmp_path):
+    spec = tmp_path / "none.toml"
+    spec.write_text('limits = 0.01\n[[arm]]\nname = "slow"\ncommand = "sleep 9"\n')
+    said = "no run has succeeded: nothing speaks for any command"
+    assert said in keyhole("tune", spec, "--runs", 1, "--out", tmp_path / "out")[1]
+    assert said in keyhole("tune", "show", tmp_path / "out")[1]
+    for also in ((), ("--json",)):
+        code, text, error = keyhole("tune", "best", tmp_path / "out", *also)
+        assert (code, error) == (0, f"{said}\n")
+        assert said not in text
+    assert json.loads(text)["successes"] == 0
+    assert said[1:] in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_a_dry_run_shows_ten_command_lines_and_leaves_nothing(keyhole, file):
     before = sorted(file.parent.iterdir())
     code, text, error = keyhole("tune", file, "--dry-run")

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,27 @@ def test_intervals_hold_what_is_so_as_often_as_they_say(spec):
     # What is shared by the arms narrows them a little: a share of .95 deviates by .018 here.
     assert shares.min() > 0.78
     assert shares.mean() > 0.88
+
+
+@pytest.mark.parametrize(("outcome", "seconds"), [("out of time", 1.0), ("ok", 0.0)])
+@pytest.mark.parametrize(
+    ("worth", "scale", "worst"),
+    [
+        ("PAR2", [0, 1], -1.0),
+        ({"second": 0.5, "giving_up": 2.0}, [0, 1], -2.5),
+        ({"second": 0.5}, [-3, 5], -3.5),
+        ({"second": 0.5}, [3, 5], -0.5),
+    ],
+)
+def test_no_interval_reaches_beyond_what_a_run_can_be_worth(
+    tmp_path, outcome, seconds, worth, scale, worst
+):
+    table = {"arm": [{"name": "quick", "command": "true"}], "limits": 1.0}
+    spec = Spec.from_table(table | {"worth": worth, "success": {"scale": scale}})
+    most = float(scale[1])
+    runs = [record(outcome, seconds, 1.0, reward=most if outcome == "ok" else None)] * 3
+    best = Tune(tmp_path, spec, [replace(run, id=str(i)) for i, run in enumerate(runs)]).best()
+    assert worst <= best.gain.low < best.gain.value < best.gain.high <= most
 
 
 @pytest.mark.parametrize("runs", [5, 10, 20])

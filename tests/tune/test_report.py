@@ -107,6 +107,17 @@ def test_it_is_said_first_how_many_arms_were_not_tried(spec, tmp_path):
     assert tune.best().untried == ["slow"]
 
 
+def test_it_is_said_first_that_no_run_has_succeeded(spec, tmp_path):
+    said = "no run has succeeded: nothing speaks for any command"
+    runs = [record("failed", 0.1, 1.0, arm) for arm in ("quick", "slow")]
+    tune = Tune(tmp_path, spec, runs)
+    assert recommendation(tune)[0] == said
+    assert best_as_json(tune)["successes"] == 0
+    tune = Tune(tmp_path, spec, [*runs, record("ok", 0.1, 1.0)])
+    assert said not in recommendation(tune)
+    assert best_as_json(tune)["successes"] == 1
+
+
 def test_a_probability_is_stated_in_full(tune):
     text = recommendation(tune)[2]
     assert re.match(

@@ -114,12 +114,14 @@ def best(folder: Folder, as_json: AsJson = False) -> None:
     from keyhole.tune.summary import best_as_json, command_line, recommendation
 
     tune = Tune.load(folder)
+    found, texts = tune.best(), recommendation(tune)
+    if not found.successes:
+        typer.echo(texts.pop(0), err=True)
     if as_json:
         typer.echo(json.dumps(best_as_json(tune)))
         return
-    found = tune.best()
     typer.echo(f"{command_line(tune, found.arm)}    # for at most {found.limit:g} s")
-    for text in recommendation(tune)[0 if found.untried else 1 :]:
+    for text in texts[0 if found.untried else 1 :]:
         typer.echo(text)
 
 

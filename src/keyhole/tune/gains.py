@@ -29,10 +29,12 @@ nothing to do with those of other arms. For what the full cut-off is worth, shap
 were picked so that what is stated holds at least as often as it says, and judged on scenarios that
 played no part in picking them (docs/tune.md).
 
-No interval of a gain or of a share done is narrower than two runs more or less would make it: where
-all runs succeeded, the truth may be that all do, and the share of other arms says less.
+No interval of a gain or of a share done is narrower than two runs more or less would make it, up to
+what is possible: where all runs succeeded, the truth may be that all do, and the share of other
+arms says less.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -72,11 +74,20 @@ class Known:
     high: float
 
     @classmethod
-    def of(cls, draws: FloatArray, least: float = 0.0) -> "Known":
-        """Return mean and quantiles of draws, these at least so far from the mean."""
+    def of(
+        cls,
+        draws: FloatArray,
+        least: float = 0.0,
+        within: tuple[float, float] = (-math.inf, math.inf),
+    ) -> "Known":
+        """Return mean and quantiles of draws, these at least so far from the mean.
+
+        No end of the interval is beyond what is possible, `within`, where all draws lie.
+        """
         low, high = np.quantile(draws, _ENDS)
         mean = float(draws.mean())
-        return cls(mean, min(float(low), mean - least), max(float(high), mean + least))
+        low, high = min(float(low), mean - least), max(float(high), mean + least)
+        return cls(mean, max(low, within[0]), min(high, within[1]))
 
     def __repr__(self) -> str:
         """Return it in as many digits as it is good for."""

@@ -15,6 +15,7 @@ _FIELD: Final = re.compile(
     r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
 )  # words of fields and what is safe
 _ENDS: Final = ("ok", "out of time", "failed", "out of memory")
+_NO_SUCCESS: Final = "no run has succeeded: nothing speaks for any command"
 
 
 def seconds(known: Known) -> str:
@@ -43,7 +44,10 @@ def progress(tune: Tune) -> str:
 
 
 def recommendation(tune: Tune) -> list[str]:
-    """Return what to run, what it is worth, how sure that is, against what, and runs of arms."""
+    """Return what to run, what it is worth, how sure that is, against what, and runs of arms.
+
+    Where no run has succeeded, a line that says so comes first.
+    """
     best = tune.best()
     full = best.full
     against = (
@@ -64,6 +68,7 @@ def recommendation(tune: Tune) -> list[str]:
     if best.untried:
         first = f"{len(best.untried)} of {count} arms not tried yet; {first}"
     return [
+        *([] if best.successes else [_NO_SUCCESS]),
         first,
         f"worth: {best.gain} a run; {share(best.done)} succeed, {seconds(best.seconds)} a run "
         f"(from {_told(best.runs)})",

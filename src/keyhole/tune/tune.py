@@ -70,6 +70,8 @@ class Best(Pair):
         those that were run that is: below 0 where it is likely to be another one by itself.
     runs_of_arms : dict of str to int
         How often each command was run.
+    successes : int
+        How many runs succeeded, of all commands: of 0, nothing speaks for any command.
     """
 
     sure: float
@@ -77,6 +79,7 @@ class Best(Pair):
     full: Pair
     more: Known
     runs_of_arms: dict[str, int]
+    successes: int
 
     @property
     def untried(self) -> list[str]:
@@ -127,12 +130,15 @@ class Tune:
     def _pair(self, arm: int, place: int) -> dict[str, Any]:
         gains, runs = self.gains, int(self.gains.told[arm, place])
         least = _RESOLUTION / (runs + _RESOLUTION)
-        done = Known.of(gains.done[:, arm, place], least)
+        success, limit = self.spec.success, self.spec.limits[place]
+        worst = -float(self.spec.worth.penalty(success.least)(limit))
         return {
             "arm": self.spec.arms[arm].name,
-            "limit": self.spec.limits[place],
-            "gain": Known.of(gains.draws[:, arm, place], least * self.spec.success.span),
-            "done": Known(done.value, max(done.low, 0.0), min(done.high, 1.0)),
+            "limit": limit,
+            "gain": Known.of(
+                gains.draws[:, arm, place], least * success.span, (worst, success.scale[1])
+            ),
+            "done": Known.of(gains.done[:, arm, place], least, (0.0, 1.0)),
             "seconds": Known.of(gains.seconds[:, arm, place]),
             "runs": runs,
         }
@@ -164,6 +170,7 @@ class Tune:
             full=self.pair(full, len(self.spec.limits) - 1),
             more=self._more(arm, place, full),
             runs_of_arms={name: len(self.of(name)) for name in self.spec.names},
+            successes=sum(run.outcome == "ok" for run in self.runs),
         )
 
     def _more(self, arm: int, place: int, full: int) -> Known:
