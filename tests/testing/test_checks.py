@@ -1,5 +1,7 @@
 """The conformance test passes what keeps the contract, and catches what breaks it."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from keyhole.testing import (
     check_setting,
     parametrize_with_checks,
 )
+from keyhole.testing.interpreted import interpreted_and_compiled_agree
 from keyhole.thresholding import LSA, Policy, Problem
 from tests.toys import LEVELS, PATROLS, RUNS, TOYS, ArmsOnly, Toy
 
@@ -178,3 +181,39 @@ def test_words_that_mean_two_things_are_caught():
     twice = Setting("x", ArmsOnly, {"arm": Field("int64")}, {"arm": Field("int64")}, lambda p: True)
     with pytest.raises(AssertionError, match="x: arm means two things"):
         check_setting(twice, {"arms": 3})
+
+
+class TwoTypes(Random):
+    """Has a variable that is an integer in one branch and a float in the other."""
+
+    class State:
+        pulls = per("arms")
+        totals = per("arms")
+        sign = per()
+
+    def update(p, s, t, arm, reward):
+        zero = 0
+        if t > 50:
+            zero = 0.5
+        s.sign[0] = math.copysign(1.0, -zero)
+
+
+def test_a_policy_that_python_runs_otherwise_is_caught():
+    with pytest.raises(AssertionError) as found:
+        interpreted_and_compiled_agree(Trial(TwoTypes(), PROBLEM))
+    assert str(found.value) == (
+        "TwoTypes(): interpreted and compiled kernels differ in round 1 of a learner: "
+        "the state, sign[0], is -1.0 compiled, and 1.0 interpreted"
+    )
+
+
+class Following(Random):
+    """Uses what has no equal in Python."""
+
+    def update(p, arm, reward):
+        math.nextafter(reward, 1.0)
+
+
+def test_a_policy_that_cannot_be_interpreted_is_not_compared():
+    with pytest.warns(UserWarning, match=r"not compared .* Following\.update .* math\.nextafter"):
+        interpreted_and_compiled_agree(Trial(Following(), PROBLEM))

@@ -17,9 +17,10 @@ from keyhole.contract.memory import Field, Layout, declared, declared_state, sha
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
 from keyhole.contract.world import World, measured
+from keyhole.kernels.execution import is_interpreted
 from keyhole.kernels.jit import is_bounds_checked
 from keyhole.kernels.jit import kernel as compiled
-from keyhole.kernels.link import Kernel, fingerprint, link
+from keyhole.kernels.link import Kernel, fingerprint, link, source_of
 
 _linked: Final[dict[str, dict[str, Kernel]]] = {}
 _KEPT: Final = 6
@@ -127,12 +128,20 @@ class Component:
         out: it takes 10 ns a round (measured, LSA, K = 10).
         """
         watched = bool(self.helper_sources) and (watched or is_bounds_checked())
-        key = f"{self.digest} {is_bounds_checked()} {watched}"
+        key = f"{self.digest} {is_bounds_checked()} {watched} {self._places()}"
         found = _linked.pop(key, None) or self._link(watched)
         _linked[key] = found
         while len(_linked) > _KEPT:
             _linked.pop(next(iter(_linked)), None)
         return found
+
+    def _places(self) -> int:
+        """Return what is another one when the kernels have moved, where it matters."""
+        if not is_interpreted():
+            return 0
+        sources = (self.sources | self.helper_sources).values()
+        codes = [source_of(source).__code__ for source in sources]
+        return hash(tuple((c.co_filename, c.co_firstlineno, c.co_linetable) for c in codes))
 
     def _link(self, watched: bool) -> dict[str, Kernel]:
         helpers = {name: link(helper) for name, helper in self.helper_sources.items()}

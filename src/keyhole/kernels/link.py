@@ -239,7 +239,8 @@ def _link(plain: FunctionType, done: Linked) -> Kernel:
     if _home(plain).startswith(_COVERED):  # its fingerprint is its name
         return _copied(plain, done)
     code = plain.__code__
-    key = (fingerprint(plain), is_bounds_checked(), code.co_filename, code.co_firstlineno)
+    place = (code.co_filename, code.co_firstlineno, code.co_linetable)
+    key = (fingerprint(plain), is_bounds_checked(), *place)
     found = _copies.get(key)
     if found is None:
         found = _copies[key] = _copied(plain, done)

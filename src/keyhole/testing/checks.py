@@ -19,6 +19,7 @@ from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.kernels.jit import bounds_checked
 from keyhole.play.learner import Learner
+from keyhole.testing.interpreted import interpreted_and_compiled_agree
 from keyhole.testing.pending import (
     feedback_belongs_to_its_decision,
     one_at_a_time_nothing_is_open,
@@ -203,6 +204,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     acts_at_all,
     engine_is_deterministic,
     engine_and_learner_agree,
+    interpreted_and_compiled_agree,
     saving_changes_nothing,
     copies_go_on_alone,
     state_stays_a_number,

@@ -18,7 +18,7 @@ from keyhole.testing.trial import Trial
 _OPEN: Final = 4
 
 
-class _Opened:
+class OpenedPolicy:
     """A policy whose decisions may be open, and its two memories."""
 
     def __init__(self, trial: Trial, way: str) -> None:
@@ -27,7 +27,7 @@ class _Opened:
         known = policy.numbers() | trial.learner().facts
         layouts = (side.inputs, side.state, *side.channels.layouts)
         self.cells, self._plan, parts = allot(layouts, side.dims, side.sizes(known))
-        inputs, self.views, self._seen, self._taken, self._feedback, _ = parts
+        inputs, self.views, self._seen, self.taken, self._feedback, _ = parts
         for name, view in inputs.items():
             view[...] = known[name]
         with bounds_checked():
@@ -44,7 +44,7 @@ class _Opened:
     @property
     def decision(self) -> tuple[Any, ...]:
         """The last decision as plain numbers."""
-        return tuple(value.tolist() for value in self._taken.values())
+        return tuple(value.tolist() for value in self.taken.values())
 
     def ask(self, referee: Referee, opened: Sequence[FloatArray]) -> FloatArray:
         """Decide while others are open; return the row of the decision, with what came of it."""
@@ -57,7 +57,7 @@ class _Opened:
         if not self._run(self.copy, rows, referee.rounds, len(opened), DECIDE):
             raise AssertionError(self._policy.refusal(f"round {referee.rounds}"))
         self.cells[self._decision] = self.copy[self._decision]
-        for name, value in referee.respond(self._taken).items():
+        for name, value in referee.respond(self.taken).items():
             self._feedback[name][...] = value
         return np.concatenate([[referee.rounds, 0.0], self.cells[self._told]])
 
@@ -94,7 +94,7 @@ def _declare(trial: Trial) -> str:
     return f'declare `pending = ("wait",)` in the class {type(trial.policy).__name__}'
 
 
-def _ways(policy: Any) -> Iterator[str]:
+def yield_ways(policy: Any) -> Iterator[str]:
     """Yield what the policy can do but wait: then nothing is ever open."""
     yield from (way for way in policy.pending if way != "wait")
 
@@ -102,8 +102,8 @@ def _ways(policy: Any) -> Iterator[str]:
 def one_at_a_time_nothing_is_open(trial: Trial) -> None:
     """Check that, where each decision is told before the next, `pending` changes none."""
     straight = list(trial.rounds(trial.learner(), trial.referee()))
-    for way in _ways(trial.policy):
-        opened, referee = _Opened(trial, way), trial.referee()
+    for way in yield_ways(trial.policy):
+        opened, referee = OpenedPolicy(trial, way), trial.referee()
         for t, decision in enumerate(straight, start=1):
             opened.tell(opened.ask(referee, ()))
             assert opened.decision == decision, (
@@ -127,7 +127,7 @@ def feedback_belongs_to_its_decision(trial: Trial) -> None:
 
 def _try_later(trial: Trial) -> None:
     """Compare what is learnt from feedback at once and after another decision."""
-    opened, referee = _Opened(trial, "ignore"), trial.referee()
+    opened, referee = OpenedPolicy(trial, "ignore"), trial.referee()
     while referee.rounds + 1 < trial.horizon:
         row = opened.ask(referee, ())
         asked, stream = opened.bits(), opened.stream
@@ -149,8 +149,8 @@ def open_decisions_are_safe(trial: Trial) -> None:
     All must be allowed, what is remembered stays a number within its arrays, and imagining leaves
     what was learnt from feedback as it is.
     """
-    for way in _ways(trial.policy):
-        opened, referee = _Opened(trial, way), trial.referee()
+    for way in yield_ways(trial.policy):
+        opened, referee = OpenedPolicy(trial, way), trial.referee()
         rows: list[FloatArray] = []
         draw = np.random.default_rng(trial.seed)
         while referee.rounds < trial.horizon:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keyhole.contract.policy import Policy
-from keyhole.contract.world import Problem
+from keyhole.contract.world import Problem, metrics_of
 from keyhole.kernels.jit import bounds_checked
 from keyhole.play.learner import Learner, learner_for
 from keyhole.play.plan import Plan
@@ -75,6 +75,11 @@ class Trial:
             details=True,
         )
         return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of what `simulated` returns."""
+        return tuple(metric.name for metric in metrics_of(self.problem, details=True))
 
     def rounds(self, learner: Learner, referee: Referee) -> Iterator[tuple[Any, ...]]:
         """Play to the horizon, yielding the decision of each round."""

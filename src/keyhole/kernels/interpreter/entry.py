@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.kernels.interpreter.faults import explain
+from keyhole.kernels.interpreter.faults import NotInterpretedError, explain
 from keyhole.kernels.interpreter.functions import twin_of
 from keyhole.kernels.interpreter.memory_views import forget, remember, view_of
 from keyhole.kernels.interpreter.words import Word
@@ -32,8 +32,8 @@ class Entry:
         self._held: list[tuple[Any, Any]] = []
         try:
             self._twin = twin_of(function)
-        except TypeError as error:
-            raise TypeError(f"{owner}: {error}") from None
+        except NotInterpretedError as error:
+            raise NotInterpretedError(f"{owner}: {error}") from None
 
     def __call__(self, *args: Any) -> Any:
         """Run the function."""

@@ -18,6 +18,10 @@ _BRIDGE: Final = "bridge"
 _ARM: Final = "arm"
 
 
+class NotInterpretedError(TypeError):
+    """Something that a kernel uses has no equal in Python; the text names it."""
+
+
 class KernelFault(ArithmeticError):
     """Something that compiled code does without a word, and without sense."""
 

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from keyhole.kernels.interpreter import arithmetic
+from keyhole.kernels.interpreter.faults import NotInterpretedError
 from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
 from keyhole.kernels.interpreter.memory_views import (
     REDUCTIONS,
@@ -63,14 +64,14 @@ def twin_of(kernel: Kernel) -> Kernel:
 
     Raises
     ------
-    TypeError
+    NotInterpretedError
         If something that it uses cannot be interpreted; the text names it.
     """
     if (found := find_twin(kernel)) is not None:
         return found
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
-        raise TypeError(f"{_named(kernel)} is not written in Python")
+        raise NotInterpretedError(f"{_named(kernel)} is not written in Python")
     with _lock:
         if plain not in _twins:
             try:
@@ -87,6 +88,7 @@ def _copied(plain: FunctionType) -> Kernel:
     scope: dict[str, Any] = {
         "__builtins__": builtins,
         "__name__": plain.__module__ or "",
+        "__file__": plain.__code__.co_filename,  # tools that count lines ask for it
         **HELPERS,
         **(_BUILTINS if ours else _BUILTINS_OF_USERS),
     }
@@ -111,15 +113,15 @@ def _value(user: FunctionType, name: str, value: Any, chains: Iterable[Chain]) -
     """Return what a kernel finds under a name; `chains` are the attributes that it reads of it."""
     try:
         return _converted(value, chains)
-    except _NotInterpretedError as error:
+    except _UnknownError as error:
         code = user.__code__
-        raise TypeError(
+        raise NotInterpretedError(
             f"{user.__qualname__} cannot be interpreted: it uses {name}{error} "
             f"({code.co_filename}, line {code.co_firstlineno})"
         ) from None
 
 
-class _NotInterpretedError(TypeError):
+class _UnknownError(Exception):
     """Something that a kernel uses has no equal in Python; the text goes after its name."""
 
 
@@ -157,7 +159,7 @@ def _function(value: Any) -> Any:
         return _NUMPY[name]
     elif isinstance(value, type) or home in _FOLLOWED:
         return _BUILTINS_OF_USERS.get(name, value) if home == "builtins" else value
-    raise _NotInterpretedError(f", {_named(value)}, which has no equal in Python")
+    raise _UnknownError(f", {_named(value)}, which has no equal in Python")
 
 
 def _named(value: Any) -> str:
@@ -171,7 +173,7 @@ def _constant_array(value: np.ndarray[Any, Any]) -> Any:
     try:
         return view_of(np.ascontiguousarray(array))
     except TypeError as error:
-        raise _NotInterpretedError(f", {error}") from None
+        raise _UnknownError(f", {error}") from None
 
 
 def _module(module: ModuleType, chains: Iterable[Chain]) -> Any:
@@ -185,11 +187,11 @@ def _module(module: ModuleType, chains: Iterable[Chain]) -> Any:
     for name, rest in below.items():
         if known is not None:
             if name not in known:
-                raise _NotInterpretedError(f".{name}, which has no equal in Python")
+                raise _UnknownError(f".{name}, which has no equal in Python")
             setattr(result, name, known[name])
         elif hasattr(module, name):
             try:
                 setattr(result, name, _converted(getattr(module, name), rest))
-            except _NotInterpretedError as error:
-                raise _NotInterpretedError(f".{name}{error}") from None
+            except _UnknownError as error:
+                raise _UnknownError(f".{name}{error}") from None
     return result

@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any, Final
 
 from keyhole.kernels.interpreter import arithmetic, memory_views
+from keyhole.kernels.interpreter.faults import NotInterpretedError
 from keyhole.kernels.interpreter.words import LARGEST, to_uint64
 
 _PREFIX: Final = "__keyhole_"
@@ -296,7 +297,7 @@ def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
 
     Raises
     ------
-    TypeError
+    NotInterpretedError
         If its source is needed, and is not there or is another one by now.
     """
     if not _is_concerned(code, wraps):
@@ -314,7 +315,7 @@ def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
     if code.co_filename == "<string>" and not _is_concerned(code, False):
         return code
     why = "its source has changed since it was imported" if changed else "its source is not there"
-    raise TypeError(
+    raise NotInterpretedError(
         f"{code.co_qualname} cannot be interpreted: {why} ({code.co_filename}, line "
         f"{code.co_firstlineno})"
     )

@@ -1,0 +1,79 @@
+"""What cannot be interpreted is refused by name."""
+
+import math
+import operator
+
+import numpy as np
+import pytest
+from numba.extending import intrinsic
+
+from keyhole.kernels.interpreter.entry import Entry
+from keyhole.kernels.interpreter.faults import NotInterpretedError
+
+NARROW = np.zeros(3, np.float32)
+
+
+@intrinsic
+def vector_sum(typing, x):
+    """Be compiled to nothing that Python has."""
+
+
+class Tables:
+    """Not a module, nor a function."""
+
+    first = 1.0
+
+
+TABLES = Tables()
+
+
+def with_a_function_of_numpy(x):
+    return np.linalg.norm(x)
+
+
+def with_a_function_of_math(x):
+    return math.perm(3, x)
+
+
+def with_an_intrinsic(x):
+    return vector_sum(x)
+
+
+def with_narrow_numbers(x):
+    return NARROW[0]
+
+
+def with_an_object(x):
+    return TABLES.first
+
+
+def below(x):
+    return with_a_function_of_numpy(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (with_a_function_of_numpy, "uses np.linalg, which has no equal in Python"),
+        (with_a_function_of_math, "uses math.perm, which has no equal in Python"),
+        (with_an_intrinsic, "uses vector_sum, .* vector_sum, which has no equal in Python"),
+        (with_narrow_numbers, "uses NARROW, an array of float32, where a kernel has float64"),
+        (with_an_object, "uses TABLES, .*Tables.*, which has no equal in Python"),
+        (below, "with_a_function_of_numpy cannot be interpreted: it uses np.linalg"),
+        (operator.add, "builtin_function_or_method add is not written in Python"),
+    ],
+)
+def test_what_has_no_equal_in_python_is_named_with_its_line(function, message):
+    with pytest.raises(NotInterpretedError, match=f"^Mine: .*{message}") as found:
+        Entry("Mine", function)
+    assert "\n" not in str(found.value)
+    if function is not operator.add:
+        assert f"({__file__}, line " in str(found.value)
+
+
+def test_a_copy_of_an_array_is_refused_as_by_the_compiler():
+    def copying(x):
+        x[:2] = x[1:]
+
+    with pytest.raises(TypeError, match="a kernel cannot allocate memory"):
+        Entry("Mine", copying)(np.zeros(3))
