@@ -6,6 +6,7 @@ from typing import assert_type
 from keyhole import (
     Curves,
     delayed,
+    interpreted,
     parameter,
     resource,
     semibandit,
@@ -62,6 +63,9 @@ assert_type(arms.ask(), int)
 assert_type(arms.recommend(), int)
 arms.tell(3)
 arms.tell(True)
+
+with interpreted():
+    assert_type(Turns().learner(arms=3, threshold=0.5, interpreted=True), thresholding.Learner)
 
 above = Turns().learner(arms=3, threshold=0.5, seed=1)
 assert_type(above, thresholding.Learner)

@@ -12,7 +12,7 @@ _interpreted: ContextVar[bool | None] = ContextVar("interpreted", default=None)
 
 @contextmanager
 def interpreted(wanted: bool = True) -> Iterator[None]:
-    """Let Python run the kernels of what is made inside: learners, simulations, studies.
+    """Let Python run the kernels of what is made inside: learners, simulations, opened studies.
 
     The results are the same, to the bit; breakpoints, ``print`` and coverage work inside kernels,
     and every index is checked. It takes some 100 times as long as compiled code, and nothing is

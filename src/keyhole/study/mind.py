@@ -18,6 +18,7 @@ from keyhole.drivers.open_step import (
     TELL,
     compiled_open_step,
 )
+from keyhole.kernels.execution import interpreted, is_interpreted
 from keyhole.kernels.jit import bounds_checked
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.head import Head
@@ -46,6 +47,7 @@ class Mind:
         memory = self._copy.data.cast("B")
         self._seen, self._taken = memory[begin:middle], memory[middle:end]
         self.words = np.array([head.seed, 0, 0, 0], np.uint64)
+        self._interpreted = is_interpreted()
         with bounds_checked():  # a log may come from anybody
             self._step = compiled_open_step(side, policy.setting)
         self._run(INIT, 0)
@@ -97,7 +99,8 @@ class Mind:
 
         Arms that nobody had before are as they are at the beginning.
         """
-        other = Mind(self.head, self.facts | {"arms": arms})
+        with interpreted(self._interpreted):
+            other = Mind(self.head, self.facts | {"arms": arms})
         fields = self._side.state.fields
         for name, old in self.state.items():
             new, axes = other.state[name], fields[name].shape
@@ -116,7 +119,8 @@ class Mind:
         """
         if all(self.facts[name] == value for name, value in facts.items()):
             return self
-        other = Mind(self.head, self.facts | facts)
+        with interpreted(self._interpreted):
+            other = Mind(self.head, self.facts | facts)
         for name, old in self.state.items():
             other.state[name][tuple(map(slice, old.shape))] = old
         return self._handed_to(other)

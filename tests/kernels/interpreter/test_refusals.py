@@ -77,3 +77,11 @@ def test_a_copy_of_an_array_is_refused_as_by_the_compiler():
 
     with pytest.raises(TypeError, match="a kernel cannot allocate memory"):
         Entry("Mine", copying)(np.zeros(3))
+
+
+halves = [lambda x: x[0] / 2, lambda x: x[0] / x[1]]
+
+
+def test_a_lambda_is_interpreted():
+    assert Entry("Mine", halves[0])(np.ones(2)) == 0.5
+    assert Entry("Mine", halves[1])(np.array([1.0, 0.0])) == math.inf

@@ -5,8 +5,8 @@ Python's own answer is the C library's, it is used, since that is faster.
 """
 
 import ctypes
-import ctypes.util
 import math
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,7 +14,8 @@ from keyhole.kernels.interpreter.words import CASTS, to_int64
 
 Function = Callable[..., Any]
 
-_LIBRARY: Final = ctypes.CDLL(ctypes.util.find_library("m") or ctypes.util.find_msvcrt())  # type: ignore[attr-defined,unused-ignore]
+# Python is linked with the library of functions itself, but on Windows.
+_LIBRARY: Final = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
 
 def _c(name: str, arguments: int = 1) -> Function:

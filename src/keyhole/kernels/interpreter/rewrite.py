@@ -9,15 +9,13 @@ from __future__ import annotations
 import ast
 import copy
 import dis
-import inspect
-import linecache
-from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType
 from typing import Any, Final
 
 from keyhole.kernels.interpreter import arithmetic, memory_views
 from keyhole.kernels.interpreter.faults import NotInterpretedError
+from keyhole.kernels.interpreter.source import compile_definition, find_definition
 from keyhole.kernels.interpreter.words import LARGEST, to_uint64
 
 _PREFIX: Final = "__keyhole_"
@@ -55,13 +53,18 @@ _WRAPPING: Final[dict[type[ast.operator], str]] = {
 _SYMBOLS: Final = {"/", "//", "%", "**"}
 _SLICES: Final = ("STORE_SLICE", "BUILD_SLICE")
 _TAKES: Final = ("BINARY_SUBSCR", "STORE_SUBSCR", "COPY")
-_ARRAY, _INDEX = f"{_PREFIX}array", f"{_PREFIX}index"
+_ARRAY, _INDEX, _VALUES = (f"{_PREFIX}{name}" for name in ("array", "index", "values"))
 _FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
 
 
 def _call(name: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
     call = ast.Call(ast.Name(f"{_PREFIX}{name}", ast.Load()), arguments, [])
     return ast.copy_location(call, place)
+
+
+def _placed(statement: ast.stmt, place: ast.AST) -> ast.stmt:
+    """Return a statement, all that has no place of its own where another one stands."""
+    return ast.fix_missing_locations(ast.copy_location(statement, place))
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -119,17 +122,34 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         """Replace what is written to a part of an array, or to one that may be of integers."""
         target = node.targets[0]
-        if not isinstance(target, ast.Subscript) or len(node.targets) > 1:
-            self.generic_visit(node)
-            return node
-        sliced = any(isinstance(part, ast.Slice) for part in _parts(target.slice))
-        if not sliced and not self.wraps:
+        if self.wraps and (len(node.targets) > 1 or isinstance(target, ast.Tuple)):
+            return self._one_by_one(node)
+        is_sliced = isinstance(target, ast.Subscript) and any(
+            isinstance(part, ast.Slice) for part in _parts(target.slice)
+        )
+        if not isinstance(target, ast.Subscript) or not (is_sliced or self.wraps):
             self.generic_visit(node)
             return node
         value = self.visit(node.value)
         array, index = _array_and_index(self.visit(_loaded(target)))
-        call = _call("fill" if sliced else "store", [array, index, value], node)
+        call = _call("fill" if is_sliced else "store", [array, index, value], node)
         return ast.copy_location(ast.Expr(call), node)
+
+    def _one_by_one(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+        """Replace an assignment of several by one each, if any of them is to an array."""
+        if not any(isinstance(part, ast.Subscript) for t in node.targets for part in ast.walk(t)):
+            self.generic_visit(node)
+            return node
+        found: list[Any] = [ast.Assign([ast.Name(_VALUES, ast.Store())], self.visit(node.value))]
+        for target in node.targets:
+            value: ast.expr = ast.Name(_VALUES, ast.Load())
+            if not isinstance(target, ast.Tuple):
+                found.append(self.visit(_placed(ast.Assign([target], value), node)))
+                continue
+            for i, part in enumerate(target.elts):
+                entry = ast.Subscript(value, ast.Constant(i), ast.Load())
+                found.append(self.visit(_placed(ast.Assign([part], entry), node)))
+        return [_placed(statement, node) for statement in found]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Look up a pair or more of indices where that is fast."""
@@ -213,77 +233,6 @@ def _is_concerned(code: CodeType, wraps: bool) -> bool:
     return any(_is_concerned(constant, wraps) for constant in constants)
 
 
-def _candidates(code: CodeType) -> Iterator[str]:
-    """Yield the source of some code, first up to its last instruction, then in full."""
-    lines, first = linecache.getlines(code.co_filename), code.co_firstlineno
-    last = max((end or 0 for _, end, _, _ in code.co_positions()), default=0)
-    if lines and last <= len(lines):
-        yield "".join(lines[first - 1 : last])
-    try:
-        yield "".join(inspect.getsourcelines(code)[0])
-    except (OSError, TypeError):
-        return
-
-
-def _tree(source: str, code: CodeType) -> ast.FunctionDef | None:
-    """Return the definition that some code was compiled from, with its lines."""
-    indented = source[:1].isspace()
-    try:
-        tree = ast.parse(f"if 1:\n{source}" if indented else source)
-    except SyntaxError:
-        return None
-    ast.increment_lineno(tree, code.co_firstlineno - (2 if indented else 1))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            node.decorator_list, node.returns = [], None
-            arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-            for argument in arguments:
-                argument.annotation = None
-            node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
-            node.args.kw_defaults = [d and ast.Constant(None) for d in node.args.kw_defaults]
-            return node
-    return None
-
-
-def _compiled(tree: ast.FunctionDef, code: CodeType) -> CodeType:
-    """Return the code of a definition, with the same variables from outside."""
-    names = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
-    body = [tree, ast.Return(ast.Name(tree.name, ast.Load()))]
-    outer = ast.copy_location(ast.FunctionDef("outer", names, body, [], None), tree)
-    if hasattr(outer, "type_params"):
-        outer.type_params = []
-    module = ast.fix_missing_locations(ast.Module([outer], []))
-    top = compile(module, code.co_filename, "exec", dont_inherit=True)
-    inside = next(c for c in top.co_consts if isinstance(c, CodeType))
-    found = (c for c in inside.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
-    return next(found).replace(co_qualname=code.co_qualname)
-
-
-# How a function of an imported module is called depends on the rest of the file.
-_CALLS: Final = (
-    "CACHE", "CALL", "EXTENDED_ARG", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "NOP", "PRECALL",
-    "PUSH_NULL",
-)  # fmt: skip
-
-
-_JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
-
-
-def _steps(code: CodeType) -> list[Any]:
-    return [
-        (step.opname, None if step.opcode in _JUMPS else step.arg)
-        for step in dis.get_instructions(code)
-        if step.opname not in _CALLS
-    ]
-
-
-def _is_same(one: CodeType, other: CodeType) -> bool:
-    """Tell whether two codes were compiled from one source."""
-    if (one.co_names, one.co_varnames) != (other.co_names, other.co_varnames):
-        return False
-    return one.co_code == other.co_code or _steps(one) == _steps(other)
-
-
 @lru_cache(maxsize=4096)
 def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
     """Return the code of a function with the operators that compiled code has.
@@ -302,20 +251,13 @@ def interpreted_code(code: CodeType, wraps: bool) -> CodeType:
     """
     if not _is_concerned(code, wraps):
         return code
-    changed = False
-    for source in _candidates(code):
-        tree = _tree(source, code)
-        if tree is None:
-            continue
-        if not _is_same(_compiled(tree, code), code):
-            changed = True
-            continue
+    tree = find_definition(code)
+    if not isinstance(tree, str):
         rewritten = ast.fix_missing_locations(_Rewriter(wraps).visit(tree))
-        return _compiled(rewritten, code)
+        return compile_definition(rewritten, code)
     if code.co_filename == "<string>" and not _is_concerned(code, False):
         return code
-    why = "its source has changed since it was imported" if changed else "its source is not there"
     raise NotInterpretedError(
-        f"{code.co_qualname} cannot be interpreted: {why} ({code.co_filename}, line "
+        f"{code.co_qualname} cannot be interpreted: {tree} ({code.co_filename}, line "
         f"{code.co_firstlineno})"
     )

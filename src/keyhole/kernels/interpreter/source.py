@@ -1,0 +1,125 @@
+"""The definition that a function was compiled from, as a syntax tree with its lines."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import linecache
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any, Final
+
+_LAMBDA: Final = "<lambda>"
+# How a function of an imported module is called depends on the rest of the file.
+_CALLS: Final = (
+    "CACHE", "CALL", "EXTENDED_ARG", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "NOP", "PRECALL",
+    "PUSH_NULL",
+)  # fmt: skip
+_JUMPS: Final = {*dis.hasjrel, *dis.hasjabs}
+
+
+def find_definition(code: CodeType) -> ast.FunctionDef | str:
+    """Return the definition of a function; or, if there is none, what is wrong with its source.
+
+    A lambda is one with a single statement. What compiles to other code than the function has is
+    another source: a file may have changed since it was imported.
+    """
+    changed = False
+    for tree in _candidates(code):
+        if _is_same(compile_definition(tree, code), code):
+            return tree
+        changed = True
+    return "its source has changed since it was imported" if changed else "its source is not there"
+
+
+def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
+    """Return the code of a definition, with the variables from outside that some code has."""
+    names = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
+    outer = ast.FunctionDef("outer", names, [ast.Return(ast.Name(tree.name, ast.Load()))], [], None)
+    if hasattr(outer, "type_params"):
+        outer.type_params = []
+    # A function of something imported is called in other steps than one of a global variable.
+    imports = ast.Import([ast.alias(name) for name in code.co_names if name.isidentifier()])
+    module = ast.Module([imports, outer] if imports.names else [outer], [])
+    ast.copy_location(outer, tree)
+    ast.fix_missing_locations(module)
+    outer.body.insert(0, tree)
+    top = compile(module, code.co_filename, "exec", dont_inherit=True)
+    inside = next(c for c in top.co_consts if isinstance(c, CodeType))
+    found = (c for c in inside.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
+    return next(found).replace(co_qualname=code.co_qualname)
+
+
+def _candidates(code: CodeType) -> Iterator[ast.FunctionDef]:
+    """Yield the definitions that may be that of some code."""
+    lines, first = linecache.getlines(code.co_filename), code.co_firstlineno
+    if code.co_name == _LAMBDA:
+        yield from _lambdas("".join(lines), first)
+        return
+    last = max((end or 0 for _, end, _, _ in code.co_positions()), default=0)
+    if lines and last <= len(lines):
+        yield from _functions("".join(lines[first - 1 : last]), code)
+    try:  # up to its last instruction is not all of it where something is never reached
+        yield from _functions("".join(inspect.getsourcelines(code)[0]), code)
+    except (OSError, TypeError):
+        return
+
+
+def _lambdas(source: str, first: int) -> Iterator[ast.FunctionDef]:
+    for node in ast.walk(_parsed(source)):
+        if isinstance(node, ast.Lambda) and node.lineno == first:
+            body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
+            tree = ast.FunctionDef(_LAMBDA, node.args, body, [], None)
+            yield _bare(ast.copy_location(tree, node))
+
+
+def _functions(source: str, code: CodeType) -> Iterator[ast.FunctionDef]:
+    indented = source[:1].isspace()
+    tree = _parsed(f"if 1:\n{source}" if indented else source)
+    ast.increment_lineno(tree, code.co_firstlineno - (2 if indented else 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            yield _bare(node)
+
+
+def _parsed(source: str) -> ast.Module:
+    """Return the tree of some text: an empty one if it is no Python."""
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """Return a definition without what is evaluated when it is made."""
+    tree.decorator_list, tree.returns = [], None
+    if hasattr(tree, "type_params"):
+        tree.type_params = []
+    for argument in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
+        argument.annotation = None
+    none = ast.copy_location(ast.Constant(None), tree)
+    tree.args.defaults = [none for _ in tree.args.defaults]
+    tree.args.kw_defaults = [default and none for default in tree.args.kw_defaults]
+    return tree
+
+
+def _is_same(one: CodeType, other: CodeType) -> bool:
+    """Tell whether two codes were compiled from one source."""
+    if (one.co_names, one.co_varnames) != (other.co_names, other.co_varnames):
+        return False
+    if _constants(one) != _constants(other):
+        return False
+    return one.co_code == other.co_code or _steps(one) == _steps(other)
+
+
+def _constants(code: CodeType) -> list[str]:
+    return [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
+
+
+def _steps(code: CodeType) -> list[Any]:
+    return [
+        (step.opname, None if step.opcode in _JUMPS else step.arg)
+        for step in dis.get_instructions(code)
+        if step.opname not in _CALLS
+    ]
