@@ -6,6 +6,10 @@ import sys
 
 import pytest
 
+# Tests say what is interpreted; nothing else is, however little there is to do. Processes that they
+# start inherit it.
+os.environ.setdefault("KEYHOLE_INTERPRET", "0")
+
 pytest_plugins = ["tools.cpu_times"]
 
 SLOW = 3600  # seconds a test that is marked slow may take

@@ -20,7 +20,7 @@ from keyhole.contract.world import World, measured
 from keyhole.kernels.execution import is_interpreted
 from keyhole.kernels.jit import is_bounds_checked
 from keyhole.kernels.jit import kernel as compiled
-from keyhole.kernels.link import Kernel, fingerprint, link, source_of
+from keyhole.kernels.link import Kernel, fingerprint, is_own, link, source_of
 
 _linked: Final[dict[str, dict[str, Kernel]]] = {}
 _KEPT: Final = 6
@@ -111,14 +111,23 @@ class Component:
         """A digest of everything the compiled kernels depend on."""
         ways = [layout.fields for layout in self.channels.layouts]
         layouts = (self.inputs.fields, self.state.fields, self.metrics.fields, ways)
+        prints = [(name, fingerprint(kernel)) for name, kernel in self._all_sources()]
+        # A helper that returns NaN is complained of by the name of its class: see `_watched`.
+        named = self.owner.__name__ if self.helper_sources else ""
+        return hashlib.sha256(repr((layouts, prints, named)).encode()).hexdigest()
+
+    @cached_property
+    def is_own(self) -> bool:
+        """Whether all kernels are Keyhole's own, of which it is known that they can be compiled."""
+        return all(is_own(kernel) for _, kernel in self._all_sources())
+
+    def _all_sources(self) -> list[tuple[str, Kernel]]:
+        """Return all kernels, helpers and those of a base, as they were written."""
         kernels = list((self.sources | self.helper_sources).items())
         if self.base is not None:
             names = (*_base_calls(self.base), *self.base.helpers)
             kernels += [(f"base {name}", getattr(self.base, name, _do_nothing)) for name in names]
-        prints = [(name, fingerprint(kernel)) for name, kernel in kernels]
-        # A helper that returns NaN is complained of by the name of its class: see `_watched`.
-        named = self.owner.__name__ if self.helper_sources else ""
-        return hashlib.sha256(repr((layouts, prints, named)).encode()).hexdigest()
+        return kernels
 
     def kernels(self, *, watched: bool = False) -> dict[str, Kernel]:
         """Return the kernels in their fixed forms, linked as they are now.

@@ -209,7 +209,7 @@ def signature_of(setting: "Setting", kind: Any) -> Signature:
         ends = tuple[float, float]
         taken.append(Parameter("scale", Parameter.KEYWORD_ONLY, annotation=ends, default=(0, 1)))
     seed = Parameter("seed", Parameter.KEYWORD_ONLY, annotation=int, default=0)
-    way = Parameter("interpreted", Parameter.KEYWORD_ONLY, annotation=bool, default=False)
+    way = Parameter("interpreted", Parameter.KEYWORD_ONLY, annotation=bool | None, default=None)
     return Signature([own, *taken, seed, way], return_annotation=kind)
 
 
@@ -220,9 +220,11 @@ Parameters
 {arguments}{scale}
 seed : int, default 0
     Of the policy's own randomness.
-interpreted : bool, default False
+interpreted : bool, optional
     Whether Python runs the policy's kernels: with the same decisions, slowly, to look into them.
-    See `keyhole.interpreted`, inside which this is the default.
+    By default as `keyhole.interpreted` says, inside which it stands. Where nothing says so, and
+    Keyhole's own policy is not compiled yet, Python begins, and it is compiled after half a second
+    of work.
 
 Returns
 -------
@@ -257,7 +259,7 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
     names = [name for name in signature.parameters if name != "self"]
 
     def learner(
-        self: Any, *unnamed: Any, seed: int = 0, interpreted: bool = False, **given: Any
+        self: Any, *unnamed: Any, seed: int = 0, interpreted: bool | None = None, **given: Any
     ) -> Any:
         if unnamed:
             told = ", ".join(f"{name}=..." for name in names if name not in _OPTIONS)

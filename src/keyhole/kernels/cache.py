@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
+from contextvars import copy_context
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -18,13 +19,21 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from keyhole.kernels.cache_files import (
+    CODE,
     cache_folder,
     cache_limit,
+    has_code,
     is_usable,
     read_file,
     write_file,
 )
 from keyhole.kernels.execution import interpret, is_interpreted
+from keyhole.kernels.first_use import (
+    Account,
+    FirstUse,
+    interpreted_at_first,
+    is_interpreted_at_first,
+)
 from keyhole.kernels.jit import (
     has_internals,
     import_internals,
@@ -37,13 +46,14 @@ from keyhole.kernels.lock import compiler_lock, import_numba
 from keyhole.kernels.numba_settings import changed_settings
 from keyhole.kernels.source_digest import COMPILED_ROOMS, code_digest
 
-_ENDING: Final = ".code"
 _WITHIN: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_ROOMS)}))/")
 
 # Functions that nobody holds any more are let go, but for the ones used last.
 _alive: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 _recent: dict[str, Kernel] = {}
 _RECENT: Final = 32
+# What Python has spent on code before it was compiled.
+_accounts: Final[dict[str, Account]] = {}
 _SAY_AFTER_SECONDS: Final = 1.0
 _WAIT_SECONDS: Final = 0.05
 _WAITS: Final = 6000  # five minutes: some compile on machines full of workers
@@ -68,7 +78,7 @@ def _path(digest: str) -> Path:
         sorted(changed_settings().items()),
         sorted(options().items()),
     )
-    return cache_folder() / f"{hashlib.sha256(repr(words).encode()).hexdigest()}{_ENDING}"
+    return cache_folder() / f"{hashlib.sha256(repr(words).encode()).hexdigest()}{CODE}"
 
 
 def _load(path: Path) -> Kernel | None:
@@ -185,6 +195,8 @@ def compile_cached(
     returned does not check the types of its arguments, and lets other threads run meanwhile, unless
     it is to run `alone`: nothing else of Python happens during a call then. The code is let go when
     nobody holds it any more (the ones used last are held here).
+
+    Within `interpreted_at_first`, what is not on file is not compiled: a `FirstUse` is returned.
     """
     if is_interpreted():
         return interpret(owner, build())
@@ -192,12 +204,36 @@ def compile_cached(
     with compiler_lock():
         function = _alive.get(name)
         if function is None:
-            folder = cache_folder()
-            path = _path(name) if has_internals() and is_usable(folder) else None
-            function = _loaded_or_compiled(owner, path, build, signature, alone)
+            kept = has_internals() and is_usable(cache_folder())
+            account = _accounts.setdefault(name, Account())
+            if is_interpreted_at_first() and not account.is_spent:
+                # An empty folder is not asked for a name, which takes 0.2 s to find.
+                function = _load(_path(name)) if kept and has_code() else None
+                if function is None:
+                    again = partial(compile_cached, owner, digest, build, signature, alone=alone)
+                    with contextlib.suppress(TypeError):  # what cannot be interpreted is compiled
+                        return _first_use(owner, build, account, again, alone)
+            if function is None:
+                path = _path(name) if kept else None
+                function = _loaded_or_compiled(owner, path, build, signature, alone)
             _alive[name] = function
         _recent.pop(name, None)
         _recent[name] = function
         while len(_recent) > _RECENT:
             del _recent[next(iter(_recent))]
         return function
+
+
+def _first_use(
+    owner: str, build: Callable[[], Any], account: Account, again: Callable[[], Kernel], alone: bool
+) -> FirstUse:
+    """Return what Python runs; `again` is asked for the machine code, as it would be here."""
+    with account.charged():
+        run = interpret(owner, build())
+    context = copy_context()
+
+    def compiled() -> Kernel:
+        with interpreted_at_first(False):
+            return again()
+
+    return FirstUse(run, account, lambda: context.copy().run(compiled), alone)

@@ -20,6 +20,7 @@ _DEFAULT_SIZE: Final = 500  # some 4,000 pairs of policy and world
 # Nothing else in the folder is ever removed. Drafts and locks are there while somebody compiles.
 _OURS: Final = re.compile(r"[0-9a-f]{64}(\.code|\.lock|-.*\.draft)")
 _DIGEST: Final = 32
+CODE: Final = ".code"
 NOTE: Final = ".sources"
 """The ending of files in which some hundred bytes are noted; they are not counted."""
 
@@ -64,6 +65,15 @@ def cached_files() -> list[tuple[Path, os.stat_result]]:
                 if _OURS.fullmatch(path.name) and stat.S_ISREG((state := path.stat()).st_mode):
                     found.append((path, state))
     return sorted(found, key=lambda item: (item[1].st_mtime_ns, item[0].name))
+
+
+def has_code() -> bool:
+    """Tell whether there may be any compiled code."""
+    try:
+        with os.scandir(cache_folder()) as entries:
+            return any(entry.name.endswith(CODE) for entry in entries)
+    except OSError:
+        return False
 
 
 def clear_cache() -> int:

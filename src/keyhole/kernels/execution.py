@@ -41,13 +41,29 @@ def interpreted(wanted: bool = True) -> Iterator[None]:
         _interpreted.reset(token)
 
 
+def wanted_execution() -> bool | None:
+    """Return whether Python is to run the kernels of what is made here; None if nobody has said.
+
+    Raises
+    ------
+    ValueError
+        If the environment variable ``KEYHOLE_INTERPRET`` is neither 0 nor 1.
+    """
+    if (chosen := _interpreted.get()) is not None:
+        return chosen
+    given = os.environ.get(_VARIABLE) or None
+    if given not in (None, "0", "1"):
+        raise ValueError(f"{_VARIABLE} must be 0 or 1, got {given!r}")
+    return None if given is None else given == "1"
+
+
 def is_interpreted() -> bool:
     """Tell whether Python is to run the kernels of what is made here.
 
     Raises
     ------
     ValueError
-        If the environment variable ``KEYHOLE_INTERPRET`` is neither 0 nor 1.
+        As `wanted_execution`.
 
     Examples
     --------
@@ -55,12 +71,7 @@ def is_interpreted() -> bool:
     ...     is_interpreted()
     True
     """
-    if (chosen := _interpreted.get()) is not None:
-        return chosen
-    given = os.environ.get(_VARIABLE) or "0"
-    if given not in ("0", "1"):
-        raise ValueError(f"{_VARIABLE} must be 0 or 1, got {given!r}")
-    return given == "1"
+    return wanted_execution() is True
 
 
 def interpret(owner: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -124,6 +124,13 @@ def fingerprint(function: Kernel) -> str:
     return walk.digest.hexdigest()
 
 
+def is_own(function: Kernel) -> bool:
+    """Tell whether a function, and all that it uses, is Keyhole's own."""
+    walk = _Fingerprint()
+    walk.function(source_of(function))
+    return all(_home(found).startswith("keyhole.") for _, found in walk.seen.values())
+
+
 def _home(function: FunctionType) -> str:
     """Return the module whose globals a function uses, whatever it says of itself."""
     return str(function.__globals__.get("__name__", ""))

@@ -6,8 +6,10 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn, Self
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +38,11 @@ from keyhole.drivers.step import (
     memory_of,
     state_in,
 )
-from keyhole.kernels.execution import interpreted, is_interpreted
+from keyhole.kernels.execution import interpreted, is_interpreted, wanted_execution
+from keyhole.kernels.first_use import FirstUse, interpreted_at_first
 from keyhole.kernels.interpreter.faults import OutOfBoundsError
 from keyhole.kernels.jit import bounds_checked, is_bounds_checked
+from keyhole.kernels.link import Kernel, is_own
 from keyhole.play.known_facts import describe_facts
 from keyhole.play.logs import reals
 from keyhole.play.replaying import go_through
@@ -78,16 +82,17 @@ class Learner:
         Which replication's randomness; from 0, below 2**63.
     scale : (float, float), default (0, 1)
         The least and the largest reward, in the units in which facts and rewards are told.
-    interpreted : bool, default False
-        Whether Python runs the kernels: see `keyhole.interpreted`.
+    interpreted : bool, optional
+        Whether Python runs the kernels: see `keyhole.interpreted`. Where nobody says so, and
+        Keyhole's own policy is not compiled yet, Python begins: see `keyhole.kernels.first_use`.
     """
 
     scale: Scale = UNIT
     """The least and the largest reward there can be, in the units in which they are told."""
     _loaded = False
     """Whether it comes from a file."""
-    _interpreted = False
-    """Whether Python runs its kernels."""
+    _interpreted: bool | None = None
+    """Whether Python runs its kernels; None if nobody has said."""
 
     def __init__(
         self,
@@ -97,9 +102,9 @@ class Learner:
         seed: int = 0,
         replication: int = 0,
         scale: tuple[float, float] = UNIT,
-        interpreted: bool = False,
+        interpreted: bool | None = None,
     ) -> None:
-        self._interpreted = interpreted or is_interpreted()
+        self._interpreted = wanted_execution() if interpreted is None else interpreted
         self.scale = Scale.of(scale)
         told = policy.informed(policy.setting.inward(facts, self.scale))
         address = [seed_number(seed), integer("replication", replication, _ADDRESS)]
@@ -124,9 +129,14 @@ class Learner:
         for name, view in inputs.items():
             view[...] = known[name]
         # Nothing that a file says can be believed, and some of it is where kernels write.
-        checked = bounds_checked(self._loaded or is_bounds_checked())
-        with checked, interpreted(self._interpreted):
+        checked = self._loaded or is_bounds_checked()
+        known_to_compile = side.is_own and is_own(policy.setting.allowed)
+        at_first = self._interpreted is None and not checked and known_to_compile
+        by_python = interpreted(bool(self._interpreted))
+        with bounds_checked(checked), by_python, interpreted_at_first(at_first):
             self._step = compiled_step(side, policy.setting)
+        if isinstance(self._step, FirstUse):
+            self._step.when_compiled = partial(_take_step, ref(self))
 
     @property
     def rounds(self) -> int:
@@ -328,7 +338,7 @@ class Learner:
         path: str | Path,
         policies: Iterable[type[Policy]] = (),
         *,
-        interpreted: bool = False,
+        interpreted: bool | None = None,
     ) -> Any:
         """Restore a learner from a file that `save` wrote.
 
@@ -344,8 +354,8 @@ class Learner:
         policies : iterable of Policy classes, optional
             Classes of your own among which to look for the policy. Keyhole's own, and those of
             modules already imported, are found without.
-        interpreted : bool, default False
-            Whether Python runs the kernels: see `keyhole.interpreted`.
+        interpreted : bool, optional
+            Whether Python runs the kernels: by default as `keyhole.interpreted` says.
 
         Examples
         --------
@@ -366,13 +376,24 @@ class Learner:
             home = policy.learner_class or Learner
             if not issubclass(home, cls):
                 raise ValueError(f"it is of the setting {policy.setting.name!r}")
-            return _revived(home, policy, saved, True, interpreted or is_interpreted())
+            wanted = wanted_execution() if interpreted is None else interpreted
+            return _revived(home, policy, saved, True, wanted)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
 
 
+def _take_step(learner: ref[Learner], step: Kernel) -> None:
+    """Have a learner, if it is still there, call machine code from now on."""
+    if (found := learner()) is not None:
+        found._step = step
+
+
 def _revived(
-    kind: type[Learner], policy: Policy, saved: SavedState, loaded: bool, interpreted: bool = False
+    kind: type[Learner],
+    policy: Policy,
+    saved: SavedState,
+    loaded: bool,
+    interpreted: bool | None = None,
 ) -> Learner:
     """Return a learner of some kind that goes on where one was saved."""
     learner = kind.__new__(kind)
@@ -383,6 +404,6 @@ def _revived(
 def learner_for(
     policy: Policy, facts: Mapping[str, Any], *, seed: int = 0, replication: int = 0
 ) -> Any:
-    """Return a policy's learner, of the kind that its room asks for."""
-    kind = policy.learner_class or Learner
-    return kind(policy, facts, seed=seed, replication=replication)
+    """Return a policy's learner, of the kind that its room asks for; Python begins none."""
+    kind, way = policy.learner_class or Learner, is_interpreted()
+    return kind(policy, facts, seed=seed, replication=replication, interpreted=way)

@@ -11,10 +11,10 @@ import numpy as np
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import PER_ROUND, Problem, metrics_of
-from keyhole.kernels.execution import is_interpreted
+from keyhole.kernels.execution import wanted_execution
 from keyhole.metric import CLOCK, Metric
 from keyhole.play.checkpoints import check_checkpoints
-from keyhole.play.player import Player, in_this_thread, in_threads, pieces
+from keyhole.play.player import Player, compile_if_long, in_this_thread, in_threads, pieces
 from keyhole.play.progress import Report
 from keyhole.play.workers import Workers, WorkersPlayer
 from keyhole.results.curves import Curves
@@ -62,6 +62,8 @@ class Plan:
     details: bool = False
     checked: bool = False
     interpreted: bool = False
+    at_first: bool = False
+    """Whether Python plays what takes less than a moment, and is not compiled yet."""
     work: Mapping[str, Workers] = field(default_factory=dict)
     """Of each policy, by label; none where decisions take no time."""
 
@@ -76,7 +78,8 @@ class Plan:
         seed: int,
         details: bool = False,
         checked: bool = False,
-        interpreted: bool = False,
+        interpreted: bool | None = None,
+        at_first: bool = False,
         work: Workers | Mapping[str, Workers] | None = None,
     ) -> "Plan":
         """Check the arguments of `simulate`, before anything is compiled or run."""
@@ -84,6 +87,7 @@ class Plan:
             raise TypeError(
                 f"problem must derive from keyhole.policy.Problem, got {shown(problem)}"
             )
+        interpreted = wanted_execution() if interpreted is None else interpreted
         policies, horizon = labelled(policies), integer("horizon", horizon, COUNT)
         first = problem.fact("arms") if problem.setting.budgeted else 1
         plan = cls(
@@ -94,7 +98,8 @@ class Plan:
             seed_number(seed),
             details,
             checked,
-            interpreted or is_interpreted(),
+            bool(interpreted),
+            at_first and interpreted is None,
             dict.fromkeys(policies, work) if isinstance(work, Workers) else work or {},
         )
         plan._check_length()
@@ -197,7 +202,10 @@ class Plan:
             for piece in pieces(replications, threads)
         ]
         total = self.rounds(policy) * len(replications)
-        in_turn = in_this_thread if self.interpreted else in_threads
+        if any(player.is_interpreted for player in players):
+            compile_if_long(players, replications)
+        interpreted = any(player.is_interpreted for player in players)
+        in_turn = in_this_thread if interpreted else in_threads
         in_turn(label, work, replications.start, threads, total, report)
         values = np.concatenate(out)
         if not np.isfinite(values).all():

@@ -22,10 +22,12 @@ from keyhole.drivers.engine import (
     memory_plan,
     scratch,
 )
+from keyhole.kernels import first_use
 from keyhole.kernels.execution import interpreted
+from keyhole.kernels.first_use import FirstUse, interpreted_at_first
 from keyhole.kernels.interpreter.faults import OutOfBoundsError
 from keyhole.kernels.jit import bounds_checked
-from keyhole.kernels.link import Kernel
+from keyhole.kernels.link import Kernel, is_own
 from keyhole.play.crew import Crew
 from keyhole.play.progress import Report
 from keyhole.validate import room_in_memory
@@ -33,6 +35,11 @@ from keyhole.validate import room_in_memory
 # Pieces of work a thread gets for one policy: enough that threads finish together.
 _PIECES_PER_THREAD: Final = 8
 _POLL_SECONDS: Final = 0.1
+# So many rounds are played to foresee how long all take. None takes less than this: a clock may be
+# coarse.
+_SAMPLE_ROUNDS: Final = 64
+_LEAST_SECONDS: Final = 4e-6
+_HOUR: Final = 3600.0
 # What a round may take after Ctrl-C; a kernel that takes longer may never end.
 _GRACE_SECONDS: Final = 2.0
 
@@ -56,6 +63,10 @@ class Planned(Protocol):
     def interpreted(self) -> bool:
         """Whether Python runs the kernels."""
 
+    @property
+    def at_first(self) -> bool:
+        """Whether Python plays what takes less than a moment, and is not compiled yet."""
+
     def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
         """Return what a policy is told."""
 
@@ -71,10 +82,12 @@ class Player:
         known = policy.numbers() | plan.facts(policy, horizon)
         truth = truth_of(problem, horizon)
         p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
-        self.policy = policy
+        self.policy, self._interpreted = policy, plan.interpreted
         self.measured = w_side.metrics.size(w_sizes)
         self.checkpoints = np.array(checkpoints, np.int64)
-        with bounds_checked(plan.checked), interpreted(plan.interpreted):
+        known_to_compile = p_side.is_own and w_side.is_own and is_own(problem.setting.allowed)
+        at_first = interpreted_at_first(plan.at_first and not plan.checked and known_to_compile)
+        with bounds_checked(plan.checked), interpreted(plan.interpreted), at_first:
             self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
         self.input: tuple[Any, ...] = (
             p_side.inputs.pack(known, p_sizes),
@@ -84,6 +97,11 @@ class Player:
             memory_plan(p_side, w_side, p_sizes, w_sizes),
             np.uint64(plan.seed),
         )
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether Python runs the kernels."""
+        return self._interpreted or isinstance(self.kernel, FirstUse)
 
     def memory(self) -> tuple[Any, ...]:
         """Return what the compiled loop works in."""
@@ -109,6 +127,37 @@ class Player:
             where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
             raise ValueError(self.policy.refusal(where))
         out[...] = part
+
+
+def compile_if_long(players: Sequence[Player], replications: range) -> None:
+    """Compile what Python is to play at first only, if it would take more than its budget.
+
+    How long that takes is foreseen from the first rounds of one replication.
+    """
+    foreseen = 0.0
+    begun = [(one, one.kernel) for one in players if isinstance(one.kernel, FirstUse)]
+    for player, kernel in begun:
+        seconds = _seconds_of_a_round(player, kernel, replications.start)
+        foreseen += seconds * len(replications) * int(player.checkpoints[-1])
+        if kernel.account.seconds + foreseen > first_use.BUDGET:
+            break
+    else:
+        return
+    for player, kernel in begun:
+        player.kernel = kernel.compiled()
+
+
+def _seconds_of_a_round(player: Player, kernel: FirstUse, replication: int) -> float:
+    """Return how long a round takes that Python plays; an hour where that cannot be said."""
+    rounds = min(_SAMPLE_ROUNDS, int(player.checkpoints[-1]))
+    control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))
+    checkpoints, last = np.array([rounds], np.int64), replication + 1
+    before = kernel.account.seconds
+    try:
+        kernel(*player.input, replication, last, checkpoints, out, control, *player.memory())
+    except Exception:  # to be raised when it is played, if it is raised then
+        return _HOUR
+    return max(_LEAST_SECONDS, (kernel.account.seconds - before) / rounds)
 
 
 def vector_of(component: Component, sizes: Mapping[str, int]) -> IntArray:

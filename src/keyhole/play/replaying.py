@@ -31,7 +31,7 @@ def go_through(learner: Learner, columns: Columns) -> int:
     """
     policy, begun, own = learner.policy, learner.rounds, 0
     checked = bounds_checked(learner._loaded or is_bounds_checked())
-    with checked, interpreted(learner._interpreted):
+    with checked, interpreted(bool(learner._interpreted)):
         replay = compiled_replay(policy_component(type(policy)), policy.setting)
     # As they lie in the memory.
     names = (*learner._context, *learner._decision, *learner._feedback)

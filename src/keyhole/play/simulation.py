@@ -33,7 +33,7 @@ def simulate(
     progress: bool = False,
     details: bool = False,
     checked: bool = False,
-    interpreted: bool = False,
+    interpreted: bool | None = None,
     workers: int = 1,
     duration: Duration | None = None,
     pending: str | None = None,
@@ -72,9 +72,11 @@ def simulate(
         Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
         Whether to check every index of a kernel. Without, one beyond its array goes unnoticed.
-    interpreted : bool, default False
+    interpreted : bool, optional
         Whether Python runs the kernels, in this thread: with the same results, slowly, to look
-        into them. See `keyhole.interpreted`, inside which this is the default.
+        into them. By default as `keyhole.interpreted` says, inside which it stands. Where nothing
+        says so, a pair that is not compiled yet, and all of it Keyhole's own, is played by Python
+        if that takes less than half a second.
     workers : int, default 1
         How many decisions may be open at a time, up to 65,536: each worker asks, is busy, tells,
         and asks again. A checkpoint is a number of decisions; what is still open then is told
@@ -112,6 +114,7 @@ def simulate(
         details=details,
         checked=checked,
         interpreted=interpreted,
+        at_first=on == THREADS,
         work=_work(workers, duration, pending),
     )
     replications = integer("replications", replications, COUNT)

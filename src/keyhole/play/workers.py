@@ -124,7 +124,7 @@ class WorkersPlayer(Player):
         known = policy.numbers() | plan.facts(policy, horizon)
         truth = truth_of(problem, horizon)
         p_sizes, w_sizes = p_side.sizes(known), w_side.sizes(truth)
-        self.policy = policy
+        self.policy, self._interpreted = policy, plan.interpreted
         self.checkpoints = np.array(checkpoints, np.int64)
         way = work.way(policy)
         with bounds_checked(plan.checked), interpreted(plan.interpreted):

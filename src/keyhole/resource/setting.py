@@ -153,7 +153,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             horizon: int | None = None,
             scale: tuple[float, float] = (0, 1),
             seed: int = 0,
-            interpreted: bool = False,
+            interpreted: bool | None = None,
         ) -> Learner:
             """Return a learner: the policy at work, one decision at a time."""
             ...

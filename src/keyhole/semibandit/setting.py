@@ -96,7 +96,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             resource: float,
             thresholds: Sequence[float] | FloatArray | None = None,
             seed: int = 0,
-            interpreted: bool = False,
+            interpreted: bool | None = None,
         ) -> Learner:
             """Return a learner: the policy at work, one decision at a time."""
             ...

@@ -141,7 +141,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             feedback: str,
             horizon: int | None = None,
             seed: int = 0,
-            interpreted: bool = False,
+            interpreted: bool | None = None,
         ) -> Learner:
             """Return a learner: the policy at work, one decision at a time."""
             ...

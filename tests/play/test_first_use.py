@@ -1,0 +1,223 @@
+"""What is not compiled yet is begun by Python, and compiled when it pays: with the same results."""
+
+import copy
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import keyhole
+from keyhole import simulate
+from keyhole.kernels import cache, lock
+from keyhole.kernels.first_use import BUDGET, Account, FirstUse
+from keyhole.thresholding import APT, LSA, Problem, Uniform
+
+PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+
+
+@pytest.fixture
+def compilings(monkeypatch, tmp_path):
+    """Return whose code is compiled from now on; there is none yet, and nobody says who runs it."""
+    names, really = [], cache._compile
+
+    def counting(owner, *rest):
+        names.append(owner)
+        return really(owner, *rest)
+
+    monkeypatch.delenv("KEYHOLE_INTERPRET", raising=False)
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache, "_compile", counting)
+    for held in ("_alive", "_recent", "_accounts"):
+        monkeypatch.setattr(cache, held, type(getattr(cache, held))())
+    return names
+
+
+@pytest.fixture
+def uncompiled(compilings, monkeypatch):
+    """Return the same where nothing is compiled: it only takes time."""
+
+    def refuse(owner, *rest):
+        compilings.append(owner)
+        raise TypeError("compiled")
+
+    monkeypatch.setattr(cache, "_compile", refuse)
+    return compilings
+
+
+def decide(learner, rounds):
+    """Yield decisions."""
+    for n in range(rounds):
+        yield learner.ask()
+        learner.tell((n % 3) / 2)
+
+
+def test_machine_code_takes_over_between_two_calls(compilings):
+    learner = APT().learner(arms=4, threshold=0.5, seed=3)
+    alike = APT().learner(arms=4, threshold=0.5, seed=3, interpreted=True)
+    assert [*decide(learner, 10)] == [*decide(alike, 10)]
+    assert learner.ask() == alike.ask()
+    assert compilings == []
+    other = copy.deepcopy(learner)
+    learner._step.account.seconds = BUDGET + 1.0
+    for one in (learner, alike):
+        one.tell(1.0)
+    assert compilings == ["APT"]
+    assert not isinstance(learner._step, FirstUse)
+    assert [*decide(learner, 10)] == [*decide(alike, 10)]
+    assert np.array_equal(learner._words, alike._words)
+    assert not isinstance(APT().learner(arms=2, threshold=0.5)._step, FirstUse)
+    other.tell(1.0)  # one that began before
+    assert not isinstance(other._step, FirstUse)
+    assert compilings == ["APT"]
+
+
+def test_what_is_kept_is_not_begun_by_python(compilings):
+    Uniform().learner(arms=2, threshold=0.5, interpreted=False)
+    cache._alive.clear()
+    cache._recent.clear()
+    assert not isinstance(Uniform().learner(arms=2, threshold=0.5)._step, FirstUse)
+    assert compilings == ["Uniform"]
+
+
+def test_a_small_simulation_is_played_by_python_and_a_large_one_is_compiled(uncompiled):
+    small = {"horizon": 30, "replications": 10, "seed": 1}
+    begun = simulate(PROBLEM, {"it": APT()}, **small)
+    whole = simulate(PROBLEM, {"it": APT()}, interpreted=True, **small)
+    for metric in whole.metrics:
+        assert np.array_equal(begun.values("it", metric), whole.values("it", metric))
+    assert uncompiled == []
+    with pytest.raises(TypeError, match=r"^compiled$"):
+        simulate(PROBLEM, {"it": APT()}, horizon=1000, replications=1000)
+    assert uncompiled == ["APT in BernoulliArms"]
+
+
+def test_what_cannot_be_interpreted_is_compiled(uncompiled, monkeypatch):
+    def refuse(owner, function):
+        raise TypeError(f"{owner}: cannot be interpreted")
+
+    monkeypatch.setattr(cache, "interpret", refuse)
+    with pytest.raises(TypeError, match=r"^compiled$"):
+        APT().learner(arms=2, threshold=0.5)
+
+
+def test_many_small_simulations_are_compiled_in_the_end(uncompiled):
+    play = lambda: simulate(PROBLEM, [APT()], horizon=10, replications=1)  # noqa: E731
+    play()
+    (account,) = cache._accounts.values()
+    assert 0.0 < account.seconds < BUDGET
+    account.seconds = BUDGET + 1.0
+    with pytest.raises(TypeError, match=r"^compiled$"):
+        play()
+
+
+class Mine(APT):
+    """A policy of a user's, one kernel of which is their own."""
+
+    pending = ("ignore",)
+
+    def select(p, s, t):
+        return t % p.arms
+
+
+class Unable(Mine):
+    """One that Python can run, and that cannot be compiled."""
+
+    def select(p, s, t):
+        return len(str(t)) % p.arms if t < 1000 else {}
+
+
+def test_a_policy_of_a_users_own_is_compiled_at_once_or_refused(uncompiled, monkeypatch):
+    for policy in (Mine(), Unable()):
+        with pytest.raises(TypeError, match=r"^compiled$"):
+            policy.learner(arms=2, threshold=0.5)
+        with pytest.raises(TypeError, match=r"^compiled$"):
+            simulate(PROBLEM, [policy], horizon=5, replications=1)
+
+
+@pytest.mark.parametrize("how", ["argument", "context", "variable"])
+def test_it_can_be_switched_off(uncompiled, monkeypatch, how):
+    given = {"interpreted": False} if how == "argument" else {}
+    if how == "variable":
+        monkeypatch.setenv("KEYHOLE_INTERPRET", "0")
+
+    def play():
+        if how == "context":
+            with keyhole.interpreted(False):
+                return simulate(PROBLEM, [LSA()], horizon=5, replications=1)
+        return simulate(PROBLEM, [LSA()], horizon=5, replications=1, **given)
+
+    with pytest.raises(TypeError, match=r"^compiled$"):
+        play()
+    if how != "context":
+        with pytest.raises(TypeError, match=r"^compiled$"):
+            LSA().learner(arms=2, threshold=0.5, **given)
+
+
+def test_what_is_interpreted_for_good_is_never_compiled(uncompiled, monkeypatch):
+    monkeypatch.setenv("KEYHOLE_INTERPRET", "1")
+    learner = LSA().learner(arms=2, threshold=0.5)
+    assert not isinstance(learner._step, FirstUse)
+    assert [*decide(learner, 5)]
+    assert simulate(PROBLEM, [LSA()], horizon=3, replications=1).labels
+    assert uncompiled == []
+
+
+def first_use(run):
+    return FirstUse(run, Account(), lambda: pytest.fail("compiled"), alone=True)
+
+
+def test_a_call_that_is_interrupted_has_changed_nothing():
+    words = np.arange(4.0)
+
+    def run(words):
+        words[1] = 7.0
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        first_use(run)(words)
+    assert words.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_an_error_of_a_kernel_leaves_what_was_written_before_as_in_compiled_code():
+    words = np.arange(2.0)
+
+    def run(words):
+        words[1] = 7.0
+        raise ValueError("its own")
+
+    with pytest.raises(ValueError, match="its own"):
+        first_use(run)(words)
+    assert words.tolist() == [0.0, 7.0]
+
+
+def test_no_fork_happens_in_the_midst_of_a_call():
+    assert first_use(lambda: lock._lock._is_owned())()
+    assert not lock._lock._is_owned()
+
+
+PROCESS = """
+import sys
+from keyhole import simulate
+from keyhole.thresholding import LSA, Problem
+learner = LSA().learner(arms=3, threshold=0.5)
+learner.ask()
+problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+simulate(problem, [LSA()], horizon=10, replications=2)
+heavy = ("numba", "llvmlite", "scipy", "pyarrow", "pydantic", "matplotlib")
+print([name for name in heavy if name in sys.modules])
+"""
+
+
+def test_first_results_without_any_cache_need_no_compiler(tmp_path):
+    variables = {k: v for k, v in os.environ.items() if k != "KEYHOLE_INTERPRET"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROCESS],
+        env=variables | {"KEYHOLE_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
+    assert [*tmp_path.iterdir()] == []
