@@ -6,10 +6,8 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn, Self
-from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +32,13 @@ from keyhole.drivers.step import (
     STREAM,
     TELL,
     TELL_WITH,
-    compiled_step,
     memory_of,
     state_in,
 )
-from keyhole.kernels.execution import interpreted, is_interpreted, wanted_execution
-from keyhole.kernels.first_use import FirstUse, interpreted_at_first
+from keyhole.kernels.execution import is_interpreted, wanted_execution
 from keyhole.kernels.interpreter.faults import OutOfBoundsError
-from keyhole.kernels.jit import bounds_checked, is_bounds_checked
-from keyhole.kernels.link import Kernel, is_own
+from keyhole.kernels.jit import is_bounds_checked
+from keyhole.play.first_use import find_step
 from keyhole.play.known_facts import describe_facts
 from keyhole.play.logs import reals
 from keyhole.play.replaying import go_through
@@ -130,13 +126,7 @@ class Learner:
             view[...] = known[name]
         # Nothing that a file says can be believed, and some of it is where kernels write.
         checked = self._loaded or is_bounds_checked()
-        known_to_compile = side.is_own and is_own(policy.setting.allowed)
-        at_first = self._interpreted is None and not checked and known_to_compile
-        by_python = interpreted(bool(self._interpreted))
-        with bounds_checked(checked), by_python, interpreted_at_first(at_first):
-            self._step = compiled_step(side, policy.setting)
-        if isinstance(self._step, FirstUse):
-            self._step.when_compiled = partial(_take_step, ref(self))
+        self._step = find_step(self, side, checked)
 
     @property
     def rounds(self) -> int:
@@ -380,12 +370,6 @@ class Learner:
             return _revived(home, policy, saved, True, wanted)
         except DAMAGE as error:
             raise ValueError(f"{path} does not fit {saved.policy} as it is now: {error}") from error
-
-
-def _take_step(learner: ref[Learner], step: Kernel) -> None:
-    """Have a learner, if it is still there, call machine code from now on."""
-    if (found := learner()) is not None:
-        found._step = step
 
 
 def _revived(

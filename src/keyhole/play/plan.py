@@ -14,7 +14,8 @@ from keyhole.contract.world import PER_ROUND, Problem, metrics_of
 from keyhole.kernels.execution import wanted_execution
 from keyhole.metric import CLOCK, Metric
 from keyhole.play.checkpoints import check_checkpoints
-from keyhole.play.player import Player, compile_if_long, in_this_thread, in_threads, pieces
+from keyhole.play.first_use import compile_if_long
+from keyhole.play.player import Player, in_this_thread, in_threads, pieces
 from keyhole.play.progress import Report
 from keyhole.play.workers import Workers, WorkersPlayer
 from keyhole.results.curves import Curves

@@ -22,7 +22,6 @@ from keyhole.drivers.engine import (
     memory_plan,
     scratch,
 )
-from keyhole.kernels import first_use
 from keyhole.kernels.execution import interpreted
 from keyhole.kernels.first_use import FirstUse, interpreted_at_first
 from keyhole.kernels.interpreter.faults import OutOfBoundsError
@@ -35,11 +34,6 @@ from keyhole.validate import room_in_memory
 # Pieces of work a thread gets for one policy: enough that threads finish together.
 _PIECES_PER_THREAD: Final = 8
 _POLL_SECONDS: Final = 0.1
-# So many rounds are played to foresee how long all take. None takes less than this: a clock may be
-# coarse.
-_SAMPLE_ROUNDS: Final = 64
-_LEAST_SECONDS: Final = 4e-6
-_HOUR: Final = 3600.0
 # What a round may take after Ctrl-C; a kernel that takes longer may never end.
 _GRACE_SECONDS: Final = 2.0
 
@@ -127,37 +121,6 @@ class Player:
             where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
             raise ValueError(self.policy.refusal(where))
         out[...] = part
-
-
-def compile_if_long(players: Sequence[Player], replications: range) -> None:
-    """Compile what Python is to play at first only, if it would take more than its budget.
-
-    How long that takes is foreseen from the first rounds of one replication.
-    """
-    foreseen = 0.0
-    begun = [(one, one.kernel) for one in players if isinstance(one.kernel, FirstUse)]
-    for player, kernel in begun:
-        seconds = _seconds_of_a_round(player, kernel, replications.start)
-        foreseen += seconds * len(replications) * int(player.checkpoints[-1])
-        if kernel.account.seconds + foreseen > first_use.BUDGET:
-            break
-    else:
-        return
-    for player, kernel in begun:
-        player.kernel = kernel.compiled()
-
-
-def _seconds_of_a_round(player: Player, kernel: FirstUse, replication: int) -> float:
-    """Return how long a round takes that Python plays; an hour where that cannot be said."""
-    rounds = min(_SAMPLE_ROUNDS, int(player.checkpoints[-1]))
-    control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))
-    checkpoints, last = np.array([rounds], np.int64), replication + 1
-    before = kernel.account.seconds
-    try:
-        kernel(*player.input, replication, last, checkpoints, out, control, *player.memory())
-    except Exception:  # to be raised when it is played, if it is raised then
-        return _HOUR
-    return max(_LEAST_SECONDS, (kernel.account.seconds - before) / rounds)
 
 
 def vector_of(component: Component, sizes: Mapping[str, int]) -> IntArray:
