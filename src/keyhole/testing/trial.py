@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem, metrics_of
+from keyhole.kernels.execution import is_interpreted
 from keyhole.kernels.jit import bounds_checked
 from keyhole.play.learner import Learner, learner_for
 from keyhole.play.plan import Plan
@@ -73,6 +74,7 @@ class Trial:
             seed=self.seed,
             threads=threads,
             details=True,
+            interpreted=is_interpreted(),
         )
         return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])
 
