@@ -13,22 +13,6 @@ from pathlib import Path
 
 import pytest
 
-# Workers write down what they compile, each piece as one line.
-RECORD = """
-import keyhole.kernels.cache as cache
-
-def record(compile_one):
-    def recorded(owner, path, *rest):
-        with open("compiled", "a") as file:
-            file.write(f"{path.name}\\n")
-        return compile_one(owner, path, *rest)
-
-    return recorded
-
-
-if cache._compile.__name__ != "recorded":  # Dask runs this twice
-    cache._compile = record(cache._compile)
-"""
 PATIENCE = 300.0  # seconds that a machine full of other work may take for anything
 
 
@@ -44,11 +28,11 @@ def until(true, seconds=PATIENCE):
 class DaskCluster:
     """A scheduler and its workers, each a process of its own, in a folder."""
 
-    def __init__(self, folder, preload):
+    def __init__(self, folder, preload, env):
         folder.mkdir()
         (folder / "preload.py").write_text(preload)
         self.folder, self.processes, self.workers = folder, [], []
-        self.env = os.environ | {"KEYHOLE_CACHE_DIR": str(folder / "code")}
+        self.env = os.environ | env
         file = folder / "scheduler.json"
         words = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
         self.scheduler = self._start("scheduler", *words)
@@ -91,22 +75,15 @@ def _read_address(file):
 
 
 @contextmanager
-def dask_cluster(folder, preload="", workers=2):
-    """Yield a cluster; all its processes end with it."""
-    cluster = DaskCluster(folder, preload)
+def dask_cluster(folder, preload="", workers=2, **env):
+    """Yield a cluster, in whose environment these are; all its processes end with it."""
+    cluster = DaskCluster(folder, preload, env)
     try:
         for _ in range(workers):
             cluster.add_worker()
         yield cluster
     finally:
         cluster.close()
-
-
-@pytest.fixture(scope="module")
-def dask(tmp_path_factory):
-    """Yield a scheduler with two workers, which write down what they compile."""
-    with dask_cluster(tmp_path_factory.mktemp("dask") / "cluster", RECORD) as cluster:
-        yield cluster
 
 
 @contextmanager

@@ -1,21 +1,27 @@
 """Experiments on real clusters, by the command line: what comes of them, whatever dies."""
 
 import hashlib
-import subprocess
+import os
+import signal
 import sys
 from contextlib import contextmanager
 
 import pytest
 
-from tests.clusters.conftest import PATIENCE, dask_cluster, ray_head, until
+from keyhole.cli import main
+from keyhole.experiment import shelf
+from keyhole.experiment.blocks import write_block
+from tests.clusters.conftest import dask_cluster, ray_head, until
+from tests.processes import Forked
 
 # Each of its waits may be as long as all of another test.
 pytestmark = pytest.mark.timeout(900)
 
+# By far more than a first block, by which the others are measured.
 SPEC = """
 name = "small"
 seed = 4
-replications = {replications}
+replications = 1200
 horizon = 2000
 checkpoints = [200, 2000]
 [problem]
@@ -27,7 +33,13 @@ name = "mine.py:Mine"
 [[policy]]
 name = "LSA"
 """
+# A file of the user's is run on each worker: there, a block that is not the first of its policy
+# waits for as long as a file stands.
 MINE = """
+import os
+import time
+
+from keyhole.play.plan import Plan
 from keyhole.policy import FloatArray, parameter, per
 from keyhole.thresholding import Policy
 
@@ -45,31 +57,77 @@ class Mine(Policy):
     def update(p, s: State, arm: int, reward: float) -> None:
         s.pulls[arm] += 1.0
         s.totals[arm] += reward
+
+
+def wait_before(play):
+    def wait_and_play(plan, label, part, **rest):
+        while part.start and os.path.exists(os.environ["TESTS_HOLD"]):
+            time.sleep(0.02)
+        return play(plan, label, part, **rest)
+
+    return wait_and_play
+
+
+if "TESTS_HOLD" in os.environ and Plan.play.__name__ == "play":
+    Plan.play = wait_before(Plan.play)
 """
-LONG = 60_000
-"""Replications for some seconds of work."""
+
+# Workers write down what they compile, each piece as one line.
+RECORD = """
+import keyhole.kernels.cache as cache
+
+def record(compile_one):
+    def recorded(owner, path, *rest):
+        with open("compiled", "a") as file:
+            file.write(f"{path.name}\\n")
+        return compile_one(owner, path, *rest)
+
+    return recorded
+
+
+if cache._compile.__name__ != "recorded":  # Dask runs this twice
+    cache._compile = record(cache._compile)
+"""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with a spec, a policy of one's own, and what threads make of them."""
+    """Return a folder with a spec and a policy of one's own."""
     folder = tmp_path_factory.mktemp("experiments")
     (folder / "mine.py").write_text(MINE)
-    for name, replications in (("short", 400), ("long", LONG)):
-        (folder / f"{name}.toml").write_text(SPEC.format(replications=replications))
-        done = keyhole(folder, "run", f"{name}.toml", "--out", f"{name}-here")
-        assert done.returncode == 0, done.stderr
+    (folder / "small.toml").write_text(SPEC)
     return folder
 
 
-def words(*given):
-    return [sys.executable, "-m", "keyhole", *map(str, given)]
+@pytest.fixture(scope="module")
+def hold(folder):
+    """Return the file for which workers wait, of clusters that start while this is used."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TESTS_HOLD", str(folder / "hold"))
+        yield folder / "hold"
 
 
-def keyhole(folder, *given):
-    return subprocess.run(
-        words(*given), cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
+@pytest.fixture
+def keyhole(folder, monkeypatch, capsys):
+    """Return a function that runs the command line here: code and what it says of errors."""
+
+    def call(*words):
+        monkeypatch.chdir(folder)
+        monkeypatch.delenv("TESTS_HOLD", raising=False)
+        monkeypatch.setattr(sys, "argv", ["keyhole", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, capsys.readouterr().err
+
+    return call
+
+
+@pytest.fixture
+def expected(folder, keyhole):
+    """Return what threads of this process make of the spec."""
+    if not (folder / "here").exists():
+        assert keyhole("run", "small.toml", "--out", "here")[0] == 0
+    return sums(folder / "here")
 
 
 def sums(folder):
@@ -80,8 +138,30 @@ def sums(folder):
     }
 
 
+@pytest.fixture
+def written(monkeypatch):
+    """Return the names of the blocks that this process writes, as they come."""
+    names = []
+
+    def write(folder, name, block, data):
+        names.append(f"{name}-{block.first:010d}-{block.stop:010d}.block")
+        write_block(folder, name, block, data)
+
+    monkeypatch.setattr(shelf, "write_block", write)
+    return names
+
+
 @pytest.fixture(scope="module")
-def ray():
+def dask(hold, tmp_path_factory):
+    """Yield a scheduler with two workers, which write down what they compile."""
+    folder = tmp_path_factory.mktemp("dask")
+    code = {"KEYHOLE_CACHE_DIR": str(folder / "code")}
+    with dask_cluster(folder / "cluster", RECORD, **code) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def ray(hold):
     """Yield the address of a Ray with two workers."""
     with ray_head(processors=2) as (_, address):
         yield f"ray={address}"
@@ -95,74 +175,82 @@ def on(request):
 
 
 @pytest.mark.parametrize("on", ["dask", "ray"])
-def test_one_started_for_the_command_leaves_the_bytes_that_threads_leave(folder, on):
-    out = folder / f"short-{on[:4]}"
-    done = keyhole(folder, "run", "short.toml", "--out", out, "--on", on)
-    assert done.returncode == 0, done.stderr
+def test_one_started_for_the_command_leaves_the_bytes_that_threads_leave(
+    folder, keyhole, expected, on
+):
+    out = folder / f"started-{on}"
+    code, said = keyhole("run", "small.toml", "--out", out, "--on", on)
+    assert code == 0, said
     assert len(sums(out)) == 2
-    assert sums(out) == sums(folder / "short-here")
+    assert sums(out) == expected
     assert not (out / "blocks").exists()
 
 
 @contextmanager
 def begun(folder, out, on):
-    """Start a long run; yield its process once a block has come back."""
-    command = words("run", "long.toml", "--out", out, "--on", on)
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as process,
-    ):
-        try:
-            until(lambda: process.poll() is not None or list(out.glob("blocks/*.block")))
-            assert process.poll() is None, (folder / "log").read_text()
-            yield process
-        finally:
-            process.kill()
+    """Start a run; yield its process once a block has come back."""
+    words = ("-m", "keyhole", "run", "small.toml", "--out", out, "--on", on)
+    env = {name: value for name, value in os.environ.items() if name != "TESTS_HOLD"}
+    with Forked(*words, cwd=folder, env=env) as process:
+        until(lambda: process.poll() is not None or list(out.glob("blocks/*.block")))
+        assert process.poll() is None, process.finish().stderr
+        yield process
 
 
-def test_a_killed_client_goes_on_where_it_was(folder, on):
+def test_a_killed_client_goes_on_where_it_was(folder, keyhole, hold, on, expected, written):
     out = folder / f"killed-{on[:4]}"
+    hold.touch()
     with begun(folder, out, on) as process:
-        process.kill()
-    kept = {path: path.stat().st_mtime_ns for path in out.glob("blocks/*.block")}
+        process.send_signal(signal.SIGKILL)
+    kept = {path.name for path in (out / "blocks").glob("*.block")}
+    hold.unlink()
+    code, said = keyhole("run", "small.toml", "--out", out, "--on", on)
+    assert code == 0, said
     assert kept
-    with begun(folder, out, on) as again:
-        left = {path: path.stat().st_mtime_ns for path in kept if path.exists()}
-        assert left in (kept, {})  # nothing was played twice
-        assert again.wait() == 0
-    assert sums(out) == sums(folder / "long-here")
+    assert written
+    assert not kept.intersection(written)  # nothing was played twice
+    assert sums(out) == expected
 
 
-def test_a_worker_that_is_killed_changes_nothing(folder, dask):
+def test_a_worker_that_is_killed_changes_nothing(folder, hold, expected, dask):
     out = folder / "worker-killed"
+    hold.touch()
     with begun(folder, out, dask.on) as process:
         dask.kill_a_worker()
-        assert process.wait() == 0, (folder / "log").read_text()
-    assert sums(out) == sums(folder / "long-here")
+        hold.unlink()
+        done = process.finish()
+    assert done.returncode == 0, done.stderr
+    assert sums(out) == expected
 
 
-def test_a_scheduler_that_is_killed_ends_the_run_which_then_goes_on(folder, tmp_path):
+def test_a_scheduler_that_is_killed_ends_the_run_which_then_goes_on(
+    folder, keyhole, hold, expected, tmp_path
+):
     out = folder / "scheduler-killed"
+    hold.touch()
     with dask_cluster(tmp_path / "it") as there, begun(folder, out, there.on) as process:
         there.scheduler.kill()
-        assert process.wait() == 3
-    said = [line for line in (folder / "log").read_text().splitlines() if " %" not in line]
+        done = process.finish()
+    hold.unlink()
+    assert done.returncode == 3, done.stderr
+    said = [line for line in done.stderr.splitlines() if " %" not in line]
     assert said == [f"keyhole: the scheduler of {there.on} does not answer any more"]
-    done = keyhole(folder, "run", "long.toml", "--out", out)
-    assert done.returncode == 0, done.stderr
-    assert sums(out) == sums(folder / "long-here")
+    code, said = keyhole("run", "small.toml", "--out", out)
+    assert code == 0, said
+    assert sums(out) == expected
 
 
-def test_what_a_worker_refuses_is_said_as_a_run_here_says_it(folder, on):
+def test_what_a_worker_refuses_is_said_as_a_run_here_says_it(folder, keyhole, on):
     (folder / "greedy.py").write_text(MINE.replace("% p.arms", "+ p.arms"))
-    spec = (folder / "short.toml").read_text().replace("mine.py", "greedy.py")
-    (folder / "greedy.toml").write_text(spec)
-    here = keyhole(folder, "run", "greedy.toml", "--out", "greedy-here")
-    there = keyhole(folder, "run", "greedy.toml", "--out", f"greedy-{on[:4]}", "--on", on)
-    assert here.returncode == there.returncode == 2
-    (line,) = [line for line in here.stderr.splitlines() if "compiling" not in line]
-    assert line in there.stderr.splitlines()
-    assert "Traceback" not in there.stderr
+    (folder / "greedy.toml").write_text(SPEC.replace("mine.py", "greedy.py"))
+    # Of several threads, either may be the first to refuse.
+    code, here = keyhole("run", "greedy.toml", "--out", "greedy-here", "--threads", 1)
+    assert code == 2, here
+    code, there = keyhole("run", "greedy.toml", "--out", f"greedy-{on[:4]}", "--on", on)
+    assert code == 2, there
+    (line,) = [line for line in here.splitlines() if "compiling" not in line]
+    assert line in there.splitlines()
+    assert "Traceback" not in there
 
 
 OLD = """
@@ -175,16 +263,16 @@ metadata.version = older(metadata.version)
 """
 
 
-def test_workers_of_another_version_are_refused_with_both_named(folder, tmp_path):
+def test_workers_of_another_version_are_refused_with_both_named(folder, keyhole, tmp_path):
     with dask_cluster(tmp_path / "old", OLD, workers=1) as there:
-        done = keyhole(folder, "run", "short.toml", "--out", "old", "--on", there.on)
-    assert done.returncode == 2
-    assert "has keyhole 0.0.9, and this client has keyhole 0.1.0: they must" in done.stderr
+        code, said = keyhole("run", "small.toml", "--out", "old", "--on", there.on)
+    assert code == 2, said
+    assert "has keyhole 0.0.9, and this client has keyhole 0.1.0: they must" in said
 
 
-def test_two_workers_never_compile_the_same_twice(folder, dask):
-    done = keyhole(folder, "run", "short.toml", "--out", folder / "compiled", "--on", dask.on)
-    assert done.returncode == 0, done.stderr
+def test_two_workers_never_compile_the_same_twice(folder, keyhole, dask):
+    code, said = keyhole("run", "small.toml", "--out", folder / "compiled", "--on", dask.on)
+    assert code == 0, said
     compiled = (dask.folder / "compiled").read_text().split()
     assert len(compiled) >= 2
     assert len(set(compiled)) == len(compiled)
