@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Word = TypeVar("Word", bound=str)
 
 _INT64: Final = 2**63
 _SHOWN_CHARACTERS: Final = 200
@@ -20,6 +22,22 @@ _FROM_THIS_POWER: Final = 2**20
 # Unicode's categories of control characters, halves of characters, and line and paragraph ends.
 _NOT_ON_A_LINE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NOT_CHARACTERS: Final = ("\ufffe", "\uffff")
+
+
+class SequenceLike(Protocol):
+    """A sequence, an array or a column of a data frame, to type checkers; a number is none."""
+
+    def __len__(self) -> int:
+        """Return how many entries there are."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return the entries, one after the other."""
+        ...
+
+    def __getitem__(self, index: int, /) -> Any:
+        """Return an entry."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -256,7 +274,7 @@ def distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
     return words
 
 
-def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
+def choice(name: str, value: Any, allowed: Iterable[Word]) -> Word:
     """Return `value` if it is one of the allowed words."""
     words = list(allowed)
     if isinstance(value, str) and value in words:

@@ -3,10 +3,15 @@
 import math
 from typing import assert_type
 
+import numpy as np
+import pandas as pd
+from scipy import stats
+
 from keyhole import (
     Curves,
     delayed,
     interpreted,
+    laws,
     parameter,
     resource,
     semibandit,
@@ -88,6 +93,12 @@ late = delayed.ODAAF(expected_delay=5).learner(arms=2, feedback="anonymous", hor
 assert_type(late, delayed.Learner)
 
 problem = stochastic.Problem(means=[0.2, 0.5])
+stochastic.Problem((0.2, stats.beta(2, 6), laws.Beta(2, 6)))
+stochastic.Problem(np.linspace(0.1, 0.9, 5))
+thresholding.Problem(pd.Series([0.2, 0.5]), threshold=0.5)
+semibandit.Problem([0.2, 0.5], 0.4, 1.0)
+threshold.Problem(np.array([[0.9, 0.5]]), feedback="censored")
+simulate(problem, [Bold(order=1)], horizon=9, replications=2, workers=2, pending="ignore")
 curves = simulate(problem, [Bold(order=1)], horizon=10, replications=2)
 assert_type(curves, Curves)
 assert_type(curves.labels, tuple[str, ...])

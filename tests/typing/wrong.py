@@ -1,6 +1,15 @@
 """Programs of users that a type checker must refuse, at each line that says so."""
 
-from keyhole import parameter, resource, simulate, stochastic, threshold, thresholding
+from keyhole import (
+    delayed,
+    parameter,
+    resource,
+    semibandit,
+    simulate,
+    stochastic,
+    threshold,
+    thresholding,
+)
 from keyhole.study import Study
 
 
@@ -40,7 +49,16 @@ stochastic.UCB1().learner(arms=2).tell(0, 1)  # refused
 stochastic.UCB1().learner(arms=2).ask(threshold=1)  # refused
 threshold.KaplanMeierUCB().learner(arms=2, levels=3, feedback="censored").ask()  # refused
 
+threshold.SurvivalThompson().learner(arms=2, levels=3, feedback="censord")  # refused
+delayed.ODAAF(expected_delay=5).learner(arms=2, feedback="unnamed", horizon=100)  # refused
+stochastic.Problem(means=0.2)  # refused
+thresholding.Problem(means=0.2, threshold=0.5)  # refused
+semibandit.Problem(0.2, [0.4], 1.0)  # refused
+threshold.Problem(0.2, feedback="censored")  # refused
+threshold.Problem([[0.9, 0.2]], feedback="hidden")  # refused
+
 problem = stochastic.Problem(means=[0.2, 0.5])
+simulate(problem, [stochastic.UCB1()], horizon=9, replications=2, pending="imagin")  # refused
 simulate(problem, ["UCB1"], horizon=10, replications=2)  # refused
 simulate(problem, [stochastic.UCB1()], horizon=10, runs=2)  # refused
 simulate(problem, [stochastic.UCB1()], horizon=10, replications=2, seed=None)  # refused

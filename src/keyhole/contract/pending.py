@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from keyhole.cached import cached_property
 from keyhole.contract.grammar import missing_arrays
@@ -16,7 +16,8 @@ from keyhole.validate import choice
 
 Ways = tuple[str, ...]
 
-PENDING: Final = ("imagine", "ignore", "wait")
+Pending = Literal["imagine", "ignore", "wait"]
+PENDING: Final = get_args(Pending)
 """What a policy can do while decisions are open: see `Policy`."""
 WAIT: Final = ("wait",)
 

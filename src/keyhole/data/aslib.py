@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
 from keyhole.data.aslib_files import RUNS, Run, read_folder, read_table
 from keyhole.data.measured import Measured
 from keyhole.resource import Power, Problem
 from keyhole.resource.functions import KnownFunction
-from keyhole.validate import choice
+from keyhole.validate import SequenceLike, choice
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Limits as parts of the cut-off, unless told otherwise."""
@@ -85,7 +84,7 @@ class Scenario:
 
     def problem(
         self,
-        limits: ArrayLike = LIMITS,
+        limits: SequenceLike = LIMITS,
         *,
         cost: KnownFunction | None = None,
         penalty: KnownFunction | None = None,
@@ -109,8 +108,8 @@ class Scenario:
             Of a run that is done: 1, or how good its answer is. Instances for which that is not
             known of all runs that are done are then left out.
         """
-        if np.max(limits) > 1:
-            raise ValueError(f"limits must be at most 1, the cut-off, got {np.max(limits):g}")
+        if (most := np.max(np.asarray(limits))) > 1:
+            raise ValueError(f"limits must be at most 1, the cut-off, got {most:g}")
         earned = np.isfinite(self.seconds).astype(np.float64)
         if choice("reward", reward, REWARDS) == "quality":
             if self.quality is None:
@@ -132,7 +131,7 @@ class Scenario:
 
     def yardsticks(
         self,
-        limits: ArrayLike = LIMITS,
+        limits: SequenceLike = LIMITS,
         *,
         cost: KnownFunction | None = None,
         penalty: KnownFunction | None = None,
@@ -161,7 +160,7 @@ class Scenario:
 def aslib(
     path: str | PathLike[str],
     *,
-    limits: ArrayLike = LIMITS,
+    limits: SequenceLike = LIMITS,
     cost: KnownFunction | None = None,
     penalty: KnownFunction | None = None,
     reward: str = "done",

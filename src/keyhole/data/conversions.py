@@ -13,6 +13,7 @@ from keyhole.contract.memory import FloatArray
 from keyhole.data.rows import read_rows
 from keyhole.data.times import shipped
 from keyhole.delayed import Empirical, Problem
+from keyhole.delayed.setting import Feedback
 from keyhole.validate import Range, choice, distinct, integer, number
 
 UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
@@ -81,7 +82,7 @@ class Conversions:
             raise ValueError(f"within must leave a conversion of {self.name}, got {limit:g} rounds")
         return Empirical(found)
 
-    def problem(self, within: int | None = None, *, feedback: str = "anonymous") -> Problem:
+    def problem(self, within: int | None = None, *, feedback: Feedback = "anonymous") -> Problem:
         """Make a problem whose arms give back what was recorded, reward and delay together.
 
         A pull draws one of those who were shown the arm, each equally likely. The reward is 1 if
@@ -108,7 +109,7 @@ class Conversions:
         return max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
 
 
-def cdnow(within: int = 90, *, feedback: str = "anonymous") -> Problem:
+def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
     """Make a problem of a shop's customers: who orders again, and when.
 
     An arm is the number of items in a customer's first order, 1, 2, 3, or 4 and more; a pull draws

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.contract.memory import FloatArray
 from keyhole.data.times import Times, falling, shipped
 from keyhole.threshold import Problem
+from keyhole.threshold.setting import Feedback
 from keyhole.validate import choice, vector
 
 DAYS: Final[tuple[str, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -24,7 +25,7 @@ def deliveries(
     *,
     bands: ArrayLike | None = None,
     promised: ArrayLike = PROMISED,
-    feedback: str = "censored",
+    feedback: Feedback = "censored",
     order: Any = "iid",
 ) -> Problem:
     """Make a problem of a restaurant's deliveries: when a promised time is kept.

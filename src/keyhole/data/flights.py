@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from keyhole.contract.memory import FloatArray
 from keyhole.data.times import Times, shipped
 from keyhole.threshold import Problem
+from keyhole.threshold.setting import Feedback
 from keyhole.validate import Range, choice, integer
 
 ORIGINS: Final = ("EWR", "JFK", "LGA")
@@ -19,7 +20,7 @@ DEADLINES: Final = (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
 def flights(
     route: str,
     *,
-    feedback: str = "censored",
+    feedback: Feedback = "censored",
     order: Any = "iid",
     deadlines: ArrayLike = DEADLINES,
     origin: str | None = None,

@@ -14,7 +14,7 @@ from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.data.rows import read_rows, shortened
 from keyhole.resource import Problem, Replay
 from keyhole.resource.functions import KnownFunction, as_function, rising
-from keyhole.validate import Range, distinct, number, vector
+from keyhole.validate import Range, SequenceLike, distinct, number, vector
 
 _COLUMNS: Final = ("arm", "reward", "consumption")
 _LIMIT: Final = "limit"
@@ -120,7 +120,7 @@ class Measured:
         return float(low), float(high)
 
     def estimates(
-        self, limits: ArrayLike, *, cost: KnownFunction, penalty: KnownFunction
+        self, limits: SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
     ) -> tuple[FloatArray, IntArray]:
         r"""Estimate what every pair of arm and limit is worth, from all runs that tell something.
 
@@ -164,7 +164,9 @@ class Measured:
                 gains[arm, at] = worth.mean()
         return gains, counts
 
-    def problem(self, limits: ArrayLike, *, cost: KnownFunction, penalty: KnownFunction) -> Problem:
+    def problem(
+        self, limits: SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
+    ) -> Problem:
         """Make a problem whose arms give back what was measured.
 
         A pull draws one of the arm's runs, each equally likely, out of those whose own limit was

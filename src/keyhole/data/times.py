@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.threshold import Problem
+from keyhole.threshold.setting import Feedback
 from keyhole.validate import ANY, distinct, vector
 
 
@@ -76,7 +77,7 @@ class Times:
         self,
         deadlines: ArrayLike,
         *,
-        feedback: str,
+        feedback: Feedback,
         order: Any = "iid",
     ) -> Problem:
         """Make a problem in which a threshold is a deadline, and a pull draws one of the times.

@@ -1,22 +1,21 @@
 """The instance: arms, their rewards, and how long these take to arrive."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.world import World
 from keyhole.delayed.delays import KERNELS, Constant, Pairs, delay_of, rounds_of
 from keyhole.delayed.environment import Anonymous, Named, world_with
-from keyhole.delayed.setting import SETTING
+from keyhole.delayed.setting import SETTING, Feedback
 from keyhole.laws import Number
 from keyhole.laws.arms import RewardProblem, listed, rewards_of
 from keyhole.laws.gathered import Gathered, gathered
 from keyhole.laws.replay import recorded, samples_by_arm
 from keyhole.laws.rewards import UNIT
-from keyhole.validate import choice
+from keyhole.validate import SequenceLike, choice
 
 
 class Problem(RewardProblem):
@@ -68,15 +67,15 @@ class Problem(RewardProblem):
 
     def __init__(
         self,
-        means: ArrayLike | Sequence[Any],
+        means: SequenceLike,
         delay: Number | Mapping[str, Any] | None,
         *,
-        feedback: str = "anonymous",
+        feedback: Feedback = "anonymous",
         law: str = "bernoulli",
         concentration: float | None = None,
         scale: float | None = None,
     ) -> None:
-        self.feedback = choice("feedback", feedback, SETTING.modes)
+        self.feedback: Feedback = choice("feedback", feedback, get_args(Feedback))
         self.delay: Number | None = None if delay is None else delay_of(delay)
         if self.delay is None:
             super().__init__(*_pairs_of(means))
@@ -89,7 +88,7 @@ class Problem(RewardProblem):
         rewards: Any,
         delays: Any,
         *,
-        feedback: str = "anonymous",
+        feedback: Feedback = "anonymous",
     ) -> Self:
         """Make a problem whose arms give back recorded rewards, each with its delay.
 

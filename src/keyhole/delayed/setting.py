@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
@@ -12,6 +12,8 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.words import averaged, counted
 from keyhole.delayed.learner import Learner
 from keyhole.delayed.study_adapter import StudyVocabulary
+
+Feedback = Literal["anonymous", "named"]
 
 
 class Facts:
@@ -33,7 +35,7 @@ def _arm_exists(p: "Policy", arm: int) -> bool:
 SETTING: Final = Setting(
     name="delayed",
     declarations=Facts,
-    modes=("anonymous", "named"),
+    modes=get_args(Feedback),
     mode="named",
     decision={"arm": Field("int64")},
     feedback={
@@ -96,7 +98,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             self,
             *,
             arms: int,
-            feedback: str,
+            feedback: Feedback,
             horizon: int | None = None,
             scale: tuple[float, float] = (0, 1),
             seed: int = 0,

@@ -8,6 +8,7 @@ import numpy as np
 from keyhole.clusters import Cluster
 from keyhole.clusters.connecting import THREADS, check_on, connected
 from keyhole.contract.memory import FloatArray
+from keyhole.contract.pending import Pending
 from keyhole.contract.policy import Policy
 from keyhole.contract.world import Problem
 from keyhole.play.afar import play_afar
@@ -36,7 +37,7 @@ def simulate(
     interpreted: bool | None = None,
     workers: int = 1,
     duration: Duration | None = None,
-    pending: str | None = None,
+    pending: Pending | None = None,
     on: str | Cluster = THREADS,
 ) -> Curves:
     """Play policies against a problem, many times, and measure how they do.

@@ -3,7 +3,6 @@
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from keyhole.contract.memory import FloatArray
@@ -11,7 +10,7 @@ from keyhole.draws.streams import stream, uniform
 from keyhole.resource.functions import Power
 from keyhole.resource.laws import Law, Replay
 from keyhole.resource.problem import Problem
-from keyhole.validate import Range, choice, integer
+from keyhole.validate import Range, SequenceLike, choice, integer
 
 _LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 _RUNS: Final = 500  # equally likely times of each solver
@@ -26,7 +25,9 @@ _KINDS: Final = {
 _LONE: Final = (-1.0, 4.0)  # ln(median time) and standard deviation of the one that is fast
 
 
-def portfolio(kind: str, size: int = 15, *, seed: int = 0, limits: ArrayLike = _LIMITS) -> Problem:
+def portfolio(
+    kind: str, size: int = 15, *, seed: int = 0, limits: SequenceLike = _LIMITS
+) -> Problem:
     r"""Return solvers with log-normal run times, which time out at 1.
 
     A run that is done is worth 1 less its time, :math:`c(x) = x`; one that is not costs its limit,

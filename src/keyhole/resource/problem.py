@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.world import Problem as AnyProblem
@@ -15,7 +14,7 @@ from keyhole.resource.functions import Function, KnownFunction, as_function
 from keyhole.resource.gains import GainTable, gain_at, gain_table, profile_of
 from keyhole.resource.laws import KERNELS, Law, check_laws
 from keyhole.resource.setting import SETTING, facts_of
-from keyhole.validate import Range, integer, number
+from keyhole.validate import Range, SequenceLike, integer, number
 
 # A limit between two knots is not taken for better than a knot on the word of its last digits.
 _ROUNDING: Final = 1e-12
@@ -91,7 +90,7 @@ class Problem(AnyProblem):
     def __init__(
         self,
         arms: Sequence[Law],
-        limits: ArrayLike,
+        limits: SequenceLike,
         cost: KnownFunction,
         penalty: KnownFunction,
         *,

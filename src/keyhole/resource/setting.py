@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
@@ -24,7 +23,7 @@ from keyhole.resource.functions import (
 from keyhole.resource.learner import Learner
 from keyhole.resource.limits import is_admissible
 from keyhole.resource.study_adapter import StudyVocabulary
-from keyhole.validate import Range, vector
+from keyhole.validate import Range, SequenceLike, vector
 
 
 class Facts:
@@ -72,7 +71,7 @@ SETTING: Final = Setting(
 
 def facts_of(
     arms: int,
-    limits: ArrayLike,
+    limits: SequenceLike,
     cost: KnownFunction,
     penalty: KnownFunction,
     continuous: bool,

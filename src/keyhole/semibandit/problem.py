@@ -15,7 +15,7 @@ from keyhole.semibandit.knapsack import solve_knapsack
 from keyhole.semibandit.laws import DayLaw, Days
 from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
-from keyhole.validate import Range, choice, column_names, number, shown, vector
+from keyhole.validate import Range, SequenceLike, choice, column_names, number, shown, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _THRESHOLD: Final = Range(gt=0, le=1)
@@ -76,7 +76,7 @@ class Problem(AnyProblem):
     setting = SETTING
 
     def __init__(
-        self, mean_losses: ArrayLike | DayLaw, thresholds: ArrayLike, resource: float
+        self, mean_losses: SequenceLike | DayLaw, thresholds: ArrayLike, resource: float
     ) -> None:
         self.law = mean_losses if isinstance(mean_losses, DayLaw) else None
         self.mean_losses: FloatArray = (

@@ -1,10 +1,8 @@
 """The instance: arms and the laws of their rewards."""
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.world import World
@@ -15,6 +13,7 @@ from keyhole.laws.rewards import UNIT
 from keyhole.stochastic.environment import Arms
 from keyhole.stochastic.gaps import gaps_of
 from keyhole.stochastic.setting import SETTING
+from keyhole.validate import SequenceLike
 
 
 class Problem(RewardProblem):
@@ -65,7 +64,7 @@ class Problem(RewardProblem):
 
     def __init__(
         self,
-        means: ArrayLike | Sequence[Any],
+        means: SequenceLike,
         *,
         law: str = "bernoulli",
         concentration: float | None = None,

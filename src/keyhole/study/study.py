@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from keyhole.contract.pending import Pending
 from keyhole.contract.policy import Policy
 from keyhole.study import verbs
 from keyhole.study.decision import Decision, id_of
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from keyhole.study.log import Replay
 
-Pending = Literal["imagine", "ignore", "wait"]
 After = Literal["forget", "again", "nothing came"]
 Survives = Literal["power cut", "crash"]
 

@@ -21,19 +21,19 @@ from keyhole.contract.memory import FloatArray
 from keyhole.stochastic.bounds import bernoulli_kl
 from keyhole.stochastic.gaps import gaps_of
 from keyhole.threshold.problem import Problem
-from keyhole.validate import Range, integer, number, vector
+from keyhole.validate import Range, SequenceLike, integer, number, vector
 
 _GAP: Final = Range(ge=0, le=1)
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
 
 
-def _survival(problem: Problem | ArrayLike) -> FloatArray:
+def _survival(problem: Problem | SequenceLike) -> FloatArray:
     if not isinstance(problem, Problem):
         problem = Problem(problem, feedback="uncensored")
     return problem.survival
 
 
-def _gaps(problem: Problem | ArrayLike) -> FloatArray:
+def _gaps(problem: Problem | SequenceLike) -> FloatArray:
     return gaps_of(_survival(problem))
 
 
@@ -52,7 +52,7 @@ def _least(gaps: FloatArray) -> FloatArray:
     return np.where(np.isfinite(least), least, 0.0)
 
 
-def dkwucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:
+def dkwucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     r"""Return Theorem 2's bound on the regret of DKWUCB, without its O(1).
 
     .. math:: 8 \sum_i \frac{\ln T}{\min_{j : \Delta_i(j) > 0} \Delta_i(j)}
@@ -72,7 +72,7 @@ def dkwucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:
     return 8.0 * _inverse(_least(_gaps(problem))) * _log(horizon)
 
 
-def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float:
+def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     r"""Return Theorem 3's lower bound on the regret, for thresholds that rise in stages.
 
     .. math:: \sum_{j=1}^m \sum_{i : \Delta_i(j) > 0} \frac{\Delta_i(j) \ln(T / m)}
@@ -106,7 +106,7 @@ def adversarial_lower_bound(problem: Problem | ArrayLike, horizon: int) -> float
     return float(sum(terms)) * log
 
 
-def optim_bound(problem: Problem | ArrayLike, horizon: int) -> float:
+def optim_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     r"""Return Theorem 4's bound on the regret of OPTIM, for thresholds that fall in stages.
 
     .. math:: 32 \sum_i \frac{\ln T}{\min_{j : \Delta_i(j) > 0} \Delta_i(j)}
@@ -122,7 +122,7 @@ def optim_bound(problem: Problem | ArrayLike, horizon: int) -> float:
     return 32.0 * _inverse(_least(gaps)) * _log(horizon, gaps.size)
 
 
-def kmucb_bound(problem: Problem | ArrayLike, horizon: int) -> float:
+def kmucb_bound(problem: Problem | SequenceLike, horizon: int) -> float:
     r"""Return Theorem 5's bound on the regret of KMUCB, for thresholds in permutations.
 
     .. math:: \sum_i \frac{128 \, \ln m \, \ln T \; \max_j \Delta_i(j)}

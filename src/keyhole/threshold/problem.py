@@ -1,10 +1,8 @@
 """The instance: arms, the laws of their samples, the feedback, and the order of the thresholds."""
 
-from collections.abc import Sequence
-from typing import Any, Final, Self
+from typing import Any, Final, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.contract.world import Problem as AnyProblem
@@ -16,8 +14,8 @@ from keyhole.threshold.environment import Arms
 from keyhole.threshold.estimators import whole_numbers
 from keyhole.threshold.laws import samples_of, survival_of
 from keyhole.threshold.orders import Order, order_of
-from keyhole.threshold.setting import SETTING
-from keyhole.validate import Range, choice, integer, vector
+from keyhole.threshold.setting import SETTING, Feedback
+from keyhole.validate import Range, SequenceLike, choice, entries, integer, vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _CLOSE: Final = 1e-9
@@ -74,15 +72,15 @@ class Problem(AnyProblem):
 
     def __init__(
         self,
-        survival: Sequence[Any] | ArrayLike,
+        survival: SequenceLike,
         *,
-        feedback: str,
+        feedback: Feedback,
         order: Order | str | dict[str, Any] = "iid",
         levels: int | None = None,
     ) -> None:
         self.laws, m = samples_of(survival, levels)
         self.survival: FloatArray = np.array([survival_of(law, m) for law in self.laws])
-        self.feedback = choice("feedback", feedback, SETTING.modes)
+        self.feedback: Feedback = choice("feedback", feedback, get_args(Feedback))
         self.order = order_of(order)
         self.rounds = self.order.rounds
         self._drawn = gathered(self.laws)
@@ -91,9 +89,9 @@ class Problem(AnyProblem):
     @classmethod
     def from_mass(
         cls,
-        mass: Sequence[ArrayLike] | ArrayLike,
+        mass: SequenceLike,
         *,
-        feedback: str,
+        feedback: Feedback,
         order: Order | str | dict[str, Any] = "iid",
     ) -> Self:
         """Make a problem from the chances of each level.
@@ -137,10 +135,10 @@ class Problem(AnyProblem):
     @classmethod
     def replay(
         cls,
-        samples: Sequence[ArrayLike],
+        samples: SequenceLike,
         levels: int,
         *,
-        feedback: str,
+        feedback: Feedback,
         order: Order | str | dict[str, Any] = "iid",
     ) -> Self:
         """Make a problem whose arms give back recorded samples, drawn with replacement.
@@ -173,10 +171,10 @@ class Problem(AnyProblem):
                [1.  , 0.  ]])
         """
         m = integer("levels", levels, Range(ge=1))
-        if isinstance(samples, str) or len(samples) == 0:
+        listed, allowed = entries("samples", samples, "a list for each arm"), Range(ge=0, le=m)
+        if not listed:
             raise ValueError("samples must have at least one arm, got none")
-        allowed = Range(ge=0, le=m)
-        arms = [whole_numbers(f"samples[{i}]", s, allowed) for i, s in enumerate(samples)]
+        arms = [whole_numbers(f"samples[{i}]", s, allowed) for i, s in enumerate(listed)]
         return cls([Replay(a) for a in arms], feedback=feedback, order=order, levels=m)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 """The threshold bandit's vocabulary, and what its policies have in common."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, get_args
 
 from keyhole.contract.facts import fact
 from keyhole.contract.memory import Field, FloatArray, IntArray
@@ -9,6 +9,8 @@ from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
 from keyhole.threshold.learner import Learner
 from keyhole.threshold.study_adapter import StudyVocabulary
+
+Feedback = Literal["uncensored", "censored"]
 
 # How many levels are shown of each arm.
 _SHOWN: Final = 6
@@ -30,7 +32,7 @@ def _arm_exists(p: "Policy", arm: int) -> bool:
 SETTING: Final = Setting(
     name="threshold",
     declarations=Facts,
-    modes=("uncensored", "censored"),
+    modes=get_args(Feedback),
     mode="censored",
     context={"threshold": Field("int64")},
     decision={"arm": Field("int64")},
@@ -138,7 +140,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             *,
             arms: int,
             levels: int,
-            feedback: str,
+            feedback: Feedback,
             horizon: int | None = None,
             seed: int = 0,
             interpreted: bool | None = None,

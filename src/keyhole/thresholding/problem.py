@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from keyhole.contract.memory import FloatArray
 from keyhole.contract.world import World
@@ -14,7 +14,7 @@ from keyhole.laws.replay import Replay, replayed
 from keyhole.laws.rewards import UNIT
 from keyhole.thresholding.environment import Arms, GoldArms, GoldOnceArms, OnceArms
 from keyhole.thresholding.setting import SETTING
-from keyhole.validate import Range, entries, number, shown
+from keyhole.validate import Range, SequenceLike, entries, number, shown
 
 # A mean this close to the threshold lies on it: closer than the means of different decimals get,
 # further than rounding takes them.
@@ -83,7 +83,7 @@ class Problem(RewardProblem):
 
     def __init__(
         self,
-        means: ArrayLike | Sequence[Any],
+        means: SequenceLike,
         threshold: float,
         *,
         law: str = "bernoulli",
