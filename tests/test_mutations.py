@@ -25,8 +25,12 @@ def test_every_mutation_applies_to_one_place():
 
 def test_every_mutation_has_tests():
     for mutation in MUTATIONS:
-        for path in (*mutation.selection("narrow"), *mutation.selection("wide")):
-            assert (ROOT / path).exists(), f"{mutation.name}: there is no {path}"
+        for test in (*mutation.selection("narrow"), *mutation.selection("wide")):
+            path, _, name = test.partition("::")
+            assert (ROOT / path).exists(), f"{mutation.name}: there is no {test}"
+            if name:
+                text = (ROOT / path).read_text()
+                assert f"def {name}(" in text, f"{mutation.name}: there is no {test}"
 
 
 def test_mutations_are_spread_over_the_packages():

@@ -158,6 +158,12 @@ class Worker:
         code, seconds = (json.loads(answer)[name] for name in ("code", "seconds"))
         return code, seconds, self._output.read_text(encoding="utf-8", errors="replace")
 
+    def _has(self, test: str) -> bool:
+        """Return whether there is a test: a folder, a file, or a function of a file."""
+        path, _, name = test.partition("::")
+        place = self.tree / path
+        return place.exists() and (not name or f"def {name}(" in place.read_text(encoding="utf-8"))
+
     def judge(self, mutation: Mutation, kind: str) -> dict[str, Any]:
         """Return what comes of a break: the outcome, the test that failed, and the seconds."""
         found = {"outcome": "not applied", "test": "", "seconds": 0.0, "said": ""}
@@ -165,8 +171,8 @@ class Worker:
         if not file:
             return found
         found["file"] = file
-        tests = [path for path in mutation.selection(kind) if (self.tree / path).exists()]
-        if not tests:
+        known = [one for one in mutation.selection(kind) if self._has(one)]
+        if not known:
             return found | {"outcome": "not run", "said": "there are no such tests"}
         path = self.tree / file
         whole = path.read_text(encoding="utf-8")
@@ -175,7 +181,7 @@ class Worker:
         try:
             _write(path, apply(mutation, whole))
             code, seconds, output = self.run(
-                tests, _LIMITS[kind], f"--maxfail={_MOST}", cache=Path(own) if own else None
+                known, _LIMITS[kind], f"--maxfail={_MOST}", cache=Path(own) if own else None
             )
         finally:
             _write(path, whole)
