@@ -16,7 +16,7 @@ from keyhole.drivers import engine
 from keyhole.play.learner import learner_for
 from keyhole.play.player import pieces
 from keyhole.play.referee import Referee
-from keyhole.policy import parameter
+from keyhole.policy import parameter, uniform
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
 from tests.busy import wait_until_busy
 from tests.toys import Greedy, Halving, Impatient, LastHalfWorld, RunWorld, Toy
@@ -118,6 +118,36 @@ def test_a_decision_out_of_range_is_refused_before_it_does_harm():
 
     with pytest.raises(ValueError, match=r"Wild\(\) took a decision .* in round 7 of replication"):
         simulate(PROBLEM, [Wild()], horizon=10, replications=9)
+
+
+class Rash(Policy):
+    """Takes an arm that there is not, now and then."""
+
+    class State:
+        pass
+
+    def select(p, rng):
+        return p.arms if uniform(rng) < 0.02 else 0
+
+    def update(p, s):
+        pass
+
+    def recommend(p, s, labels):
+        pass
+
+
+def test_a_refusal_names_its_round_and_its_replication():
+    with pytest.raises(ValueError, match="took a decision") as refusal:
+        simulate(PROBLEM, [Rash()], horizon=99, replications=6, seed=3, threads=1)
+    place = re.search(r"in round (\d+) of replication (\d+)", str(refusal.value))
+    last, replication = map(int, place.groups())
+    assert replication > 0
+    learner = learner_for(Rash(), {"arms": 4, "threshold": 0.5}, seed=3, replication=replication)
+    for _ in range(last - 1):
+        learner.ask()
+        learner.tell(1.0)
+    with pytest.raises(ValueError, match=f"in round {last}"):
+        learner.ask()
 
 
 class OwnError(Exception):
