@@ -15,7 +15,8 @@ from keyhole.drivers.open_step import (
     TELL,
     compiled_open_step,
 )
-from keyhole.stochastic import UCB1, ThompsonSampling
+from keyhole.policy import per
+from keyhole.stochastic import UCB1, Policy, ThompsonSampling
 
 
 class Mind:
@@ -100,6 +101,37 @@ def test_imagining_draws_from_a_stream_of_its_own():
     mind.words[:2] = stream
     mind.run(np.zeros(1), 10, 0, DECIDE)
     assert mind.words[2] == mind.words[3]
+
+
+class Aging(Policy):
+    """Remembers of which age and round a decision was that it imagined."""
+
+    pending = ("imagine",)
+
+    class State:
+        ages = per("arms")
+        rounds = per("arms")
+
+    def select(p):
+        return 0
+
+    def recommend(p, best):
+        best[0] = 0
+
+    def update(p, s):
+        s.ages[0] = -1.0
+
+    def imagine(p, s, t, age, arm):
+        s.ages[arm] = age
+        s.rounds[arm] = t
+
+
+def test_imagining_is_told_round_and_age():
+    mind, opened = Mind(Aging()), row(7, 2)
+    opened[1] = 0.25
+    mind.run(opened[: HEAD + 1], 10, 1, DECIDE)
+    begin = mind.plan[1]
+    assert mind.copy[begin : begin + 8].tolist() == [0, 0, 0.25, 0, 0, 0, 7, 0]
 
 
 def test_a_decision_that_is_not_allowed_is_told():

@@ -27,6 +27,8 @@ def test_python_takes_what_a_spec_has():
     assert list(curves.checkpoints) == list(Spec.from_text(TEXT).plan.checkpoints)
     assert curves.checkpoints[0] >= 2  # a budget below the number of arms is none
     assert check_checkpoints({"count": 3}, 60) == (20, 40, 60)
+    assert check_checkpoints({"count": 3, "spacing": "log"}, 1000) == (10, 100, 1000)
+    assert check_checkpoints({"count": 2, "spacing": "log"}, 800, first=8) == (80, 800)
     assert check_checkpoints(np.array([3, 60]), 60) == (3, 60)
 
 

@@ -102,13 +102,14 @@ def test_bad_input_is_named(change, message):
         simulate(PROBLEM, policies, **({"horizon": 100, "replications": 5} | change))
 
 
-def test_a_decision_out_of_range_is_refused_before_it_does_harm():
+@pytest.mark.parametrize("first", [1, 7])
+def test_a_decision_out_of_range_is_refused_before_it_does_harm(first):
     class Wild(Policy):
         class State:
             pass
 
         def select(p, s, t):
-            return p.arms if t == 7 else 0
+            return p.arms if t == first else 0
 
         def update(p, s):
             pass
@@ -116,7 +117,8 @@ def test_a_decision_out_of_range_is_refused_before_it_does_harm():
         def recommend(p, s, labels):
             pass
 
-    with pytest.raises(ValueError, match=r"Wild\(\) took a decision .* in round 7 of replication"):
+    words = rf"Wild\(\) took a decision .* in round {first} of replication"
+    with pytest.raises(ValueError, match=words):
         simulate(PROBLEM, [Wild()], horizon=10, replications=9)
 
 

@@ -10,6 +10,7 @@ from keyhole.delayed.delays import Constant as Rounds
 from keyhole.draws.samplers import exponential
 from keyhole.draws.streams import WORKERS, stream
 from keyhole.laws.durations import Constant, Consumption, Exponential, Scaled
+from keyhole.policy import per, uniform
 from keyhole.resource import RCUCB
 from keyhole.semibandit import ESCB
 from keyhole.semibandit import Problem as Patrols
@@ -17,14 +18,35 @@ from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as Classical
 from keyhole.threshold import AnytimeKaplanMeierUCB
 from keyhole.threshold import Problem as Levels
-from keyhole.thresholding import LSA, Problem, Uniform
+from keyhole.thresholding import LSA, Policy, Problem, Uniform
 from tests.reference.parallel import play
 from tests.resource.cases import replica
 from tests.stochastic.cases import FIVE, bernoulli, reference_of
 
+
+class Tossing(Policy):
+    """Labels an arm by a coin that it tosses when it learns."""
+
+    pending = ("ignore",)
+
+    class State:
+        coin = per("arms")
+
+    def select(p, t):
+        return t % p.arms
+
+    def update(p, s, rng, arm):
+        s.coin[arm] = uniform(rng)
+
+    def recommend(p, s, labels):
+        for arm in range(p.arms):
+            labels[arm] = s.coin[arm] > 0.5
+
+
 LABELS = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 ROOMS = [
     (LSA(), LABELS),
+    (Tossing(), LABELS),
     (ThompsonSampling(), Classical([0.3, 0.6, 0.4], law="beta", concentration=2)),
     (RCUCB(), replica("Indep", "small", arms=3)),
     (ESCB(m=1), Patrols(mean_losses=[0.2, 0.5, 0.8], thresholds=[0.5] * 3, resource=1.0)),
