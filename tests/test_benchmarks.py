@@ -1,5 +1,8 @@
 """The benchmarks run, and their yardsticks do the same work as Keyhole."""
 
+import importlib
+import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,16 +10,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import cpp
+import benchmarks.__main__
+from benchmarks import cpp, measure, running, study, targets
+from benchmarks import delayed as delayed_room
+from benchmarks import resource as resource_room
 from benchmarks import semibandit as semibandit_room
 from benchmarks import stochastic as stochastic_room
 from benchmarks import threshold as threshold_room
 from benchmarks import thresholding_yardsticks as yardsticks
 from benchmarks.thresholding import POLICIES, SETUP1
 from keyhole import simulate
+from keyhole.experiment.rooms import OURS
 from keyhole.thresholding import Problem
+from tests.play.test_afar import Inline
+
+SHORT = measure.Size(horizon=10, replications=8, python_replications=1, repeats=1)
+# For problems of 1,000 arms, of which each is to be pulled once.
+LONGER = measure.Size(horizon=100, replications=8, python_replications=1, repeats=1)
 
 
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Have kernels interpreted, also by processes that are started: little is played."""
+    monkeypatch.setenv("KEYHOLE_INTERPRET", "1")
+
+
+@pytest.mark.slow
 def test_the_quick_table_has_every_row():
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--quick", "--all"],
@@ -26,22 +45,80 @@ def test_the_quick_table_has_every_row():
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    rooms = (
-        *POLICIES,
-        *semibandit_room.POLICIES,
-        *stochastic_room.POLICIES,
-        *threshold_room.POLICIES,
-    )
-    for name in (
-        *rooms,
-        "one thread / two",
-        "K = 1,000",
-        "ask + tell",
-        "warm cache",
-        "beta",
-        "run true",
-    ):
+    for name in (*NAMES, "one thread / two", "K = 1,000", "ask + tell", "warm cache", "beta"):
         assert name in done.stdout
+    for name in ("run true", "ray: a task that does nothing"):
+        assert name in done.stdout
+
+
+NAMES = (
+    *POLICIES,
+    *semibandit_room.POLICIES,
+    *stochastic_room.POLICIES,
+    *threshold_room.POLICIES,
+    *resource_room.POLICIES,
+    *delayed_room.POLICIES,
+)
+
+
+def check(rows):
+    """Check that there are rows, each with a number; return what they are about."""
+    found = list(rows)
+    assert found
+    for row in found:
+        assert math.isfinite(row.value), row
+    return "\n".join(row.what for row in found)
+
+
+@pytest.mark.filterwarnings("ignore:.* the horizon of:UserWarning")
+@pytest.mark.parametrize("part", [*targets.PARTS, *measure.PARTS], ids=lambda part: part.__name__)
+def test_the_promises_are_measured(interpreted, part):
+    text = check(part(LONGER if part is targets.scaling else SHORT))
+    for name in {
+        "against_cpp": ["C++: no compiler"] if shutil.which("c++") is None else ["/ LSA in C++"],
+        "against_numpy": ["NumPy / LSA", "NumPy / RCUCB"],
+        "scaling": ["one thread / two", "K = 1,000", "of a log"],
+        "learning": ["ask + tell"],
+        "starting": ["warm cache"],
+        "sampling": ["beta"],
+    }[part.__name__]:
+        assert name in text
+
+
+@pytest.mark.filterwarnings("ignore:.* the horizon of:UserWarning")
+@pytest.mark.parametrize("room", OURS)
+def test_each_policy_of_a_room_is_measured(interpreted, room):
+    module = importlib.import_module(f"benchmarks.{room}")
+    text = check(module.rows(LONGER if room == "thresholding" else SHORT))
+    for name in module.POLICIES:
+        assert f"{name}: Keyhole" in text
+
+
+def test_studies_are_measured(interpreted, monkeypatch):
+    monkeypatch.setattr(study, "PROCESSES", 2)
+    text = check(study.rows(SHORT))
+    assert "SQLite: 32 threads" in text
+    assert "2 processes" in text
+
+
+def test_running_is_measured():
+    assert "run true: subprocess.run" in check(running.rows(SHORT))
+
+
+def test_clusters_are_measured(monkeypatch):
+    clusters = pytest.importorskip("benchmarks.clusters")
+    monkeypatch.setattr(clusters, "connect", lambda kind, workers: Inline(workers))
+    monkeypatch.setattr(clusters, "threads_of_dask", Inline)
+    text = check(clusters.rows(SHORT))
+    assert "ray: a task that does nothing" in text
+    assert "dask: 100 workers at work" in text
+
+
+def test_the_table_is_printed(interpreted, monkeypatch, capsys):
+    monkeypatch.setattr(measure, "QUICK", SHORT)
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--quick", "--only", "running"])
+    benchmarks.__main__.main()
+    assert "run true" in capsys.readouterr().out
 
 
 def test_the_yardstick_in_cpp_does_the_same_work():

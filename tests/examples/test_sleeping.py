@@ -32,9 +32,9 @@ def site(tmp_path_factory):
     return folder
 
 
-def run(site, *words, cwd=EXAMPLE):
+def run(site, *words, cwd=EXAMPLE, **more):
     """Run a module of Python's, in a process to which the example is installed."""
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT / "src")])}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT / "src")])} | more
     return python("-m", *words, cwd=cwd, env=env)
 
 
@@ -57,10 +57,11 @@ def test_the_catalog_shows_it_like_our_own(site):
 
 
 def test_a_spec_runs_and_changed_code_is_noticed(site, tmp_path):
-    text = (EXAMPLE / "sleeping.toml").read_text().replace("= 2000", "= 100")
+    text = (EXAMPLE / "sleeping.toml").read_text()
+    text = text.replace("= 2000", "= 100").replace("= 400", "= 40")
     (tmp_path / "spec.toml").write_text(text)
     words = ("keyhole", "run", "spec.toml", "--out", "out")
-    done = run(site, *words, cwd=tmp_path)
+    done = run(site, *words, cwd=tmp_path, KEYHOLE_INTERPRET="1")
     assert done.returncode == 0, done.stderr
     assert "best_share after 100 rounds\n  AUER(alpha=8)  0." in done.stdout
     report = (tmp_path / "out" / "report.html").read_text()
@@ -74,7 +75,7 @@ def test_a_spec_runs_and_changed_code_is_noticed(site, tmp_path):
         content = path.read_text()
         assert old in content
         path.write_text(content.replace(old, new))
-        again = run(site, *words, cwd=tmp_path)
+        again = run(site, *words, cwd=tmp_path, KEYHOLE_INTERPRET="1")
         path.write_text(content)
         assert again.returncode == 2, file
         assert again.stderr.endswith(
@@ -140,7 +141,7 @@ policy = "AUER"
 
 def test_its_studies_are_kept_and_shown_like_our_own(site, tmp_path):
     def study(*words):
-        done = run(site, "keyhole", "study", *words, cwd=tmp_path)
+        done = run(site, "keyhole", "study", *words, cwd=tmp_path, KEYHOLE_INTERPRET="1")
         said = [line for line in done.stderr.splitlines() if "compiling AUER" not in line]
         assert (done.returncode, said) == (0, [])
         return done.stdout
