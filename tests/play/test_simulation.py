@@ -267,6 +267,11 @@ def test_curves_carry_what_a_world_declares_of_its_metrics():
             "Mine in BernoulliArms cannot be compiled: .*nothing",
         ),
         ("def select(p, s): return len(np.zeros(3))", "a kernel cannot allocate memory"),
+        (
+            "def select(p, s): return len(s.pulls.ravel())",
+            r"cannot call what may make a new array, such as `ravel`: take entries by their "
+            r"indices \(<string>, line 1\)",
+        ),
     ],
 )
 def test_a_kernel_that_cannot_be_compiled_is_told_why(body, message):
@@ -275,6 +280,11 @@ def test_a_kernel_that_cannot_be_compiled_is_told_why(body, message):
     mine = type("Mine", (LSA,), {"select": scope["select"]})
     with pytest.raises(TypeError, match=message):
         simulate(PROBLEM, [mine()], horizon=10, replications=1)
+
+
+def test_progress_that_is_no_answer_is_refused():
+    with pytest.raises(TypeError, match=r"progress must be True, False or a function .* got 'yes'"):
+        simulate(PROBLEM, [LSA()], horizon=10, replications=1, progress="yes")
 
 
 def test_memory_does_not_grow_with_the_horizon():

@@ -75,6 +75,7 @@ def test_the_table_has_a_row_for_each_policy_metric_and_checkpoint(curves):
     ("call", "message"),
     [
         (lambda c: c.mean("C", "regret"), "policy must be one of A, B; got 'C'"),
+        (lambda c: c.mean(0, "regret"), "policy must be one of A, B; got 0"),
         (lambda c: c.mean("A", "regrets"), r"metric must be .* \(did you mean 'regret'\?\)"),
         (
             lambda c: c.paired("A", "B", metric="regret", round=15),

@@ -37,6 +37,12 @@ def test_a_run_that_failed_is_not_one_that_earned_the_least(runs):
     ]
 
 
+def test_how_much_a_run_that_failed_consumed_must_be_told(runs):
+    words = r"^tell needs consumption=\.\.\., failed=True for a run that"
+    with pytest.raises(TypeError, match=words):
+        runs.tell(runs.ask().id, failed=True)
+
+
 def test_a_policy_learns_the_least_reward_from_a_run_that_failed(runs, address):
     with Study.create(address, "other", RCUCB(), ["a", "b"], scale=(0, 2), **FACTS) as other:
         for _ in range(4):

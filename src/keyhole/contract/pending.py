@@ -111,6 +111,14 @@ def check_pending(cls: Any) -> None:
         raise TypeError(f"{name} has 'imagine', but {cls.__name__} lacks the kernel imagine")
 
 
+def check_allowed(policy: Any, pending: str, ways: Ways) -> None:
+    """Refuse for a policy what is none of the ways that it has, and not to wait."""
+    if pending not in (*ways, "wait"):
+        allowed = " or ".join(map(repr, dict.fromkeys((*ways, "wait"))))
+        why = f": {text}" if (text := policy.explain_waiting()) else ""
+        raise ValueError(f"pending must be {allowed} for {policy}, got {pending!r}{why}")
+
+
 def infer_pending(cls: Any) -> None:
     """Have a class wait where its kernels ask for that and its author has declared nothing.
 

@@ -46,6 +46,8 @@ from keyhole.kernels.lock import compiler_lock, import_numba
 from keyhole.kernels.numba_settings import changed_settings
 from keyhole.kernels.source_digest import COMPILED_ROOMS, code_digest
 
+# An operation of a kernel that the compiler could not turn into code.
+_LOWERED: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
 _WITHIN: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_ROOMS)}))/")
 
 # Functions that nobody holds any more are let go, but for the ones used last.
@@ -101,6 +103,10 @@ def _reason(error: Exception) -> str:
         )
     if "returning of array" in text:
         text = "a kernel returns no array: it fills the arrays of the group that it names"
+        lowered = [place for place in _LOWERED.findall(str(error)) if not _WITHIN.search(place[0])]
+        if lowered:
+            text = "a kernel cannot call what may make a new array, such as `ravel`"
+            return f"{text}: take entries by their indices ({lowered[0][0]}, line {lowered[0][1]})"
     for file, line in re.findall(r'File "([^"]+)", line (\d+)', str(error)):
         if file != "<string>" and not _WITHIN.search(Path(file).as_posix()):
             return f"{text} ({file}, line {line})"

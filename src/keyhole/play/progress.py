@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from keyhole.validate import shown
+
 Report = Callable[[str, int, int], None]
 """Told, every now and then: a policy's label, rounds played so far, rounds in all."""
 
@@ -21,6 +23,11 @@ def bar(wanted: bool | Report) -> Iterator[Report | None]:
     """
     if callable(wanted):
         yield wanted
+    elif not isinstance(wanted, bool):
+        raise TypeError(
+            "progress must be True, False or a function that is told how far it is, got "
+            f"{shown(wanted)}"
+        )
     elif not wanted:
         yield None
     elif sys.stderr.isatty():

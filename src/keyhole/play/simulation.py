@@ -31,7 +31,7 @@ def simulate(
     seed: int = 0,
     checkpoints: Iterable[int] | Mapping[str, Any] | None = None,
     threads: int | None = None,
-    progress: bool = False,
+    progress: bool | Report = False,
     details: bool = False,
     checked: bool = False,
     interpreted: bool | None = None,
@@ -67,8 +67,9 @@ def simulate(
         that know the horizon are then run once for each.
     threads : int, optional
         At most 1,024; by default one for each processor.
-    progress : bool, default False
-        Whether to show progress: on standard error, in a notebook below the cell.
+    progress : bool or callable, default False
+        Whether to show progress: on standard error, in a notebook below the cell; or what is told
+        label, rounds played, rounds in all.
     details : bool, default False
         Whether to keep all that the world measures: rewards, pulls by arm (``pulls[0]``), ...
     checked : bool, default False
@@ -122,7 +123,7 @@ def simulate(
     if on != THREADS:  # before a cluster is started for it
         for thing in (problem, *plan.policies.values()):
             check_in_file(type(thing))
-    with connected(on, threads) as cluster, bar(progress) as report:
+    with bar(progress) as report, connected(on, threads) as cluster:
         if cluster is not None:
             return plan.curves(_values_from(cluster, plan, replications, report))
         values = {

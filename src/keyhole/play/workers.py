@@ -9,6 +9,7 @@ import numpy as np
 from keyhole.contract.answers import names_of
 from keyhole.contract.component import policy_component, world_component
 from keyhole.contract.memory import FloatArray
+from keyhole.contract.pending import check_allowed
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.world import Problem, truth_of
 from keyhole.drivers.parallel import compiled_parallel, scratch
@@ -88,11 +89,8 @@ class Workers:
                 f"workers must be 1 in the setting {problem.setting.name!r}, got {self.count}: "
                 "there feedback is late by itself, and belongs to a round"
             )
-        if self.pending not in (None, "wait"):
-            why = policy.explain_waiting()
-            if why and self.pending not in policy.pending:
-                raise ValueError(f"pending must be 'wait', got {self.pending!r}: {why}")
-            choice(f"pending of {policy}", self.pending, dict.fromkeys((*policy.pending, "wait")))
+        if self.pending is not None:
+            check_allowed(policy, self.pending, policy.pending)
         setting = problem.setting
         known = ("rng", "numbers", *setting.context, *setting.decision, *setting.feedback)
         for name in names_of(self.duration.draw):

@@ -47,6 +47,10 @@ class StudyVocabulary(CoreVocabulary):
         if failed:
             if exceeded or reward:
                 raise ValueError("failed must be told with the consumption alone")
+            if consumption is None:
+                raise TypeError(
+                    "tell needs consumption=..., failed=True for a run that broke off by itself"
+                )
             reward = self.scale.low
         earned, used, over = ended(self.scale, decision["limit"], reward, consumption, exceeded)
         return {"reward": earned, "consumption": used, "exceeded": over, "failed": int(failed)}

@@ -136,7 +136,8 @@ class Curves:
         """Return the label that is meant."""
         name = policy if isinstance(policy, str) else repr(policy)
         meant = [label for label in self.labels if label.partition("(")[0] == name]
-        return meant[0] if len(meant) == 1 else choice("policy", name, self.labels)
+        given = name if isinstance(policy, Policy) else policy  # shown as it is
+        return meant[0] if len(meant) == 1 else choice("policy", given, self.labels)
 
     def mean(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric's mean over replications, shape (checkpoints,)."""

@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from keyhole.contract.facts import facts_given
+from keyhole.contract.pending import check_allowed
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.scale import UNIT, Scale
 from keyhole.play.reserved_words import check_words, declared_words
@@ -299,10 +300,7 @@ def treatment(policy: Policy, pending: str | None) -> str:
     if pending is None:
         return bears[0]
     choice("pending", pending, PENDING)
-    if pending not in (*bears, "wait"):
-        allowed = " or ".join(map(repr, dict.fromkeys((*bears, "wait"))))
-        why = f": {text}" if (text := policy.explain_waiting()) else ""
-        raise ValueError(f"pending must be {allowed} for {policy}, got {pending!r}{why}")
+    check_allowed(policy, pending, bears)
     return pending
 
 
