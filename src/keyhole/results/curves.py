@@ -173,7 +173,8 @@ class Curves:
         """Return the summary as an Arrow table.
 
         Its columns are `policy`, `round`, `metric`, `mean`, `std_error` and `replications`, with
-        one row for each policy, metric and checkpoint.
+        one row for each policy, metric and checkpoint. Type checkers know it where `pyarrow-stubs`
+        is installed.
         """
         import pyarrow as pa
 

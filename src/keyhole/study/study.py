@@ -326,7 +326,8 @@ class Study:
         Returns
         -------
         pyarrow.Table
-            ``.to_pandas()`` makes a data frame of it (needs keyhole[pandas]).
+            ``.to_pandas()`` makes a data frame of it (needs keyhole[pandas]). Type checkers know
+            it where `pyarrow-stubs` is installed.
         """
         rows = self.log()  # which may wait for other threads: forks do not wait for that
         with FORK_LOCK.shared(), self._view.naming_damage():
