@@ -19,6 +19,8 @@ from keyhole.study.snapshot import read_snapshot, snapshot_of
 from keyhole.validate import Range, integer
 from tests.study.studies import check_state_is_fold, fold_of
 
+pytestmark = pytest.mark.interpreted
+
 
 class Facts:
     arms = fact(int, ge=1, doc="number of pumps")

@@ -16,6 +16,8 @@ from keyhole.thresholding import LSA
 from keyhole.thresholding.setting import SETTING
 from tests.study.studies import labels
 
+pytestmark = pytest.mark.interpreted
+
 FACTS = {"limits": [1.0, 2.0], "cost": Power(slope=0.1), "penalty": Power(slope=0.1)}
 
 

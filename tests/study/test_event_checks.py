@@ -185,6 +185,7 @@ def test_a_change_of_policy_that_cannot_be_read_is_refused(path, body, why):
     ],
 )
 @pytest.mark.filterwarnings("ignore:.* gives up no arm")
+@pytest.mark.interpreted
 def test_each_setting_refuses_its_own(tmp_path, policy, facts, rows, why):
     path = tmp_path / "s.db"
     Study.create(path, "x", policy, ARMS, **facts).close()
@@ -193,6 +194,7 @@ def test_each_setting_refuses_its_own(tmp_path, policy, facts, rows, why):
         study.ask()
 
 
+@pytest.mark.interpreted
 def test_late_feedback_is_of_a_decision_that_was_allowed(tmp_path):
     path = tmp_path / "s.db"
     functions = {"cost": Power(slope=0.1), "penalty": Power(slope=0.1)}

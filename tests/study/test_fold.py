@@ -13,6 +13,8 @@ from keyhole.threshold import KaplanMeierThompson, KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
 from tests.study.studies import ARMS, Clock, check_state_is_fold, fingerprint, fold_all, fold_of
 
+pytestmark = pytest.mark.interpreted
+
 COSTS = {"cost": Power(slope=0.1), "penalty": Power(slope=0.2)}
 DELAYED = {"horizon": 1000, "feedback": "anonymous"}
 

@@ -45,6 +45,7 @@ def test_a_whole_database_is_found_whole(path):
         check_database(path, "others")
 
 
+@pytest.mark.interpreted
 def test_every_setting_is_found_whole(tmp_path):
     for study, _ in everywhere(tmp_path):
         study.close()

@@ -20,6 +20,8 @@ from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
 from tests.study.studies import ARMS, Clock, check_state_is_fold, fold_of, labels
 
+pytestmark = pytest.mark.interpreted
+
 
 @pytest.fixture
 def path(tmp_path):

@@ -8,6 +8,8 @@ from tests.study.studies import Clock, check_state_is_fold
 from tests.testing.test_vocabularies import PAIRS, NamesNoArm, NothingWins, PairWords, TellsAt
 from tests.toys import ArmsOnly
 
+pytestmark = pytest.mark.interpreted
+
 
 class Duels(ArmsOnly, Policy, abstract=True):
     setting = PAIRS

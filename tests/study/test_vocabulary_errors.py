@@ -7,6 +7,8 @@ from keyhole.thresholding import LSA
 from keyhole.thresholding.study_adapter import StudyVocabulary
 from tests.study.studies import ARMS, Clock
 
+pytestmark = pytest.mark.interpreted
+
 
 class ForgetsDecision(StudyVocabulary):
     def format_feedback(self, context, feedback):

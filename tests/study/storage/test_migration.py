@@ -13,6 +13,8 @@ from keyhole.study import DamagedError, Study
 from keyhole.study.storage import open_store, schema
 from tests.study.studies import Clock, check_state_is_fold
 
+pytestmark = pytest.mark.interpreted
+
 SAVED = Path(__file__).parents[2] / "saved" / "studies"
 EXPECTED = json.loads((SAVED / "expected.json").read_text())
 
