@@ -11,6 +11,8 @@ from keyhole.study import ConflictError, Study
 from keyhole.study.storage import schema
 from tests.study.studies import check_state_is_fold, fingerprint, fold_of
 
+pytestmark = pytest.mark.interpreted
+
 FACTS = {"limits": [1.0, 10.0], "cost": Power(slope=0.01), "penalty": Power(slope=0.01)}
 VERSION_1 = Path(__file__).parent / "storage" / "version_1.sql"
 

@@ -134,6 +134,7 @@ def test_a_key_gives_what_was_handed_out_again(path, clock):
         assert len(study.log()) == 3
 
 
+@pytest.mark.interpreted
 def test_only_the_same_question_gets_a_decision_again(path, clock):
     with Study.create(
         path, "s", KaplanMeierUCB(), ["a", "b"], levels=3, feedback="uncensored",
