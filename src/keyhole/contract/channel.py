@@ -58,9 +58,16 @@ class Channel:
         body = ""
         if not self.filled:
             parts = self.layout.parts()
-            lines = [f"    {part} = {where[name]}\n" for name, part in parts.items()]
+            lines = [
+                f"    {part} = {self._converted(name, where[name])}\n"
+                for name, part in parts.items()
+            ]
             body = self.layout.places() + "".join(lines)
         return shared(f"def write(buffer, start, dims, value):\n{body}    return\n", "write")
+
+    def _converted(self, name: str, value: str) -> str:
+        """Return the expression of a value as its field holds it: a number told is a float."""
+        return f"int({value})" if self.layout.fields[name].dtype == "int64" else value
 
     @property
     def single(self) -> bool:

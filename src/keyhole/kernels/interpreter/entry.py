@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class Entry:
     def __init__(self, owner: str, function: Callable[..., Any]) -> None:
         self._owner = owner
         self._held: list[tuple[Any, Any]] = []
+        # To other threads a call is one step, as one of compiled code is that keeps Python's lock.
+        self._lock = RLock()
         try:
             self._twin = twin_of(function)
         except NotInterpretedError as error:
@@ -37,6 +40,10 @@ class Entry:
 
     def __call__(self, *args: Any) -> Any:
         """Run the function."""
+        with self._lock:
+            return self._run(args)
+
+    def _run(self, args: tuple[Any, ...]) -> Any:
         if len(self._held) != len(args):
             self._held = [(None, None)] * len(args)
         given = [self._given(i, value) for i, value in enumerate(args)]
