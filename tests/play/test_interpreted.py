@@ -15,6 +15,7 @@ from keyhole.kernels.interpreter.entry import Entry
 from keyhole.laws.durations import Exponential
 from keyhole.policy import FloatArray, IntArray, counts, parameter, per, uniform
 from keyhole.stochastic import UCB1, Policy, Problem, ThompsonSampling, Uniform
+from keyhole.threshold import KaplanMeierUCB
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7])
 
@@ -139,6 +140,15 @@ def test_a_log_is_gone_through_as_by_compiled_code():
     machine, python = UCB1().learner(arms=3), UCB1().learner(arms=3, interpreted=True)
     assert machine.replay(arms, rewards) == python.replay(arms, rewards)
     assert np.array_equal(machine._words[5:], python._words[5:])
+
+
+def test_a_whole_number_is_told_as_one():
+    learner = KaplanMeierUCB().learner(
+        arms=2, levels=4, horizon=9, feedback="uncensored", interpreted=True
+    )
+    learner._ask(1.0)  # calls of compiled code have a float for any number
+    learner.tell(3)
+    assert [value.tolist() for value in learner._feedback.values()] == [3]
 
 
 def test_a_context_and_the_environment_say_it_too(monkeypatch):

@@ -176,8 +176,9 @@ def test_a_copy_may_be_told_in_any_thread(learner):
     assert elsewhere(lambda: again.tell(1.0) or again.told) == 5
 
 
-def test_threads_that_share_a_learner_are_told_so_and_spoil_nothing():
-    learner = LSA().learner(arms=3, threshold=0.5)
+@pytest.mark.parametrize("interpreted", [False, True])
+def test_threads_that_share_a_learner_are_told_so_and_spoil_nothing(interpreted):
+    learner = LSA().learner(arms=3, threshold=0.5, interpreted=interpreted)
     told, refused = [0] * 4, [0] * 4
 
     def work(i):
