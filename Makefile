@@ -43,7 +43,7 @@ demo: venv ## a first look
 	@$(BIN)/keyhole demo
 
 # Bytecode is kept, whatever the environment says: without it each of some 200 processes would compile
-# the sources of all that it imports, which is half of what a start costs.
+# the sources of all that it imports, which is more than half of what a start costs.
 test test-slow test-all: export PYTHONDONTWRITEBYTECODE :=
 
 test: venv lint ## lint, then all that a change can break, in minutes
