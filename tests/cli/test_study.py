@@ -10,6 +10,7 @@ import pytest
 from keyhole.study import Study
 from tests.cli.test_bad_input import refused
 
+pytestmark = pytest.mark.interpreted
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 TEXT = """
 setting = "thresholding"

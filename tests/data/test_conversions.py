@@ -34,6 +34,7 @@ def test_dengue_is_reported_as_fast_as_the_source_says():
     assert shares == pytest.approx([0.039632, 0.462605, 0.347463, 0.091513, 0.030460], abs=1e-6)
 
 
+@pytest.mark.interpreted
 def test_customers_come_back_as_the_source_says():
     log = load_cdnow()
     assert [len(delays) for delays in log.delays] == [11_920, 5_435, 2_746, 3_469]

@@ -45,6 +45,7 @@ def test_a_pull_draws_one_of_the_items_labels(pets):
     assert (curves.values("Uniform()", "aggregate_regret") == 0).all()
 
 
+@pytest.mark.interpreted
 def test_without_replacement_a_label_is_bought_once(pets):
     problem = crowd(pets, replacement=False)
     assert problem.rounds == 10
@@ -57,6 +58,7 @@ def test_without_replacement_a_label_is_bought_once(pets):
     assert bought[4] == 0.25  # all that is known of the dog
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("name", ["bluebirds", "sentiment_polarity_amt"])
 def test_once_every_label_is_bought_no_item_is_wrong(name):
     problem = crowd(name, replacement=False)
@@ -91,6 +93,7 @@ def test_labels_of_ones_own_make_a_problem(tmp_path):
     assert "gold_agreement" not in {metric.name for metric in problem.world.metrics}
 
 
+@pytest.mark.interpreted
 def test_without_noise_one_label_an_item_is_enough():
     problem = crowd("hitspam_crowdflower")
     curves = simulate(problem, [LSA(), OptKG()], horizon=problem.arms, replications=1, threads=1)

@@ -26,6 +26,7 @@ def test_the_shipped_sets_have_the_totals_of_the_source():
     assert all(one.licence.startswith("MIT") for one in (tracts, boroughs, cities))
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("places", ["tracts", "boroughs", "cities"])
 @pytest.mark.parametrize("order", ["drawn", "recorded"])
 def test_every_set_can_be_played_in_both_orders(places, order):

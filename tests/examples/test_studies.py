@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.interpreted
 EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
 
 

@@ -111,6 +111,7 @@ def spec_of(setting, source, folder, extra=""):
     return Spec.from_text(text, folder=folder)
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("setting", "source"), PAIRS)
 def test_every_source_makes_a_problem_that_can_be_run(setting, source, folder):
     spec = spec_of(setting, source, folder)

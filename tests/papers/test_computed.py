@@ -12,7 +12,7 @@ from keyhole.papers.drawings import DRAWINGS, Drawing
 from tests.html import check_page
 from tests.papers.made_up import WORDS
 
-pytestmark = pytest.mark.usefixtures("problems_made_once")
+pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("problems_made_once")]
 THREE = """
 title = "Three models"
 source = "tests, section 1"
