@@ -37,8 +37,7 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     """Return the code of a definition, with the variables from outside that some code has."""
     names = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
     outer = ast.FunctionDef("outer", names, [ast.Return(ast.Name(tree.name, ast.Load()))], [], None)
-    if hasattr(outer, "type_params"):
-        outer.type_params = []
+    _leave_out_types(outer)
     # A function of something imported is called in other steps than one of a global variable.
     imports = ast.Import([ast.alias(name) for name in code.co_names if name.isidentifier()])
     module = ast.Module([imports, outer] if imports.names else [outer], [])
@@ -94,14 +93,18 @@ def _parsed(source: str) -> ast.Module:
 def _bare(tree: ast.FunctionDef) -> ast.FunctionDef:
     """Return a definition without what is evaluated when it is made."""
     tree.decorator_list, tree.returns = [], None
-    if hasattr(tree, "type_params"):
-        tree.type_params = []
+    _leave_out_types(tree)
     for argument in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
         argument.annotation = None
     none = ast.copy_location(ast.Constant(None), tree)
     tree.args.defaults = [none for _ in tree.args.defaults]
     tree.args.kw_defaults = [default and none for default in tree.args.kw_defaults]
     return tree
+
+
+def _leave_out_types(tree: Any) -> None:
+    if "type_params" in tree._fields:  # from Python 3.12 on, which wants to be told of none
+        tree.type_params = []
 
 
 def _is_same(one: CodeType, other: CodeType) -> bool:
