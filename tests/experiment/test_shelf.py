@@ -94,3 +94,11 @@ def test_rounds_that_are_shared_are_counted_once(tmp_path):
     assert shelf.rounds("one", "LSA(alpha=1.35)") == 20 * 60
     assert shelf.rounds("two", "LSA(alpha=1.35)") == 0
     assert shelf.rounds("one", "told") == 20 * (20 + 60)  # once for each budget of both
+
+
+def test_what_takes_longer_is_played_for_itself(tmp_path):
+    specs = [
+        spec(policy=[{"name": "LSA"}], workers=2, duration={"law": "Exponential", "mean": mean})
+        for mean in (1.0, 2.0, 1.0)
+    ]
+    assert len(Shelf(tmp_path, specs).everything()) == 2
