@@ -18,6 +18,7 @@ from keyhole.testing import (
     check_setting,
     parametrize_with_checks,
 )
+from keyhole.testing.checks import engine_and_learner_agree
 from keyhole.testing.interpreted import interpreted_and_compiled_agree
 from keyhole.thresholding import LSA, Policy, Problem
 from tests.toys import LEVELS, PATROLS, RUNS, TOYS, ArmsOnly, Toy
@@ -85,6 +86,13 @@ class Divides(Random):
 def test_a_state_that_becomes_nan_is_caught():
     with pytest.raises(AssertionError, match=r"Divides\(\): means became NaN in round 1"):
         check_policy(Divides(), PROBLEM)
+
+
+def test_an_engine_that_differs_from_the_learner_is_caught(monkeypatch):
+    play = Trial.simulated
+    monkeypatch.setattr(Trial, "simulated", lambda *asked, **how: play(*asked, **how) + 1.0)
+    with pytest.raises(AssertionError, match="engine and learner differ in replication 0"):
+        engine_and_learner_agree(Trial(LSA(), PROBLEM, horizon=20))
 
 
 class OnlyThree(Random):
