@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.contract.memory import Field, per
+from keyhole.contract.memory import Field, per, scratch
 from keyhole.contract.setting import Setting
 from keyhole.draws.streams import uniform
 from keyhole.testing import (
@@ -18,7 +18,7 @@ from keyhole.testing import (
     check_setting,
     parametrize_with_checks,
 )
-from keyhole.testing.checks import engine_and_learner_agree
+from keyhole.testing.checks import engine_and_learner_agree, saving_changes_nothing
 from keyhole.testing.interpreted import interpreted_and_compiled_agree
 from keyhole.thresholding import LSA, Policy, Problem
 from tests.toys import LEVELS, PATROLS, RUNS, TOYS, ArmsOnly, Toy
@@ -93,6 +93,25 @@ def test_an_engine_that_differs_from_the_learner_is_caught(monkeypatch):
     monkeypatch.setattr(Trial, "simulated", lambda *asked, **how: play(*asked, **how) + 1.0)
     with pytest.raises(AssertionError, match="engine and learner differ in replication 0"):
         engine_and_learner_agree(Trial(LSA(), PROBLEM, horizon=20))
+
+
+class Unsaved(Random):
+    """Counts in an array that is not saved."""
+
+    class State(Random.State):
+        count = scratch()
+
+    def select(p, s):
+        return int(s.count[0]) % p.arms
+
+    def update(p, s):
+        s.count[0] += 1.0
+
+
+def test_a_policy_that_saving_changes_is_caught():
+    words = "saving and loading changed its decisions: what is made with `scratch` is not saved"
+    with pytest.raises(AssertionError, match=words):
+        saving_changes_nothing(Trial(Unsaved(), PROBLEM, horizon=20))
 
 
 class OnlyThree(Random):
