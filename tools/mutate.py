@@ -41,7 +41,6 @@ TABLE: Final = Path(__file__).with_name("mutations.toml")
 _COMPILED: Final = ("kernels", "draws", "contract", "drivers")
 _LIMITS: Final = {"narrow": 400.0, "wide": 1800.0}  # seconds
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
-_MOST: Final = 3  # failures, after which a run ends: one test may fail without a break
 _FORKS: Final = Path(__file__).with_name("forked_tests.py")
 # What exit codes of pytest say: all others are a failure, or an error that ends it.
 _OUTCOMES: Final = {None: "timed out", 0: "survived", 4: "not run", 5: "not run"}
@@ -181,7 +180,7 @@ class Worker:
         try:
             _write(path, apply(mutation, whole))
             code, seconds, output = self.run(
-                known, _LIMITS[kind], f"--maxfail={_MOST}", cache=Path(own) if own else None
+                known, _LIMITS[kind], "-x", cache=Path(own) if own else None
             )
         finally:
             _write(path, whole)

@@ -119,3 +119,12 @@ def test_mix64_is_the_published_finaliser():
 def test_next_uint64_walks_the_same_way():
     rng = np.zeros(2, np.uint64)
     assert int(next_uint64(rng)) == 0xE220A8397B1DCDAF
+
+
+def test_no_two_pulls_of_any_arms_have_one_address():
+    rng, found = stream(3, purpose=WORLD), set()
+    for arm in (0, 1, 2, 2**24 - 1):
+        for pull in (0, 1, 2**20, 2**24, 2**32, 2**40 - 1):
+            seek(rng, arm, pull)
+            found.add(int(rng[0]))
+    assert len(found) == 24
