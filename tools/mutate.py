@@ -55,6 +55,7 @@ class Mutation:
     old: str
     new: str
     tests: tuple[str, ...] = ()  # the few that should notice; by default those of `wide`
+    keyword: str = ""  # of those few; as pytest's -k has it
     wide: tuple[str, ...] = ()  # by default the folder of tests, and the examples in the file
 
     @property
@@ -65,7 +66,7 @@ class Mutation:
     @property
     def digest(self) -> str:
         """A digest of all but the name."""
-        what = [self.file, self.old, self.new, self.tests, self.wide]
+        what = [self.file, self.old, self.new, self.tests, self.keyword, self.wide]
         return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
 
     def selection(self, kind: str) -> tuple[str, ...]:
@@ -170,6 +171,7 @@ class Worker:
         if not file:
             return found
         found["file"] = file
+        options = ("-k", mutation.keyword) if kind == "narrow" and mutation.keyword else ()
         known = [one for one in mutation.selection(kind) if self._has(one)]
         if not known:
             return found | {"outcome": "not run", "said": "there are no such tests"}
@@ -180,7 +182,7 @@ class Worker:
         try:
             _write(path, apply(mutation, whole))
             code, seconds, output = self.run(
-                known, _LIMITS[kind], "-x", cache=Path(own) if own else None
+                known, _LIMITS[kind], "-x", *options, cache=Path(own) if own else None
             )
         finally:
             _write(path, whole)
