@@ -134,6 +134,13 @@ def test_the_oldest_go_first_when_the_folder_is_full(monkeypatch, tmp_path):
     assert cache_files.cached_files() == []
 
 
+def test_what_is_used_is_not_the_oldest_any_more(starts, full):
+    for path in full.iterdir():
+        os.utime(path, (1e9, 1e9))
+    assert starts.compiled(full) == []
+    assert min(path.stat().st_mtime for path in full.glob("*.code")) > 1.1e9
+
+
 class Heard(io.StringIO):
     """A standard error that knows when something was said."""
 
