@@ -141,6 +141,16 @@ def test_what_is_used_is_not_the_oldest_any_more(starts, full):
     assert min(path.stat().st_mtime for path in full.glob("*.code")) > 1.1e9
 
 
+@POSIX
+def test_while_a_process_compiles_a_piece_no_other_does(tmp_path):
+    import fcntl
+
+    with cache._alone(tmp_path / "piece.code"):
+        with (tmp_path / "piece.lock").open() as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    assert not list(tmp_path.iterdir())
+
+
 class Heard(io.StringIO):
     """A standard error that knows when something was said."""
 
