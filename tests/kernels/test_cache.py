@@ -145,9 +145,9 @@ def test_what_is_used_is_not_the_oldest_any_more(starts, full):
 def test_while_a_process_compiles_a_piece_no_other_does(tmp_path):
     import fcntl
 
-    with cache._alone(tmp_path / "piece.code"):
-        with (tmp_path / "piece.lock").open() as lock, pytest.raises(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    lock, refused = tmp_path / "piece.lock", pytest.raises(BlockingIOError)
+    with cache._alone(lock.with_suffix(".code")), lock.open() as file, refused:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     assert not list(tmp_path.iterdir())
 
 
