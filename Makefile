@@ -50,7 +50,7 @@ test: venv lint ## lint, then all that a change can break, in minutes
 	@$(PYTEST)
 
 test-slow: venv ## what only test-all runs: campaigns, all pairs compiled, long statistics
-	@$(PYTEST) -m slow
+	@$(PYTEST) --compiled -m "slow or interpreted and not compiled"
 
 test-all: test ## lint, then all tests
 	@$(MAKE) --no-print-directory test-slow

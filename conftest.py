@@ -1,10 +1,19 @@
-"""Every test ends: a time limit, and a watchdog for what the limit cannot interrupt."""
+"""How tests run: kernels interpreted where a test says so, and a limit of time for each.
+
+A test that is marked `interpreted` has its kernels run by Python, which takes less time than to
+compile them where little is played; with `--compiled` they are compiled. So are examples in
+docstrings. Every test ends: there is a time limit, and a watchdog for what the limit cannot
+interrupt.
+"""
 
 import faulthandler
 import os
 import sys
+from contextlib import contextmanager, nullcontext
 
 import pytest
+
+import keyhole
 
 # Tests say what is interpreted; nothing else is, however little there is to do. Processes that they
 # start inherit it.
@@ -18,6 +27,13 @@ GRACE = 60  # seconds for a test to end after its limit
 _terminal = pytest.StashKey[int]()
 
 
+def pytest_addoption(parser):
+    """Add the option that has everything compiled."""
+    parser.addoption(
+        "--compiled", action="store_true", help="compile the kernels of tests marked as interpreted"
+    )
+
+
 def pytest_configure(config):
     """Keep the terminal's standard error: a test's own is captured."""
     config.stash[_terminal] = os.dup(sys.__stderr__.fileno())
@@ -29,14 +45,30 @@ def pytest_unconfigure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Give slow tests more time."""
+    """Mark examples in sources as interpreted, since few are long; give slow tests more time."""
     for item in items:
+        if isinstance(item, pytest.DoctestItem) and item.path.suffix == ".py":
+            item.add_marker(pytest.mark.interpreted)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))
 
 
+def is_interpreted(item):
+    """Tell whether a test is marked as interpreted, and is no exception in its file."""
+    marks = [mark.name for mark in item.iter_markers() if mark.name in ("interpreted", "compiled")]
+    return marks[:1] == ["interpreted"]  # the closest comes first
+
+
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_protocol(item):
+    """Interpret what a test and its fixtures play, and end it in time."""
+    interpreted = is_interpreted(item) and not item.config.getoption("--compiled")
+    with keyhole.interpreted() if interpreted else nullcontext(), _limited(item):
+        return (yield)
+
+
+@contextmanager
+def _limited(item):
     """End the process if a test outlives its limit, as an endless loop of compiled code does.
 
     Such a loop may hold the interpreter's lock, so that neither a signal's handler nor another
@@ -47,6 +79,6 @@ def pytest_runtest_protocol(item):
     limit = float(marker.args[0] if marker else item.config.getini("timeout"))
     faulthandler.dump_traceback_later(limit + GRACE, exit=True, file=item.config.stash[_terminal])
     try:
-        return (yield)
+        yield
     finally:
         faulthandler.cancel_dump_traceback_later()

@@ -2,6 +2,7 @@
 
 import signal
 
+import pytest
 from hypothesis import settings
 
 from tests.processes import end_server
@@ -20,3 +21,14 @@ def pytest_configure(config):
 
 def pytest_unconfigure():
     end_server()
+
+
+@pytest.fixture
+def only_interpreted(request, monkeypatch):
+    """Have `check_policy` compile nothing to compare it with, unless all is to be compiled."""
+    from keyhole.testing import checks
+    from keyhole.testing.interpreted import interpreted_and_compiled_agree as compares
+
+    if not request.config.getoption("--compiled"):
+        kept = tuple(check for check in checks.CHECKS if check is not compares)
+        monkeypatch.setattr(checks, "CHECKS", kept)

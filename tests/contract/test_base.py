@@ -14,6 +14,8 @@ from keyhole.testing import check_policy
 from keyhole.thresholding import APT, LSA, UCBE, OptKG, Policy, Problem
 from tests.toys import Greedy
 
+pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("only_interpreted")]
+
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 

@@ -8,6 +8,8 @@ from keyhole.play.learner import Learner
 from keyhole.play.referee import Referee
 from tests.toys import TOYS
 
+pytestmark = pytest.mark.interpreted
+
 HORIZON = 60
 CHECKPOINTS = (1, 17, 60)
 

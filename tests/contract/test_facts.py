@@ -14,6 +14,8 @@ from keyhole.resource import RCUCB
 from keyhole.threshold import DKWUCB
 from keyhole.thresholding import LSA, UCBE
 
+pytestmark = pytest.mark.interpreted
+
 
 class Facts:
     arms = fact(int, ge=1, doc="number of arms")

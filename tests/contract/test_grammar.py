@@ -18,6 +18,8 @@ from keyhole.stochastic import HoeffdingUCB
 from keyhole.thresholding import IndexPolicy, Policy, Problem
 from tests.toys import LEVELS, ArmsOnly
 
+pytestmark = pytest.mark.interpreted
+
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 
@@ -207,6 +209,7 @@ def gives_sometimes(p, s):
         return 1
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("select", "got", "words"),
     [

@@ -9,6 +9,8 @@ from keyhole.draws.argmin import argmin, argmin_size
 from keyhole.kernels.jit import kernel
 from keyhole.kernels.link import source_of
 
+pytestmark = pytest.mark.interpreted
+
 FIELDS = {
     "one": Field("float64"),
     "whole": Field("int64"),

@@ -23,6 +23,8 @@ from keyhole.testing import check_policy
 from keyhole.thresholding import LSA, Policy, Problem
 from tests.toys import BestAtLevel
 
+pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("only_interpreted")]
+
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
 
@@ -447,6 +449,7 @@ def test_what_an_author_declares_is_what_counts():
     assert Anew.pending == ("wait",)
 
 
+@pytest.mark.compiled
 def test_with_two_workers_the_regret_is_that_of_one_at_a_time():
     played = {"horizon": 3000, "replications": 100, "seed": 1}
     alone = simulate(ARMS, [EXP3()], **played).mean("EXP3()", "regret")

@@ -15,6 +15,8 @@ from keyhole.semibandit import MPTS
 from keyhole.stochastic import KLUCB, UCB1
 from keyhole.thresholding import LSA, UCBE, IndexPolicy, Policy, Uniform
 
+pytestmark = pytest.mark.interpreted
+
 
 class Two(IndexPolicy):
     """Has a whole and a real parameter, one of them without a default."""

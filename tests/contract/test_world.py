@@ -7,6 +7,8 @@ from keyhole.contract.memory import counts
 from keyhole.contract.world import measured, metrics_of
 from tests.toys import Halving, RunWorld, Toy
 
+pytestmark = pytest.mark.interpreted
+
 
 class Counted(RunWorld):
     """A world that measures something of each arm, on request and always."""

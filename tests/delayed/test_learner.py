@@ -10,6 +10,8 @@ from keyhole.play.learner import learner_for
 from keyhole.stochastic import ImprovedUCB
 from tests.delayed.cases import NAMED
 
+pytestmark = pytest.mark.interpreted
+
 
 class Hoarder(Policy):
     """Keep every reward, and pull the arm of the last."""

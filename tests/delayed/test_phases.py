@@ -18,6 +18,8 @@ from keyhole.delayed import (
 )
 from tests.delayed.cases import PHASED, made, reference_of
 
+pytestmark = pytest.mark.interpreted
+
 WORKED = {
     ODAAF(expected_delay=50): [1350, 4986, 15471, 44558, 122854],
     ODAAFB(expected_delay=50, bound=100): [1076, 2746, 7359, 20491, 57962],
@@ -67,6 +69,7 @@ SWITCHES = [
 ]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("gap", "mean", "delay", "policy", "switch"), SWITCHES)
 def test_the_switch_comes_when_it_was_computed_to_come(gap, mean, delay, policy, switch):
     curves = simulate(
@@ -92,6 +95,7 @@ def test_a_tie_at_the_tolerance_keeps_the_arm(ahead):
         assert learner.state["active"].tolist() == [int(ahead == 286), 1], total
 
 
+@pytest.mark.compiled
 def test_the_regret_of_odaaf_is_known_once_the_switch_is():
     curves = simulate(
         Problem([0.5, 0.6], Poisson(20)),

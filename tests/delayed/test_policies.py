@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.delayed import ODAAF, QPMD, Constant, Geometric, Poisson, Problem, Uniform
-from keyhole.kernels.jit import bounds_checked
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as PromptProblem
-from keyhole.testing import CHECKS
-from keyhole.testing.checks import Trial
+from keyhole.testing import Trial
+from tests.conformance import CHECKS, OF_VARIANTS
 from tests.delayed.cases import NAMED, PHASED, POLICIES, drawer, reference_of
 from tests.reference.delayed import play
+
+pytestmark = pytest.mark.interpreted
 
 WITH_BASES = [QPMD(base=KLUCB()), QPMD(base=ThompsonSampling())]
 LAWS = [Constant(2), Uniform(0, 4), Geometric(2.0), Poisson(2.0)]
@@ -27,10 +28,16 @@ def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("policy", POLICIES + WITH_BASES, ids=repr)
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy), 900 if policy in PHASED else 120, 2))
+
+
+@pytest.mark.parametrize("check", OF_VARIANTS)
+@pytest.mark.parametrize("policy", WITH_BASES, ids=repr)
+def test_other_bases_keep_it_too(policy, check):
+    check(Trial(policy, problem_for(policy), 120, 2))
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
@@ -51,8 +58,7 @@ def test_the_reference_takes_the_same_decisions(policy, means, law, seed):
         len(means),
         horizon,
     )
-    with bounds_checked():  # as for the contract: compiled once for both
-        learner = policy.learner(arms=len(means), horizon=horizon, feedback=problem.feedback)
+    learner = policy.learner(arms=len(means), horizon=horizon, feedback=problem.feedback)
     for t in range(horizon):
         assert learner.ask() == asked[t], t
         pairs = arrivals[t]
@@ -90,6 +96,6 @@ def test_policies_in_phases_are_blind_to_names(policy):
     values = []
     for feedback in ("anonymous", "named"):
         problem = Problem([0.2, 0.9, 0.5], Uniform(0, 4), feedback=feedback)
-        curves = simulate(problem, {"it": policy}, horizon=20_000, replications=20)
+        curves = simulate(problem, {"it": policy}, horizon=4000, replications=2)
         values.append(curves.values("it", "regret"))
     assert np.array_equal(*values)

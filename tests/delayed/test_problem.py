@@ -15,6 +15,8 @@ from keyhole.delayed import (
 from keyhole.play.referee import Referee
 from tests.delayed.cases import drawer
 
+pytestmark = pytest.mark.interpreted
+
 
 def told(problem, rounds, seed=5):
     """Return what arrives in each round while arms are pulled in turn, as the world says."""
@@ -102,6 +104,7 @@ def test_bad_input_is_named(make, message):
         make()
 
 
+@pytest.mark.compiled
 def test_policies_learn_through_the_delay():
     problem = Problem([0.3, 0.8], Poisson(20), feedback="named")
     curves = simulate(problem, [QPMD(), DelayedUCB1()], horizon=5000, replications=100)

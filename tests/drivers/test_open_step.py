@@ -18,6 +18,8 @@ from keyhole.drivers.open_step import (
 from keyhole.policy import per
 from keyhole.stochastic import UCB1, Policy, ThompsonSampling
 
+pytestmark = pytest.mark.interpreted
+
 
 class Mind:
     """A policy of the classical bandit and its two memories."""

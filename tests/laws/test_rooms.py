@@ -9,6 +9,8 @@ from keyhole.draws.streams import uniform
 from keyhole.play.referee import Referee
 from keyhole.testing import check_problem
 
+pytestmark = pytest.mark.interpreted
+
 
 def larger(rng, numbers):
     return max(uniform(rng), uniform(rng))

@@ -10,6 +10,7 @@ from keyhole.draws.samplers import beta
 from keyhole.draws.streams import uniform
 
 ROUNDING = 1e-10
+WHOLE = 1e-9  # a resource that is short of a whole number by less counts as it
 
 
 def knapsack(values, weights, capacity):
@@ -78,7 +79,7 @@ class CSBST(MPTS):
 
     def __init__(self, arms, resource, delta, epsilon, loss_free_rounds, random_subset):
         super().__init__(arms, resource, m=None)
-        whole = math.floor(resource + ROUNDING)
+        whole = math.floor(resource + WHOLE)
         self.numbers = sorted(range(min(max(1, whole), arms), arms + 1), reverse=True)
         self.theta = [min(1.0, resource / number) for number in self.numbers]
         self.low, self.high = 0, len(self.theta)
@@ -86,7 +87,7 @@ class CSBST(MPTS):
         self.random = random_subset
         self.needed = loss_free_rounds
         if not loss_free_rounds and self.high > 1:
-            rate = max(1, math.floor(resource)) * math.log(1 / (1 - epsilon))
+            rate = max(1, whole) * math.log(1 / (1 - epsilon))
             self.needed = max(1, math.ceil(math.log(math.log2(self.high) / delta) / rate))
         self.tested = None
 
@@ -166,7 +167,7 @@ class CSBDT(CTS):
         self.as_printed, self.any_loss = as_printed, any_loss
         self.low, self.high = [0.0] * arms, [min(1.0, resource)] * arms
         self.good, self.clear = [False] * arms, [0] * arms
-        halves = math.floor(resource)
+        halves = math.floor(resource + WHOLE)
         for arm in range(arms):
             part = 0.5 if arm < halves else (resource - halves / 2) / (arms - halves)
             self.estimates[arm] = part if part < 1 else 0.5

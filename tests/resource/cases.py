@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from keyhole.kernels.jit import bounds_checked
 from keyhole.play.referee import Referee
 from keyhole.resource import BetaExponential, Power, Problem, TruncatedNormal
 
@@ -69,13 +68,12 @@ def drive(learner, run, rounds):
 
 
 def learner_of(policy, problem, horizon, seed=0):
-    with bounds_checked():  # as for the contract: compiled once for both
-        return policy.learner(
-            arms=problem.arms,
-            limits=problem.limits,
-            cost=problem.cost,
-            penalty=problem.penalty,
-            continuous=problem.continuous,
-            horizon=horizon,
-            seed=seed,
-        )
+    return policy.learner(
+        arms=problem.arms,
+        limits=problem.limits,
+        cost=problem.cost,
+        penalty=problem.penalty,
+        continuous=problem.continuous,
+        horizon=horizon,
+        seed=seed,
+    )

@@ -20,6 +20,8 @@ from keyhole.resource.hazards import focus_at
 from keyhole.study import Study
 from tests.reference import resource as reference
 
+pytestmark = pytest.mark.interpreted
+
 MADE = {"arms": 1, "limits": [0.2, 0.4, 0.6], "cost": Power(), "penalty": Power(constant=1)}
 # Two solvers and one limit: six runs of ten are done, and four.
 TWO = Problem(
@@ -103,6 +105,7 @@ def test_the_focus_falls_to_one():
     assert focus_at(1.0, 10, 12_345) == 1.0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("policy", "least", "most"),
     [(HazardUCB(alpha=0), 0.08, 1), (HazardUCB(), 0, 0.02), (HazardThompson(), 0, 0.02)],

@@ -7,6 +7,8 @@ from matplotlib.figure import Figure
 from keyhole.resource import ZoomingRCUCB, landscape, refinement, replica, three_models
 from tests.resource import cases
 
+pytestmark = pytest.mark.interpreted
+
 NAMES = ["complex", "medium", "simple"]
 SHARES = {  # of censored runs of the best pair: sections 5.1 and F.1
     ("PosCorr", "main"): 0.6116,

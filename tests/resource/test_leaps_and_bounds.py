@@ -1,12 +1,15 @@
 """Phase after phase, as in the program of its authors; and what that asks for."""
 
 import numpy as np
+import pytest
 
 from keyhole import simulate
 from keyhole.resource import LeapsAndBounds, Power, Problem, Replay, portfolio
 from keyhole.resource.policies.leaps_and_bounds import runs_of
 from tests.reference import resource as reference
 from tests.resource.cases import learner_of
+
+pytestmark = pytest.mark.interpreted
 
 LAX = LeapsAndBounds(epsilon=1 / 3, delta=0.99, zeta=0.99)
 TIMES = ([0.5, 0.6, 0.7], [0.2, 0.3, 2.0], [0.02, 0.3, 0.4])

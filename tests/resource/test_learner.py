@@ -5,6 +5,8 @@ from keyhole import Learner
 from keyhole.resource import RCUCB, Power, ReductionThompson, ReductionUCB, ZoomingRCUCB
 from tests.resource.cases import drive, learner_of, replica, runs_of
 
+pytestmark = pytest.mark.interpreted
+
 
 def waiting(**more):
     learner = RCUCB().learner(

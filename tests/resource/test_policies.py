@@ -33,11 +33,14 @@ from keyhole.resource.limits import place_of
 from keyhole.resource.optimism import net_reward
 from keyhole.resource.scaling import scaled_gain
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
-from keyhole.testing import CHECKS, Trial
+from keyhole.testing import Trial
+from tests.conformance import CHECKS
 from tests.reference import resource as reference
 from tests.reference.resource import play
 from tests.resource.cases import drive, learner_of, replica, runs_of
 from tests.stochastic.cases import reference_of as base_of
+
+pytestmark = pytest.mark.interpreted
 
 ON_LISTS = (
     RCUCB(),
@@ -176,7 +179,7 @@ def test_a_limit_is_found_in_spite_of_rounding():
         assert learner.ask()[1] in problem.limits
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize(
     "policy",
     [
@@ -196,7 +199,7 @@ def test_they_conform(policy, check):
     check(Trial(policy, replica("PosCorr", "small", arms=3)))
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("policy", [ON_ALL[1], ON_ALL[3], ON_ALL[5]], ids=repr)
 def test_those_for_every_limit_conform(policy, check):
     check(Trial(policy, replica("NegCorr", "small", arms=3, continuous=True)))
@@ -284,6 +287,7 @@ class Wanders(RCUCB):
         return 0, 0.55
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
 def test_rcucb_has_less_regret_than_both_reductions_as_in_the_paper(instance):
     policies = {"RCUCB": RCUCB(), "UCB": ReductionUCB(), "Thompson": ReductionThompson()}
@@ -320,6 +324,7 @@ class PlayedPairAlone(ReductionThompson):
             s.failures[arm, place] += 1.0
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
 def test_thompson_sampling_is_better_with_a_coin_for_every_limit_up_to_the_one_played(instance):

@@ -23,6 +23,8 @@ from keyhole.resource import (
 )
 from tests.resource.cases import COST, GRIDS, PENALTY, replica
 
+pytestmark = pytest.mark.interpreted
+
 DRAWS = 20_000
 
 

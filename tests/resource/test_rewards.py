@@ -7,6 +7,8 @@ import pytest
 
 from keyhole.resource import Power, Problem, Replay, RewardScale, Steps
 
+pytestmark = pytest.mark.interpreted
+
 RNG = np.random.default_rng(3)
 RUNS = [(RNG.uniform(-20, 80, 50), RNG.random(50)) for _ in range(3)]
 LIMITS = [0.3, 0.6, 0.9]

@@ -6,6 +6,8 @@ import pytest
 from keyhole.resource import HazardThompson, HazardUCB, Power
 from keyhole.study import Study
 
+pytestmark = pytest.mark.interpreted
+
 POLICIES = (HazardUCB(), HazardUCB(alpha=0), HazardThompson())
 ONE, TEN = [1.0], np.geomspace(0.001, 1.0, 10).tolist()
 DURATIONS = {

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
+from keyhole.kernels.jit import bounds_checked
 from keyhole.resource import RCUCB, AnytimeZoomingRCUCB, Power, Problem, StoOO, ZoomingRCUCB
 from tests.reference import resource as reference
 from tests.resource.cases import drive, learner_of, replica, runs_of
+
+pytestmark = pytest.mark.interpreted
 
 POLICY = ZoomingRCUCB(alpha=0.1, refine=3, lipschitz=4)
 
@@ -85,6 +88,7 @@ def test_estimates_stay_within_their_confidence_lengths_as_lemma_8_says():
     assert kept_in_a_tenth < (1 - policy.delta) * runs
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "policy",
     [
@@ -99,7 +103,8 @@ def test_estimates_stay_within_their_confidence_lengths_as_lemma_8_says():
 )
 def test_grids_never_outgrow_their_memory(policy):
     problem = replica("Indep", arms=1, continuous=True)
-    learner = learner_of(policy, problem, 300)
+    with bounds_checked():
+        learner = learner_of(policy, problem, 300)
     drive(learner, runs_of(problem, 1, 0), 300)
     assert 1 < learner.state["sizes"][0] <= learner.state["points"].shape[1]
 
@@ -110,6 +115,7 @@ def test_one_round_is_enough_of_a_horizon():
     assert np.isfinite(curves.values("it", "simple_regret")).all()
 
 
+@pytest.mark.compiled
 def test_it_comes_close_to_the_best_of_all_limits():
     problem = replica("Indep", continuous=True)
     curves = simulate(
@@ -119,6 +125,7 @@ def test_it_comes_close_to_the_best_of_all_limits():
     assert late < 0.001 < early
 
 
+@pytest.mark.compiled
 def test_it_is_as_good_as_a_fine_list_that_it_need_not_be_given():
     problem = replica("Indep", continuous=True)
     policies = {"zooming": ZoomingRCUCB(alpha=0.05, lipschitz=0.3), "list": RCUCB(alpha=0.5)}
@@ -146,6 +153,7 @@ def test_a_period_is_zooming_with_as_many_rounds():
     assert learner.recommend() == inner.recommend()
 
 
+@pytest.mark.compiled
 def test_what_a_run_tells_of_smaller_limits_is_worth_something():
     # The same rule, the same constants; only StoOO learns of nothing but the pair it plays.
     problem = replica("Indep", continuous=True)

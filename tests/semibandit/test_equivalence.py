@@ -21,6 +21,8 @@ from keyhole.semibandit import (
 from tests.reference import semibandit as reference
 from tests.semibandit.cases import losses_of
 
+pytestmark = pytest.mark.interpreted
+
 unit = st.floats(0.02, 1)
 
 

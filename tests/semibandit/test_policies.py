@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.draws.streams import POLICY, stream
-from keyhole.kernels.jit import bounds_checked
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
-from keyhole.testing import CHECKS
-from keyhole.testing.checks import Trial
+from keyhole.testing import Trial
+from tests.conformance import CHECKS
 from tests.semibandit.cases import POLICIES, losses_of, reference_of, shown, told
 
 # Most of these problems are not what the policies are made for; what is warned of then is tested
 # beside the search.
 pytestmark = [
+    pytest.mark.interpreted,
     pytest.mark.filterwarnings("ignore:.* may search for"),
     pytest.mark.filterwarnings("ignore:.* to each arm that it funds"),
     pytest.mark.filterwarnings("ignore:.* an estimate of a threshold was too low"),
@@ -31,17 +31,16 @@ def problem_for(policy):
     return SAME if isinstance(policy, CSBST | MPTS | ESCB) else OWN
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy), 200, 2))
 
 
 def learner_of(policy, problem, seed):
-    with bounds_checked():  # as for the contract: compiled once for both
-        return policy.learner(
-            arms=problem.arms, resource=problem.resource, **told(policy, problem), seed=seed
-        )
+    return policy.learner(
+        arms=problem.arms, resource=problem.resource, **told(policy, problem), seed=seed
+    )
 
 
 instances = st.integers(1, 5).flatmap(
@@ -105,6 +104,7 @@ def test_where_there_is_nothing_to_learn_there_is_no_regret(policy, problem):
     assert np.all(curves.values("it", "too_low") == 0)
 
 
+@pytest.mark.compiled
 def test_a_resource_that_is_too_little_for_anyone_is_no_reason_to_search_for_ever():
     problem = Problem([0.9, 0.8, 0.7], [0.9, 0.2, 0.6], resource=0.3)
     curves = simulate(problem, {"it": CSBDT(gamma=0.01)}, horizon=3000, replications=20)
@@ -157,6 +157,7 @@ def test_a_loss_at_less_than_is_tried_moves_no_bound():
         assert moved == (asked[arm] > 0)
 
 
+@pytest.mark.compiled
 def test_rounding_finds_round_thresholds_exactly():
     problem = Problem([0.9, 0.8], [0.7, 0.35], resource=1.05)
     for decimals, error in ((0, 1e-3), (2, 0.0)):
@@ -181,6 +182,7 @@ def test_knapsacks_are_kept_for_as_many_rounds_as_asked():
     assert all(t % 5 == 0 for t in changes)
 
 
+@pytest.mark.compiled
 def test_hopeless_instances_have_linear_regret_and_say_so():
     # The optimum of Instance 2 uses all of Q = 2; the best set that fits estimates costs 0.28.
     problem = Problem(OWN.mean_losses, OWN.thresholds, resource=2)
@@ -192,6 +194,7 @@ def test_hopeless_instances_have_linear_regret_and_say_so():
     assert np.all(end - middle >= 0.28 * 2000 - 1e-6)
 
 
+@pytest.mark.compiled
 def test_wrong_estimates_are_as_rare_as_delta_says():
     # Lemmas 2 and 4, with mean losses of exactly epsilon: the worst case.
     delta, replications = 0.3, 2000

@@ -6,6 +6,8 @@ from keyhole.play.referee import Referee
 from keyhole.semibandit import CSBST, CTS, MPTS, Problem
 from tests.semibandit.cases import losses_of, shown
 
+pytestmark = pytest.mark.interpreted
+
 MEANS, THRESHOLDS = [0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35]
 DAYS = [[0, 1, 1], [0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 1]]
 

@@ -11,6 +11,8 @@ from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, Problem
 from keyhole.semibandit.bounds import csbdt_search_bound
 from tests.semibandit.cases import losses_of, shown
 
+pytestmark = pytest.mark.interpreted
+
 PAIR = Problem([0.5, 0.5], [0.7, 0.3], resource=1.0)
 EDGE = Problem([0.1] * 5, [0.7, 0.7, 0.7, 0.6, 0.35], resource=2.02)
 
@@ -52,6 +54,7 @@ def test_one_quiet_spell_is_made_good():
     assert "1 loss in spite of an estimate" in repr(learner)
 
 
+@pytest.mark.compiled
 def test_within_the_assumptions_every_search_ends_and_few_fail():
     # All mean losses are epsilon: the worst that Lemma 4 allows. As printed 2 to 5 % of these
     # searches have not ended by then, and 5 % of the estimates are too low for good.

@@ -12,6 +12,8 @@ from keyhole import simulate
 from keyhole.stochastic import UCB, BernsteinUCB, HoeffdingUCB, Problem
 from keyhole.stochastic.deviation import least_error
 
+pytestmark = pytest.mark.interpreted
+
 
 class Halved(UCB):
     """Hoeffding's deviation function, without the width in closed form."""

@@ -1,7 +1,11 @@
 import math
 
+import pytest
+
 from keyhole.stochastic import ImprovedUCB
 from tests.stochastic.cases import drive
+
+pytestmark = pytest.mark.interpreted
 
 
 def test_the_phases_are_those_computed_by_hand():

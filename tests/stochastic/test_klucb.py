@@ -11,6 +11,8 @@ from keyhole.stochastic import KLUCB
 from keyhole.stochastic.policies.klucb import alone_above, between_the_largest, log_rest
 from tests.reference.stochastic import divergence
 
+pytestmark = pytest.mark.interpreted
+
 
 def entropy(mean):
     return -mean * math.log(mean) - (1 - mean) * math.log1p(-mean)

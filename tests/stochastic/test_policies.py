@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from keyhole import simulate
 from keyhole.drivers.step import PENDING
-from keyhole.kernels.jit import bounds_checked
 from keyhole.stochastic import (
     KLUCB,
     MOSS,
@@ -19,10 +18,12 @@ from keyhole.stochastic import (
     ThompsonSampling,
     Uniform,
 )
-from keyhole.testing import CHECKS
-from keyhole.testing.checks import Trial
+from keyhole.testing import Trial
+from tests.conformance import CHECKS, INTERPRETED
 from tests.reference.stochastic import play
 from tests.stochastic.cases import FIVE, bernoulli, drive, fractional, reference_of
+
+pytestmark = pytest.mark.interpreted
 
 POLICIES = [
     UCB1(),
@@ -43,7 +44,7 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, PROBLEMS["bernoulli"], 60, 2))
@@ -52,13 +53,12 @@ def test_every_policy_keeps_the_contract(policy, check):
 @pytest.mark.parametrize("law", ["beta", "replay"])
 @pytest.mark.parametrize("policy", [KLUCB(), ThompsonSampling()], ids=repr)
 def test_other_laws_keep_the_contract(policy, law):
-    for check in CHECKS[:5]:
+    for check in INTERPRETED[:5]:
         check(Trial(policy, PROBLEMS[law], 60, 2))
 
 
 def learner_of(policy, arms, rounds, seed=0):
-    with bounds_checked():  # as for the contract: compiled once for both
-        return policy.learner(arms=arms, horizon=rounds, seed=seed)
+    return policy.learner(arms=arms, horizon=rounds, seed=seed)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
@@ -104,6 +104,7 @@ def test_regret_is_what_the_pulls_cost():
     assert learner.recommend() == int(np.argmax(means))
 
 
+@pytest.mark.compiled
 def test_policies_rank_as_theory_has_it():
     curves = simulate(
         Problem(FIVE), [KLUCB(), UCB1(), HoeffdingUCB(), ThompsonSampling()],

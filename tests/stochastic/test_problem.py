@@ -2,6 +2,8 @@ import pytest
 
 from keyhole.stochastic import Problem
 
+pytestmark = pytest.mark.interpreted
+
 
 def test_means_gaps_and_the_best_arm():
     problem = Problem([0.25, 0.75, 0.75])

@@ -21,7 +21,10 @@ from keyhole.testing import (
 from keyhole.testing.checks import engine_and_learner_agree, saving_changes_nothing
 from keyhole.testing.interpreted import interpreted_and_compiled_agree
 from keyhole.thresholding import LSA, Policy, Problem
+from tests.conformance import COMPILED, INTERPRETED
 from tests.toys import LEVELS, PATROLS, RUNS, TOYS, ArmsOnly, Toy
+
+pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("only_interpreted")]
 
 PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 
@@ -29,8 +32,15 @@ PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 TRIALS = [Trial(*TOYS[kind], horizon=60, seed=1) for kind in TOYS]
 
 
-@parametrize_with_checks(TRIALS)
+@parametrize_with_checks(TRIALS, INTERPRETED)
 def test_toy_settings_conform(check, subject):
+    check(subject)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@parametrize_with_checks(TRIALS, COMPILED)
+def test_toy_settings_conform_compiled(check, subject):
     check(subject)
 
 
@@ -178,7 +188,9 @@ def test_a_check_that_is_known_to_fail_must():
         check_policy(LSA(), PROBLEM, failing={"acts_at_al": "a slip"})
 
 
-@parametrize_with_checks([Trial(Idle(), PROBLEM, failing={"acts_at_all": "a baseline"})])
+@parametrize_with_checks(
+    [Trial(Idle(), PROBLEM, failing={"acts_at_all": "a baseline"})], INTERPRETED
+)
 def test_known_failures_are_expected_with_their_reason(check, subject):
     check(subject)
 

@@ -8,6 +8,8 @@ from keyhole.policy import Field, Setting, StudyRound, StudyVocabulary
 from keyhole.testing import SETTING_CHECKS, Vocabulary, check_setting, parametrize_with_checks
 from tests.toys import ArmsOnly
 
+pytestmark = pytest.mark.interpreted
+
 GRID = np.array([0.5, 1.0])
 COST = np.array([0.0, 0.0, 0.1, 0.0, 1.0])
 FACTS = {

@@ -2,7 +2,6 @@
 
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import POLICY, WORLD, seek, stream, uniform
-from keyhole.kernels.jit import bounds_checked
 from keyhole.play.referee import Referee
 from keyhole.threshold import (
     DKWUCB,
@@ -81,14 +80,13 @@ def reference_of(policy, problem, horizon, seed=0):
 
 
 def learner_of(policy, problem, horizon, **more):
-    with bounds_checked():  # as for the contract: compiled once for both
-        return policy.learner(
-            arms=problem.arms,
-            levels=problem.levels,
-            feedback=problem.feedback,
-            horizon=horizon,
-            **more,
-        )
+    return policy.learner(
+        arms=problem.arms,
+        levels=problem.levels,
+        feedback=problem.feedback,
+        horizon=horizon,
+        **more,
+    )
 
 
 def drive(learner, problem, thresholds, sample):

@@ -7,6 +7,8 @@ from keyhole import simulate
 from keyhole.threshold import KMUCB, KaplanMeierUCB, Problem
 from tests.threshold.cases import FIVE
 
+pytestmark = pytest.mark.interpreted
+
 APART = [[0.9, 0.9, 0.4], [0.5, 0.5, 0.3], [0.5, 0.1, 0.0]]
 SURE = [[1.0, 1.0], [0.0, 0.0]]
 

@@ -2,6 +2,8 @@ import pytest
 
 from keyhole.threshold import DKWUCB, OPTIM, KaplanMeierUCB
 
+pytestmark = pytest.mark.interpreted
+
 
 def censored():
     learner = KaplanMeierUCB().learner(arms=2, levels=5, feedback="censored", horizon=100)

@@ -8,6 +8,8 @@ from keyhole.threshold import KaplanMeierUCB, Problem
 from keyhole.threshold.orders import adversarial, cyclic, given, iid, optimistic, order_of
 from tests.threshold.cases import thresholds_of
 
+pytestmark = pytest.mark.interpreted
+
 LEVELS = [[0.9, 0.7, 0.5, 0.3]]
 
 

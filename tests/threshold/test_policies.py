@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import parameter, simulate
-from keyhole.testing import CHECKS
-from keyhole.testing.checks import Trial
+from keyhole.testing import Trial
 from keyhole.threshold import (
     DKWUCB,
     KMUCB,
@@ -25,6 +24,7 @@ from keyhole.threshold import (
     SurvivalThompson,
     Uniform,
 )
+from tests.conformance import CHECKS, OF_VARIANTS
 from tests.reference.threshold import play
 from tests.threshold.cases import (
     FITTING,
@@ -36,6 +36,8 @@ from tests.threshold.cases import (
     sampler,
     thresholds_of,
 )
+
+pytestmark = pytest.mark.interpreted
 
 POLICIES = [
     DKWUCB(),
@@ -59,17 +61,17 @@ DRAWING = (KaplanMeierThompson, SurvivalThompson)
 
 
 @pytest.mark.filterwarnings("ignore:KMUCB.. never gets beyond level 1")
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy, [row[::3] for row in FIVE[:3]]), 60, 2))
 
 
+@pytest.mark.parametrize("check", OF_VARIANTS)
 @pytest.mark.parametrize("policy", [DKWUCB(), KaplanMeierUCB()], ids=repr)
-def test_replayed_samples_keep_the_contract(policy):
+def test_replayed_samples_keep_the_contract(policy, check):
     problem = Problem.replay([[0, 1, 3], [2, 2], [1, 3, 3, 0]], 3, feedback="uncensored")
-    for check in CHECKS:
-        check(Trial(policy, problem, 40, 1))
+    check(Trial(policy, problem, 40, 1))
 
 
 @st.composite
@@ -105,7 +107,7 @@ def test_the_reference_takes_the_same_decisions(policy, survival, seed):
 @pytest.mark.parametrize("policy", [CappedKLUCB(), SurvivalThompson()], ids=repr)
 def test_policies_for_any_order_agree_with_their_references_on_each(policy, order):
     for feedback in ("censored", "uncensored"):
-        problem, rounds = Problem(FIVE, feedback=feedback, order=order), 300
+        problem, rounds = Problem(FIVE, feedback=feedback, order=order), 150
         thresholds = thresholds_of(problem, rounds, 3, 0)
         sample = sampler(problem.survival, 3, 0)
         slow = play(
@@ -159,6 +161,7 @@ def test_kaplan_meier_agrees_with_its_reference_on_every_order(order):
         assert fast == slow
 
 
+@pytest.mark.compiled
 def test_on_falling_thresholds_kaplan_meier_is_optim():
     problem = Problem(FIVE, feedback="censored", order="optimistic")
     curves = simulate(problem, [OPTIM(), KaplanMeierUCB()], horizon=3000, replications=20)
@@ -166,6 +169,7 @@ def test_on_falling_thresholds_kaplan_meier_is_optim():
     assert np.array_equal(first, second)
 
 
+@pytest.mark.compiled
 def test_on_rising_thresholds_kaplan_meier_is_a_bandit_for_each_threshold():
     class WideUCB(PerThresholdUCB):
         """With the width of Lemma 4 in place of UCB1's."""
@@ -221,6 +225,7 @@ def test_policies_of_uncensored_feedback_refuse_the_other():
             simulate(Problem(FIVE, feedback="censored"), [policy], horizon=10, replications=1)
 
 
+@pytest.mark.compiled
 def test_every_policy_learns():
     for policy in POLICIES:
         if isinstance(policy, KMUCB | Uniform):

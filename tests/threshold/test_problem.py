@@ -8,6 +8,8 @@ from keyhole.play.referee import Referee
 from keyhole.threshold import DKWUCB, KMUCB, KaplanMeierUCB, PerThresholdUCB, Problem, bounds
 from tests.threshold.cases import FIVE, drive, sampler, thresholds_of
 
+pytestmark = pytest.mark.interpreted
+
 PAIR = [[0.9, 0.5, 0.2], [0.7, 0.6, 0.4]]
 
 

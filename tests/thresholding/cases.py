@@ -1,7 +1,6 @@
 """What the tests of this room share: problems, the randomness of a replication, references."""
 
 from keyhole.draws.streams import WORLD, seek, stream, uniform
-from keyhole.kernels.jit import bounds_checked
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
 from tests.reference import thresholding as reference
 
@@ -38,10 +37,7 @@ def reference_of(policy, problem, horizon):
 def learner_of(policy, problem, horizon):
     """Return a learner that is told what the policy needs."""
     told = {name: problem.fact(name) for name in policy.needs if name != "horizon"}
-    with bounds_checked():  # as for the contract: compiled once for both
-        return policy.learner(
-            arms=problem.arms, threshold=problem.threshold, horizon=horizon, **told
-        )
+    return policy.learner(arms=problem.arms, threshold=problem.threshold, horizon=horizon, **told)
 
 
 def drive(learner, reward, rounds):

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.testing import CHECKS, Trial
+from keyhole.testing import Trial
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
+from tests.conformance import CHECKS
 from tests.reference.thresholding import play
 from tests.thresholding.cases import (
     SETUP_1,
@@ -18,6 +19,8 @@ from tests.thresholding.cases import (
     learner_of,
     reference_of,
 )
+
+pytestmark = pytest.mark.interpreted
 
 POLICIES = (
     LSA(),
@@ -115,7 +118,7 @@ def test_they_agree_on_any_problem(policy, means, threshold, rounds, seed):
     assert learner.recommend().tolist() == labels
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("policy", POLICIES[::2], ids=repr)
 def test_they_conform(policy, check):
     check(Trial(policy, Problem([0.2, 0.45, 0.55, 0.7, 0.8], 0.5)))

@@ -10,6 +10,8 @@ from keyhole import simulate
 from keyhole.play.referee import Referee
 from keyhole.thresholding import LSA, Policy, Problem, Uniform
 
+pytestmark = pytest.mark.interpreted
+
 DRAWS = 20_000
 
 
