@@ -1,25 +1,33 @@
 """Another database in the place of the one that was opened: refused for good, never written."""
 
 import os
+import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 import psycopg
 import pytest
 
-from keyhole.study import Study
+from keyhole.study import Study, backup
 from keyhole.study.storage import StoreError, open_store
 from tests.study.studies import check_state_is_fold, labels
 
 LOGS = ("-wal", "-shm")
 
 
-def put(there, path):
-    """Put a database, of which nobody has a connection, in the place of another."""
-    for log in LOGS:
-        path.with_name(path.name + log).unlink(missing_ok=True)
-    there.replace(path)
+def put(there, path, study):
+    """Copy a database over that of a study, which has no connection at the moment."""
+    drop(study)
+    shutil.copyfile(there, path)
+
+
+def drop(study):
+    """Let a study connect anew, as after a failure or a fork."""
+    for store in (study._turns.store, study._view.store):
+        store._drop()
 
 
 def contents(path, name):
@@ -60,7 +68,7 @@ def test_another_study_with_the_same_number_is_never_written(path, elsewhere, na
         study.tell(study.ask().id, 1)
         study.recommend()
         labels(elsewhere, name, arms=arms).close()
-        put(elsewhere, path)
+        put(elsewhere, path, study)
         check_refused(study, "study 1 is no longer the 'labels' of before.*open the study again")
     assert contents(path, name) == []
     with closing(open_store(path)) as store:
@@ -71,7 +79,7 @@ def test_another_definition_with_name_and_time_of_the_first_is_refused(path, els
     with labels(path, clock=lambda: 5.0) as study:
         study.ask()
         labels(elsewhere, clock=lambda: 5.0, seed=1).close()
-        put(elsewhere, path)
+        put(elsewhere, path, study)
         check_refused(study, "study 1 is no longer the 'labels' of before")
     assert contents(path, "labels") == []
 
@@ -80,7 +88,7 @@ def test_a_study_that_is_gone_is_refused_though_another_comes(path, elsewhere):
     with labels(path) as study:
         study.ask()
         open_store(elsewhere).close()
-        put(elsewhere, path)
+        put(elsewhere, path, study)
         check_refused(study, "study 1 is no longer")
         labels(path).close()  # of the same name
         check_refused(study, "study 1 is no longer")
@@ -128,7 +136,7 @@ def test_an_older_copy_is_refused_until_it_is_opened(path, elsewhere):
             db.backup(copy)
         study.ask()
         study.recommend()
-        put(elsewhere, path)
+        put(elsewhere, path, study)
         check_refused(study, "row 2 of study 1 was there and is not.*open the study again")
     with Study.open(path, "labels") as again:
         assert again.ask().arm == "b"
@@ -145,30 +153,178 @@ def test_an_older_copy_that_went_another_way_is_refused(path, elsewhere):
         with Study.open(elsewhere, "labels") as other:
             for _ in range(5):
                 other.ask()
-        put(elsewhere, path)
+        put(elsewhere, path, study)
         check_refused(study, "row 2 of study 1 was there and is not")
     assert len(contents(path, "labels")) == 6
 
 
-def test_a_whole_copy_is_gone_on_with(path, elsewhere):
+def test_a_whole_copy_over_a_file_that_nobody_has_open_is_gone_on_with(path, elsewhere):
     with labels(path) as study:
         study.ask()
         study.recommend()
-        with closing(sqlite3.connect(path)) as db, closing(sqlite3.connect(elsewhere)) as copy:
-            db.backup(copy)
-        put(elsewhere, path)
-        for call in (study.ask, study.recommend):
-            with pytest.raises(StoreError, match="the file was replaced while it was open"):
-                call()
+        backup(path, elsewhere)
+        put(elsewhere, path, study)
         assert study.ask().arm == "b"
         assert len(study.open_decisions) == 2
         check_state_is_fold(study)
 
 
-def drop(study):
-    """Let a study connect anew, as after a failure or a fork."""
-    for store in (study._turns.store, study._view.store):
-        store._drop()
+REPLACED = "the file was replaced while it was open.*remove the -wal and -shm.*open the study again"
+MIXED = "the file and the -wal beside it do not belong together.*remove -wal and -shm"
+
+
+def fill(study):
+    """Write more than SQLite keeps in its log, then an event with which it begins it anew."""
+    begin = len(study.arms)
+    study.add_arms(f"{'x' * 3000} {i}" for i in range(begin, begin + 9))
+    study._turns.store.keep(1, 1, bytes(5_000_000))
+    study.ask()
+
+
+@pytest.mark.parametrize("has_logs", [True, False], ids=["with its logs", "alone"])
+def test_another_file_in_the_place_of_an_open_one_is_never_connected_to(path, elsewhere, has_logs):
+    """Not even a whole copy: the log beside it may be that of the first."""
+    study = labels(path)
+    study.recommend()
+    backup(path, elsewhere)
+    study.ask()
+    first = path.with_name("first.db")
+    path.rename(first)
+    if not has_logs:
+        for log in LOGS:
+            path.with_name(path.name + log).unlink()
+    shutil.copyfile(elsewhere, path)
+    before = path.read_bytes()
+    for call in (*calls(study), *calls(study)):
+        with pytest.raises(StoreError, match=REPLACED) as refused:
+            call()
+        assert "\n" not in str(refused.value)
+    drop(study)  # as a failure or a fork does
+    for call in calls(study):
+        with pytest.raises(StoreError, match=REPLACED):
+            call()
+    if not has_logs:
+        with Study.open(path, "labels") as other:
+            assert other.ask().arm == "a"
+            study.close()
+            assert [d.arm for d in other.open_decisions] == ["a"]
+        assert len(contents(path, "labels")) == 1
+        return
+    path.unlink()
+    first.rename(path)  # too late: what was refused once is refused until it is opened
+    with pytest.raises(StoreError, match=REPLACED):
+        study.ask()
+    study.close()
+    assert before
+
+
+def test_a_copy_over_an_open_file_is_noticed_before_anything_is_written(path, elsewhere):
+    """SQLite alone goes on, and ends with a file that it calls malformed."""
+    study, looking = labels(path), labels(path, "other")
+    backup(path, elsewhere)
+    fill(study)
+    looking.recommend()
+    older = elsewhere.read_bytes()
+    shutil.copyfile(elsewhere, path)
+    for call in (*calls(study), looking.recommend, looking.ask):
+        with pytest.raises(StoreError, match=MIXED) as refused:
+            call()
+        assert "\n" not in str(refused.value)
+    study.close()
+    looking.close()
+    assert path.read_bytes() == older
+
+
+def test_a_copy_over_an_open_file_whose_log_has_all_that_it_lacks_loses_nothing(path, elsewhere):
+    with labels(path) as study:
+        backup(path, elsewhere)
+        first = [study.ask().id for _ in range(3)]
+        shutil.copyfile(elsewhere, path)
+        first.append(study.ask().id)
+        drop(study)
+        assert [decision.id for decision in study.open_decisions] == first
+    assert len(contents(path, "labels")) == 4
+
+
+KILLED = """
+import os, sys
+from tests.study.studies import labels
+from tests.study.test_replaced import fill
+study = labels(sys.argv[1])
+fill(study)
+os._exit(0)
+"""
+
+
+def kill_a_writer(path):
+    """Leave a file with a log beside it, of which nobody knows any more."""
+    subprocess.run([sys.executable, "-c", KILLED, path], check=True)
+    assert path.with_name(f"{path.name}-wal").stat().st_size
+
+
+LOOK = """
+import sys
+from keyhole.study import Study, StoreError
+try:
+    with Study.open(sys.argv[1], "labels") as study:
+        print(len(study.log()))
+except StoreError as error:
+    print(error)
+"""
+
+
+def look(path):
+    """Return how many events another process finds, or its error; it ends as programs do."""
+    return subprocess.run(
+        [sys.executable, "-c", LOOK, path], check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+@pytest.mark.parametrize("is_moved", [True, False], ids=["moved", "copied"])
+def test_a_file_that_is_put_beside_the_log_of_another_is_refused_and_left_alone(
+    path, elsewhere, is_moved
+):
+    labels(elsewhere).close()
+    kill_a_writer(path)
+    older = elsewhere.read_bytes()
+    shutil.move(elsewhere, path) if is_moved else shutil.copyfile(elsewhere, path)
+    assert re.search(MIXED, look(path))
+    assert path.read_bytes() == older
+    for log in LOGS:
+        path.with_name(path.name + log).unlink()
+    assert contents(path, "labels") == []
+
+
+def test_a_file_that_was_moved_with_its_log_is_opened(path, elsewhere):
+    kill_a_writer(path)
+    for end in ("", *LOGS, "-queue"):
+        shutil.copyfile(f"{path}{end}", f"{elsewhere}{end}")
+    assert len(contents(elsewhere, "labels")) == len(contents(path, "labels")) == 10
+
+
+def test_a_log_that_another_program_has_written_into_the_file_does_no_harm(path):
+    """Or a process that was killed while it did so."""
+    with labels(path) as study:
+        study.ask()
+        study.recommend()
+        with closing(sqlite3.connect(path)) as db:
+            assert db.execute("PRAGMA wal_checkpoint").fetchone()[1] > 0
+        assert study.recommend() is not None
+        assert study.ask().arm == "b"
+        with closing(sqlite3.connect(path)) as db:
+            assert db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0)
+        assert study.ask().arm == "c"
+        check_state_is_fold(study)
+    assert len(contents(path, "labels")) == 3
+
+
+def test_the_log_is_written_into_the_file_by_two_in_turn(path):
+    """Each then finds a file that the other has changed, and reads nothing twice."""
+    with labels(path) as one, Study.open(path, "labels", survives="crash") as two:
+        for study in (one, two) * 3:
+            fill(study)
+            one.recommend()
+    assert len(contents(path, "labels")) == 60
 
 
 @pytest.mark.parametrize(

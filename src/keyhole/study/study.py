@@ -17,7 +17,7 @@ from keyhole.study.head import Head
 from keyhole.study.known import View
 from keyhole.study.listing import summary_rows
 from keyhole.study.rules import Rule
-from keyhole.study.storage import Row, Store, StoreError, locate, open_store
+from keyhole.study.storage import Row, StoreError, locate, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.turns import Clock, Turns, check_clock, checked
 from keyhole.validate import distinct, entries, line
@@ -82,13 +82,8 @@ class Study:
             store.close()
             raise
         self._turns = Turns(store, number_of, head, clock, policies)
-
-        def connect() -> Store:
-            other = open_store(storage, survives=survives, make=False)
-            other.adopt(store)  # it must not take another study for this one
-            return other
-
-        self._view = View(connect, number_of, head, policies)
+        # It must not take another study for this one.
+        self._view = View(store.another, number_of, head, policies)
 
     @classmethod
     def create(

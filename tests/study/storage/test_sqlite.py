@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.study.storage import Row, StoreError, open_store, sqlite_connection
+from keyhole.study.storage import Row, StoreError, open_store, sqlite, sqlite_connection
 
 ROW = Row(1, 1, None, None, 0.0, b"")
 
@@ -334,3 +334,20 @@ keyhole.validate.kept = [store]
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100
     )
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(sqlite.fcntl is None, reason="the system has no such queues")
+@pytest.mark.parametrize("is_their_turn", [True, False])
+def test_a_file_that_another_is_writing_to_is_closed(path, is_their_turn):
+    """A fork must not inherit a connection. Nobody's turn, it may be a copy: it is left open."""
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+        db, queue = store._db, os.open(f"{path}-queue", os.O_RDWR)
+        if is_their_turn:
+            sqlite.fcntl.flock(queue, sqlite.fcntl.LOCK_EX)
+        os.utime(path, (0, 0))  # as a checkpoint, which is recorded at the end of the turn
+        store.before_fork()
+        assert db.is_given_up is not is_their_turn
+        os.close(queue)
+        store.begin(study, 0)
+        store.rollback()

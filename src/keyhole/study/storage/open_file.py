@@ -4,8 +4,15 @@ import os
 from pathlib import Path
 
 from keyhole.study.storage.errors import FinalStoreError
+from keyhole.study.storage.file_record import FileRecord, why_mixed
 from keyhole.study.storage.place import identity, log_identities, why_names_differ
 from keyhole.study.storage.sqlite_connection import give_up
+
+WHY_REPLACED = (
+    "the file was replaced while it was open: nothing more is written to it; end all programs that "
+    "had the old one open, remove the -wal and -shm beside it if they are there, and open the "
+    "study again"
+)
 
 
 class OpenFile:
@@ -16,19 +23,24 @@ class OpenFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._name, self._file = path, str(path), identity(path)
+        self._path, self._name, self.identity = path, str(path), identity(path)
         self._logs: list[tuple[int, int] | None] | None = None  # those that SQLite opens by itself
         self._written: tuple[int, int] | None = None
+        self.known: tuple[int, int] | None = None  # the file as it was when it was last compared
+        self.is_recorded = False  # by this connection, since it was made
 
-    def check(self, *, has_logs: bool) -> None:
-        """Refuse a file that is no longer where it was, or has another log: it is of the past."""
+    def check(self, *, has_logs: bool) -> bool:
+        """Refuse a file that is no longer where it was, or has another log: it is of the past.
+
+        Return whether the file is as it was when it was last `known`.
+        """
         found = os.stat(self._name)
-        if self._file != (found.st_dev, found.st_ino):
-            raise FileNotFoundError("the file was replaced while it was open")
+        if self.identity != (found.st_dev, found.st_ino):
+            raise FinalStoreError(f"{self._path}: {WHY_REPLACED}")
         if found.st_nlink > 1:
             raise OSError(why_names_differ(self._path))
         if not has_logs:
-            return
+            return True
         logs, written = log_identities(self._name), (found.st_mtime_ns, found.st_size)
         if self._logs is None:
             self._logs = None if None in logs else logs  # SQLite makes them when it first reads
@@ -41,3 +53,63 @@ class OpenFile:
             give_up(self._path, why, is_as_before=is_as_before)
             raise FinalStoreError(f"{self._path}: {why}")
         self._written = written
+        return written == self.known
+
+    def record(self) -> FileRecord:
+        """Return what there is to record of the file now."""
+        found, log = os.stat(self._name), log_identities(self._name)[0]
+        return FileRecord(found.st_ino, found.st_mtime_ns, found.st_size, log[1] if log else 0)
+
+    def note(self, queue: int | None) -> None:
+        """Take the file for the right one as it is now; with the turn, record that."""
+        found = self.record()
+        if queue is not None:
+            found.write(queue)
+            self.is_recorded = True
+        self.known = found.changed, found.size
+
+    def note_commit(self, queue: int) -> None:
+        """Record the file if a commit has changed it, in the turn."""
+        if not self.is_known():
+            self.note(queue)
+
+    def has_empty_log(self) -> bool:
+        """Return whether all there is is in the main file."""
+        try:
+            return not os.stat(f"{self._name}-wal").st_size
+        except FileNotFoundError:
+            return True
+
+    def is_replaced(self) -> bool:
+        """Return whether another file has its name, or the log beside it is another's.
+
+        Then closing the last connection to it would remove a log that is not its own, by its name.
+        """
+        try:
+            if self.identity != identity(self._path):
+                return True
+        except FileNotFoundError:
+            return False
+        logs = log_identities(self._name)
+        is_own = self._logs is None or logs == self._logs
+        return not is_own and (logs[0] is not None or not self.is_known())
+
+    def is_known(self) -> bool:
+        """Return whether the file is as it was when it was last compared."""
+        found = os.stat(self._name)
+        return self.known == (found.st_mtime_ns, found.st_size)
+
+    def fits(self) -> bool:
+        """Return whether the file is what the last transaction left, or has no log beside it."""
+        if not os.path.exists(self._name):
+            return True  # the log is of the file that was moved
+        recorded = FileRecord.read(self._path)
+        is_as_left = recorded is None or recorded.has_same_file(self.record())
+        return is_as_left or self.has_empty_log()
+
+    def why_mixed(self) -> str:
+        """Return why the file cannot be used with the log beside it; asked in the turn."""
+        recorded = FileRecord.read(self._path)
+        if recorded is None or self.fits():
+            return ""
+        return why_mixed(self._path, recorded, self.record())

@@ -97,7 +97,7 @@ class Postgres(Store):
                 import psycopg
         except ImportError as error:
             raise missing_extra("postgres", "storage on PostgreSQL", error) from None
-        self._driver = psycopg
+        self._driver, self._given = psycopg, address
         self.failures = (psycopg.Error, OSError)
         try:
             given = psycopg.conninfo.conninfo_to_dict(address)
@@ -109,6 +109,12 @@ class Postgres(Store):
         self._is_known = False  # the tables were there
         FORK_LOCK.add(self)
         self._try(self._connected)
+
+    def another(self) -> "Postgres":
+        """Return another connection to the same server."""
+        other = Postgres(self._given)
+        other._adopt(self)
+        return other
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         return self._connected().cursor(binary=True).execute(sql, values).fetchall()

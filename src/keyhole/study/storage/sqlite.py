@@ -12,22 +12,24 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from keyhole.study.storage import index_check, schema, sqlite_connection, sqlite_errors
-from keyhole.study.storage.errors import DamagedError
+from keyhole.study.storage.errors import DamagedError, FinalStoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.open_file import OpenFile
+from keyhole.study.storage.open_file import WHY_REPLACED, OpenFile
 from keyhole.study.storage.page_check import find_damage
-from keyhole.study.storage.place import open_queue
+from keyhole.study.storage.place import identity, open_queue
 from keyhole.study.storage.rows import Found, Record, Row
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
     READ_FILE_ALONE,
     Connection,
+    abandon,
     check_file,
     disable,
     find_version,
+    give_up,
     may_be_frozen,
     read_number,
     state,
@@ -65,7 +67,7 @@ class Sqlite(Store):
     words = _WORDS
     failures = (sqlite3.Error, OSError)
 
-    def __init__(self, path: Path, flush: bool = True) -> None:
+    def __init__(self, path: Path, flush: bool = True, like: "Sqlite | None" = None) -> None:
         super().__init__()
         self.path = Path(os.path.realpath(path))  # one file has one queue
         self.where = str(self.path)
@@ -73,12 +75,20 @@ class Sqlite(Store):
         self._queue: int | None = None
         self._db: Connection | None = None
         self._frozen: tuple[int, int, int, bool] | None = None
+        self._identity: tuple[int, int] | None = None  # of the one file that this is about
+        if like is not None:
+            self._adopt(like)
+            self._identity = like._identity
         FORK_LOCK.add(self)
         try:
-            self._try(self._open)
+            self._try(self._open if like is None else self._look)
         except BaseException:
             self._drop()
             raise
+
+    def another(self) -> "Sqlite":
+        """Return another connection to the same file, which must still be there."""
+        return Sqlite(self.path, self._flush, self)
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         with self._reading() as db:
@@ -168,12 +178,17 @@ class Sqlite(Store):
     def _end(self) -> None:
         """Commit."""
         self._connected().execute("COMMIT")
+        if self._queue is not None:
+            self._file.note_commit(self._queue)
         self._leave()
 
     def _undo(self) -> None:
+        self._undo_begun()
+        self._leave()
+
+    def _undo_begun(self) -> None:
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
-        self._leave()
 
     def _drop(self) -> None:
         self._next = 0
@@ -186,9 +201,23 @@ class Sqlite(Store):
 
     def _disconnect(self) -> None:
         db, self._db = self._db, None
-        if db is not None:
-            with suppress(sqlite3.Error):
-                db.close()
+        if db is None:
+            return
+        with suppress(sqlite3.Error, OSError):
+            if self._frozen is None and not self._may_close(self._file):
+                abandon(db)
+            db.close()
+
+    def _may_close(self, file: OpenFile) -> bool:
+        """Return whether closing does no harm: the last to do it writes the log into the file."""
+        if fcntl is None or file.is_replaced():
+            return fcntl is None
+        if file.fits() or not self._has_turn_at_once():
+            return True  # whoever has the turn has the file open, and we are not the last
+        try:
+            return file.fits()
+        finally:
+            self._end_turn()
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         """Let go of the file; a fork must not come in between.
@@ -222,38 +251,119 @@ class Sqlite(Store):
         """Begin a transaction, when it is our turn."""
         self._wait()  # for as long as it takes; a fork does not wait for that
         FORK_LOCK.acquire(self)
-        db = self._connected()
-        db.execute("BEGIN IMMEDIATE")
-        self._file.check(has_logs=self._frozen is None)
+        db = self._begun()
         self._check_version(read_number(db, "user_version"))
         return db
 
+    def _begun(self, how: str = "") -> Connection:
+        """Begin a transaction on the file as it is now, which may be made `how`."""
+        while True:
+            db = self._connected() if not how else self._db or self._connect(how)
+            db.execute("BEGIN IMMEDIATE")
+            if self._is_current(has_turn=True):
+                return db
+            self._undo_begun()
+            self._disconnect()
+
     def _leave(self) -> None:
         """Let the next in, and forks."""
+        self._end_turn()
+        FORK_LOCK.release(self)
+
+    def _end_turn(self) -> None:
         if self._queue is not None:
             fcntl.flock(self._queue, fcntl.LOCK_UN)
-        FORK_LOCK.release(self)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         """Give a connection to read with."""
         with FORK_LOCK.shared(self):
             db = self._connected()
-            self._file.check(has_logs=self._frozen is None)
+            # Within a transaction it has just been compared.
+            while not (db.in_transaction or self._is_current(has_turn=False)):
+                self._disconnect()
+                db = self._connected()
             yield db
             if self._frozen is not None and self._frozen != state(self.path):
                 self._disconnect()  # without the lock, what was read may be half of a change
                 raise sqlite3.OperationalError("the file was written to meanwhile: read it again")
 
+    def _look(self) -> None:
+        """Connect, and read nothing."""
+        with self._reading():
+            pass
+
+    def _is_current(self, *, has_turn: bool) -> bool:
+        """Refuse a file that was replaced; return whether the connection is to the file as it is.
+
+        Where the main file is another than before, what SQLite has of it in memory is of the past.
+        """
+        file = self._file
+        try:
+            is_known = file.check(has_logs=self._frozen is None)
+        except FinalStoreError as error:
+            self._refuse(str(error))
+        if self._frozen is not None or fcntl is None:
+            return True
+        if is_known and (file.is_recorded or not has_turn):
+            return True
+        if not file.fits():
+            if not (has_turn or self._has_turn_at_once()):
+                return True  # it is just being written to, and compared the next time
+            try:
+                self._check_mixture(file)
+            finally:
+                if not has_turn:
+                    self._end_turn()
+            if has_turn:
+                self._write_anew(file)
+                return False
+        is_new = file.known is None
+        file.note(self._queue if has_turn else None)
+        return is_new or is_known
+
+    def _check_mixture(self, file: OpenFile) -> None:
+        """Refuse a file to which the log beside it does not belong; in the turn."""
+        if why := file.why_mixed():
+            give_up(self.path, why, is_as_before=False)
+            self._refuse(f"{self.path}: {why}")
+
+    def _write_anew(self, file: OpenFile) -> None:
+        """Write a whole file that was not as we left it through its log once more; in the turn.
+
+        SQLite believes that a part of the log is in the file already, which may be another.
+        """
+        assert self._queue is not None
+        self._undo_begun()
+        with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
+            db.execute("VACUUM")
+            file.record().write(self._queue)
+
+    def _refuse(self, why: str) -> NoReturn:
+        """Never use the file again, in whatever connection: it has become another."""
+        self._gone.append(why)
+        raise FinalStoreError(why)
+
+    def _has_turn_at_once(self) -> bool:
+        """Return whether it is our turn without waiting: who only looks waits for nobody."""
+        try:
+            fcntl.flock(self._opened_queue(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
     def _wait(self) -> None:
         """Wait for our turn."""
         if fcntl is None:
             return
+        fcntl.flock(self._opened_queue(), fcntl.LOCK_EX)
+
+    def _opened_queue(self) -> int:
         if self._queue is None:
             # A child forked before it is noted would keep it open, and with it its parent's turn.
             with FORK_LOCK.shared(self):
                 self._queue = open_queue(self.path)
-        fcntl.flock(self._queue, fcntl.LOCK_EX)
+        return self._queue
 
     def _open(self) -> None:
         """Connect, and make what is not there yet."""
@@ -263,12 +373,15 @@ class Sqlite(Store):
         if not is_ready:
             self._wait()
             with FORK_LOCK.shared(self):
-                self._make(self._db or self._connect("mode=rw"))
+                self._make()
                 self._leave()
 
     def _connected(self) -> Connection:
         """Return the connection; after a failure or a fork, a new one to what must be there."""
         if self._db is None:
+            with suppress(FileNotFoundError):
+                if self._identity not in (None, identity(self.path)):
+                    self._refuse(f"{self.path}: {WHY_REPLACED}")
             try:
                 check_file(self.path)
                 is_ready = self._is_ready_at("mode=rw")
@@ -296,16 +409,21 @@ class Sqlite(Store):
 
     def _connect(self, how: str) -> Connection:
         """Connect to the file."""
-        self._db = sqlite_connection.connect(self.path, how)
-        self._frozen = None
+        db = sqlite_connection.connect(self.path, how)
+        try:
+            self._file = OpenFile(self.path)  # before anything is read
+        except BaseException:
+            db.close()
+            raise
+        self._db, self._frozen = db, None
         try:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
             # A Mac flushes to the disk only when asked so.
             self._db.execute("PRAGMA fullfsync = ON")
-            self._file = OpenFile(self.path)
         except BaseException:
             self._disconnect()
             raise
+        self._identity = self._identity or self._file.identity
         return self._db
 
     def _is_ready(self, db: Connection) -> bool:
@@ -313,9 +431,9 @@ class Sqlite(Store):
         is_ours = find_version(self.path, db) == len(schema.STEPS)
         return is_ours and db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
-    def _make(self, db: Connection) -> None:
+    def _make(self) -> None:
         """Make the tables, or bring them up to date."""
-        db.execute("BEGIN IMMEDIATE")
+        db = self._begun("mode=rw")
         version = find_version(self.path, db)
         if version < len(schema.STEPS):
             db.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -324,3 +442,5 @@ class Sqlite(Store):
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError("a log cannot be kept beside it on this file system; use a local disk")
+        if self._queue is not None:
+            self._file.note_commit(self._queue)

@@ -164,9 +164,19 @@ def give_up(path: Path, why: str, *, is_as_before: bool) -> None:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 db.execute("PRAGMA wal_checkpoint")
-        db.is_given_up = True
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # no end of the program may close it
+        abandon(db)
     _given_up[file] = why
+
+
+def abandon(db: Connection) -> None:
+    """Never close a connection, since that would write to a file or remove a log of others."""
+    if db.is_given_up:
+        return
+    with suppress(sqlite3.Error):  # it holds nobody up
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+    db.is_given_up = True
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # no end of the program may close it
 
 
 def _after_fork() -> None:

@@ -43,10 +43,15 @@ class Store(ABC):
         self._starts: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
         self._ends: dict[int, tuple[int, bytes]] = {}  # the last rows that were read, and digests
         self._lost: dict[int, str] = {}  # studies that are not used any more, and why
+        self._gone: list[str] = []  # why the database is not used any more, if so
 
-    def adopt(self, other: "Store") -> None:
-        """Expect the studies that another store has found, and refuse those that it refuses."""
-        self._starts, self._lost = other._starts, other._lost
+    @abstractmethod
+    def another(self) -> "Store":
+        """Return another connection to the same database, which expects the same of it."""
+
+    def _adopt(self, other: "Store") -> None:
+        """Expect the studies that another store has found, and refuse what it refuses."""
+        self._starts, self._lost, self._gone = other._starts, other._lost, other._gone
 
     def studies(self) -> list[tuple[str, float]]:
         """Return the names of all studies and when they were created, oldest first."""
@@ -310,6 +315,8 @@ class Store(ABC):
                 f"{self.where} was opened by another process, of which this one is a fork: "
                 "open it again here"
             )
+        if self._gone:
+            raise FinalStoreError(self._gone[0])
         try:
             return work(*values)
         except self.failures as error:
