@@ -141,6 +141,13 @@ def line(name: str, value: Any) -> str:
     return value
 
 
+def short_line(name: str, value: Any, most: int) -> str:
+    """Return `value` if it is a text for one line with at most so many characters."""
+    if len(line(name, value)) > most:
+        raise ValueError(f"{name} must have at most {most} characters, got {len(value):,}")
+    return str(value)
+
+
 @contextmanager
 def room_in_memory(what: str) -> Iterator[None]:
     """Refuse what takes more memory than there is."""

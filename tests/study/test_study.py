@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import random
 import uuid
 from datetime import UTC, datetime, timedelta
 
@@ -147,6 +148,28 @@ def test_a_key_is_of_one_question(path):
 )
 def test_a_key_stands_on_one_line(study, key, error):
     refuses(study, lambda: study.ask(key=key), error, "key must")
+
+
+def test_keys_and_names_fit_into_the_index_of_either_database(address):
+    rng = random.Random(0)
+    long = ["".join(chr(rng.randrange(0x20000, 0x2A6D0)) for _ in range(n)) for n in (500, 501)]
+    with labels(address, long[0]) as study:
+        first = study.ask(key=long[0])
+        assert study.ask(key=long[0]) == first
+        said = "key must have at most 500 characters, got 501"
+        refuses(study, lambda: study.ask(key=long[1]), ValueError, said)
+        assert study.ask().id != first.id
+    with pytest.raises(ValueError, match="name must have at most 500 characters, got 501"):
+        labels(address, long[1])
+
+
+@pytest.mark.parametrize("scale", [None, (0, 5)])
+def test_a_negative_zero_is_zero(path, scale):
+    with Study.create(path, "zero", UCB1(), ARMS, **({"scale": scale} if scale else {})) as study:
+        id = study.ask().id
+        study.tell(id, -0.0)
+        study.tell(id, 0.0)  # told twice
+        assert str(study.history()["reward"].to_pylist()) == "[None, 0.0]"
 
 
 def test_told_twice_is_told_once(study):
@@ -527,7 +550,7 @@ def test_losses_are_told_by_name_of_arm(path):
             with pytest.raises((ValueError, TypeError), match="losses"):
                 study.tell(decision.id, losses)
         study.tell(decision.id, ["a"])
-        study.tell(decision.id, {"a": True, "b": 0, "c": 0})
+        study.tell(decision.id, {"a": True, "b": -0.0, "c": 0})
         with pytest.raises(ConflictError, match=r"was told {'losses': \['a'\]} before"):
             study.tell(decision.id, [])
         assert len(study.log()) == 2
@@ -582,7 +605,7 @@ def test_nameless_feedback_is_told_as_a_sum(path):
         decisions = [study.ask() for _ in range(3)]
         assert study.open_decisions == []  # nobody can tell them
         study.arrived(1.5, rounds=3)
-        study.arrived(0)
+        study.arrived(-0.0)
         for total, error in ((1.6, ValueError), (-1, ValueError), ("1", TypeError)):
             refuses(study, lambda total=total: study.arrived(total), error, "total must")
         for rounds, error in ((0, ValueError), (1.5, TypeError), ("a", TypeError)):

@@ -235,6 +235,24 @@ def test_a_lock_that_is_lost_while_a_group_is_served_fails_it_whole(tmp_path, mo
         check_state_is_fold(study)
 
 
+def test_a_driver_that_fails_otherwise_ends_the_turn_with_one_clear_error(tmp_path, monkeypatch):
+    """Such as an encoding that a driver does not know; the turn went on without the lock."""
+    with labels(tmp_path / "s.db") as study:
+        study.ask()
+
+        def lose(*_):
+            raise UnicodeEncodeError("latin-1", "k", 0, 1, "ordinal not in range")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(study._turns.store, "_query", lose)
+            found = served(study, study.ask, lambda: study.ask(key="k"))
+        for one in found:
+            assert type(one.exception()) is StoreError
+            assert "the database driver failed (UnicodeEncodeError" in str(one.exception())
+        assert study.ask().arm == "b"
+        check_state_is_fold(study)
+
+
 def test_an_interrupted_thread_leaves_a_study_that_works(tmp_path, monkeypatch):
     with labels(tmp_path / "s.db") as study:
 

@@ -1,6 +1,6 @@
 """How named values lie in the rows of a log."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from struct import Struct
 from typing import Any, Final
 
@@ -8,6 +8,14 @@ from keyhole.contract.memory import Field
 from keyhole.play.study_vocabulary import StudyVocabulary, Values
 
 _CODES: Final = {"int64": "q", "float64": "d"}
+
+
+def drop_signs_of_zeros(values: Values) -> Values:
+    """Return values with 0.0 for -0.0, the same number in other bits, which a row would keep."""
+    return {
+        name: [one + 0 for one in value] if isinstance(value, Iterable) else value + 0
+        for name, value in values.items()
+    }
 
 
 class Form:

@@ -19,8 +19,9 @@ from keyhole.study.listing import summary_rows
 from keyhole.study.rules import Rule
 from keyhole.study.storage import Row, StoreError, locate, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.study.storage.rows import LONGEST
 from keyhole.study.turns import Clock, Turns, check_clock, checked
-from keyhole.validate import distinct, entries, line
+from keyhole.validate import distinct, entries, line, short_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,7 +112,7 @@ class Study:
             The file of a database, made where there is none; or the address of one in PostgreSQL,
             ``postgresql://...``.
         name : str
-            What the study is called; there may be many in a database.
+            What the study is called, in at most 500 characters; there may be many in a database.
         policy : Policy
             Who decides.
         arms : iterable of str
@@ -214,13 +215,13 @@ class Study:
         ----------
         key : str, optional
             A name for this question: asked again with the same key, the same decision is returned.
-            For clients whose answer may get lost on the way.
+            For clients whose answer may get lost on the way. At most 500 characters.
         **context
             What the room shows a policy before it decides: ``threshold`` where arms are asked for
             at a threshold.
         """
         if key is not None:
-            line("key", key)
+            short_line("key", key, LONGEST)
         decision: Decision = self._turns.take(lambda turn: verbs.ask(turn, key, context))
         return decision
 

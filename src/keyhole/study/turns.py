@@ -246,6 +246,9 @@ class Turns(Known):
         except StoreError:  # the lock is lost, and with it all that was not written
             raise
         except Exception as error:
+            if not self.store.has_lock():  # it was given back, whatever the error is
+                why = f"the database driver failed ({error!r}): try again"
+                raise StoreError(f"{self.store.where}: {why}") from error
             wish.error = error
             if turn.fold.ahead:  # those before are whole; nobody else may see this state
                 turn.is_last = True

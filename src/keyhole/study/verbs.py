@@ -22,6 +22,7 @@ from keyhole.study.events import (
     TOLD,
 )
 from keyhole.study.fold import Fold
+from keyhole.study.form import drop_signs_of_zeros
 from keyhole.study.ids import is_id, new_id
 from keyhole.study.rules import NOTHING_CAME
 from keyhole.study.storage import Row
@@ -169,7 +170,7 @@ def _heard(fold: Fold, row: bytes, unnamed: tuple[Any, ...], feedback: Mapping[s
     values = fold.values(row)
     heard = _called("tell", fold.vocabulary.parse_feedback, (*values, *unnamed), feedback)
     with naming_vocabulary(fold.vocabulary):
-        told = fold.feedback.pack(heard)
+        told = fold.feedback.pack(drop_signs_of_zeros(heard))
     fold.checker.check_new_feedback(row, told)
     return told
 
@@ -200,6 +201,8 @@ def arrived(turn: Turn, unnamed: tuple[Any, ...], words: Mapping[str, Any]) -> N
     if not fold.vocabulary.sum_fields:
         raise TypeError("arrived is for anonymous feedback; here each decision is told by its id")
     values = _called("arrived", fold.vocabulary.parse_sum, unnamed, words)
+    with naming_vocabulary(fold.vocabulary):
+        values = drop_signs_of_zeros(values)
     told = fold.packed_sum(values)
     fold.checker.check_new_sum(told)
     turn.write(ARRIVED, None, told)

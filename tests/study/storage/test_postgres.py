@@ -2,12 +2,15 @@
 
 import os
 import sys
+import uuid
 from contextlib import closing
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
 from keyhole.study.storage import Row, StoreError, open_store
+from tests.study.studies import labels
 
 ROW = Row(1, 1, None, None, 0.0, b"")
 
@@ -48,8 +51,49 @@ def test_an_address_that_cannot_be_read_is_refused():
 def test_a_server_that_does_not_answer_is_named_without_its_password(tmp_path):
     with pytest.raises(StoreError) as refused:
         open_store(f"postgresql://me:secret@/studies?host={tmp_path}")
-    assert f"postgresql://{tmp_path}/studies" in str(refused.value)
+    assert f"postgresql://me@{tmp_path}/studies" in str(refused.value)
     assert "secret" not in str(refused.value)
+    assert "open the study again" not in str(refused.value)  # nothing was being written
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://nobody@127.0.0.1:1/x", "postgresql://nobody@127.0.0.1:1/x"),
+        (
+            "postgresql://me:secret@127.0.0.1:1/x?sslpassword=secret",
+            "postgresql://me@127.0.0.1:1/x",
+        ),
+        ("postgresql://127.0.0.1:1,127.0.0.2:2/x", "postgresql://127.0.0.1:1,127.0.0.2:2/x"),
+    ],
+)
+def test_an_address_is_shown_without_what_is_secret(address, shown):
+    with pytest.raises(StoreError) as refused:
+        open_store(address)
+    assert str(refused.value).startswith(f"{shown}: ")
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_of_another_encoding_is_refused_before_anything_is_made(database, encoding):
+    name = f"keyhole_test_{uuid.uuid4().hex}"
+    options = f"ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    administer(database, f"CREATE DATABASE {name} {options}")
+    other = urlsplit(database)._replace(path=f"/{name}").geturl()
+    try:
+        wanted = f"storage must be a database with the encoding UTF8.*which has {encoding}"
+        with pytest.raises(ValueError, match=wanted):
+            open_store(other)
+        with psycopg.connect(other) as db:
+            assert db.execute("SELECT to_regnamespace('keyhole')").fetchone() == (None,)
+    finally:
+        administer(database, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_the_encoding_of_the_environment_does_not_matter(database, monkeypatch):
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    with labels(database, "日本") as study:
+        assert study.ask(key="日").id == study.ask(key="日").id
 
 
 def test_somebody_elses_schema_is_refused(database):

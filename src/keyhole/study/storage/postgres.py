@@ -11,8 +11,9 @@ message that makes the server forget since when it has waited for a client that 
 
 import ctypes
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,8 +104,8 @@ class Postgres(Store):
             given = psycopg.conninfo.conninfo_to_dict(address)
         except psycopg.ProgrammingError as error:
             raise ValueError(f"storage must be an address of PostgreSQL: {error}") from None
-        self._address: dict[str, Any] = _DEFAULTS | given
-        self.where = f"postgresql://{given.get('host', '')}/{given.get('dbname', '')}"
+        self._address: dict[str, Any] = _DEFAULTS | given | {"client_encoding": "UTF8"}
+        self.where = _shown_address(given)
         self._db: psycopg.Connection | None = None
         self._is_known = False  # the tables were there
         FORK_LOCK.add(self)
@@ -205,6 +206,8 @@ class Postgres(Store):
 
     def _explain(self, error: Exception) -> str:
         text = str(error).strip().partition("\n")[0] or type(error).__name__
+        if isinstance(error, ConnectionError):
+            return text  # nothing can have been written
         state = getattr(error, "sqlstate", None)
         return f"{text}; {_ADVICE.get(state, _ADVICE[None])}"
 
@@ -213,9 +216,12 @@ class Postgres(Store):
         if self._db is None:
             with FORK_LOCK.shared(self):  # a fork gives up what is there, and not what comes
                 # Left to itself, psycopg forgets what was prepared whenever something is undone.
-                self._db = self._driver.connect(
-                    autocommit=True, prepare_threshold=None, **self._address
-                )
+                try:
+                    self._db = self._driver.connect(
+                        autocommit=True, prepare_threshold=None, **self._address
+                    )
+                except self._driver.OperationalError as error:
+                    raise ConnectionError(error) from error
             try:
                 self._prepare(self._db)
             except BaseException:
@@ -225,6 +231,11 @@ class Postgres(Store):
 
     def _prepare(self, db: "psycopg.Connection") -> None:
         """Bring the tables up to date, and say what belongs to a connection."""
+        if (encoding := db.info.parameter_status("server_encoding")) != "UTF8":
+            raise ValueError(
+                f"storage must be a database with the encoding UTF8, got {self.where}, which has "
+                f"{encoding}: make one by CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+            )
         if self._is_known:
             self._check_version(self._version(db))
         else:
@@ -269,3 +280,15 @@ class Postgres(Store):
             return 0
         version = db.execute("SELECT version FROM keyhole.version").fetchone()
         return version[0] if version else 0
+
+
+def _shown_address(given: Mapping[str, Any]) -> str:
+    """Return an address with its user, hosts, ports and database: nothing that is secret."""
+    hosts = (given.get("host") or given.get("hostaddr") or "").split(",")
+    ports = str(given.get("port", "")).split(",")
+    ports = ports * len(hosts) if len(ports) == 1 else ports
+    places = ",".join(
+        f"{host}:{port}" if port else host for host, port in zip_longest(hosts, ports, fillvalue="")
+    )
+    user = f"{given['user']}@" if given.get("user") else ""
+    return f"postgresql://{user}{places}/{given.get('dbname', '')}"

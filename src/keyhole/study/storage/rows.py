@@ -1,6 +1,9 @@
 """Rows of a study, and what a database finds of them."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+LONGEST: Final = 500
+"""Characters of a key, or of a study's name: an entry of PostgreSQL's indexes has 2,700 bytes."""
 
 
 class Row(NamedTuple):

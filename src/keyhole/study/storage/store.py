@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Final, NoReturn, TypeVar
 from keyhole.study.storage import schema
 from keyhole.study.storage.chain import digest_of_definition, why_damaged, with_digests
 from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
-from keyhole.study.storage.rows import Found, Record, Row
-from keyhole.validate import hint, line, shown
+from keyhole.study.storage.rows import LONGEST, Found, Record, Row
+from keyhole.validate import hint, line, short_line, shown
 
 _AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
 _NO_ROWS: Final = 2**62  # the number of no row
@@ -63,7 +63,7 @@ class Store(ABC):
         The rows that it begins with are there as soon as it is.
         """
         self._check_numbers(rows, 1)
-        start = digest_of_definition(line("name", name), at, head)
+        start = digest_of_definition(short_line("name", name, LONGEST), at, head)
         if not self._try(self._create, (name, at, head, start), with_digests(start, rows)):
             raise ValueError(
                 f"name must be new, got {shown(name)}: there is such a study already; open it, or "
@@ -110,6 +110,10 @@ class Store(ABC):
         news = self._joined(study, after, self._try(self._lock, study, after))
         self._next = (news[-1].seq if news else after) + 1
         return news
+
+    def has_lock(self) -> bool:
+        """Return whether what `begin` took has not been given back, as any failure does."""
+        return self._next > 0
 
     def since(self, study: int, after: int) -> list[Row]:
         """Return the rows of a study after number `after`, without the lock."""
