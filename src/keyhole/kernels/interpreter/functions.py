@@ -13,16 +13,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from keyhole.kernels.interpreter import arithmetic
+from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
 from keyhole.kernels.interpreter.faults import NotInterpretedError
 from keyhole.kernels.interpreter.math_functions import MATH, NUMPY
-from keyhole.kernels.interpreter.memory_views import (
-    REDUCTIONS,
-    is_array,
-    remembering,
-    search_sorted,
-    to_numpy,
-    view_of,
-)
+from keyhole.kernels.interpreter.memory_views import is_array, remembering, to_numpy, view_of
 from keyhole.kernels.interpreter.rewrite import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.twins import find_twin, returns_views
 from keyhole.kernels.interpreter.words import CASTS, LARGEST, Word

@@ -7,15 +7,12 @@ NumPy; one of uint64 is a `WordView`, one of more axes a `Grid`.
 from __future__ import annotations
 
 import math
-import operator
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
-from keyhole.kernels.interpreter.words import MASK, Word, to_int64, wrap
+from keyhole.kernels.interpreter.words import MASK, Word
 
 Kernel = Callable[..., Any]
 
@@ -249,108 +246,3 @@ def remembering(reader: Kernel) -> Kernel:
         return found
 
     return read
-
-
-def fill(array: Any, index: slice, value: Any) -> None:
-    """Write one number to a part of an array.
-
-    Raises
-    ------
-    TypeError
-        If it is no number: compiled code would have to allocate memory.
-    """
-    if not isinstance(value, int | float):
-        raise TypeError(
-            "a kernel cannot allocate memory (a copy of one array into another by a slice); write "
-            "loops"
-        )
-    part = array[index]
-    cells = part.cells if isinstance(part, Grid) else part
-    for i in range(len(cells)):
-        store(cells, i, value)
-
-
-def store(array: Any, index: Any, value: Any) -> None:
-    """Write a number to an array; an integer takes a float without its fraction."""
-    if array.format == "q" and (isinstance(value, float) or type(value) is Word):
-        value = to_int64(value)
-    array[index] = value
-
-
-def reshape(array: Any, *shape: Any) -> Any:
-    """Return an array over the same memory with other axes."""
-    if len(shape) == 1 and isinstance(shape[0], tuple):
-        shape = shape[0]
-    cells = array.cells if isinstance(array, Grid | WordView) else array
-    if math.prod(shape) != len(cells):
-        raise IndexError("index out of bounds: a shape for another number of entries")
-    return shaped(cells, tuple(map(int, shape)))
-
-
-def _entries(array: Any) -> Any:
-    return array.cells if isinstance(array, Grid) else array
-
-
-def _sum(array: Any) -> Any:
-    total: Any = 0.0 if array.format == "d" else 0
-    for value in _entries(array):
-        total += value
-    return total if array.format == "d" else wrap(total)
-
-
-def _first(array: Any, is_better: Kernel) -> int:
-    """Return the place of the best number, of equals the first; of NaN the first of them."""
-    best = 0
-    for i in range(len(array)):
-        if array[i] != array[i]:
-            return i
-        if is_better(array[i], array[best]):
-            best = i
-    return best
-
-
-def _mean(array: Any) -> float:
-    mean: float = _sum(array) / math.prod(array.shape)
-    return mean
-
-
-def _product(array: Any) -> Any:
-    product: Any = 1.0 if array.format == "d" else 1
-    for value in _entries(array):
-        product *= value
-    return product if array.format == "d" else wrap(product)
-
-
-def search_sorted(array: Any, value: Any) -> int:
-    """Return before which entry of a rising array a number belongs, the first of equals."""
-    return bisect_left(array, value)
-
-
-REDUCTIONS: Final[dict[str, Kernel]] = {
-    "sum": _sum,
-    "prod": _product,
-    "mean": _mean,
-    "argmax": lambda array: _first(_entries(array), operator.gt),
-    "argmin": lambda array: _first(_entries(array), operator.lt),
-    "any": lambda array: any(_entries(array)),
-    "all": lambda array: all(_entries(array)),
-}
-"""What NumPy has to make one number of an array, as functions and as methods, by name."""
-
-
-def _size(array: Any) -> int:
-    return math.prod(array.shape)
-
-
-ATTRIBUTES: Final[dict[str, Kernel]] = {
-    "size": _size,
-    "reshape": lambda array: lambda *shape: reshape(array, *shape),
-    "fill": lambda array: lambda value: fill(array, slice(None), value),
-    **{name: partial(partial, function) for name, function in REDUCTIONS.items()},
-}
-"""What arrays of NumPy have, and views have not, by name: a function of the array."""
-
-
-def attribute(value: Any, name: str) -> Any:
-    """Return an attribute of an array as of one of NumPy, and of all else its own."""
-    return ATTRIBUTES[name](value) if is_array(value) else getattr(value, name)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, Final
 
-from keyhole.kernels.interpreter import arithmetic, memory_views
+from keyhole.kernels.interpreter import arithmetic, array_functions
 from keyhole.kernels.interpreter.faults import NotInterpretedError
 from keyhole.kernels.interpreter.source import compile_definition, find_definition
 from keyhole.kernels.interpreter.words import LARGEST, to_uint64
@@ -30,9 +30,9 @@ HELPERS: Final[dict[str, Any]] = {
         "modulo": arithmetic.modulo,
         "power": arithmetic.power,
         "shift_left": arithmetic.shift_left,
-        "fill": memory_views.fill,
-        "store": memory_views.store,
-        "attribute": memory_views.attribute,
+        "fill": array_functions.fill,
+        "store": array_functions.store,
+        "attribute": array_functions.attribute,
         "uint64": to_uint64,
     }.items()
 }
@@ -164,7 +164,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Replace what arrays of NumPy have, and views of memory have not."""
         self.generic_visit(node)
-        if node.attr in memory_views.ATTRIBUTES and isinstance(node.ctx, ast.Load):
+        if node.attr in array_functions.ATTRIBUTES and isinstance(node.ctx, ast.Load):
             return _call("attribute", [node.value, ast.Constant(node.attr)], node)
         return node
 
@@ -218,7 +218,10 @@ def _is_concerned(code: CodeType, wraps: bool) -> bool:
     """Tell whether compiled code might do something of this otherwise."""
     before = ("", None)
     for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and step.argval in memory_views.ATTRIBUTES:
+        if (
+            step.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            and step.argval in array_functions.ATTRIBUTES
+        ):
             return True
         if step.opname == "BINARY_OP" and (wraps or step.argrepr.rstrip("=") in _SYMBOLS):
             return True
