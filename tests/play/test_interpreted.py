@@ -1,6 +1,7 @@
 """Learners and simulations whose kernels Python runs: they equal compiled ones."""
 
 import copy
+import gc
 import pickle
 import sys
 import threading
@@ -11,6 +12,7 @@ import pytest
 
 import keyhole
 from keyhole import Learner, simulate
+from keyhole.kernels.interpreter import memory_views
 from keyhole.kernels.interpreter.entry import Entry
 from keyhole.laws.durations import Exponential
 from keyhole.policy import FloatArray, IntArray, counts, parameter, per, uniform
@@ -149,6 +151,17 @@ def test_a_whole_number_is_told_as_one():
     learner._ask(1.0)  # calls of compiled code have a float for any number
     learner.tell(3)
     assert [value.tolist() for value in learner._feedback.values()] == [3]
+
+
+def test_nothing_is_left_of_a_learner_that_is_gone():
+    gc.collect()
+    before = len(memory_views._borrowed)
+    learner = UCB1().learner(arms=3, interpreted=True)
+    play(learner, 3)
+    assert len(memory_views._borrowed) > before
+    del learner
+    gc.collect()
+    assert len(memory_views._borrowed) == before
 
 
 def test_a_context_and_the_environment_say_it_too(monkeypatch):

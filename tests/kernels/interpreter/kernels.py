@@ -218,4 +218,4 @@ def of_arrays(x, whole, out):
     whole[1, :2] = 9
     out[2, 0] = x[2].sum() + whole[1, 0] + whole[1, 1]
     out[2, 1] = row[1:][0] + column[::2][1]
-    out[2, 3] = x[-2][3] + 10.0 * x[-3, -1]
+    out[2, 3] = x[-1][3] + 10.0 * x[-3, -1]
