@@ -84,7 +84,18 @@ def _test(words: dict[str, Any]) -> int:
     sys.stderr = sys.__stderr__ = io.TextIOWrapper(os.fdopen(2, "wb", 0), write_through=True)
     os.environ |= words["environment"]
     sys.argv = ["pytest", *words["arguments"]]
-    return int(sys.modules["pytest"].main(words["arguments"]))
+    return int(sys.modules["pytest"].main(words["arguments"], plugins=[_Unshrunk()]))
+
+
+class _Unshrunk:
+    """A plugin: Hypothesis looks for no simpler example of a failure, which may take minutes."""
+
+    def pytest_sessionstart(self) -> None:
+        if "hypothesis" in sys.modules:
+            settings = sys.modules["hypothesis"].settings
+            phases = [one for one in settings().phases if one.name not in ("shrink", "explain")]
+            settings.register_profile("unshrunk", settings(), phases=phases)
+            settings.load_profile("unshrunk")
 
 
 if __name__ == "__main__":
