@@ -1,12 +1,15 @@
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
 if sys.platform == "win32":
     pytest.skip("needs POSIX", allow_module_level=True)
 
+from keyhole.runner.helper import meter as meter_module
 from keyhole.runner.helper import supervision
+from keyhole.runner.helper.meter import Meter
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="needs a clock that never stops")
@@ -15,3 +18,28 @@ def test_sleep_is_told_from_being_kept_waiting(monkeypatch):
     readings = iter([10.0, 22.0, 15.0, 16.0, 23.0, 16.0])
     monkeypatch.setattr(supervision.time, "clock_gettime", lambda _: next(readings))
     assert supervision._slept() == 7.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cpu", "memory", "code", "outcome"),
+    [
+        (1.0, 1.0, 100, 0, "ok"),
+        (1.0, 1.0, 100, 3, "failed"),
+        (1.1, 1.0, 100, 0, "out of time"),
+        (1.0, 1.1, 100, 0, "out of time"),
+        (1.0, 1.0, 101, 0, "out of memory"),
+        (0.5, 0.5, 50, None, "out of time"),
+    ],
+)
+def test_what_is_ok_or_failed_has_kept_its_limits(seconds, cpu, memory, code, outcome):
+    """A run may end by itself between the moment at which a limit is passed and the next look."""
+    meter = Meter(1.0, 100, None)
+    meter.cpu, meter.memory = cpu, memory
+    main, ask = SimpleNamespace(problem=""), {"limit": 1.0, "memory": 100}
+    assert supervision._outcome(ask, main, code, seconds, meter) == outcome
+
+
+def test_time_in_the_kernel_counts(monkeypatch):
+    used = SimpleNamespace(ru_utime=1.0, ru_stime=0.5)
+    monkeypatch.setattr(meter_module.resource, "getrusage", lambda who: used)
+    assert meter_module.waited_for() == 1.5

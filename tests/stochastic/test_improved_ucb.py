@@ -3,6 +3,7 @@ import math
 import pytest
 
 from keyhole.stochastic import ImprovedUCB
+from keyhole.stochastic.policies.improved_ucb import last_phase
 from tests.stochastic.cases import drive
 
 pytestmark = pytest.mark.interpreted
@@ -28,6 +29,12 @@ def test_an_arm_that_falls_behind_is_given_up_and_never_pulled_again():
     assert last < 300
     assert "arm 0" in repr(learner)
     assert repr(learner).count("given up") == 2
+
+
+@pytest.mark.parametrize("horizon", [3, 10, 11, 44, 1000, 10**6, 2**40])
+def test_the_last_phase_is_the_last_whose_logarithm_is_at_least_one(horizon):
+    phase = last_phase(horizon)
+    assert horizon * 4.0**-phase >= math.e > horizon * 4.0 ** -(phase + 1)
 
 
 def test_after_the_last_phase_those_left_are_pulled_in_turn():
