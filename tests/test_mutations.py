@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TOOL = runpy.run_path(str(ROOT / "tools" / "mutate.py"))
+TOOL = runpy.run_path(str(ROOT / "tools" / "mutations.py"))
 MUTATIONS = TOOL["read_table"]()
 PACKAGES = {
     "contract", "drivers", "draws", "kernels", "play", "runner", "experiment", "study", "tune",
@@ -78,7 +78,9 @@ def test_wrong():
 
 
 @pytest.mark.slow
-def test_a_campaign_says_what_comes_of_each_break(tmp_path):
+def test_a_campaign_says_what_comes_of_each_break(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    campaign_of = runpy.run_path(str(ROOT / "tools" / "mutate.py"))["Campaign"]
     packed = io.BytesIO()
     files = {"src/toy/code.py": SOURCE, "tests/test_good.py": TESTS.partition("def test_wrong")[0]}
     files |= {"tests/test_all.py": TESTS, "tests/test_none.py": "def test_nothing():\n    pass\n"}
@@ -96,7 +98,7 @@ def test_a_campaign_says_what_comes_of_each_break(tmp_path):
         made(name="failed before", old="- 1", new="- 3", tests=("tests/test_all.py",)),
     ]
     (tmp_path / "work").mkdir()
-    campaign = TOOL["Campaign"](tmp_path / "work", tmp_path / "out", "abc", packed.getvalue())
+    campaign = campaign_of(tmp_path / "work", tmp_path / "out", "abc", packed.getvalue())
     campaign.play(mutations, ("narrow", "wide"), 1)
     found = dict(line.split(" | ")[::2] for line in campaign.report(mutations).splitlines()[-5:])
     assert found == {
@@ -107,6 +109,6 @@ def test_a_campaign_says_what_comes_of_each_break(tmp_path):
         "| failed before": "not run narrow",
     }
     before = (tmp_path / "out" / "results-abc.jsonl").read_text()
-    again = TOOL["Campaign"](tmp_path / "again", tmp_path / "out", "abc", packed.getvalue())
+    again = campaign_of(tmp_path / "again", tmp_path / "out", "abc", packed.getvalue())
     again.play(mutations, ("narrow", "wide"), 1)  # all is known
     assert (tmp_path / "out" / "results-abc.jsonl").read_text() == before

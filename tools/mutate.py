@@ -11,8 +11,6 @@ too, has caught nothing. Usage::
 """
 
 import argparse
-import ast
-import hashlib
 import io
 import json
 import os
@@ -26,17 +24,16 @@ import tarfile
 import tempfile
 import threading
 import time
-import tomllib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Final
 
+from mutations import Mutation, apply, find_file, read_table
+
 ROOT: Final = Path(__file__).parents[1]
-TABLE: Final = Path(__file__).with_name("mutations.toml")
 # Packages whose sources are part of the key of all compiled code: there, nothing is found again.
 _COMPILED: Final = ("kernels", "draws", "contract", "drivers")
 _LIMITS: Final = {"narrow": 400.0, "wide": 1800.0}  # seconds
@@ -44,67 +41,6 @@ _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _FORKS: Final = Path(__file__).with_name("forked_tests.py")
 # What exit codes of pytest say: all others are a failure, or an error that ends it.
 _OUTCOMES: Final = {None: "timed out", 0: "survived", 4: "not run", 5: "not run"}
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """One break: in `file`, the text `old`, which stands there once, becomes `new`."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    tests: tuple[str, ...] = ()  # the few that should notice; by default those of `wide`
-    keyword: str = ""  # of those few; as pytest's -k has it
-    wide: tuple[str, ...] = ()  # by default the folder of tests, and the examples in the file
-
-    @property
-    def package(self) -> str:
-        """The package of the file, or the module."""
-        return Path(self.file).parts[2].removesuffix(".py")
-
-    @property
-    def digest(self) -> str:
-        """A digest of all but the name."""
-        what = [self.file, self.old, self.new, self.tests, self.keyword, self.wide]
-        return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
-
-    def selection(self, kind: str) -> tuple[str, ...]:
-        """Return the paths of tests, of the kind "narrow" or "wide"."""
-        if kind == "narrow" and self.tests:
-            return self.tests
-        return self.wide or (f"tests/{self.package}", self.file)
-
-
-def read_table(path: Path = TABLE) -> list[Mutation]:
-    """Return the mutations, in the order of the file."""
-    found = []
-    for table in tomllib.loads(path.read_text(encoding="utf-8"))["mutation"]:
-        lists = {name: tuple(table.pop(name, ())) for name in ("tests", "wide")}
-        found.append(Mutation(**table, **lists))
-    return found
-
-
-def find_file(mutation: Mutation, tree: Path) -> str:
-    """Return the file of a tree in which the text stands once, "" if there is not one such.
-
-    That is the file that the mutation names, or else any other of the sources: it may have moved.
-    """
-    named = tree / mutation.file
-    if named.is_file() and named.read_text(encoding="utf-8").count(mutation.old) == 1:
-        return mutation.file
-    texts = {path: path.read_text(encoding="utf-8") for path in (tree / "src").rglob("*.py")}
-    found = [path for path, text in texts.items() if mutation.old in text]
-    if len(found) != 1 or texts[found[0]].count(mutation.old) != 1:
-        return ""
-    return found[0].relative_to(tree).as_posix()
-
-
-def apply(mutation: Mutation, text: str) -> str:
-    """Return the text of a file with the break in it; it must still be Python."""
-    broken = text.replace(mutation.old, mutation.new)
-    ast.parse(broken)
-    return broken
 
 
 class Worker:
