@@ -15,8 +15,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import Row
-
 SPEC = """
 name = "small"
 seed = 1
@@ -106,14 +104,6 @@ def measured(case, sources, repeats):
                 own = "kept" if case.kept else f"empty {number}"
                 spent[source].append(processor_seconds(case, source, Path(folder, f"{i} {own}")))
     return [statistics.median(spent[source][1:]) for source in sources]  # the first one compiles
-
-
-def rows(size):
-    """Yield all lines."""
-    here = Path(__file__).parents[1] / "src"
-    for case in (YARDSTICK, *CASES):
-        (value,) = measured(case, [here], max(1, size.repeats // 2))
-        yield Row(case.what, value, "CPU s")
 
 
 def main():

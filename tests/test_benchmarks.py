@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import benchmarks.__main__
-from benchmarks import cpp, measure, running, study, targets
+from benchmarks import cpp, measure, running, starting, study, targets
 from benchmarks import delayed as delayed_room
 from benchmarks import resource as resource_room
 from benchmarks import semibandit as semibandit_room
@@ -200,3 +200,11 @@ def test_loops_on_semi_bandits_do_the_same_work(name):
     found = np.array([loop(problem, horizon, i) for i in range(replications)])
     error = np.hypot(curves.std_error("it", "regret")[-1], found.std() / np.sqrt(replications))
     assert abs(curves.mean("it", "regret")[-1] - found.mean()) < 5 * error
+
+
+def test_a_start_is_measured_in_a_process_of_its_own(tmp_path):
+    busy = starting.Case("some work", ("-c", "sum(range(10**6))"))
+    assert starting.processor_seconds(busy, tmp_path, tmp_path) > 0.0
+    failing = starting.Case("a fault", ("-c", "1 / 0"))
+    with pytest.raises(RuntimeError, match=r"(?s)a fault: .*ZeroDivisionError"):
+        starting.processor_seconds(failing, tmp_path, tmp_path)
