@@ -79,6 +79,21 @@ def test_the_switch_comes_when_it_was_computed_to_come(gap, mean, delay, policy,
     assert np.all(np.abs(found - switch) <= 1), found
 
 
+def test_what_arrives_in_a_bridge_is_nobodys():
+    policy = ODAAFV(expected_delay=0, variance=0)
+    learner = policy.learner(arms=2, horizon=1000, feedback="anonymous")
+    (length,) = policy.phase_lengths(1000, 1)
+    for _ in range(2 * length):
+        learner.ask()
+        learner.tell(0.5)
+    assert (learner.state["bridging"][0], learner.state["phase"][0]) == (1, 1)
+    for _ in range(length):
+        assert learner.ask() == 0
+        learner.tell(1.0)
+    assert (learner.state["bridging"][0], learner.state["phase"][0]) == (0, 2)
+    assert learner.state["totals"].tolist() == [length / 2, length / 2]
+
+
 @pytest.mark.parametrize("ahead", [286, 287])
 def test_a_tie_at_the_tolerance_keeps_the_arm(ahead):
     """572 pulls each, with tolerance 1/2: a lead of 286 is a tie, whatever the totals are."""

@@ -76,6 +76,14 @@ def test_phases_switch_arms_more_rarely_than_ucb1():
     assert ucb1 > 10 * odaaf
 
 
+def test_a_queue_takes_no_more_places_than_rewards_have_waited_at_once():
+    learner = QPMD().learner(arms=2, feedback="named")
+    for n in range(1, 60):
+        arm = learner.ask()
+        learner.tell([(arm, 1.0)] * {18: 0, 19: 0, 20: 3}.get(n, 1))
+    assert learner.state["used"][0] == 3
+
+
 def test_without_delays_a_base_decides_as_it_would_alone():
     means = [0.3, 0.6, 0.5]
     for base in (UCB1(), KLUCB(), ImprovedUCB()):

@@ -263,6 +263,14 @@ def test_a_run_yields_the_same_whatever_the_limit():
     assert not narrow[:2, ~seen].any()
 
 
+def test_a_run_that_takes_its_limit_is_within_it():
+    problem = Problem([Replay([1.0], [0.5])], [0.25, 0.5, 1.0], COST, PENALTY)
+    for limit, exceeded in ((0.25, 1), (0.5, 0), (1.0, 0)):
+        answer = Referee(problem).respond({"arm": 0, "limit": limit})
+        assert answer["exceeded"] == exceeded
+        assert answer["consumption"] == (0.0 if exceeded else 0.5)
+
+
 @pytest.mark.parametrize("law", [LAWS["positive"], LAWS["negative"]], ids=repr)
 def test_truncated_normal_runs_have_the_law(law):
     reward, used, _ = drawn(Problem([law], [50.0], Power(), Power()))
