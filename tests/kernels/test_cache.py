@@ -225,3 +225,16 @@ def test_what_killed_processes_left_goes_with_the_rest(monkeypatch, tmp_path):
     (tmp_path / f"{'1' * 64}.code").mkdir()
     assert cache_files.clear_cache() == 3
     assert sorted(path.name for path in tmp_path.iterdir())[1:] == ["mine.code", "mine.lock"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_named_pipe_is_not_waited_for(tmp_path):
+    path = tmp_path / f"{'0' * 64}.code"
+    os.mkfifo(path, 0o600)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(cache_files.read_file(path)), daemon=True)
+    reader.start()
+    reader.join(ENOUGH)
+    assert found == [None]
+    cache_files.write_file(path, b"code")
+    assert cache_files.read_file(path) == b"code"

@@ -486,3 +486,29 @@ def test_a_fork_while_a_thread_finds_the_digest_of_a_policy_can_use_policies(
             lambda: policy_component(LSA).digest,
             lambda: decide_elsewhere(tmp_path / "s.db", 1),
         )
+
+
+def test_an_operation_that_was_interrupted_before_it_began_holds_no_fork_up(tmp_path):
+    """Ctrl-C may come when the lock is taken, and nothing is there yet that would give it back."""
+    with labels(tmp_path / "s.db") as study, ThreadPoolExecutor(1) as pool:
+        study.recommend()
+        kept = []  # as a traceback keeps it; else it would be given back
+
+        def begin():
+            kept.append(FORK_LOCK.shared(study._view))
+            kept[-1].__enter__()
+            return pool.submit(FORK_LOCK._others_at_work).result()
+
+        assert begin()
+        assert not pool.submit(FORK_LOCK._others_at_work).result()
+
+        def decide_elsewhere():
+            with Study.open(tmp_path / "s.db", "labels") as other:
+                other.ask()
+
+        begin()
+        in_child(decide_elsewhere)
+        begin()
+        study.recommend()
+        assert study._view not in FORK_LOCK._at_work
+        assert len(study.log()) == 1

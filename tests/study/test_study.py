@@ -471,6 +471,19 @@ def test_a_policy_that_cannot_take_over_is_refused(study, policy, facts, error, 
     refuses(study, lambda: study.change_policy(policy, **facts), error, match)
 
 
+def test_a_policy_that_learns_from_its_own_decisions_alone_takes_none_over(path):
+    with Study.create(path, "s", UCB1(), ARMS) as study:
+        study.change_policy(ImprovedUCB(), horizon=100)  # there is none yet
+        study.tell(study.ask().id, 1)
+        study.change_policy(UCB1())
+        said = r"policy must be one that can learn from decisions of others \(off_policy\), got Imp"
+        refuses(study, lambda: study.change_policy(ImprovedUCB(), horizon=100), ValueError, said)
+    with Study.create(path, "own", ImprovedUCB(), ARMS, horizon=100) as study:
+        study.tell(study.ask().id, 1)
+        study.change_policy(ImprovedUCB())  # what it was
+        check_state_is_fold(study)
+
+
 def test_arms_are_no_fact_that_a_change_could_alter(study):
     refuses(study, lambda: study.change_policy(LSA(), arms=9), ValueError, "arms")
 

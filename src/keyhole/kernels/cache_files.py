@@ -114,8 +114,9 @@ def is_usable(folder: Path) -> bool:
 def read_file(path: Path) -> bytes | None:
     """Return what `write_file` wrote, or None if that is not there as it was."""
     with contextlib.suppress(OSError):
-        with path.open("rb") as file:
-            if not _trusted(os.fstat(file.fileno())):
+        with open(path, "rb", opener=_open_at_once) as file:
+            found = os.fstat(file.fileno())
+            if not (stat.S_ISREG(found.st_mode) and _trusted(found)):
                 return None
             data = file.read()
         if _checksum(path, data[_DIGEST:]) != data[:_DIGEST]:
@@ -124,6 +125,11 @@ def read_file(path: Path) -> bytes | None:
             os.utime(path)  # what is used stays
         return data[_DIGEST:]
     return None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file; a named pipe as well, which waits for whoever writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _checksum(path: Path, payload: bytes) -> bytes:

@@ -288,7 +288,8 @@ class Study:
         Parameters
         ----------
         policy : Policy
-            The new one.
+            The new one. Once there are decisions, one that can learn from those of others
+            (`keyhole.policy.Policy.off_policy`).
         **facts
             What it needs to know beyond what the study's own was told.
         """

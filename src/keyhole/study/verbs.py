@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from keyhole.contract.policy import Policy
+from keyhole.contract.words import counted
 from keyhole.play.reserved_words import check_words
 from keyhole.study.decision import ConflictError, Decision, WaitingError
 from keyhole.study.events import (
@@ -228,6 +229,13 @@ def change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:
     """Have another policy decide."""
     fold = turn.fold
     head = fold.head.changed(policy, facts)
+    is_its_own = policy == fold.head.policy and not fold.since
+    if fold.rounds and not (policy.off_policy or is_its_own):
+        raise ValueError(
+            f"policy must be one that can learn from decisions of others (off_policy), got {policy}"
+            f": the log has {counted(fold.rounds, 'decision')} that it has not taken; begin a new "
+            "study with it"
+        )
     if len(fold.arms.names) > len(fold.head.arms) or fold.arms.have_moved:
         head.check_arms_change()
     turn.change(head.written())

@@ -12,12 +12,16 @@ are being imported, of pyarrow, which imports pandas when it is first used, of t
 # A hook that is registered while a fork waits is called after the fork, but not before it: these
 # would release a lock that nobody has acquired. Pandas imports them, which pyarrow imports late.
 import concurrent.futures.thread  # noqa: F401
+import contextlib
 import os
+import sys
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from inspect import CO_GENERATOR
 from threading import Condition, RLock, get_ident
 from time import monotonic
+from types import FrameType
 from typing import Final, Protocol
 
 # A fork also waits for kernels that are being compiled, but last of all, or an operation that needs
@@ -58,7 +62,10 @@ class ForkLock:
         # lock held for ever.
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        self._at_work: weakref.WeakKeyDictionary[object, int] = weakref.WeakKeyDictionary()
+        # By owner its thread, and the frame that ends with its operation, if one does.
+        self._at_work: weakref.WeakKeyDictionary[object, tuple[int, FrameType | None]] = (
+            weakref.WeakKeyDictionary()
+        )
         self._forking: list[int] = []  # threads
         self._owners: weakref.WeakSet[Forkable] = weakref.WeakSet()
 
@@ -67,16 +74,27 @@ class ForkLock:
         with self._lock:
             self._owners.add(owner)
 
-    def acquire(self, owner: object) -> bool:
-        """Begin an operation, after a fork that is under way; return False if it was begun."""
+    def acquire(self, owner: object, frame: FrameType | None = None) -> bool:
+        """Begin an operation, after a fork that is under way; return False if it was begun.
+
+        It ends with `release`, or at the latest with a `frame` of this thread.
+        """
         me = get_ident()
         with self._lock:
             # Who is at work already must go on, or the fork would wait for it in vain.
-            while self._forking and me not in (*self._forking, *self._at_work.values()):
+            while self._forking and me not in (*self._forking, *self._threads_at_work()):
                 self._changed.wait()
-            is_new = owner not in self._at_work
-            self._at_work[owner] = me
+            is_new = owner not in self._at_work or _has_ended(*self._at_work[owner])
+            if is_new:
+                self._at_work[owner] = me, frame
             return is_new
+
+    def _threads_at_work(self) -> list[int]:
+        """Return whose operations are under way; those that Ctrl-C ended unnoticed are not."""
+        for owner, (thread, frame) in list(self._at_work.items()):
+            if _has_ended(thread, frame):
+                self._at_work.pop(owner, None)
+        return [thread for thread, _ in self._at_work.values()]
 
     def release(self, owner: object) -> None:
         """End an operation; where none was begun, do nothing."""
@@ -91,7 +109,8 @@ class ForkLock:
         Within it nothing may be waited for that a thread may hold which waits for this lock.
         """
         owner = _Call() if owner is None else owner
-        is_new = self.acquire(owner)
+        # Ctrl-C may come after the lock is taken and before anything could give it back.
+        is_new = self.acquire(owner, _find_caller())
         try:
             yield
         finally:
@@ -110,7 +129,7 @@ class ForkLock:
                 owner.before_fork()
 
     def _others_at_work(self) -> bool:
-        return any(thread != get_ident() for thread in self._at_work.values())
+        return any(thread != get_ident() for thread in self._threads_at_work())
 
     def after_fork_in_parent(self) -> None:
         """Let operations begin."""
@@ -121,11 +140,34 @@ class ForkLock:
 
     def after_fork_in_child(self) -> None:
         """Begin anew: the threads that held the lock are not here."""
-        mine = {owner for owner, thread in self._at_work.items() if thread == get_ident()}
+        mine = {owner for owner, (thread, _) in self._at_work.items() if thread == get_ident()}
         owners = list(self._owners)
         self.__init__()  # type: ignore[misc]
         for owner in owners:
             owner.after_fork(owner in mine)
+
+
+def _find_caller() -> FrameType | None:
+    """Return the frame of the function that uses a context manager, however many there are."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (
+        frame.f_code.co_flags & CO_GENERATOR or frame.f_code.co_filename == contextlib.__file__
+    ):
+        frame = frame.f_back
+    return frame
+
+
+def _has_ended(thread: int, frame: FrameType | None) -> bool:
+    """Return whether a frame is no longer among those of its thread."""
+    # What runs meanwhile may change the frames that are being looked at, but not three times.
+    return frame is not None and not any(_is_running(thread, frame) for _ in range(3))
+
+
+def _is_running(thread: int, frame: FrameType) -> bool:
+    found = sys._getframe() if thread == get_ident() else sys._current_frames().get(thread)
+    while found is not None and found is not frame:
+        found = found.f_back
+    return found is not None
 
 
 FORK_LOCK: Final = ForkLock()
