@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from benchmarks import resource
-from benchmarks.measure import QUICK
 from keyhole import simulate
 from keyhole.resource import RCUCB
 
@@ -23,9 +22,3 @@ def test_yardsticks_do_the_same_work(kind):
         sample.std(ddof=1) / np.sqrt(len(sample)), curves.std_error("it", "regret")[-1]
     )
     assert abs(sample.mean() - curves.mean("it", "regret")[-1]) < 5 * error
-
-
-def test_the_table_has_a_row_for_every_policy():
-    table = [row.what for row in resource.rows(QUICK)]
-    for name in resource.POLICIES:
-        assert any(what.startswith(name) for what in table)

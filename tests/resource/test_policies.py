@@ -34,7 +34,7 @@ from keyhole.resource.optimism import net_reward
 from keyhole.resource.scaling import scaled_gain
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from keyhole.testing import Trial
-from tests.conformance import CHECKS
+from tests.conformance import CHECKS, OF_VARIANTS
 from tests.reference import resource as reference
 from tests.reference.resource import play
 from tests.resource.cases import drive, learner_of, replica, runs_of
@@ -191,12 +191,16 @@ def test_a_limit_is_found_in_spite_of_rounding():
         SuccessiveHalving(),
         LeapsAndBounds(),
         FixedLimit(limit=0.6),
-        SAMPLED,
     ],
     ids=repr,
 )
 def test_they_conform(policy, check):
     check(Trial(policy, replica("PosCorr", "small", arms=3)))
+
+
+@pytest.mark.parametrize("check", OF_VARIANTS)
+def test_another_base_conforms(check):
+    check(Trial(SAMPLED, replica("PosCorr", "small", arms=3)))
 
 
 @pytest.mark.parametrize("check", CHECKS)
