@@ -9,6 +9,7 @@ import pytest
 from keyhole import simulate
 from keyhole.clusters import Cluster, connect
 from keyhole.clusters.cluster import results
+from keyhole.clusters.connecting import check_on
 from keyhole.thresholding import LSA, Problem, Uniform
 from tests.clusters.conftest import until
 
@@ -147,6 +148,14 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others(cluster):
         simulate(problem, policies, **size, on=cluster)
     there, here = (simulate(problem, {"it": LSA()}, **size, **on) for on in ({"on": cluster}, {}))
     assert (there.values("it", "simple_regret") == here.values("it", "simple_regret")).all()
+
+
+def test_a_cluster_elsewhere_has_workers_of_its_own():
+    check_on("dask", 2)
+    check_on("dask=tcp://host:8786", None)
+    for on in ("dask=tcp://host:8786", "ray=auto"):
+        with pytest.raises(ValueError, match=f"workers must be left out here: {on} has workers"):
+            check_on(on, 2, name="workers")
 
 
 def test_what_is_closed_says_so(cluster):

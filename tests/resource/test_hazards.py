@@ -51,6 +51,7 @@ def test_a_run_tells_of_every_interval_that_it_reached():
     assert state.reached[0].tolist() == [3, 2, 1]
     assert state.ended[0].tolist() == [1, 1, 0]
     assert state.earned[0].tolist() == [0.5, 0.5, 0]
+    assert state.squares[0].tolist() == [0.25, 0.25, 0]
 
 
 def test_an_open_run_has_survived_what_it_has_outlived():
