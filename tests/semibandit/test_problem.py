@@ -154,3 +154,11 @@ def test_what_is_known_is_shown():
 def test_bad_input_is_named(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
+
+
+def test_regret_is_what_is_to_be_expected_of_the_arms_that_were_left_alone():
+    problem = Problem(mean_losses=[0.2, 0.5, 0.8], thresholds=[0.5] * 3, resource=1.0)
+    curves = simulate(problem, {"it": MPTS(m=1)}, horizon=60, replications=4, details=True)
+    pulls = np.array([curves.values("it", f"pulls[{arm}]")[-1] for arm in range(3)])
+    expected = problem.mean_losses @ (60 - pulls) - 60 * problem.least_loss
+    assert curves.values("it", "regret")[-1] == pytest.approx(expected)
