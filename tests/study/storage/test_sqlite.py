@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.study.storage import Row, StoreError, open_store, sqlite, sqlite_connection
+from keyhole.study.storage import Row, StoreError, open_store, sqlite_connection, sqlite_file
 
 ROW = Row(1, 1, None, None, 0.0, b"")
 
@@ -208,7 +208,7 @@ def test_whoever_does_not_queue_is_named_after_a_while(path, monkeypatch):
 
 
 def test_a_system_without_queues_will_do(path, monkeypatch):
-    monkeypatch.setattr("keyhole.study.storage.sqlite.fcntl", None)
+    monkeypatch.setattr("keyhole.study.storage.sqlite_file.fcntl", None)
     with closing(open_store(path)) as store:
         study = store.create("labels", b"", 0.0)
         store.begin(study, 0)
@@ -286,7 +286,7 @@ def test_an_interrupt_gives_the_turn_back(path, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr("keyhole.study.storage.sqlite.OpenFile.check", interrupted)
+            patch.setattr("keyhole.study.storage.sqlite_file.OpenFile.check", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.begin(study, 0)
         other.begin(study, 0)
@@ -336,7 +336,7 @@ keyhole.validate.kept = [store]
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(sqlite.fcntl is None, reason="the system has no such queues")
+@pytest.mark.skipif(sqlite_file.fcntl is None, reason="the system has no such queues")
 @pytest.mark.parametrize("is_their_turn", [True, False])
 def test_a_file_that_another_is_writing_to_is_closed(path, is_their_turn):
     """A fork must not inherit a connection. Nobody's turn, it may be a copy: it is left open."""
@@ -344,7 +344,7 @@ def test_a_file_that_another_is_writing_to_is_closed(path, is_their_turn):
         study = store.create("labels", b"", 0.0)
         db, queue = store._db, os.open(f"{path}-queue", os.O_RDWR)
         if is_their_turn:
-            sqlite.fcntl.flock(queue, sqlite.fcntl.LOCK_EX)
+            sqlite_file.fcntl.flock(queue, sqlite_file.fcntl.LOCK_EX)
         os.utime(path, (0, 0))  # as a checkpoint, which is recorded at the end of the turn
         store.before_fork()
         assert db.is_given_up is not is_their_turn

@@ -101,3 +101,9 @@ def walk(execute: Callable[..., Any], found: int, words: Mapping[str, str]) -> N
                 statement(spoken)
             else:
                 spoken(statement)
+
+
+def in_words(words: Mapping[str, str]) -> dict[str, str]:
+    """Return what is asked, by its text here, in the words of a database."""
+    asked = (text for name, text in globals().items() if name.isupper() and isinstance(text, str))
+    return {text: text.format_map(words) for text in asked}

@@ -35,10 +35,7 @@ class Store(ABC):
 
     def __init__(self) -> None:
         self._process = os.getpid()
-        asked = (getattr(schema, name) for name in vars(schema) if name.isupper())
-        self._sql = {  # what is asked, in the words of this database
-            text: text.format_map(self.words) for text in asked if isinstance(text, str)
-        }
+        self._sql = schema.in_words(self.words)  # what is asked
         self._next = 0  # the number after the last one, while the lock is held
         self._starts: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
         self._ends: dict[int, tuple[int, bytes]] = {}  # the last rows that were read, and digests
@@ -176,8 +173,7 @@ class Store(ABC):
         if seen == after > 0 and found[0][-1] != known:
             self.damaged(study, after, "it is not the one that was there")
         rows = list(self._checked(study, after, found))
-        end = found[-1][-1] if found else self._start(study)[1]
-        self._ends[study] = after + len(rows), end
+        self._ends[study] = after + len(rows), found[-1][-1] if found else self._start(study)[1]
         return rows
 
     def _checked(self, study: int, after: int, found: list[Record]) -> Iterator[Row]:
@@ -284,8 +280,7 @@ class Store(ABC):
 
     def snapshot(self, study: int) -> tuple[int, bytes] | None:
         """Return what was last kept, with the number of the last row that is in it."""
-        found: list[tuple[int, bytes]] = self._ask(schema.SNAPSHOT, study)
-        return found[0] if found else None
+        return next(iter(self._ask(schema.SNAPSHOT, study)), None)
 
     def keep(self, study: int, seq: int, body: bytes) -> None:
         """Keep a snapshot in the place of an older one; it saves time, and may be lost."""

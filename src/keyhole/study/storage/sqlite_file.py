@@ -1,0 +1,327 @@
+"""A file with its queue: whose turn it is, and to which file a connection is.
+
+SQLite lets those who wait for its lock try again and again, and one of them may wait for ever. So
+they queue at a file beside it, `...-queue`, where the system lets them in as they came. It keeps
+nothing but the order: who passes by it is held up by SQLite's own lock. Where the system has no
+such queue (Windows), whose turn comes next is a matter of luck.
+"""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+from keyhole.study.storage import schema, sqlite_connection
+from keyhole.study.storage.errors import FinalStoreError
+from keyhole.study.storage.fork_lock import FORK_LOCK
+from keyhole.study.storage.open_file import WHY_REPLACED, OpenFile
+from keyhole.study.storage.place import identity, open_queue
+from keyhole.study.storage.sqlite_connection import (
+    APPLICATION,
+    READ_FILE_ALONE,
+    Connection,
+    abandon,
+    check_file,
+    disable,
+    find_version,
+    give_up,
+    may_be_frozen,
+    read_number,
+    state,
+)
+from keyhole.study.storage.store import Store
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+class SqliteFile(Store):
+    """What a store in one file does with the file: connect, take turns, and let forks happen."""
+
+    def __init__(self, path: Path, flush: bool = True, like: "SqliteFile | None" = None) -> None:
+        super().__init__()
+        self.path = Path(os.path.realpath(path))  # one file has one queue
+        self.where = str(self.path)
+        self._flush = flush
+        self._queue: int | None = None
+        self._db: Connection | None = None
+        self._frozen: tuple[int, int, int, bool] | None = None
+        self._identity: tuple[int, int] | None = None  # of the one file that this is about
+        if like is not None:
+            self._adopt(like)
+            self._identity = like._identity
+        FORK_LOCK.add(self)
+        try:
+            self._try(self._open if like is None else self._look)
+        except BaseException:
+            self._drop()
+            raise
+
+    def _end(self) -> None:
+        """Commit."""
+        self._connected().execute("COMMIT")
+        if self._queue is not None:
+            self._file.note_commit(self._queue)
+        self._leave()
+
+    def _undo(self) -> None:
+        self._undo_begun()
+        self._leave()
+
+    def _undo_begun(self) -> None:
+        if self._db is not None and self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    def _drop(self) -> None:
+        self._next = 0
+        with FORK_LOCK.shared(self):
+            self._disconnect()
+            queue, self._queue = self._queue, None
+            if queue is not None:
+                os.close(queue)
+        FORK_LOCK.release(self)
+
+    def _disconnect(self) -> None:
+        db, self._db = self._db, None
+        if db is None:
+            return
+        with suppress(sqlite3.Error, OSError):
+            if self._frozen is None and not self._may_close(self._file):
+                abandon(db)
+            db.close()
+
+    def _may_close(self, file: OpenFile) -> bool:
+        """Return whether closing does no harm: the last to do it writes the log into the file."""
+        if fcntl is None or file.is_replaced():
+            return fcntl is None
+        if file.fits() or not self._has_turn_at_once():
+            return True  # whoever has the turn has the file open, and we are not the last
+        try:
+            return file.fits()
+        finally:
+            self._end_turn()
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Let go of the file; a fork must not come in between.
+
+        At the end of the interpreter modules may be gone, and the lock with them: SQLite's own
+        connection then closes itself.
+        """
+        is_open = any(getattr(self, name, None) is not None for name in ("_db", "_queue"))
+        if is_open and not is_finalizing():
+            self._drop()
+
+    def before_fork(self) -> None:
+        """Close the connection."""
+        self._disconnect()
+
+    def after_fork(self, mine: bool) -> None:
+        """In a fork, let go of what is the parent's: whose turn it is must end with him."""
+        db, queue, self._db, self._queue = self._db, self._queue, None, None
+        if db is not None and mine:  # whoever goes on in the midst of a call gets an error
+            disable(db)
+        if queue is not None:
+            os.close(queue)
+
+    def _enter(self) -> Connection:
+        """Begin a transaction, when it is our turn."""
+        self._wait()  # for as long as it takes; a fork does not wait for that
+        FORK_LOCK.acquire(self)
+        db = self._begun()
+        self._check_version(read_number(db, "user_version"))
+        return db
+
+    def _begun(self, how: str = "") -> Connection:
+        """Begin a transaction on the file as it is now, which may be made `how`."""
+        while True:
+            db = self._connected() if not how else self._db or self._connect(how)
+            db.execute("BEGIN IMMEDIATE")
+            if self._is_current(has_turn=True):
+                return db
+            self._undo_begun()
+            self._disconnect()
+
+    def _leave(self) -> None:
+        """Let the next in, and forks."""
+        self._end_turn()
+        FORK_LOCK.release(self)
+
+    def _end_turn(self) -> None:
+        if self._queue is not None:
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """Give a connection to read with."""
+        with FORK_LOCK.shared(self):
+            db = self._connected()
+            # Within a transaction it has just been compared.
+            while not (db.in_transaction or self._is_current(has_turn=False)):
+                self._disconnect()
+                db = self._connected()
+            yield db
+            if self._frozen is not None and self._frozen != state(self.path):
+                self._disconnect()  # without the lock, what was read may be half of a change
+                raise sqlite3.OperationalError("the file was written to meanwhile: read it again")
+
+    def _look(self) -> None:
+        """Connect, and read nothing."""
+        with self._reading():
+            pass
+
+    def _is_current(self, *, has_turn: bool) -> bool:
+        """Refuse a file that was replaced; return whether the connection is to the file as it is.
+
+        Where the main file is another than before, what SQLite has of it in memory is of the past.
+        """
+        file = self._file
+        try:
+            is_known = file.check(has_logs=self._frozen is None)
+        except FinalStoreError as error:
+            self._refuse(str(error))
+        if self._frozen is not None or fcntl is None:
+            return True
+        if is_known and (file.is_recorded or not has_turn):
+            return True
+        if not file.fits():
+            if not (has_turn or self._has_turn_at_once()):
+                return True  # it is just being written to, and compared the next time
+            try:
+                self._check_mixture(file)
+            finally:
+                if not has_turn:
+                    self._end_turn()
+            if has_turn:
+                self._write_anew(file)
+                return False
+        is_new = file.known is None
+        file.note(self._queue if has_turn else None)
+        return is_new or is_known
+
+    def _check_mixture(self, file: OpenFile) -> None:
+        """Refuse a file to which the log beside it does not belong; in the turn."""
+        if why := file.why_mixed():
+            give_up(self.path, why, is_as_before=False)
+            self._refuse(f"{self.path}: {why}")
+
+    def _write_anew(self, file: OpenFile) -> None:
+        """Write a whole file that was not as we left it through its log once more; in the turn.
+
+        SQLite believes that a part of the log is in the file already, which may be another.
+        """
+        assert self._queue is not None
+        self._undo_begun()
+        with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
+            db.execute("VACUUM")
+            file.record().write(self._queue)
+
+    def _refuse(self, why: str) -> NoReturn:
+        """Never use the file again, in whatever connection: it has become another."""
+        self._gone.append(why)
+        raise FinalStoreError(why)
+
+    def _has_turn_at_once(self) -> bool:
+        """Return whether it is our turn without waiting: who only looks waits for nobody."""
+        try:
+            fcntl.flock(self._opened_queue(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def _wait(self) -> None:
+        """Wait for our turn."""
+        if fcntl is None:
+            return
+        fcntl.flock(self._opened_queue(), fcntl.LOCK_EX)
+
+    def _opened_queue(self) -> int:
+        if self._queue is None:
+            # A child forked before it is noted would keep it open, and with it its parent's turn.
+            with FORK_LOCK.shared(self):
+                self._queue = open_queue(self.path)
+        return self._queue
+
+    def _open(self) -> None:
+        """Connect, and make what is not there yet."""
+        with FORK_LOCK.shared(self):
+            check_file(self.path)
+            is_ready = self._is_ready_at("mode=rwc")
+        if not is_ready:
+            self._wait()
+            with FORK_LOCK.shared(self):
+                self._make()
+                self._leave()
+
+    def _connected(self) -> Connection:
+        """Return the connection; after a failure or a fork, a new one to what must be there."""
+        if self._db is None:
+            with suppress(FileNotFoundError):
+                if self._identity not in (None, identity(self.path)):
+                    self._refuse(f"{self.path}: {WHY_REPLACED}")
+            try:
+                check_file(self.path)
+                is_ready = self._is_ready_at("mode=rw")
+            except ValueError as error:
+                raise FileNotFoundError(f"the file was replaced: {error}") from None
+            if not is_ready:
+                self._disconnect()
+                raise FileNotFoundError("the file was replaced, by an empty or older one")
+        assert self._db is not None
+        return self._db
+
+    def _is_ready_at(self, how: str) -> bool:
+        """Connect; return whether nothing is left to be made."""
+        try:
+            return self._is_ready(self._connect(how))
+        except sqlite3.OperationalError:
+            if not may_be_frozen(self.path):
+                raise
+            # Who may not write beside the file reads it without a lock, while nobody has it open.
+            self._disconnect()
+            before = state(self.path)
+            version = find_version(self.path, self._connect(READ_FILE_ALONE))
+            self._frozen = before
+            return version == len(schema.STEPS)
+
+    def _connect(self, how: str) -> Connection:
+        """Connect to the file."""
+        db = sqlite_connection.connect(self.path, how)
+        try:
+            self._file = OpenFile(self.path)  # before anything is read
+        except BaseException:
+            db.close()
+            raise
+        self._db, self._frozen = db, None
+        try:
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
+            # A Mac flushes to the disk only when asked so.
+            self._db.execute("PRAGMA fullfsync = ON")
+        except BaseException:
+            self._disconnect()
+            raise
+        self._identity = self._identity or self._file.identity
+        return self._db
+
+    def _is_ready(self, db: Connection) -> bool:
+        """Return whether nothing is left to be made; looked at without a lock."""
+        is_ours = find_version(self.path, db) == len(schema.STEPS)
+        return is_ours and db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+    def _make(self) -> None:
+        """Make the tables, or bring them up to date."""
+        db = self._begun("mode=rw")
+        version = find_version(self.path, db)
+        if version < len(schema.STEPS):
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            schema.walk(db.execute, version, self.words)
+            db.execute(f"PRAGMA user_version = {len(schema.STEPS)}")
+        db.execute("COMMIT")
+        if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+            raise OSError("a log cannot be kept beside it on this file system; use a local disk")
+        if self._queue is not None:
+            self._file.note_commit(self._queue)
