@@ -95,6 +95,28 @@ def test_a_module_that_workers_lack_is_named(cluster, tmp_path, monkeypatch):
         result(cluster, nowhere_else.f)
 
 
+def test_what_is_recalled_does_not_end_and_what_no_worker_has_never_begins(cluster, tmp_path):
+    until(lambda: cluster.slots() == 2)
+    first = []
+    for i in range(2):  # one for each thread, so that the others cannot begin yet
+        first.append(cluster.submit(begin_and_wait_for, tmp_path / f"first{i}", tmp_path / "go"))
+        until((tmp_path / f"first{i}").exists)
+    later = [cluster.submit(Path.touch, tmp_path / f"begun{i}") for i in range(8)]
+    cluster.recall([*first, *later])
+    (tmp_path / "go").touch()
+    kept = cluster.submit(abs, -1)
+    (ended,) = until(lambda: cluster.ended(0.5))
+    assert (ended.ticket, ended.value) == (kept, 1)
+    assert cluster.ended(0.2) == []
+    # A worker may have one at hand for each of its threads, and begin it before it is told.
+    assert len(list(tmp_path.glob("begun*"))) <= 2
+
+
+def begin_and_wait_for(mark, go):
+    mark.touch()
+    until(go.exists)
+
+
 def test_a_task_whose_worker_is_killed_is_begun_again(cluster, tmp_path):
     assert result(cluster, end_worker_once, str(tmp_path / "mark")) == "begun again"
 
@@ -115,24 +137,6 @@ def end_worker_once(mark):
 def test_a_task_that_kills_its_workers_ends_in_one_line(cluster):
     with pytest.raises(RuntimeError, match=r"^4 workers died at the same task: .*memory.*$"):
         result(cluster, end_worker)
-
-
-def test_what_is_recalled_does_not_end_and_what_no_worker_has_never_begins(cluster, tmp_path):
-    until(lambda: cluster.slots() == 2)
-    first = [cluster.submit(wait_for, str(tmp_path / "go")) for _ in range(2)]
-    later = [cluster.submit(Path.touch, tmp_path / f"begun{i}") for i in range(8)]
-    cluster.recall([*first, *later])
-    (tmp_path / "go").touch()
-    kept = cluster.submit(abs, -1)
-    (ended,) = until(lambda: cluster.ended(0.5))
-    assert (ended.ticket, ended.value) == (kept, 1)
-    assert cluster.ended(0.2) == []
-    # A worker may have one at hand for each of its threads, and begin it before it is told.
-    assert len(list(tmp_path.glob("begun*"))) <= 2
-
-
-def wait_for(path):
-    until(Path(path).exists)
 
 
 class Greedy(Uniform):

@@ -31,6 +31,7 @@ _PATIENCE: Final = 10.0
 """Seconds in which a scheduler must answer."""
 _TO_CLOSE: Final = 5.0
 _EVERY: Final = 0.5  # seconds between looks at the workers
+_SOON: Final = 0.005
 _TALKERS: Final = ("distributed", "distributed.batched", "distributed.client")
 _LOST: Final = (CancelledError, CommClosedError, TimeoutError, OSError)
 
@@ -218,12 +219,28 @@ class Dask:
         """Cancel tasks."""
         known = [self._under_way.pop(one) for one in list(tickets) if one in self._under_way]
         if known and not self._lost:  # else nobody would answer
-            client = self._client
             with suppress(*_LOST):
-                client.sync(
-                    lambda: client.cancel(known, asynchronous=True, force=True),
-                    callback_timeout=_TO_CLOSE,
-                )
+                self._client.sync(self._cancel, known, callback_timeout=_TO_CLOSE)
+
+    async def _cancel(self, futures: list[Future]) -> None:
+        """Cancel tasks, and wait until the scheduler has forgotten them.
+
+        It takes tasks in beside other work, and a cancellation that overtakes one has no effect.
+        """
+        client, keys = self._client, [one.key for one in futures]
+
+        async def states() -> list[str | None]:
+            found = await client.scheduler.get_task_status(keys=keys)
+            return [found[key] for key in keys]
+
+        while any(
+            state is None and future.status == "pending"
+            for state, future in zip(await states(), futures, strict=True)
+        ):
+            await asyncio.sleep(_SOON)
+        await client.cancel(futures, asynchronous=True, force=True)
+        while any(await states()):
+            await asyncio.sleep(_SOON)
 
     def ended(self, seconds: float) -> list[Ended]:
         """Wait for a task to end."""
