@@ -249,6 +249,19 @@ def test_an_export_that_was_cut_off_is_refused(tmp_path):
         Study.restore(tmp_path / "other.db", tmp_path / "cut.jsonl")
 
 
+def test_an_export_that_lacks_an_event_is_refused(tmp_path):
+    with labels(tmp_path / "studies.db") as study:
+        for _ in range(4):
+            study.tell(study.ask().id, 1)
+        study.export(tmp_path / "whole.jsonl")
+    first, *events = (tmp_path / "whole.jsonl").read_text().splitlines()
+    del events[1]
+    lines = [json.dumps(json.loads(first) | {"events": len(events)}), *events]
+    (tmp_path / "bad.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    with pytest.raises(ValueError, match="the log has a gap: event 3 follows 1"):
+        Study.restore(tmp_path / "other.db", tmp_path / "bad.jsonl")
+
+
 def test_a_damaged_export_says_at_which_line(tmp_path):
     with labels(tmp_path / "studies.db") as study:
         study.tell(study.ask().id, 1)
