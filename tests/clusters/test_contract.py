@@ -3,12 +3,13 @@
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from keyhole import simulate
 from keyhole.clusters import Cluster, connect
-from keyhole.clusters.cluster import results
+from keyhole.clusters.cluster import Ended, results
 from keyhole.clusters.connecting import check_on
 from keyhole.thresholding import LSA, Problem, Uniform
 from tests.clusters.conftest import until
@@ -152,6 +153,15 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others(cluster):
         simulate(problem, policies, **size, on=cluster)
     there, here = (simulate(problem, {"it": LSA()}, **size, **on) for on in ({"on": cluster}, {}))
     assert (there.values("it", "simple_regret") == here.values("it", "simple_regret")).all()
+
+
+def test_who_wants_no_more_results_recalls_what_is_left():
+    recalled = []
+    cluster = SimpleNamespace(ended=lambda seconds: [Ended(2, "two")], recall=recalled.extend)
+    found = results(cluster, [1, 2, 3])
+    assert next(found) == "two"
+    found.close()
+    assert sorted(recalled) == [1, 3]
 
 
 def test_a_cluster_elsewhere_has_workers_of_its_own():
