@@ -209,9 +209,10 @@ def test_sums(done, path, tmp_path):
     (tmp_path / "sums.toml").write_text(SUMS)
     done("create", path, tmp_path / "sums.toml")
     done("ask", path, "sums")
-    assert done("arrived", path, "sums", "0.5", "--rounds", "1") == ""
-    arrived = done("history", path, "sums").splitlines()[1]
-    assert re.fullmatch(rf"2 {_TIME} arrived total=0.5 rounds=1", arrived)
+    done("ask", path, "sums")
+    assert done("arrived", path, "sums", "0.5", "--rounds", "2") == ""
+    arrived = done("history", path, "sums").splitlines()[2]
+    assert re.fullmatch(rf"3 {_TIME} arrived total=0.5 rounds=2", arrived)
 
 
 CHANGES = {
