@@ -180,6 +180,14 @@ def test_one_that_counts_learns_from_the_decisions_of_others():
     assert pulls == np.bincount(arms, minlength=3).tolist()
 
 
+@pytest.mark.parametrize(("arms", "step"), [(1, 0), (0, 1)])
+def test_a_decision_that_differs_in_one_part_is_not_its_own(arms, step):
+    arm, limit = bandit(RCUCB(), **COSTS).ask()
+    other = (arm + arms) % 3, 1.5 - limit if step else limit
+    with pytest.raises(ValueError, match=r"row 0 of the log must be what RCUCB\(.* decides there"):
+        bandit(RCUCB(), **COSTS).replay(*([value] for value in other), [1.0], [0.25], [False])
+
+
 @pytest.mark.parametrize(
     ("policy", "facts", "played"),
     [
