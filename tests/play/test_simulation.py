@@ -282,6 +282,22 @@ def test_a_kernel_that_cannot_be_compiled_is_told_why(body, message):
         simulate(PROBLEM, [mine()], horizon=10, replications=1)
 
 
+def test_the_reason_has_no_bold_letters(monkeypatch):
+    """Numba writes them where colorama can be imported, as it can once Ray is."""
+    from numba.core import errors
+
+    monkeypatch.setattr(errors, "_termcolor_inst", type("Bold", (), {"__getattr__": _bold})())
+    scope = {}
+    exec("def select(p, s): return s.index.somewhere", scope)
+    mine = type("Mine", (LSA,), {"select": scope["select"]})
+    with pytest.raises(TypeError, match=r"^[^\x1b]*cannot be compiled: [^\x1b]*somewhere[^\x1b]*$"):
+        simulate(PROBLEM, [mine()], horizon=10, replications=1)
+
+
+def _bold(self, name):
+    return lambda text: f"\x1b[1m{text}\x1b[0m"
+
+
 def test_progress_that_is_no_answer_is_refused():
     with pytest.raises(TypeError, match=r"progress must be True, False or a function .* got 'yes'"):
         simulate(PROBLEM, [LSA()], horizon=10, replications=1, progress="yes")

@@ -203,10 +203,13 @@ def test_nothing_is_lost_in_a_long_campaign(address, kills, folder):
 HANGING = """
 import faulthandler, os, signal, sys, time
 def hang():
+    os.write(begun, b"!")
     time.sleep(600)
 faulthandler.register(signal.SIGUSR1, open(sys.argv[1], "a"))
+wait, begun = os.pipe()
 if not os.fork():
     hang()
+os.read(wait, 1)
 """
 
 

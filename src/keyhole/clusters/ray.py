@@ -109,8 +109,8 @@ class Ray:
         return ticket
 
     def recall(self, tickets: Iterable[int]) -> None:
-        """Cancel tasks."""
-        for ticket in set(tickets) & self._under_way:
+        """Cancel tasks, the last one first: a worker that becomes free would begin the next."""
+        for ticket in sorted(set(tickets) & self._under_way, reverse=True):
             self._under_way.discard(ticket)
             self._ask(ticket, None)
 

@@ -48,6 +48,7 @@ from keyhole.kernels.source_digest import COMPILED_ROOMS, code_digest
 
 # An operation of a kernel that the compiler could not turn into code.
 _LOWERED: Final = re.compile(r'^During: lowering ".*" at (.+) \((\d+)\)$', re.MULTILINE)
+_STYLES: Final = re.compile(r"\x1b\[[0-9;]*m")  # bold letters, where colorama is found
 _WITHIN: Final = re.compile(rf"(^|/)(numba|keyhole/({'|'.join(COMPILED_ROOMS)}))/")
 
 # Functions that nobody holds any more are let go, but for the ones used last.
@@ -94,20 +95,21 @@ def _load(path: Path) -> Kernel | None:
 
 def _reason(error: Exception) -> str:
     """Return the compiler's complaint on one line, with the place if it names one."""
-    lines = [line for line in str(error).splitlines() if not line.startswith("Failed in")]
+    complaint = _STYLES.sub("", str(error))
+    lines = [line for line in complaint.splitlines() if not line.startswith("Failed in")]
     text = lines[0] if lines else type(error).__name__
-    if re.search(r"NRT required|built-in function (zeros|empty|ones|array|arange)", str(error)):
+    if re.search(r"NRT required|built-in function (zeros|empty|ones|array|arange)", complaint):
         text = (
             "a kernel cannot allocate memory (a new array, or a copy of one array into another "
             "by a slice); declare arrays in State and write loops"
         )
     if "returning of array" in text:
         text = "a kernel returns no array: it fills the arrays of the group that it names"
-        lowered = [place for place in _LOWERED.findall(str(error)) if not _WITHIN.search(place[0])]
+        lowered = [place for place in _LOWERED.findall(complaint) if not _WITHIN.search(place[0])]
         if lowered:
             text = "a kernel cannot call what may make a new array, such as `ravel`"
             return f"{text}: take entries by their indices ({lowered[0][0]}, line {lowered[0][1]})"
-    for file, line in re.findall(r'File "([^"]+)", line (\d+)', str(error)):
+    for file, line in re.findall(r'File "([^"]+)", line (\d+)', complaint):
         if file != "<string>" and not _WITHIN.search(Path(file).as_posix()):
             return f"{text} ({file}, line {line})"
     return text

@@ -12,10 +12,13 @@ _CODES: Final = {"int64": "q", "float64": "d"}
 
 def drop_signs_of_zeros(values: Values) -> Values:
     """Return values with 0.0 for -0.0, the same number in other bits, which a row would keep."""
-    return {
-        name: [one + 0 for one in value] if isinstance(value, Iterable) else value + 0
-        for name, value in values.items()
-    }
+    return {name: _drop_sign_of_zero(value) for name, value in values.items()}
+
+
+def _drop_sign_of_zero(value: Any) -> Any:
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_drop_sign_of_zero(one) for one in value]
+    return 0.0 if isinstance(value, float) and value == 0 else value
 
 
 class Form:
