@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import threading
 from collections.abc import Callable, Iterable
 from enum import Enum
 from types import FunctionType, ModuleType, SimpleNamespace
@@ -21,6 +20,7 @@ from keyhole.kernels.interpreter.rewrite import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.twins import find_twin, returns_views
 from keyhole.kernels.interpreter.words import CASTS, LARGEST, Word
 from keyhole.kernels.link import Chain, references
+from keyhole.kernels.lock import compiler_lock
 
 Kernel = Callable[..., Any]
 
@@ -50,7 +50,6 @@ _BUILTINS_OF_USERS: Final[dict[str, Any]] = {
 
 # A twin holds nothing of the function that it stands for, so that both are let go together.
 _twins: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
-_lock: Final = threading.RLock()
 
 
 def twin_of(kernel: Kernel) -> Kernel:
@@ -66,7 +65,7 @@ def twin_of(kernel: Kernel) -> Kernel:
     plain = getattr(kernel, "py_func", kernel)
     if not isinstance(plain, FunctionType):
         raise NotInterpretedError(f"{_named(kernel)} is not written in Python")
-    with _lock:
+    with compiler_lock():  # a fork waits for it: in the child nobody would let go of another
         if plain not in _twins:
             try:
                 _twins[plain] = _copied(plain)
