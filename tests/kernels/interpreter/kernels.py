@@ -109,6 +109,44 @@ def of_floats(x, y, out):
         out[i, 23] = min(a, b, 0.5) + max(a, b, i)
 
 
+HALF = 0.5
+TENTH = 10.0
+
+
+def _with_exponent(x, exponent):
+    return x**exponent
+
+
+def of_powers(x, y, out):
+    for i in range(len(x)):
+        a, b = x[i, 0], y[i, 0]
+        third, square = 1.0 / 3.0, 2.0
+        out[i, 0] = a**0.5
+        out[i, 1] = a**2.0
+        out[i, 2] = a**-1.0
+        out[i, 3] = a**-0.5
+        out[i, 4] = a**-2.0
+        out[i, 5] = a**3.0
+        out[i, 6] = a**1.5
+        out[i, 7] = a**HALF
+        out[i, 8] = a**third
+        out[i, 9] = a**square
+        out[i, 10] = a ** (1.0 - square)
+        out[i, 11] = _with_exponent(a, 0.5)
+        out[i, 12] = math.pow(a, 0.5)
+        out[i, 13] = math.pow(a, 2)
+        out[i, 14] = math.pow(a, -1.0)
+        out[i, 15] = math.pow(a, 2.0 * b / b if b != 0.0 else 2.0)
+        out[i, 16] = 2.0**a
+        out[i, 17] = 0.5**a
+        out[i, 18] = 4.0**a
+        out[i, 19] = TENTH**a
+        out[i, 20] = math.e**a
+        out[i, 21] = math.pow(2.0, a)
+        out[i, 22] = a**b
+        out[i, 23] = i**0.5 + 3 ** (a / 8.0) + pow(a, 0.5) + a**1.0 + a**0.0 + 1.0**a
+
+
 def of_math(x, y, out):
     for i in range(len(x)):
         a, b = x[i, 0], y[i, 0]

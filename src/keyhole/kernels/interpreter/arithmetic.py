@@ -9,10 +9,9 @@ import math
 from typing import Any, Final
 
 from keyhole.kernels.interpreter.faults import KernelFault
-from keyhole.kernels.interpreter.math_functions import MATH
+from keyhole.kernels.interpreter.math_functions import power as power_of_floats
 from keyhole.kernels.interpreter.words import LARGEST, MASK, Word, to_int64, wrap
 
-_power_of_floats: Final = MATH["pow"]
 _BY_SQUARING: Final = 0x10000  # larger exponents go to the C library, as in Numba
 _LEAST: Final = -LARGEST - 1
 _EXACT_POWERS: Final = 22  # of ten, in a float
@@ -80,7 +79,7 @@ def modulo(a: Any, b: Any) -> Any:
 def power(a: Any, b: Any) -> Any:
     """Return a ** b: by squaring where b is an integer."""
     if not isinstance(b, int) or (isinstance(a, float) and type(b) is bool):
-        return _power_of_floats(float(a), float(b))
+        return power_of_floats(a, float(b))
     if isinstance(a, float):
         return _float_power(a, int(b))
     whole = type(a) is Word and type(b) is Word
@@ -95,7 +94,7 @@ def power(a: Any, b: Any) -> Any:
 
 def _float_power(a: float, n: int) -> float:
     if abs(n) > _BY_SQUARING:
-        return float(_power_of_floats(a, float(n)))
+        return power_of_floats(a, float(n))
     result, rest = 1.0, abs(n)
     while rest:
         if rest & 1:

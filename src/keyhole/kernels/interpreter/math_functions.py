@@ -49,6 +49,22 @@ def _without_errors(name: str, arguments: int = 1) -> Function:
     return of_two
 
 
+_pow: Final = _without_errors("pow", 2)
+
+
+def power(x: float, y: float) -> float:
+    """Return a power of floats: compiled code has the same special exponents."""
+    x = float(x)
+    if y == 2.0:
+        return x * x
+    if y == 0.5 and x > 0.0:
+        return math.sqrt(x)
+    if y == -1.0 and x:
+        return 1.0 / x
+    found: float = _pow(x, y)
+    return found
+
+
 def _ldexp(x: float, power: int) -> float:
     try:
         return math.ldexp(x, power)
@@ -101,7 +117,8 @@ _ONE: Final = (
 
 MATH: Final[dict[str, Any]] = {
     **{name: _without_errors(name) for name in _ONE},
-    **{name: _without_errors(name, 2) for name in ("pow", "atan2")},
+    "pow": power,
+    "atan2": _without_errors("atan2", 2),
     # Python computes these in its own way.
     **{name: _c(name) for name in ("erf", "erfc", "lgamma")},
     "hypot": _c("hypot", 2),

@@ -32,6 +32,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 
 from keyhole.kernels.numba_internals.machine_code import MachineCode
+from keyhole.kernels.numba_internals.powers import define_powers
 from keyhole.kernels.numba_internals.process_symbols import READ_ERROR
 from keyhole.kernels.raised_lines import encode_line
 
@@ -234,6 +235,7 @@ def compile_entry(
         wrapper = result.fndesc.llvm_cpython_wrapper_name
         module.get_function(wrapper).linkage = "external"  # all else may be inlined and dropped
         module.get_function("numba_unpickle").name = READ_ERROR
+        define_powers(module)
         generator = result.library.codegen
         # Numba runs a cheaper pass before this one, to prune reference counts. There are none.
         manager, builder = generator._module_pass_manager()
