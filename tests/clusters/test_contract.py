@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -111,6 +112,21 @@ def test_what_is_recalled_does_not_end_and_what_no_worker_has_never_begins(clust
     assert cluster.ended(0.2) == []
     # A worker may have one at hand for each of its threads, and begin it before it is told.
     assert len(list(tmp_path.glob("begun*"))) <= 2
+
+
+@pytest.mark.parametrize("cluster", ["ray"], indirect=True)
+def test_a_recall_returns_after_the_driver_has_cancelled(cluster):
+    ticket = cluster.submit(signal.pause)
+    recall = Thread(target=cluster.recall, args=([ticket],))
+    os.kill(cluster._driver.pid, signal.SIGSTOP)
+    try:
+        recall.start()
+        recall.join(0.3)
+        assert recall.is_alive()
+    finally:
+        os.kill(cluster._driver.pid, signal.SIGCONT)
+    recall.join()
+    assert cluster.ended(0.2) == []
 
 
 def begin_and_wait_for(mark, go):

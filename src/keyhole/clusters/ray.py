@@ -53,20 +53,22 @@ def start(on: str, address: str | None, workers: int | None) -> Cluster:
 class Ray:
     """The workers of Ray, by way of its driver's process.
 
-    What a driver is asked for are tuples of a ticket, what is done under it (None: nothing any
-    more), and the tickets of what is shared with it; it answers with tickets and what became of
-    them, and with the number of slots.
+    A request to the driver is a tuple: a ticket, its data (bytes of a task or of a shared value,
+    None to forget a shared value, a list of tickets to cancel), and for a task the tickets of the
+    values shared with it. An answer is a ticket with its outcome, or None with the number of slots.
     """
 
     def __init__(self, name: str, address: str | None, workers: int | None) -> None:
         self.name = name
         self._tickets, self._slots = count(START + 1), 0
         self._under_way = {START}
+        self._cancellations: dict[int, Event] = {}
         self._asking, self._came = Lock(), SimpleQueue[tuple[int, Any] | None]()
         self._beats, self._closing, self._over = 0, False, Event()
         self._folder = None if address else _Folder()
         self._driver = _started(self._folder)
-        self._threads = [Thread(target=f, daemon=True) for f in (self._listen, self._watch)]
+        self._listener = Thread(target=self._listen, daemon=True)
+        self._threads = [self._listener, Thread(target=self._watch, daemon=True)]
         for thread in self._threads:
             thread.start()
         self._ask(START, (address, workers, self._folder and self._folder.path))
@@ -109,10 +111,16 @@ class Ray:
         return ticket
 
     def recall(self, tickets: Iterable[int]) -> None:
-        """Cancel tasks, the last one first: a worker that becomes free would begin the next."""
-        for ticket in sorted(set(tickets) & self._under_way, reverse=True):
-            self._under_way.discard(ticket)
-            self._ask(ticket, None)
+        """Cancel tasks, and wait until the driver has: others would still begin meanwhile."""
+        known = set(tickets) & self._under_way
+        if not known:
+            return
+        self._under_way -= known
+        ticket = next(self._tickets)
+        done = self._cancellations[ticket] = Event()
+        self._ask(ticket, sorted(known))
+        while self._listener.is_alive() and not done.wait(EVERY):
+            pass  # a driver that gives no sign of life is killed, and the listener ends with it
 
     def _ask(self, *request: Any) -> None:
         """Tell the driver, unless it has ended: who waits for an answer hears of that."""
@@ -128,6 +136,8 @@ class Ray:
                 if ticket is None:
                     self._slots = value
                     self._beats += 1
+                elif ticket in self._cancellations:
+                    self._cancellations.pop(ticket).set()
                 else:
                     self._came.put((ticket, value))
         self._came.put(None)

@@ -117,17 +117,20 @@ class Driver:
                 if shared:
                     self._submit(ticket, data, shared[0])
                 elif data is None:
-                    self._let_go(ticket)
+                    self._shared.pop(ticket, None)
+                elif isinstance(data, list):
+                    self._cancel(data)
+                    self.answer(ticket, None)
                 else:
                     self._share(ticket, data)
         self._done.put(None)
 
-    def _let_go(self, ticket: int) -> None:
-        """Take bytes out of Ray's store, or a task back."""
-        self._shared.pop(ticket, None)
-        if (task := self._tasks.pop(ticket, None)) is not None:
-            with suppress(Exception):  # it may just have ended
-                ray.cancel(task)
+    def _cancel(self, tickets: list[int]) -> None:
+        """Cancel tasks, the last one first: a worker that becomes free would begin the next."""
+        for ticket in reversed(tickets):
+            if (task := self._tasks.pop(ticket, None)) is not None:
+                with suppress(Exception):  # it may just have ended
+                    ray.cancel(task)
 
     def _share(self, ticket: int, data: bytes) -> None:
         """Put bytes into Ray's store."""
