@@ -165,7 +165,7 @@ def test_what_is_interpreted_for_good_is_never_compiled(uncompiled, monkeypatch)
 
 
 def first_use(run):
-    return FirstUse(run, Account(), lambda: pytest.fail("compiled"), alone=True)
+    return FirstUse("Mine", run, Account(), lambda: pytest.fail("compiled"), alone=True)
 
 
 def test_a_call_that_is_interrupted_has_changed_nothing():

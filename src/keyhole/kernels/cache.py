@@ -44,6 +44,7 @@ from keyhole.kernels.jit import (
 from keyhole.kernels.link import Kernel
 from keyhole.kernels.lock import compiler_lock, import_numba
 from keyhole.kernels.numba_settings import changed_settings
+from keyhole.kernels.one_step import OneStep
 from keyhole.kernels.source_digest import COMPILED_ROOMS, code_digest
 
 # An operation of a kernel that the compiler could not turn into code.
@@ -207,7 +208,8 @@ def compile_cached(
     Within `interpreted_at_first`, what is not on file is not compiled: a `FirstUse` is returned.
     """
     if is_interpreted():
-        return interpret(owner, build())
+        run = interpret(owner, build())
+        return OneStep(owner, run) if alone else run
     name = f"{digest} {options()} {signature} {alone}"
     with compiler_lock():
         function = _alive.get(name)
@@ -244,4 +246,4 @@ def _first_use(
         with interpreted_at_first(False):
             return again()
 
-    return FirstUse(run, account, lambda: context.copy().run(compiled), alone)
+    return FirstUse(owner, run, account, lambda: context.copy().run(compiled), alone)

@@ -14,10 +14,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
 from keyhole.kernels.link import Kernel
-from keyhole.kernels.lock import compiler_lock
+from keyhole.kernels.one_step import OneStep
 
 BUDGET: Final = 0.5
 """Processor seconds that Python may spend in a process on one piece of code before it is compiled:
@@ -71,6 +69,8 @@ class FirstUse:
 
     Parameters
     ----------
+    owner : str
+        Whose it is, for messages.
     run : callable
         The function, interpreted.
     account : Account
@@ -82,36 +82,26 @@ class FirstUse:
     """
 
     def __init__(
-        self, run: Kernel, account: Account, compiled: Callable[[], Kernel], alone: bool
+        self,
+        owner: str,
+        run: Kernel,
+        account: Account,
+        compiled: Callable[[], Kernel],
+        alone: bool,
     ) -> None:
-        self._run, self._alone = run, alone
+        def charged(*args: Any) -> Any:
+            with account.charged():
+                return run(*args)
+
+        self._run: Kernel = OneStep(owner, charged) if alone else charged
+        self._alone = alone
         self.account, self.compiled = account, compiled
         self.when_compiled: Callable[[Kernel], None] = lambda code: None
 
     def __call__(self, *args: Any) -> Any:
         """Call the function, compiled if Python has spent its budget."""
-        if not self._alone:
-            with self.account.charged():
-                return self._run(*args)
-        if self.account.is_spent:
+        if self._alone and self.account.is_spent:
             code = self.compiled()
             self.when_compiled(code)
             return code(*args)
-        with compiler_lock():  # no thread has it during a fork
-            return self._run_alone(args)
-
-    def _run_alone(self, args: tuple[Any, ...]) -> Any:
-        """Run the function to its end, or not at all if something comes in between.
-
-        An error of a kernel leaves what was written before it, as in compiled code.
-        """
-        before = [(value, value.copy()) for value in args if isinstance(value, np.ndarray)]
-        try:
-            with self.account.charged():
-                return self._run(*args)
-        except Exception:
-            raise
-        except BaseException:
-            for value, copy in before:
-                value[...] = copy
-            raise
+        return self._run(*args)

@@ -5,10 +5,9 @@ own and those of modules that are being imported, and nobody ever lets go of the
 them is done under this lock, which no thread holds during a fork.
 """
 
-import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from importlib import import_module
 from types import ModuleType
 from typing import Final
@@ -21,11 +20,12 @@ _lock = threading.RLock()
 _held_for_fork: list[bool] = []
 
 
-@contextlib.contextmanager
-def compiler_lock() -> Iterator[None]:
-    """Keep other threads from compiling, and forks from happening meanwhile."""
-    with _lock:
-        yield
+def compiler_lock() -> AbstractContextManager[bool]:
+    """Return what keeps other threads from compiling, and forks from happening meanwhile.
+
+    It is the lock itself: `with` runs no Python for it, which Ctrl-C might interrupt.
+    """
+    return _lock
 
 
 def import_numba() -> ModuleType:

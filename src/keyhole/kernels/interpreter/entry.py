@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import RLock
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -31,8 +32,8 @@ class Entry:
     def __init__(self, owner: str, function: Callable[..., Any]) -> None:
         self._owner = owner
         self._held: list[tuple[Any, Any]] = []
-        # To other threads a call is one step, as one of compiled code is that keeps Python's lock.
-        self._lock = RLock()
+        finalize(self, _forget_all, self._held).atexit = False
+        self._lock = RLock()  # threads may play one simulation
         try:
             self._twin = twin_of(function)
         except NotInterpretedError as error:
@@ -45,7 +46,7 @@ class Entry:
 
     def _run(self, args: tuple[Any, ...]) -> Any:
         if len(self._held) != len(args):
-            self._held = [(None, None)] * len(args)
+            self._held[:] = [(None, None)] * len(args)
         given = [self._given(i, value) for i, value in enumerate(args)]
         try:
             return self._twin(*given)
@@ -70,7 +71,7 @@ class Entry:
             self._held[i] = (value, view)
         return view
 
-    def __del__(self) -> None:
-        """Drop the views."""
-        for _, view in self._held:
-            forget(view)
+
+def _forget_all(held: list[tuple[Any, Any]]) -> None:
+    for _, view in held:
+        forget(view)

@@ -1,0 +1,15 @@
+"""What runs in place of machine code."""
+
+import numpy as np
+
+from keyhole.kernels.interpreter import memory_views
+from keyhole.kernels.interpreter.entry import Entry
+
+
+def test_an_entry_that_nobody_holds_keeps_no_views():
+    entry = Entry("Mine", lambda x: x[0])
+    before = set(memory_views._borrowed)
+    assert entry(np.ones(1)) == 1.0
+    assert set(memory_views._borrowed) > before
+    del entry
+    assert set(memory_views._borrowed) == before

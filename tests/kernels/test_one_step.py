@@ -1,0 +1,74 @@
+"""Calls of interpreted functions that are one step to threads, forks and Ctrl-C."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from keyhole.kernels import lock
+from keyhole.kernels.one_step import OneStep
+from keyhole.stochastic import UCB1
+from tests.forks import in_child
+
+
+def test_an_interpreted_learner_is_called_in_one_step():
+    assert isinstance(UCB1().learner(arms=2, interpreted=True)._step, OneStep)
+
+
+def test_a_call_that_is_interrupted_has_changed_nothing():
+    words = np.arange(4.0)
+
+    def run(words):
+        words[1] = 7.0
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        OneStep("Mine", run)(words)
+    assert words.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+class Calling:
+    """A thread in the midst of a call, until `end`; `ended` is what the call did."""
+
+    def __init__(self):
+        self.inside, self.go_on, self.ended = threading.Event(), threading.Event(), []
+        self.step = OneStep("Mine", self._run)
+        self.thread = threading.Thread(target=self.step)
+        self.thread.start()
+        self.inside.wait()
+
+    def _run(self):
+        if not self.inside.is_set():
+            self.inside.set()
+            self.go_on.wait()
+        self.ended.append(threading.get_ident())
+        return len(self.ended)
+
+    def end(self):
+        self.go_on.set()
+        self.thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_fork_waits_for_the_end_of_a_call(monkeypatch):
+    monkeypatch.setattr(lock, "_FORK_SECONDS", 60.0)
+    calling = Calling()
+    os.register_at_fork(before=calling.go_on.set)  # before the fork waits for locks
+    assert in_child(calling.step) == "2"
+    calling.end()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_child_that_has_half_of_a_call_says_so(monkeypatch):
+    monkeypatch.setattr(lock, "_FORK_SECONDS", 0.0)
+    calling = Calling()
+
+    def call():
+        with pytest.raises(RuntimeError, match="in the midst of a call of Mine when this process"):
+            calling.step()
+        return OneStep("Mine", lambda: "another is whole")()
+
+    assert in_child(call) == "another is whole"
+    calling.end()
+    assert calling.step() == 2
