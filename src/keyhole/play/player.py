@@ -116,7 +116,8 @@ class Player:
             if isinstance(error, IndexError) and "out of bounds" in str(error):  # not its own
                 raise IndexError(f"{whose} reads or writes beyond an array") from error
             words = ": ".join(filter(None, (type(error).__name__, str(error))))
-            raise ValueError(f"{whose} raised {words}") from error
+            where = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+            raise ValueError(f"{whose} raised {words}{where}") from error
         if control[REFUSED_ROUND] > 0:
             where = f"round {control[REFUSED_ROUND]} of replication {control[REFUSED_REPLICATION]}"
             raise ValueError(self.policy.refusal(where))

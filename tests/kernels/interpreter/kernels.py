@@ -46,6 +46,51 @@ def of_integers(x, y, out):
         out[i, 23] = not a
 
 
+def _divisor(a, b):
+    """Call itself."""
+    if b == 0:
+        return a
+    return _divisor(b, a % b)
+
+
+class Namespace:
+    """A class in which private names are other ones outside."""
+
+    def of_private_names(a):
+        __half = a // 2
+        return __half
+
+
+_half = Namespace.of_private_names
+
+
+def of_types(x, y, out):
+    for i in range(len(x)):
+        a, b = x[i, 0], y[i, 0]
+        flag, other, small = a < b, a == 1, -(2**62) < a < 2**62
+        out[i, 0] = (1 if ~flag else 0) + 2 * (~flag == other) - flag
+        out[i, 1] = round(a) if small else 0
+        out[i, 2] = math.floor(a) if small else 0
+        out[i, 3] = math.ceil(a + 0.5) + math.trunc(a) if small else 0
+        out[i, 4] = np.square(a)
+        out[i, 5] = np.abs(a)
+        out[i, 6] = sum((a, b))
+        out[i, 7] = sum((flag, other, a), 3)
+        out[i, 8] = int(max(a, 0.5)) if small else 0
+        out[i, 9] = max(flag, other, a) + min(b, flag)
+        out[i, 10] = np.maximum(a, flag) - np.minimum(other, 3)
+        out[i, 11] = np.int64(uint64(1 << 63) + uint64(a))
+        out[i, 12] = -9223372036854775808 + a
+        out[i, 13] = np.int64(uint64(2**63) >> uint64(3))
+        out[i, 14] = (-1) ** -3 * 2
+        out[i, 15] = a >> 63
+        out[i, 16] = int(max(uint64(a & 255), b & 7))  # floats, as in no other language
+        (out[i, 17], out[i, 18]), c = (a, b), 7
+        (out[i, 19], (d, out[i, 20])), [out[i, 21], e] = (c, (a, b)), (b, a)
+        out[i, 22] = d ^ e
+        out[i, 23] = _divisor(a & 255, b & 255) + _half(a)
+
+
 def of_words(x, y, out):
     for i in range(len(x)):
         a, b = x[i, 0], y[i, 0]

@@ -56,6 +56,7 @@ def assert_equal_bits(one, other):
     ("function", "kind", "values", "columns"),
     [
         (kernels.of_integers, INTEGERS, WHOLE, 24),
+        (kernels.of_types, INTEGERS, WHOLE, 24),
         (kernels.of_words, WORDS, [value % 2**64 for value in WHOLE], 24),
         (kernels.of_floats, FLOATS, REAL, 24),
         (kernels.of_math, FLOATS, REAL, 32),

@@ -8,12 +8,20 @@ divided by zero, and an integer made of NaN.
 import math
 from typing import Any, Final
 
-from keyhole.kernels.interpreter.faults import KernelFault
 from keyhole.kernels.interpreter.math_functions import power as power_of_floats
-from keyhole.kernels.interpreter.words import LARGEST, MASK, Word, to_int64, wrap
+from keyhole.kernels.interpreter.words import (
+    LARGEST,
+    MASK,
+    KernelFault,
+    Word,
+    of_one_type,
+    to_int64,
+    wrap,
+)
 
 _BY_SQUARING: Final = 0x10000  # larger exponents go to the C library, as in Numba
 _LEAST: Final = -LARGEST - 1
+_BITS: Final = 64
 _EXACT_POWERS: Final = 22  # of ten, in a float
 
 
@@ -35,9 +43,32 @@ def multiply(a: Any, b: Any) -> Any:
     return wrap(result) if type(result) is int and not _LEAST <= result <= LARGEST else result
 
 
+def negate(a: Any) -> Any:
+    """Return -a."""
+    result = -a
+    return wrap(result) if type(result) is int else result
+
+
+def invert(a: Any) -> Any:
+    """Return ~a: of a bool the other one."""
+    return not a if type(a) is bool else ~a
+
+
 def shift_left(a: Any, b: Any) -> Any:
     """Return a << b."""
+    _check_shift(b)
     return a << b if type(a) is Word else wrap(int(a) << b)
+
+
+def shift_right(a: Any, b: Any) -> Any:
+    """Return a >> b."""
+    _check_shift(b)
+    return a >> b
+
+
+def _check_shift(count: Any) -> None:
+    if not 0 <= count < _BITS:
+        raise KernelFault(f"shifts by {count} bits, where 0 to 63 are possible")
 
 
 def divide(a: Any, b: Any) -> float:
@@ -107,32 +138,41 @@ def _float_power(a: float, n: int) -> float:
 
 
 def maximum(first: Any, *others: Any) -> Any:
-    """Return the largest; of mixed numbers a float, as compiled code does."""
+    """Return the largest, of the type that all of them fit in."""
     if not others:
         return max(first)
-    result = max(first, *others)
-    return float(result) if any(isinstance(x, float) for x in (first, *others)) else result
+    for value in others:
+        first, value = of_one_type(first, value)
+        first = value if value > first else first
+    return first
 
 
 def minimum(first: Any, *others: Any) -> Any:
-    """Return the smallest; of mixed numbers a float, as compiled code does."""
+    """Return the smallest, of the type that all of them fit in."""
     if not others:
         return min(first)
-    result = min(first, *others)
-    return float(result) if any(isinstance(x, float) for x in (first, *others)) else result
+    for value in others:
+        first, value = of_one_type(first, value)
+        first = value if value < first else first
+    return first
+
+
+def total(values: Any, start: Any = 0) -> Any:
+    """Return the sum."""
+    for value in values:
+        start = add(start, value)
+    return start
 
 
 def to_integer(value: Any = 0) -> Any:
     """Return a number without its fraction, as an integer of 64 bits."""
-    if isinstance(value, float) and not -(2.0**63) <= value < 2.0**63 and math.isfinite(value):
-        raise KernelFault(f"makes an integer of more than 64 bits of {value!r}")
     return value if type(value) is Word else to_int64(value)
 
 
 def rounded(value: Any, digits: Any = None) -> Any:
     """Return a number rounded, half to even; to some digits as Numba does, by scaling."""
     if digits is None:
-        return to_integer(float(round(value))) if isinstance(value, float) else value
+        return to_int64(float(round(float(value))))
     if not math.isfinite(value):
         return value
     if digits < 0:

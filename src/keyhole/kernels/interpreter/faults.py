@@ -11,6 +11,9 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Final
 
+from keyhole.kernels.interpreter.memory_views import is_array
+from keyhole.kernels.interpreter.words import KernelFault
+
 _HERE: Final = str(Path(__file__).parent)
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]
 _BRIDGE: Final = "bridge"
@@ -22,10 +25,6 @@ class NotInterpretedError(TypeError):
     """Something that a kernel uses has no equal in Python; the text names it."""
 
 
-class KernelFault(ArithmeticError):
-    """Something that compiled code does without a word, and without sense."""
-
-
 class OutOfBoundsError(IndexError):
     """An interpreted kernel reads or writes beyond an array; the text says where."""
 
@@ -34,12 +33,13 @@ def explain(error: Exception, owner: str) -> Exception | None:
     """Return the error that a user is shown for one that Python raised in a kernel.
 
     It ends in the kernel's line, so that a debugger stops there. None stands for `error` itself:
-    one that a kernel raises on purpose, or that is no fault of a kernel.
+    one that a kernel raises on purpose, to which a note is added, or that is no fault of a kernel.
     """
     steps = _steps(error.__traceback__)
-    if not steps or (_raised_on_purpose(steps[-1]) and not isinstance(error, KernelFault)):
+    if not steps:
         return None
-    kind, text = _described(error)
+    meant = _raised_on_purpose(steps[-1]) and not isinstance(error, KernelFault)
+    kind, text = (None, "") if meant else _described(error)
     if kind is None:
         error.add_note(f"in a kernel of {owner}{_where(steps)}")
         return None
@@ -65,6 +65,8 @@ def _described(error: Exception) -> tuple[type[Exception] | None, str]:
         return TypeError, "writes something to an array that is not a number of its kind"
     if text.startswith("memoryview: invalid slice key"):
         return TypeError, "takes something for an index that is not an integer"
+    if isinstance(error, AttributeError) and is_array(error.obj):
+        return TypeError, f"uses {error.name} of an array, which interpreted kernels have not"
     if text.startswith("cannot modify read-only memory"):
         return TypeError, "writes to an array that is a constant"
     return None, ""

@@ -46,6 +46,7 @@ _BUILTINS_OF_USERS: Final[dict[str, Any]] = {
     "max": arithmetic.maximum,
     "min": arithmetic.minimum,
     "pow": arithmetic.power,
+    "sum": arithmetic.total,
 }
 
 # A twin holds nothing of the function that it stands for, so that both are let go together.

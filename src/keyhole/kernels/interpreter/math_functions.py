@@ -10,7 +10,14 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from keyhole.kernels.interpreter.words import CASTS, to_int64
+from keyhole.kernels.interpreter.words import (
+    CASTS,
+    Word,
+    of_one_type,
+    to_int64,
+    to_uint64,
+    wrap,
+)
 
 Function = Callable[..., Any]
 
@@ -72,16 +79,16 @@ def _ldexp(x: float, power: int) -> float:
         return math.copysign(math.inf, x)
 
 
-def _floor(x: float) -> float:
-    return float(math.floor(x)) if math.isfinite(x) and x else float(x)
+def _floor(x: Any) -> Any:
+    return float(math.floor(x)) if type(x) is float and math.isfinite(x) and x else x
 
 
-def _ceil(x: float) -> float:
-    return math.copysign(math.ceil(x), x) if math.isfinite(x) and x else float(x)
+def _ceil(x: Any) -> Any:
+    return math.copysign(math.ceil(x), x) if type(x) is float and math.isfinite(x) and x else x
 
 
-def _truncate(x: float) -> float:
-    return math.copysign(math.trunc(x), x) if math.isfinite(x) else float(x)
+def _truncate(x: Any) -> Any:
+    return math.copysign(math.trunc(x), x) if type(x) is float and math.isfinite(x) else x
 
 
 def _nearest(x: float) -> float:
@@ -98,16 +105,37 @@ def _larger(x: Any, y: Any) -> Any:
     """Return the larger, or NaN if either is NaN."""
     if x != x or y != y:
         return math.nan
-    result = x if x >= y else y
-    return float(result) if isinstance(x, float) or isinstance(y, float) else result
+    x, y = of_one_type(x, y)
+    return x if x >= y else y
 
 
 def _smaller(x: Any, y: Any) -> Any:
     """Return the smaller, or NaN if either is NaN."""
     if x != x or y != y:
         return math.nan
-    result = x if x <= y else y
-    return float(result) if isinstance(x, float) or isinstance(y, float) else result
+    x, y = of_one_type(x, y)
+    return x if x <= y else y
+
+
+def _wrapping(function: Function) -> Function:
+    """Return a function whose results are wrapped where they are integers."""
+
+    def wrapping(x: Any) -> Any:
+        result = function(x)
+        return wrap(result) if type(result) is int else result
+
+    return wrapping
+
+
+def _to_integer(function: Function) -> Function:
+    """Return a function to an integer of the type of its argument, by way of a float."""
+
+    def to_integer(x: Any) -> Any:
+        if type(x) is Word:
+            return to_uint64(float(x))
+        return to_int64(float(function(float(x))))
+
+    return to_integer
 
 
 _ONE: Final = (
@@ -126,9 +154,7 @@ MATH: Final[dict[str, Any]] = {
     **{name: getattr(math, name) for name in ("copysign", "fabs", "isfinite", "isinf", "isnan")},
     **{name: getattr(math, name) for name in ("degrees", "radians", "gcd", "frexp")},
     "ldexp": _ldexp,
-    "floor": lambda x: to_int64(math.floor(x)),
-    "ceil": lambda x: to_int64(math.ceil(x)),
-    "trunc": lambda x: to_int64(math.trunc(x)),
+    **{name: _to_integer(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
     **{name: getattr(math, name) for name in ("inf", "nan", "pi", "e", "tau")},
 }
 """What kernels may use of `math`, by name."""
@@ -145,12 +171,12 @@ NUMPY: Final[dict[str, Any]] = {
     "ceil": _ceil,
     "trunc": _truncate,
     "rint": _nearest,
-    "abs": abs,
-    "absolute": abs,
+    "abs": _wrapping(abs),
+    "absolute": _wrapping(abs),
     "sign": _sign,
     "maximum": _larger,
     "minimum": _smaller,
-    "square": lambda x: x * x,
+    "square": _wrapping(lambda x: x * x),
     "isinf": math.isinf,
     "arctan": MATH["atan"],
     "arctan2": MATH["atan2"],

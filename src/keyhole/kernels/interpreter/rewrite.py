@@ -14,13 +14,15 @@ from types import CodeType
 from typing import Any, Final
 
 from keyhole.kernels.interpreter import arithmetic, array_functions
+from keyhole.kernels.interpreter.constants import constant_of
 from keyhole.kernels.interpreter.faults import NotInterpretedError
 from keyhole.kernels.interpreter.source import compile_definition, find_definition
 from keyhole.kernels.interpreter.words import LARGEST, to_uint64
 
 _PREFIX: Final = "__keyhole_"
+_ENDING: Final = "__"  # a name with two of them before it alone would be a private one of its class
 HELPERS: Final[dict[str, Any]] = {
-    f"{_PREFIX}{name}": function
+    f"{_PREFIX}{name}{_ENDING}": function
     for name, function in {
         "add": arithmetic.add,
         "subtract": arithmetic.subtract,
@@ -29,7 +31,10 @@ HELPERS: Final[dict[str, Any]] = {
         "floor_divide": arithmetic.floor_divide,
         "modulo": arithmetic.modulo,
         "power": arithmetic.power,
+        "negate": arithmetic.negate,
+        "invert": arithmetic.invert,
         "shift_left": arithmetic.shift_left,
+        "shift_right": arithmetic.shift_right,
         "fill": array_functions.fill,
         "store": array_functions.store,
         "attribute": array_functions.attribute,
@@ -49,16 +54,22 @@ _WRAPPING: Final[dict[type[ast.operator], str]] = {
     ast.Sub: "subtract",
     ast.Mult: "multiply",
     ast.LShift: "shift_left",
+    ast.RShift: "shift_right",
 }
+_SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.USub: "negate", ast.Invert: "invert"}
+_SHIFTS: Final = range(64)
 _SYMBOLS: Final = {"/", "//", "%", "**"}
+_WRAPPED: Final = ("STORE_SUBSCR", "UNARY_NEGATIVE", "UNARY_INVERT")
 _SLICES: Final = ("STORE_SLICE", "BUILD_SLICE")
 _TAKES: Final = ("BINARY_SUBSCR", "STORE_SUBSCR", "COPY")
-_ARRAY, _INDEX, _VALUES = (f"{_PREFIX}{name}" for name in ("array", "index", "values"))
+_ARRAY, _INDEX = (f"{_PREFIX}{name}{_ENDING}" for name in ("array", "index"))
+_VALUES: Final = f"{_PREFIX}values"
+_SEVERAL: Final = (ast.Tuple, ast.List)
 _FLOATS: Final = ("log", "log1p", "exp", "expm1", "sqrt", "lgamma", "float", "uniform")
 
 
 def _call(name: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
-    call = ast.Call(ast.Name(f"{_PREFIX}{name}", ast.Load()), arguments, [])
+    call = ast.Call(ast.Name(f"{_PREFIX}{name}{_ENDING}", ast.Load()), arguments, [])
     return ast.copy_location(call, place)
 
 
@@ -72,6 +83,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def __init__(self, wraps: bool) -> None:
         self.wraps = wraps
+        self.held = 0
         self.operators = _DIVISIONS | (_WRAPPING if wraps else {})
 
     def _operator(self, kind: ast.operator, left: ast.expr, right: ast.expr) -> str | None:
@@ -79,6 +91,8 @@ class _Rewriter(ast.NodeTransformer):
         name = self.operators.get(type(kind))
         if name is None or name == "power":
             return name
+        if name == "shift_right":
+            return None if isinstance(right, ast.Constant) and right.value in _SHIFTS else name
         if type(kind) in _DIVISIONS:
             known = isinstance(right, ast.Constant) and isinstance(right.value, int | float)
             whole = self.wraps and name == "divide" and not _is_float(right)
@@ -87,9 +101,19 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Replace an operator."""
+        if (constant := constant_of(node)) is not None:
+            return self.visit_Constant(constant)
         name = self._operator(node.op, node.left, node.right)
         self.generic_visit(node)
         return _call(name, [node.left, node.right], node) if name else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        """Replace a sign."""
+        if (constant := constant_of(node)) is not None:
+            return self.visit_Constant(constant)
+        name = _SIGNS.get(type(node.op)) if self.wraps and not _is_float(node.operand) else None
+        self.generic_visit(node)
+        return _call(name, [node.operand], node) if name else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         """Replace an operator that assigns."""
@@ -122,7 +146,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         """Replace what is written to a part of an array, or to one that may be of integers."""
         target = node.targets[0]
-        if self.wraps and (len(node.targets) > 1 or isinstance(target, ast.Tuple)):
+        if self.wraps and (len(node.targets) > 1 or isinstance(target, _SEVERAL)):
             return self._one_by_one(node)
         is_sliced = isinstance(target, ast.Subscript) and any(
             isinstance(part, ast.Slice) for part in _parts(target.slice)
@@ -140,16 +164,18 @@ class _Rewriter(ast.NodeTransformer):
         if not any(isinstance(part, ast.Subscript) for t in node.targets for part in ast.walk(t)):
             self.generic_visit(node)
             return node
-        found: list[Any] = [ast.Assign([ast.Name(_VALUES, ast.Store())], self.visit(node.value))]
+        self.held += 1  # what is held for targets within targets has a name of its own
+        name = f"{_VALUES}{self.held}{_ENDING}"
+        found: list[Any] = [ast.Assign([ast.Name(name, ast.Store())], self.visit(node.value))]
         for target in node.targets:
-            value: ast.expr = ast.Name(_VALUES, ast.Load())
-            if not isinstance(target, ast.Tuple):
+            value: ast.expr = ast.Name(name, ast.Load())
+            if not isinstance(target, _SEVERAL):
                 found.append(self.visit(_placed(ast.Assign([target], value), node)))
                 continue
             for i, part in enumerate(target.elts):
                 entry = ast.Subscript(value, ast.Constant(i), ast.Load())
                 found.append(self.visit(_placed(ast.Assign([part], entry), node)))
-        return [_placed(statement, node) for statement in found]
+        return [_placed(one, node) for part in found for one in _listed(part)]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Look up a pair or more of indices where that is fast."""
@@ -173,6 +199,10 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(node.value, int) and node.value > LARGEST:
             return _call("uint64", [ast.Constant(node.value)], node)
         return node
+
+
+def _listed(found: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
+    return found if isinstance(found, list) else [found]
 
 
 def _is_float(node: ast.expr) -> bool:
@@ -225,7 +255,7 @@ def _is_concerned(code: CodeType, wraps: bool) -> bool:
             return True
         if step.opname == "BINARY_OP" and (wraps or step.argrepr.rstrip("=") in _SYMBOLS):
             return True
-        if step.opname in (*_SLICES, "STORE_SUBSCR" if wraps else ""):
+        if step.opname in (*_SLICES, *(_WRAPPED if wraps else ())):
             return True
         # A tuple that is an index; where the entry is written back too, it is copied first.
         is_tuple = before[0] == "BUILD_TUPLE" or isinstance(before[1], tuple)

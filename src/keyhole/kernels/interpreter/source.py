@@ -7,10 +7,12 @@ import dis
 import inspect
 import linecache
 from collections.abc import Iterator
+from itertools import pairwise
 from types import CodeType
 from typing import Any, Final
 
 _LAMBDA: Final = "<lambda>"
+_NO_CLASS: Final = "_"  # names in it are not private
 # How a function of an imported module is called depends on the rest of the file.
 _CALLS: Final = (
     "CACHE", "CALL", "EXTENDED_ARG", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "NOP", "PRECALL",
@@ -34,20 +36,33 @@ def find_definition(code: CodeType) -> ast.FunctionDef | str:
 
 
 def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
-    """Return the code of a definition, with the variables from outside that some code has."""
+    """Return the code of a definition, with the variables from outside that some code has.
+
+    It stands in a class: of the same name as the one that it is from, on which private names depend
+    (``__x``), and whose own names its functions do not see, so that a function may call itself.
+    """
+    home = ast.ClassDef(_class_of(code), [], [], [ast.Pass()], [])
     names = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
-    outer = ast.FunctionDef("outer", names, [ast.Return(ast.Name(tree.name, ast.Load()))], [], None)
+    outer = ast.FunctionDef("outer", names, [home], [], None)
+    _leave_out_types(home)
     _leave_out_types(outer)
     # A function of something imported is called in other steps than one of a global variable.
     imports = ast.Import([ast.alias(name) for name in code.co_names if name.isidentifier()])
     module = ast.Module([imports, outer] if imports.names else [outer], [])
     ast.copy_location(outer, tree)
     ast.fix_missing_locations(module)
-    outer.body.insert(0, tree)
-    top = compile(module, code.co_filename, "exec", dont_inherit=True)
-    inside = next(c for c in top.co_consts if isinstance(c, CodeType))
-    found = (c for c in inside.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
-    return next(found).replace(co_qualname=code.co_qualname)
+    home.body.insert(0, tree)
+    found = compile(module, code.co_filename, "exec", dont_inherit=True)
+    for _ in range(3):  # what is in the module, in the outer function, in the class
+        found = next(c for c in found.co_consts if isinstance(c, CodeType))
+    return found.replace(co_qualname=code.co_qualname)
+
+
+def _class_of(code: CodeType) -> str:
+    """Return the name of the innermost class around a function; without one, ``_``."""
+    names = code.co_qualname.split(".")
+    classes = [a for a, b in pairwise(names) if "<locals>" not in (a, b)]
+    return classes[-1] if classes else _NO_CLASS
 
 
 def _candidates(code: CodeType) -> Iterator[ast.FunctionDef]:

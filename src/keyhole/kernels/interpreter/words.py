@@ -4,11 +4,16 @@ An int64 is a Python int whose results are wrapped; a uint64 is a `Word`. As in 
 on both is one on int64.
 """
 
+from math import isfinite
 from typing import Any, Final, Self
 
 MASK: Final = (1 << 64) - 1
 _SIGN: Final = 1 << 63
 LARGEST: Final = _SIGN - 1
+
+
+class KernelFault(ArithmeticError):
+    """Something that compiled code does without a word, and without sense."""
 
 
 def wrap(value: int) -> int:
@@ -132,12 +137,33 @@ class Word(int):
 
 def to_uint64(value: Any) -> Word:
     """Return a number as a uint64, as `numba.uint64` does in compiled code."""
+    if type(value) is float and not -1.0 < value < 2.0**64 and isfinite(value):
+        raise KernelFault(f"makes an integer from 0 to 2**64 - 1 of {value!r}")
     return value if type(value) is Word else Word(int(value) & MASK)
 
 
 def to_int64(value: Any) -> int:
     """Return a number as an int64, as `numba.int64` does in compiled code."""
+    if type(value) is float and not -(2.0**63) <= value < 2.0**63 and isfinite(value):
+        raise KernelFault(f"makes an integer of more than 64 bits of {value!r}")
     return wrap(int(value))
+
+
+def of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return two numbers as compiled code compares them to choose one.
+
+    Examples
+    --------
+    >>> of_one_type(2**53 + 1, 0.5), of_one_type(True, 3), of_one_type(Word(1), 2)
+    ((9007199254740992.0, 0.5), (1, 3), (1.0, 2.0))
+    """
+    one, other = type(a), type(b)
+    if one is other:
+        return a, b
+    if bool in (one, other) and float not in (one, other):
+        kind = other if one is bool else one
+        return kind(a), kind(b)
+    return float(a), float(b)
 
 
 CASTS: Final[dict[str, Any]] = {
