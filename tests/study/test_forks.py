@@ -3,7 +3,9 @@
 import gc
 import multiprocessing
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -18,13 +20,14 @@ from keyhole.contract import component
 from keyhole.contract.component import policy_component
 from keyhole.kernels import lock
 from keyhole.results.html import Table
-from keyhole.study import Study, head, log, turns
+from keyhole.study import Study, backup, head, list_studies, log, turns
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import Row, StoreError, fork_lock, open_store, place, sqlite_file
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.thresholding import LSA
 from tests.forks import ENOUGH, in_child
 from tests.study.studies import check_state_is_fold, labels
+from tests.study.test_replaced import fill
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork"),
@@ -357,6 +360,45 @@ def test_a_study_that_nobody_closed_is_of_no_concern_to_a_fork(tmp_path):
         gc.collect()
         ids = [*in_child(lambda: decide_elsewhere(address, 1)).split(), *decide(study, 1)]
     check_all_is_there(address, ids)
+
+
+@pytest.mark.parametrize("change", ["touched", "checkpoint"])
+@pytest.mark.parametrize("look", ["ask", "recommend", "list"])
+def test_the_children_of_who_is_idle_can_use_a_file_that_another_program_has_changed(
+    tmp_path, change, look
+):
+    address = str(tmp_path / "s.db")
+    with labels(address) as study:
+        ids = decide(study, 2)
+        study.recommend()
+        if change == "touched":
+            os.utime(address, (0, 0))
+        else:
+            with closing(sqlite3.connect(address)) as db:
+                assert db.execute("PRAGMA wal_checkpoint").fetchone()[1] > 0
+        if look == "list":
+            assert list_studies(address) == ["labels"]
+        elif look == "recommend":
+            study.recommend()
+        else:
+            ids.append(study.ask().id)
+            study.tell(ids[-1], 1)
+        ids += in_child(lambda: decide_elsewhere(address, 1)).split()
+        ids += decide(study, 1)
+    check_all_is_there(address, ids)
+
+
+def test_the_children_of_who_is_idle_are_refused_a_file_that_was_replaced(tmp_path):
+    path, elsewhere = tmp_path / "s.db", tmp_path / "copy.db"
+    with labels(path) as study:
+        backup(path, elsewhere)
+        fill(study)
+        shutil.copyfile(elsewhere, path)
+        said = in_child(lambda: refusals(study, path, tmp_path / "other.db"))
+        assert "the file and the -wal beside it do not belong together" in said
+        with pytest.raises(StoreError, match="do not belong together"):
+            study.ask()
+    assert path.read_bytes() == elsewhere.read_bytes()
 
 
 def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from keyhole.study import Study, backup
-from keyhole.study.storage import StoreError, open_store
+from keyhole.study.storage import StoreError, open_file, open_store, sqlite_file
 from tests.study.studies import check_state_is_fold, labels
 
 LOGS = ("-wal", "-shm")
@@ -177,7 +177,7 @@ def fill(study):
     """Write more than SQLite keeps in its log, then an event with which it begins it anew."""
     begin = len(study.arms)
     study.add_arms(f"{'x' * 3000} {i}" for i in range(begin, begin + 9))
-    study._turns.store.keep(1, 1, bytes(5_000_000))
+    study._turns.store.keep(1, 1, bytes(9_000_000))
     study.ask()
 
 
@@ -244,6 +244,86 @@ def test_a_copy_over_an_open_file_whose_log_has_all_that_it_lacks_loses_nothing(
         drop(study)
         assert [decision.id for decision in study.open_decisions] == first
     assert len(contents(path, "labels")) == 4
+
+
+class Clock:
+    """A clock that does something when it is asked, in the turn."""
+
+    def __init__(self):
+        self.work = None
+
+    def __call__(self):
+        if self.work is not None:
+            self.work()
+        return 5.0
+
+
+def test_a_copy_over_the_file_in_a_turn_is_found_before_the_call_is_answered(path, elsewhere):
+    study = labels(path, clock=(clock := Clock()))
+    backup(path, elsewhere)
+    fill(study)
+    older = elsewhere.read_bytes()
+    clock.work = lambda: shutil.copyfile(elsewhere, path)
+    with pytest.raises(StoreError, match=MIXED):
+        study.ask()
+    clock.work = None
+    for call in calls(study):
+        with pytest.raises(StoreError, match=MIXED):
+            call()
+    study.close()
+    assert path.read_bytes() == older
+
+
+def test_a_copy_over_the_file_in_a_turn_whose_log_has_all_it_lacks_loses_nothing(path, elsewhere):
+    with labels(path, clock=(clock := Clock())) as study:
+        backup(path, elsewhere)
+        ids = [study.ask().id for _ in range(3)]
+        clock.work = lambda: shutil.copyfile(elsewhere, path)
+        ids.append(study.ask().id)
+        clock.work = None
+        ids.append(study.ask().id)
+        assert [decision.id for decision in study.open_decisions] == ids
+    assert len(contents(path, "labels")) == 5
+
+
+def test_a_file_that_is_moved_away_in_a_turn_is_found_before_the_call_is_answered(path, elsewhere):
+    with labels(path, clock=(clock := Clock())) as study:
+        backup(path, elsewhere)
+        clock.work = lambda: path.unlink() or elsewhere.rename(path)
+        with pytest.raises(StoreError, match=REPLACED):
+            study.ask()
+
+
+def test_a_copy_of_another_size_that_comes_while_the_log_is_written_into_the_file_is_found(
+    path, elsewhere, monkeypatch
+):
+    checkpoint = sqlite_file.checkpoint
+
+    def copy_after(db):
+        size = checkpoint(db)
+        shutil.copyfile(elsewhere, path)
+        return size
+
+    study = labels(path)
+    backup(path, elsewhere)
+    fill(study)
+    monkeypatch.setattr(open_file, "_COMMITS", 1)
+    monkeypatch.setattr(sqlite_file, "checkpoint", copy_after)
+    with pytest.raises(StoreError, match="row 11 of study 1 was there and is not"):
+        study.ask()
+    check_refused(study, "row 11 of study 1 was there and is not")
+    study.close()
+    assert contents(path, "labels") == []
+
+
+def test_the_log_of_a_file_that_was_emptied_is_kept(path, elsewhere):
+    """A copy begins with that: SQLite removes a log beside an empty file."""
+    kill_a_writer(path)
+    whole = path.read_bytes()
+    os.truncate(path, 0)
+    assert "the file is empty, and the -wal beside it is not" in look(path)
+    path.write_bytes(whole)
+    assert len(contents(path, "labels")) == 10
 
 
 KILLED = """

@@ -338,8 +338,8 @@ keyhole.validate.kept = [store]
 
 @pytest.mark.skipif(sqlite_file.fcntl is None, reason="the system has no such queues")
 @pytest.mark.parametrize("is_their_turn", [True, False])
-def test_a_file_that_another_is_writing_to_is_closed(path, is_their_turn):
-    """A fork must not inherit a connection. Nobody's turn, it may be a copy: it is left open."""
+def test_a_file_that_is_not_as_it_was_left_is_closed(path, is_their_turn):
+    """A fork must not inherit a connection. What is whole is written anew, in turn, and closed."""
     with closing(open_store(path)) as store:
         study = store.create("labels", b"", 0.0)
         db, queue = store._db, os.open(f"{path}-queue", os.O_RDWR)
@@ -347,7 +347,35 @@ def test_a_file_that_another_is_writing_to_is_closed(path, is_their_turn):
             sqlite_file.fcntl.flock(queue, sqlite_file.fcntl.LOCK_EX)
         os.utime(path, (0, 0))  # as a checkpoint, which is recorded at the end of the turn
         store.before_fork()
-        assert db.is_given_up is not is_their_turn
+        with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+            db.execute("SELECT 1")
+        sqlite_file.fcntl.flock(queue, sqlite_file.fcntl.LOCK_EX | sqlite_file.fcntl.LOCK_NB)
         os.close(queue)
         store.begin(study, 0)
+        store.rollback()
+
+
+@pytest.mark.skipif(sqlite_file.fcntl is None, reason="the system has no such queues")
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_closing_that_is_interrupted_gives_the_turn_back(path, monkeypatch, steps):
+    """A fork ignores what is raised before it, and nobody else would give the turn back."""
+    with closing(open_store(path)) as store:
+        store.create("labels", b"", 0.0)
+        fits, left = sqlite_file.OpenFile.fits, [None] * steps
+
+        def interrupted(file):
+            left.pop()
+            if not left:
+                raise KeyboardInterrupt
+            return fits(file)
+
+        os.utime(path, (0, 0))
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite_file.OpenFile, "fits", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                store.before_fork()
+        with closing(open_store(path)) as other:
+            assert other.begin(1, 0) == []
+            other.rollback()
+        assert store.begin(1, 0) == []
         store.rollback()

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
 from keyhole.study.storage.errors import FinalStoreError
 from keyhole.study.storage.file_record import FileRecord, why_mixed
@@ -13,6 +14,8 @@ WHY_REPLACED = (
     "had the old one open, remove the -wal and -shm beside it if they are there, and open the "
     "study again"
 )
+_LONG: Final = 2000 * 4120  # bytes, of two thousand pages: writing it takes three flushes
+_COMMITS: Final = 500  # in which as many are written, or so
 
 
 class OpenFile:
@@ -28,6 +31,7 @@ class OpenFile:
         self._written: tuple[int, int] | None = None
         self.known: tuple[int, int] | None = None  # the file as it was when it was last compared
         self.is_recorded = False  # by this connection, since it was made
+        self._commits = self._longest = 0  # since, and of, the last log that was written into it
 
     def check(self, *, has_logs: bool) -> bool:
         """Refuse a file that is no longer where it was, or has another log: it is of the past.
@@ -68,17 +72,28 @@ class OpenFile:
             self.is_recorded = True
         self.known = found.changed, found.size
 
-    def note_commit(self, queue: int) -> None:
-        """Record the file if a commit has changed it, in the turn."""
-        if not self.is_known():
-            self.note(queue)
+    def log_size(self) -> int | None:
+        """Return the size of the log in bytes, None where there is none."""
+        try:
+            return os.stat(f"{self._name}-wal").st_size
+        except FileNotFoundError:
+            return None
+
+    def is_long(self, log: int) -> bool:
+        """Return whether a log of a size is to be written into the file; asked once a commit.
+
+        SQLite writes it from its beginning again, so the size only says how long it has been.
+        """
+        self._commits += 1
+        has_grown = log > self._longest + _LONG // 8
+        if log < _LONG or not (has_grown or self._commits >= _COMMITS):
+            return False
+        self._commits, self._longest = 0, log
+        return True
 
     def has_empty_log(self) -> bool:
         """Return whether all there is is in the main file."""
-        try:
-            return not os.stat(f"{self._name}-wal").st_size
-        except FileNotFoundError:
-            return True
+        return not self.log_size()
 
     def is_replaced(self) -> bool:
         """Return whether another file has its name, or the log beside it is another's.
@@ -97,7 +112,8 @@ class OpenFile:
     def is_known(self) -> bool:
         """Return whether the file is as it was when it was last compared."""
         found = os.stat(self._name)
-        return self.known == (found.st_mtime_ns, found.st_size)
+        is_same = self.identity == (found.st_dev, found.st_ino)
+        return is_same and self.known == (found.st_mtime_ns, found.st_size)
 
     def fits(self) -> bool:
         """Return whether the file is what the last transaction left, or has no log beside it."""

@@ -99,7 +99,14 @@ class Sqlite(SqliteFile):
         db = self._connected()
         db.executemany(_INSERT, [(study, *row) for row in rows])
         db.execute(_TAIL, (study, tail))
-        self._end()
+        if not self._end() and rows:
+            self._check_added(study, rows[-1])
+
+    def _check_added(self, study: int, last: Record) -> None:
+        """Refuse a whole copy that was put in the place of a file into which all was written."""
+        found = self._query(self._sql[schema.SLICE], (study, last[0], 1))
+        if not found or found[0][-1] != last[-1]:
+            self._lose(study, last[0])
 
     def _keep(self, body: bytes, study: int, seq: int) -> None:
         self._connected().execute(self._sql[schema.KEEP], (body, study, seq))

@@ -49,7 +49,7 @@ def connect(path: Path, how: str) -> Connection:
     Raises
     ------
     OSError
-        In a fork that inherited a connection to the same file.
+        In a fork that inherited a connection to the same file; where the file was emptied.
     """
     with suppress(FileNotFoundError):
         if why := _given_up.get(identity(path)):
@@ -59,6 +59,11 @@ def connect(path: Path, how: str) -> Connection:
                 "this process was forked in the midst of a call of a study in the same file, and "
                 "cannot use the file: fork elsewhere, or start a new program (`spawn`)"
             )
+        if how != READ_FILE_ALONE and _is_emptied(path):
+            raise OSError(
+                "the file is empty, and the -wal beside it is not: while a copy is being put "
+                "there, try again; else put a whole copy there, and remove -wal and -shm"
+            )
     return Connection(
         path,
         f"{path.as_uri()}?{how}",
@@ -67,6 +72,38 @@ def connect(path: Path, how: str) -> Connection:
         isolation_level=None,
         check_same_thread=False,
     )
+
+
+def _is_emptied(path: Path) -> bool:
+    """Return whether a copy is just being put there: SQLite would remove the log of an empty file.
+
+    It would then be gone for those who have the file open, and with it what they committed.
+    """
+    log = Path(f"{path}-wal")
+    return not path.stat().st_size and log.exists() and log.stat().st_size > 0
+
+
+def flush_log(db: sqlite3.Connection) -> None:
+    """Flush what commits have left to the system, by one more that changes nothing."""
+    with suppress(sqlite3.Error):
+        (before,) = db.execute("PRAGMA synchronous").fetchone()
+        db.execute("PRAGMA synchronous = FULL")
+        try:
+            db.execute(f"PRAGMA user_version = {read_number(db, 'user_version')}")
+        finally:
+            db.execute(f"PRAGMA synchronous = {before}")
+
+
+def checkpoint(db: sqlite3.Connection) -> int | None:
+    """Write the log into the file; return the size that it has then, None where that is not known.
+
+    Some of the log remains where others read it; where it fails, the next time does it.
+    """
+    with suppress(sqlite3.Error):
+        blocked, pages, written = db.execute("PRAGMA wal_checkpoint").fetchone()
+        if not blocked and pages == written:
+            return read_number(db, "page_count") * read_number(db, "page_size")
+    return None
 
 
 def state(path: Path) -> tuple[int, int, int, bool]:

@@ -25,8 +25,10 @@ from keyhole.study.storage.sqlite_connection import (
     Connection,
     abandon,
     check_file,
+    checkpoint,
     disable,
     find_version,
+    flush_log,
     give_up,
     may_be_frozen,
     read_number,
@@ -62,12 +64,35 @@ class SqliteFile(Store):
             self._drop()
             raise
 
-    def _end(self) -> None:
-        """Commit."""
-        self._connected().execute("COMMIT")
-        if self._queue is not None:
-            self._file.note_commit(self._queue)
+    def _end(self) -> bool:
+        """Commit; return whether the file stayed as it was, or what was committed may be gone."""
+        db = self._connected()
+        db.execute("COMMIT")
+        is_kept = self._queue is None or self._is_kept(db, self._queue)
+        if not is_kept:
+            self._disconnect(has_turn=True)
         self._leave()
+        return is_kept
+
+    def _is_kept(self, db: Connection, queue: int) -> bool:
+        """Refuse a file that was replaced in the turn; return whether it is as it was.
+
+        A commit changes the log alone. Only while the log is written into the file, which so
+        happens here and not whenever SQLite likes, a copy cannot be told from what we write. That
+        takes as long as two flushes unless the log was flushed before; and what comes in the second
+        one, that of the file, has another size.
+        """
+        file = self._file
+        log = file.log_size()
+        is_known = log is not None and file.is_known()
+        if log is not None and is_known and file.is_long(log):
+            if not self._flush:
+                flush_log(db)
+            if is_known := file.is_known():
+                size = checkpoint(db)
+                if is_known := size in (None, os.stat(self.path).st_size):
+                    file.note(queue)
+        return is_known or self._is_current(has_turn=True)
 
     def _undo(self) -> None:
         self._undo_begun()
@@ -86,25 +111,46 @@ class SqliteFile(Store):
                 os.close(queue)
         FORK_LOCK.release(self)
 
-    def _disconnect(self) -> None:
-        db, self._db = self._db, None
-        if db is None:
+    def _disconnect(self, *, has_turn: bool = False) -> None:
+        """Close the connection, or leave it open for ever where closing it would do harm.
+
+        Who is interrupted has it still.
+        """
+        if (db := self._db) is None:
             return
         with suppress(sqlite3.Error, OSError):
-            if self._frozen is None and not self._may_close(self._file):
+            if self._frozen is None and not self._may_close(self._file, has_turn):
                 abandon(db)
             db.close()
+        self._db = None
 
-    def _may_close(self, file: OpenFile) -> bool:
-        """Return whether closing does no harm: the last to do it writes the log into the file."""
+    def _may_close(self, file: OpenFile, has_turn: bool) -> bool:
+        """Return whether closing does no harm: the last to do it writes the log into the file.
+
+        What another program has changed is read, and written anew, as before a transaction.
+        """
         if fcntl is None or file.is_replaced():
             return fcntl is None
-        if file.fits() or not self._has_turn_at_once():
-            return True  # whoever has the turn has the file open, and we are not the last
         try:
-            return file.fits()
+            try:
+                if file.fits() or not (has_turn or self._has_turn_at_once()):
+                    return True  # whoever has the turn has the file open, and we are not the last
+                return self._is_mended(file)
+            finally:
+                self._end_turn(unless=has_turn)
         finally:
-            self._end_turn()
+            self._end_turn(unless=has_turn)  # Ctrl-C may have come in between
+
+    def _is_mended(self, file: OpenFile) -> bool:
+        """Return whether a file is whole that was not as we left it, and write it anew; in turn."""
+        try:
+            if why := file.why_mixed():
+                give_up(self.path, why, is_as_before=False)
+                return False
+            self._write_anew(file)
+        except (sqlite3.Error, OSError):
+            return False
+        return True
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         """Let go of the file; a fork must not come in between.
@@ -144,15 +190,15 @@ class SqliteFile(Store):
             if self._is_current(has_turn=True):
                 return db
             self._undo_begun()
-            self._disconnect()
+            self._disconnect(has_turn=True)
 
     def _leave(self) -> None:
         """Let the next in, and forks."""
         self._end_turn()
         FORK_LOCK.release(self)
 
-    def _end_turn(self) -> None:
-        if self._queue is not None:
+    def _end_turn(self, *, unless: bool = False) -> None:
+        if self._queue is not None and not unless:
             fcntl.flock(self._queue, fcntl.LOCK_UN)
 
     @contextmanager
@@ -299,6 +345,8 @@ class SqliteFile(Store):
         self._db, self._frozen = db, None
         try:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
+            if fcntl is not None:
+                self._db.execute("PRAGMA wal_autocheckpoint = 0")  # see `_is_kept`
             # A Mac flushes to the disk only when asked so.
             self._db.execute("PRAGMA fullfsync = ON")
         except BaseException:
@@ -324,4 +372,4 @@ class SqliteFile(Store):
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError("a log cannot be kept beside it on this file system; use a local disk")
         if self._queue is not None:
-            self._file.note_commit(self._queue)
+            self._file.note(self._queue)
