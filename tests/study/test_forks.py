@@ -22,7 +22,7 @@ from keyhole.kernels import lock
 from keyhole.results.html import Table
 from keyhole.study import Study, backup, head, list_studies, log, turns
 from keyhole.study.events import ASKED, TOLD
-from keyhole.study.storage import Row, StoreError, fork_lock, open_store, place, sqlite_file
+from keyhole.study.storage import Row, StoreError, fork_lock, open_store, place, queued_file
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.thresholding import LSA
 from tests.forks import ENOUGH, in_child
@@ -255,7 +255,7 @@ def test_a_child_keeps_no_queue_open_that_a_thread_was_just_opening(tmp_path, mo
         return queue
 
     with labels(tmp_path / "a.db") as study, ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(sqlite_file, "open_queue", open_slowly)
+        monkeypatch.setattr(queued_file, "open_queue", open_slowly)
         asked = pool.submit(study.ask)
         assert opened.wait(ENOUGH)
         files = in_child(lambda: [os.path.realpath(f"/proc/self/fd/{n}") for n in range(64)])

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from keyhole.study.storage import Row, open_file, open_store, sqlite_file
+from keyhole.study.storage import Row, open_file, open_store, queued_file
 
-pytestmark = pytest.mark.skipif(sqlite_file.fcntl is None, reason="SQLite decides it there")
+pytestmark = pytest.mark.skipif(not queued_file.has_queues(), reason="SQLite decides it there")
 PAGE = 4120
 
 

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.study.storage import Row, StoreError, open_store, sqlite_connection, sqlite_file
+from keyhole.study.storage import (
+    Row,
+    StoreError,
+    open_store,
+    queued_file,
+    sqlite_connection,
+    sqlite_file,
+)
 
 ROW = Row(1, 1, None, None, 0.0, b"")
 
@@ -208,7 +215,7 @@ def test_whoever_does_not_queue_is_named_after_a_while(path, monkeypatch):
 
 
 def test_a_system_without_queues_will_do(path, monkeypatch):
-    monkeypatch.setattr("keyhole.study.storage.sqlite_file.fcntl", None)
+    monkeypatch.setattr("keyhole.study.storage.queued_file.fcntl", None)
     with closing(open_store(path)) as store:
         study = store.create("labels", b"", 0.0)
         store.begin(study, 0)
@@ -336,7 +343,7 @@ keyhole.validate.kept = [store]
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(sqlite_file.fcntl is None, reason="the system has no such queues")
+@pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
 @pytest.mark.parametrize("is_their_turn", [True, False])
 def test_a_file_that_is_not_as_it_was_left_is_closed(path, is_their_turn):
     """A fork must not inherit a connection. What is whole is written anew, in turn, and closed."""
@@ -344,18 +351,18 @@ def test_a_file_that_is_not_as_it_was_left_is_closed(path, is_their_turn):
         study = store.create("labels", b"", 0.0)
         db, queue = store._db, os.open(f"{path}-queue", os.O_RDWR)
         if is_their_turn:
-            sqlite_file.fcntl.flock(queue, sqlite_file.fcntl.LOCK_EX)
+            queued_file.fcntl.flock(queue, queued_file.fcntl.LOCK_EX)
         os.utime(path, (0, 0))  # as a checkpoint, which is recorded at the end of the turn
         store.before_fork()
         with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
             db.execute("SELECT 1")
-        sqlite_file.fcntl.flock(queue, sqlite_file.fcntl.LOCK_EX | sqlite_file.fcntl.LOCK_NB)
+        queued_file.fcntl.flock(queue, queued_file.fcntl.LOCK_EX | queued_file.fcntl.LOCK_NB)
         os.close(queue)
         store.begin(study, 0)
         store.rollback()
 
 
-@pytest.mark.skipif(sqlite_file.fcntl is None, reason="the system has no such queues")
+@pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
 @pytest.mark.parametrize("steps", [1, 2])
 def test_a_closing_that_is_interrupted_gives_the_turn_back(path, monkeypatch, steps):
     """A fork ignores what is raised before it, and nobody else would give the turn back."""

@@ -1,10 +1,4 @@
-"""A file with its queue: whose turn it is, and to which file a connection is.
-
-SQLite lets those who wait for its lock try again and again, and one of them may wait for ever. So
-they queue at a file beside it, `...-queue`, where the system lets them in as they came. It keeps
-nothing but the order: who passes by it is held up by SQLite's own lock. Where the system has no
-such queue (Windows), whose turn comes next is a matter of luck.
-"""
+"""A store in an SQLite file: the connection, to which file it is, transactions, and forks."""
 
 import os
 import sqlite3
@@ -18,7 +12,8 @@ from keyhole.study.storage import schema, sqlite_connection
 from keyhole.study.storage.errors import FinalStoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.open_file import WHY_REPLACED, OpenFile
-from keyhole.study.storage.place import identity, open_queue
+from keyhole.study.storage.place import identity
+from keyhole.study.storage.queued_file import QueuedFile, has_queues
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
     READ_FILE_ALONE,
@@ -34,23 +29,14 @@ from keyhole.study.storage.sqlite_connection import (
     read_number,
     state,
 )
-from keyhole.study.storage.store import Store
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 
-class SqliteFile(Store):
+class SqliteFile(QueuedFile):
     """What a store in one file does with the file: connect, take turns, and let forks happen."""
 
     def __init__(self, path: Path, flush: bool = True, like: "SqliteFile | None" = None) -> None:
-        super().__init__()
-        self.path = Path(os.path.realpath(path))  # one file has one queue
-        self.where = str(self.path)
+        super().__init__(path)
         self._flush = flush
-        self._queue: int | None = None
         self._db: Connection | None = None
         self._frozen: tuple[int, int, int, bool] | None = None
         self._identity: tuple[int, int] | None = None  # of the one file that this is about
@@ -106,9 +92,7 @@ class SqliteFile(Store):
         self._next = 0
         with FORK_LOCK.shared(self):
             self._disconnect()
-            queue, self._queue = self._queue, None
-            if queue is not None:
-                os.close(queue)
+            self._close_queue()
         FORK_LOCK.release(self)
 
     def _disconnect(self, *, has_turn: bool = False) -> None:
@@ -129,8 +113,8 @@ class SqliteFile(Store):
 
         What another program has changed is read, and written anew, as before a transaction.
         """
-        if fcntl is None or file.is_replaced():
-            return fcntl is None
+        if not has_queues() or file.is_replaced():
+            return not has_queues()
         try:
             try:
                 if file.fits() or not (has_turn or self._has_turn_at_once()):
@@ -143,14 +127,12 @@ class SqliteFile(Store):
 
     def _is_mended(self, file: OpenFile) -> bool:
         """Return whether a file is whole that was not as we left it, and write it anew; in turn."""
-        try:
-            if why := file.why_mixed():
-                give_up(self.path, why, is_as_before=False)
-                return False
-            self._write_anew(file)
-        except (sqlite3.Error, OSError):
-            return False
-        return True
+        with suppress(sqlite3.Error, OSError):
+            if not (why := file.why_mixed()):
+                self._write_anew(file)
+                return True
+            give_up(self.path, why, is_as_before=False)
+        return False
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         """Let go of the file; a fork must not come in between.
@@ -168,11 +150,10 @@ class SqliteFile(Store):
 
     def after_fork(self, mine: bool) -> None:
         """In a fork, let go of what is the parent's: whose turn it is must end with him."""
-        db, queue, self._db, self._queue = self._db, self._queue, None, None
+        db, self._db = self._db, None
         if db is not None and mine:  # whoever goes on in the midst of a call gets an error
             disable(db)
-        if queue is not None:
-            os.close(queue)
+        self._close_queue()
 
     def _enter(self) -> Connection:
         """Begin a transaction, when it is our turn."""
@@ -196,10 +177,6 @@ class SqliteFile(Store):
         """Let the next in, and forks."""
         self._end_turn()
         FORK_LOCK.release(self)
-
-    def _end_turn(self, *, unless: bool = False) -> None:
-        if self._queue is not None and not unless:
-            fcntl.flock(self._queue, fcntl.LOCK_UN)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -230,7 +207,7 @@ class SqliteFile(Store):
             is_known = file.check(has_logs=self._frozen is None)
         except FinalStoreError as error:
             self._refuse(str(error))
-        if self._frozen is not None or fcntl is None:
+        if self._frozen is not None or not has_queues():
             return True
         if is_known and (file.is_recorded or not has_turn):
             return True
@@ -270,27 +247,6 @@ class SqliteFile(Store):
         """Never use the file again, in whatever connection: it has become another."""
         self._gone.append(why)
         raise FinalStoreError(why)
-
-    def _has_turn_at_once(self) -> bool:
-        """Return whether it is our turn without waiting: who only looks waits for nobody."""
-        try:
-            fcntl.flock(self._opened_queue(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
-
-    def _wait(self) -> None:
-        """Wait for our turn."""
-        if fcntl is None:
-            return
-        fcntl.flock(self._opened_queue(), fcntl.LOCK_EX)
-
-    def _opened_queue(self) -> int:
-        if self._queue is None:
-            # A child forked before it is noted would keep it open, and with it its parent's turn.
-            with FORK_LOCK.shared(self):
-                self._queue = open_queue(self.path)
-        return self._queue
 
     def _open(self) -> None:
         """Connect, and make what is not there yet."""
@@ -345,7 +301,7 @@ class SqliteFile(Store):
         self._db, self._frozen = db, None
         try:
             self._db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
-            if fcntl is not None:
+            if has_queues():
                 self._db.execute("PRAGMA wal_autocheckpoint = 0")  # see `_is_kept`
             # A Mac flushes to the disk only when asked so.
             self._db.execute("PRAGMA fullfsync = ON")
