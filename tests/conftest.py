@@ -7,8 +7,10 @@ from hypothesis import settings
 
 from tests.processes import end_server
 
-# How long an example takes says of a busy machine that it is busy.
-settings.register_profile("keyhole", deadline=None)
+# How long an example takes says of a busy machine that it is busy. A test has the same examples
+# every time; `pytest --hypothesis-profile=random` looks at others.
+settings.register_profile("keyhole", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None)
 settings.load_profile("keyhole")
 
 

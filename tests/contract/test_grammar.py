@@ -223,7 +223,7 @@ def test_a_kernel_that_returns_the_wrong_thing_is_told_on_its_line(select, got, 
     mine = derive(select=select)
     message = rf"Mine.{select.__name__} must return a whole number, arm, got {got}"
     with pytest.raises(TypeError, match=message) as caught:
-        mine().learner(arms=2, threshold=0.5)
+        mine().learner(arms=2, threshold=0.5, interpreted=False)
     assert f"({__file__}, line {line_of(select, words)})" in str(caught.value)
 
 

@@ -189,6 +189,8 @@ def of_powers(x, y, out):
         out[i, 20] = math.e**a
         out[i, 21] = math.pow(2.0, a)
         out[i, 22] = a**b
+        out[i, 24] = math.pow(a, 5)
+        out[i, 25] = math.pow(a, i % 7)
         out[i, 23] = i**0.5 + 3 ** (a / 8.0) + pow(a, 0.5) + a**1.0 + a**0.0 + 1.0**a
 
 

@@ -8,7 +8,7 @@ divided by zero, and an integer made of NaN.
 import math
 from typing import Any, Final
 
-from keyhole.kernels.interpreter.math_functions import power as power_of_floats
+from keyhole.kernels.interpreter.math_functions import power_by_squaring, power_of_floats
 from keyhole.kernels.interpreter.words import (
     LARGEST,
     MASK,
@@ -19,7 +19,6 @@ from keyhole.kernels.interpreter.words import (
     wrap,
 )
 
-_BY_SQUARING: Final = 0x10000  # larger exponents go to the C library, as in Numba
 _LEAST: Final = -LARGEST - 1
 _BITS: Final = 64
 _EXACT_POWERS: Final = 22  # of ten, in a float
@@ -112,7 +111,7 @@ def power(a: Any, b: Any) -> Any:
     if not isinstance(b, int) or (isinstance(a, float) and type(b) is bool):
         return power_of_floats(a, float(b))
     if isinstance(a, float):
-        return _float_power(a, int(b))
+        return power_by_squaring(a, int(b))
     whole = type(a) is Word and type(b) is Word
     base = int(a) if whole else wrap(int(a))
     if b < 0:
@@ -121,20 +120,6 @@ def power(a: Any, b: Any) -> Any:
         return 0 if base not in (1, -1) else base if b % 2 else 1
     result = pow(base, int(b), MASK + 1)
     return Word(result) if whole else wrap(result)
-
-
-def _float_power(a: float, n: int) -> float:
-    if abs(n) > _BY_SQUARING:
-        return power_of_floats(a, float(n))
-    result, rest = 1.0, abs(n)
-    while rest:
-        if rest & 1:
-            result *= a
-        rest >>= 1
-        a *= a
-    if n < 0 and result == 0.0:  # compiled code raises an error here
-        raise KernelFault("raises 0 to a negative power")
-    return 1.0 / result if n < 0 else result
 
 
 def maximum(first: Any, *others: Any) -> Any:
@@ -176,10 +161,10 @@ def rounded(value: Any, digits: Any = None) -> Any:
     if not math.isfinite(value):
         return value
     if digits < 0:
-        scale = _float_power(10.0, -digits)
+        scale = power_by_squaring(10.0, -digits)
         return _to_nearest(value / scale) * scale
-    scale = _float_power(10.0, min(digits, _EXACT_POWERS))
-    further = _float_power(10.0, max(digits - _EXACT_POWERS, 0))
+    scale = power_by_squaring(10.0, min(digits, _EXACT_POWERS))
+    further = power_by_squaring(10.0, max(digits - _EXACT_POWERS, 0))
     y = value * further * scale if digits > _EXACT_POWERS else value * scale
     if math.isinf(y):
         return value

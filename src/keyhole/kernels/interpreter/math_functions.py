@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from keyhole.kernels.interpreter.words import (
     CASTS,
+    KernelFault,
     Word,
     of_one_type,
     to_int64,
@@ -56,10 +57,11 @@ def _without_errors(name: str, arguments: int = 1) -> Function:
     return of_two
 
 
+_BY_SQUARING: Final = 0x10000  # larger exponents go to the C library, as in Numba
 _pow: Final = _without_errors("pow", 2)
 
 
-def power(x: float, y: float) -> float:
+def power_of_floats(x: float, y: float) -> float:
     """Return a power of floats: compiled code has the same special exponents."""
     x = float(x)
     if y == 2.0:
@@ -70,6 +72,26 @@ def power(x: float, y: float) -> float:
         return 1.0 / x
     found: float = _pow(x, y)
     return found
+
+
+def power_by_squaring(x: float, n: int) -> float:
+    """Return a power of a float by an integer."""
+    if abs(n) > _BY_SQUARING:
+        return power_of_floats(x, float(n))
+    result, rest = 1.0, abs(n)
+    while rest:
+        if rest & 1:
+            result *= x
+        rest >>= 1
+        x *= x
+    if n < 0 and result == 0.0:  # compiled code raises an error here
+        raise KernelFault("raises 0 to a negative power")
+    return 1.0 / result if n < 0 else result
+
+
+def _power(x: Any, y: Any) -> float:
+    by_squaring = isinstance(y, int)
+    return power_by_squaring(float(x), int(y)) if by_squaring else power_of_floats(x, y)
 
 
 def _ldexp(x: float, power: int) -> float:
@@ -145,7 +167,7 @@ _ONE: Final = (
 
 MATH: Final[dict[str, Any]] = {
     **{name: _without_errors(name) for name in _ONE},
-    "pow": power,
+    "pow": _power,
     "atan2": _without_errors("atan2", 2),
     # Python computes these in its own way.
     **{name: _c(name) for name in ("erf", "erfc", "lgamma")},

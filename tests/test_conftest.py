@@ -1,0 +1,67 @@
+"""How tests run: which of them are interpreted, and with which examples."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from keyhole.kernels.execution import wanted_execution
+from tests.processes import python
+
+ROOT = Path(__file__).parents[1]
+
+MARKED = '''
+import pytest
+from keyhole.kernels.execution import wanted_execution
+
+pytestmark = pytest.mark.interpreted
+
+@pytest.fixture
+def found():
+    return wanted_execution()
+
+def test_marked(found):
+    assert found is wanted_execution() is {marked}
+
+@pytest.mark.compiled
+def test_an_exception(found):
+    assert found is wanted_execution() is False
+
+def test_with_a_check(only_interpreted):
+    from keyhole.testing import checks, interpreted
+    compares = interpreted.interpreted_and_compiled_agree
+    assert (compares in checks.CHECKS) is not {marked}
+
+def example():
+    """Tell who runs it.
+
+    >>> wanted_execution()
+    {marked}
+    """
+'''
+
+
+@pytest.mark.parametrize(("options", "marked"), [([], True), (["--compiled"], False)])
+def test_what_is_marked_is_interpreted_unless_all_is_to_be_compiled(options, marked, tmp_path):
+    path = tmp_path / "test_marks.py"
+    path.write_text(MARKED.format(marked=marked))
+    ini = f"--config-file={ROOT / 'pyproject.toml'}"
+    plugins = ["-p", "conftest", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    env = os.environ | {"KEYHOLE_INTERPRET": "0"}
+    done = python("-m", "pytest", "-q", ini, *plugins, *options, path, cwd=ROOT, env=env)
+    assert done.stdout.splitlines()[-1].startswith("4 passed"), done.stdout
+
+
+@pytest.mark.interpreted
+def test_this_one_is_interpreted(request):
+    assert wanted_execution() is not request.config.getoption("--compiled")
+
+
+def test_what_is_not_marked_is_compiled_unless_the_environment_says_otherwise():
+    assert wanted_execution() is (os.environ["KEYHOLE_INTERPRET"] == "1")
+
+
+def test_every_run_has_the_same_examples(request):
+    if request.config.getoption("--hypothesis-profile", None) in (None, "keyhole"):
+        assert settings.default.derandomize
