@@ -12,7 +12,7 @@ from keyhole.delayed import ODAAF, QPMD, Constant, Geometric, Poisson, Problem, 
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as PromptProblem
 from keyhole.testing import Trial
-from tests.conformance import CHECKS, OF_VARIANTS
+from tests.conformance import parametrize_with_policies
 from tests.delayed.cases import NAMED, PHASED, POLICIES, drawer, reference_of
 from tests.reference.delayed import play
 
@@ -28,14 +28,12 @@ def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@parametrize_with_policies(POLICIES, compiled=[QPMD(), ODAAF(expected_delay=2.0)])
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy), 900 if policy in PHASED else 120, 2))
 
 
-@pytest.mark.parametrize("check", OF_VARIANTS)
-@pytest.mark.parametrize("policy", WITH_BASES, ids=repr)
+@parametrize_with_policies(WITH_BASES)
 def test_other_bases_keep_it_too(policy, check):
     check(Trial(policy, problem_for(policy), 120, 2))
 

@@ -13,6 +13,9 @@ from keyhole.stochastic import ImprovedUCB
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import LSA
 
+# Interpreted, a kernel that would read or write beyond an array raises an IndexError.
+pytestmark = pytest.mark.interpreted
+
 
 @pytest.fixture
 def learner():

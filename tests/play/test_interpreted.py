@@ -100,12 +100,20 @@ POLICIES = [UCB1(), ThompsonSampling(), Uniform()]
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"checked": True}, {"workers": 3, "duration": Exponential()}]
+    ("policies", "options"),
+    [
+        ([ThompsonSampling(), Uniform()], {}),
+        ([ThompsonSampling()], {"checked": True}),
+        ([UCB1()], {"workers": 3, "duration": Exponential()}),
+        pytest.param(POLICIES, {}, marks=pytest.mark.slow),
+        pytest.param(POLICIES, {"checked": True}, marks=pytest.mark.slow),
+        pytest.param(POLICIES, {"workers": 3, "duration": Exponential()}, marks=pytest.mark.slow),
+    ],
 )
-def test_simulations_are_those_of_compiled_code(options):
+def test_simulations_are_those_of_compiled_code(policies, options):
     def play(**more):
         return simulate(
-            PROBLEM, POLICIES, horizon=60, replications=10, checkpoints={"count": 4}, threads=1,
+            PROBLEM, policies, horizon=60, replications=10, checkpoints={"count": 4}, threads=1,
             details=True, **options, **more,
         )  # fmt: skip
 

@@ -104,9 +104,13 @@ LEARNERS = {
     ),
     "QPMD": (lambda: bandit(QPMD(), feedback="named"), of_pairs),
 }
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.* was told of a loss", "ignore:.* may search", "ignore:.* gives up no arm"
-)
+pytestmark = [
+    pytest.mark.interpreted,
+    pytest.mark.filterwarnings(
+        "ignore:.* was told of a loss", "ignore:.* may search", "ignore:.* gives up no arm"
+    ),
+]
+COMPILED = ("Thompson", "censored", "RCUCB")  # a draw, a context, a decision of two parts
 
 
 def memory(learner):
@@ -116,7 +120,12 @@ def memory(learner):
     return saved.rounds, saved.pending, saved.stream.tolist(), arrays
 
 
-@pytest.fixture(params=LEARNERS)
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.compiled] if name in COMPILED else [])
+        for name in LEARNERS
+    ]
+)
 def logged(request):
     """Return a learner as it was, its log, and the learner after it."""
     make, play = LEARNERS[request.param]

@@ -7,6 +7,8 @@ import pytest
 
 from keyhole import Learner
 
+pytestmark = pytest.mark.interpreted
+
 SAVED = Path(__file__).parents[1] / "saved"
 NEXT = json.loads((SAVED / "next.json").read_text())
 

@@ -13,6 +13,8 @@ from keyhole.stochastic import UCB1
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import LSA, UCBE, KnownGaps
 
+pytestmark = pytest.mark.interpreted
+
 STARS = (1, 5)
 REWARDS = np.random.default_rng(1).integers(0, 9, 40) / 8  # exact in both units
 

@@ -102,6 +102,7 @@ def test_bad_input_is_named(change, message):
         simulate(PROBLEM, policies, **({"horizon": 100, "replications": 5} | change))
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("first", [1, 7])
 def test_a_decision_out_of_range_is_refused_before_it_does_harm(first):
     class Wild(Policy):
@@ -197,6 +198,7 @@ def test_a_kernels_own_complaint_is_left_in_its_words():
         simulate(PROBLEM, [Unlucky(which=3)], horizon=10, replications=9)
 
 
+@pytest.mark.interpreted
 def test_a_policy_says_what_rounds_it_needs():
     problem = Toy(LastHalfWorld, {"arms": 2, "longest": 1})
     message = r"^Impatient\(\) needs at most two rewards: not so in round 8 of replication 0$"
@@ -212,6 +214,7 @@ def test_a_policy_says_what_rounds_it_needs():
     assert learner.rounds == 7
 
 
+@pytest.mark.interpreted
 def test_a_world_is_told_the_horizon_of_its_run():
     problem = Toy(LastHalfWorld, {"arms": 2, "longest": 1})
     for horizon in (10, 40):
@@ -221,6 +224,7 @@ def test_a_world_is_told_the_horizon_of_its_run():
         Referee(problem)
 
 
+@pytest.mark.interpreted
 def test_a_problem_that_ends_is_not_played_on():
     class Short(Toy):
         rounds = 9
@@ -252,6 +256,7 @@ def test_a_metric_that_is_no_number_or_left_out_is_refused(world):
         simulate(Toy(world, {"arms": 2}), {"it": Halving()}, horizon=10, replications=2)
 
 
+@pytest.mark.interpreted
 def test_curves_carry_what_a_world_declares_of_its_metrics():
     curves = simulate(Toy(RunWorld, {"arms": 2}), {"it": Halving()}, horizon=4, replications=2)
     assert curves.metrics == ("gain", "censored")

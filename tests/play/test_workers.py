@@ -23,6 +23,8 @@ from tests.reference.parallel import play
 from tests.resource.cases import replica
 from tests.stochastic.cases import FIVE, bernoulli, reference_of
 
+pytestmark = pytest.mark.interpreted
+
 
 class Tossing(Policy):
     """Labels an arm by a coin that it tosses when it learns."""
@@ -45,9 +47,13 @@ class Tossing(Policy):
 
 LABELS = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 ROOMS = [
-    (LSA(), LABELS),
+    pytest.param(LSA(), LABELS, marks=pytest.mark.compiled),
     (Tossing(), LABELS),
-    (ThompsonSampling(), Classical([0.3, 0.6, 0.4], law="beta", concentration=2)),
+    pytest.param(
+        ThompsonSampling(),
+        Classical([0.3, 0.6, 0.4], law="beta", concentration=2),
+        marks=pytest.mark.compiled,
+    ),
     (RCUCB(), replica("Indep", "small", arms=3)),
     (ESCB(m=1), Patrols(mean_losses=[0.2, 0.5, 0.8], thresholds=[0.5] * 3, resource=1.0)),
 ]
@@ -55,7 +61,7 @@ ROOMS = [
 
 @pytest.mark.parametrize(("policy", "problem"), ROOMS, ids=lambda one: type(one).__name__)
 def test_one_worker_decides_as_if_decisions_took_no_time(policy, problem):
-    asked = {"horizon": 300, "checkpoints": [40, 300], "replications": 12, "details": True}
+    asked = {"horizon": 100, "checkpoints": [40, 100], "replications": 12, "details": True}
     alone = simulate(problem, {"it": policy}, **asked)
     for pending in (*policy.pending, "wait"):
         timed = simulate(problem, {"it": policy}, duration=Exponential(), pending=pending, **asked)
@@ -120,6 +126,7 @@ def test_equal_times_are_told_in_the_order_of_the_decisions():
     assert clock.tolist() == clocks == [1 + t // 4 for t in range(60)]
 
 
+@pytest.mark.compiled
 def test_results_do_not_depend_on_threads_or_on_who_else_plays():
     asked = {"horizon": 200, "replications": 20, "workers": 5, "duration": Exponential()}
     one = simulate(LABELS, {"it": LSA()}, threads=1, **asked)
@@ -131,15 +138,16 @@ def test_results_do_not_depend_on_threads_or_on_who_else_plays():
 def test_a_checkpoint_waits_for_all_that_is_open():
     # With as many workers as decisions nothing is told before the checkpoint, and all is then.
     curves = simulate(
-        LABELS, {"it": Uniform()}, horizon=300, replications=200, workers=300, duration=Constant(5)
+        LABELS, {"it": Uniform()}, horizon=300, replications=20, workers=300, duration=Constant(5)
     )
-    alone = simulate(LABELS, {"it": Uniform()}, horizon=300, replications=200)
+    alone = simulate(LABELS, {"it": Uniform()}, horizon=300, replications=20)
     assert curves.mean("it", "clock") == [5]
     assert np.array_equal(
         curves.values("it", "aggregate_regret"), alone.values("it", "aggregate_regret")
     )
 
 
+@pytest.mark.compiled
 def test_a_context_belongs_to_its_decision():
     problem = Levels([[0.9, 0.6, 0.5, 0.1], [0.8, 0.7, 0.3, 0.25]], feedback="censored")
     asked = {"horizon": 400, "replications": 50, "workers": 6, "duration": Exponential()}
@@ -151,10 +159,10 @@ def test_a_context_belongs_to_its_decision():
 
 def test_a_run_takes_what_it_consumes_up_to_its_limit():
     problem = replica("Indep", "small", arms=3)
-    asked = {"horizon": 200, "replications": 20, "duration": Consumption()}
+    asked = {"horizon": 100, "replications": 8, "duration": Consumption()}
     for workers in (1, 4):
         curves = simulate(problem, {"it": RCUCB()}, workers=workers, checked=True, **asked)
-        assert 0 < curves.mean("it", "clock")[-1] < 0.9 * 200
+        assert 0 < curves.mean("it", "clock")[-1] < 0.9 * 100
 
 
 REFUSED = [

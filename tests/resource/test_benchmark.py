@@ -10,7 +10,7 @@ from keyhole.resource import RCUCB
 
 @pytest.mark.parametrize("kind", ["python", "numpy"])
 def test_yardsticks_do_the_same_work(kind):
-    horizon = 400
+    horizon = 200
     curves = simulate(
         resource.problem(), {"it": RCUCB()}, horizon=horizon, replications=2000, seed=2
     )

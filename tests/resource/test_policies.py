@@ -34,7 +34,7 @@ from keyhole.resource.optimism import net_reward
 from keyhole.resource.scaling import scaled_gain
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from keyhole.testing import Trial
-from tests.conformance import CHECKS, OF_VARIANTS
+from tests.conformance import parametrize_with_policies
 from tests.reference import resource as reference
 from tests.reference.resource import play
 from tests.resource.cases import drive, learner_of, replica, runs_of
@@ -81,6 +81,11 @@ PROBLEMS = {
         Steps([0.5], [0.3, 0.95]),
     ),
 }
+SLOW = ("negative correlation", "independent")  # of kinds that the others have, too
+BY_NAME = [
+    pytest.param(problem, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
+    for name, problem in PROBLEMS.items()
+]
 HORIZON = 80
 SEED = 11
 
@@ -150,13 +155,13 @@ def agree(policy, problem):
         assert found["best_pair_share"] == pytest.approx(asked.count(problem.best_pair) / HORIZON)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("problem", BY_NAME)
 @pytest.mark.parametrize("policy", ON_LISTS, ids=repr)
 def test_learner_and_engine_do_what_the_reference_does(policy, problem):
     agree(policy, problem)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("problem", BY_NAME)
 @pytest.mark.parametrize("policy", [*ON_ALL, RCUCB()], ids=repr)
 def test_they_do_so_where_every_limit_may_be_chosen(policy, problem):
     agree(policy, everywhere(problem))
@@ -179,9 +184,7 @@ def test_a_limit_is_found_in_spite_of_rounding():
         assert learner.ask()[1] in problem.limits
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize(
-    "policy",
+@parametrize_with_policies(
     [
         RCUCB(),
         ReductionUCB(),
@@ -191,20 +194,16 @@ def test_a_limit_is_found_in_spite_of_rounding():
         SuccessiveHalving(),
         LeapsAndBounds(),
         FixedLimit(limit=0.6),
+        SAMPLED,
     ],
-    ids=repr,
+    compiled=[HazardThompson()],
+    engine_compiled=[SuccessiveHalving(), LeapsAndBounds(), FixedLimit(limit=0.6)],
 )
 def test_they_conform(policy, check):
     check(Trial(policy, replica("PosCorr", "small", arms=3)))
 
 
-@pytest.mark.parametrize("check", OF_VARIANTS)
-def test_another_base_conforms(check):
-    check(Trial(SAMPLED, replica("PosCorr", "small", arms=3)))
-
-
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("policy", [ON_ALL[1], ON_ALL[3], ON_ALL[5]], ids=repr)
+@parametrize_with_policies([ON_ALL[1], ON_ALL[3], ON_ALL[5]], compiled=[ON_ALL[1]])
 def test_those_for_every_limit_conform(policy, check):
     check(Trial(policy, replica("NegCorr", "small", arms=3, continuous=True)))
 

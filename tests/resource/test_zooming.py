@@ -88,15 +88,19 @@ def test_estimates_stay_within_their_confidence_lengths_as_lemma_8_says():
     assert kept_in_a_tenth < (1 - policy.delta) * runs
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     "policy",
     [
-        ZoomingRCUCB(alpha=1e-4, lipschitz=0.05, gain_range=0.01),
-        ZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
-        ZoomingRCUCB(alpha=1e-5, delta=0.999, lipschitz=2, refine=2),
-        AnytimeZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
-        AnytimeZoomingRCUCB(alpha=1e-5, delta=0.999999, lipschitz=2, refine=3),
+        *(
+            pytest.param(policy, marks=pytest.mark.compiled)  # there are many points
+            for policy in (
+                ZoomingRCUCB(alpha=1e-4, lipschitz=0.05, gain_range=0.01),
+                ZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
+                ZoomingRCUCB(alpha=1e-5, delta=0.999, lipschitz=2, refine=2),
+                AnytimeZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
+                AnytimeZoomingRCUCB(alpha=1e-5, delta=0.999999, lipschitz=2, refine=3),
+            )
+        ),
         StoOO(alpha=1e-3, lipschitz=1, refine=64),
     ],
     ids=repr,

@@ -11,7 +11,7 @@ from keyhole import simulate
 from keyhole.draws.streams import POLICY, stream
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
 from keyhole.testing import Trial
-from tests.conformance import CHECKS
+from tests.conformance import parametrize_with_policies
 from tests.semibandit.cases import POLICIES, losses_of, reference_of, shown, told
 
 # Most of these problems are not what the policies are made for; what is warned of then is tested
@@ -31,10 +31,21 @@ def problem_for(policy):
     return SAME if isinstance(policy, CSBST | MPTS | ESCB) else OWN
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@parametrize_with_policies(
+    POLICIES,
+    compiled=[CTS(), ESCB(m=1)],
+    engine_compiled=[SDCB()],
+    slow=[
+        CSBDT(gamma=0.01, loss_free_rounds=2),
+        CSBDT(gamma=0.01, loss_free_rounds=2, any_loss=1),
+        CSBDT(gamma=0.02, loss_free_rounds=3, as_printed=0, any_loss=1),
+        CSBDTUCB(gamma=0.02, loss_free_rounds=2, round_decimals=1, as_printed=0),
+        CSBDTUCB(gamma=0.02, loss_free_rounds=4, round_decimals=2),
+        ESCB(m=1, c=0.5),
+    ],
+)
 def test_every_policy_keeps_the_contract(policy, check):
-    check(Trial(policy, problem_for(policy), 200, 2))
+    check(Trial(policy, problem_for(policy), 120, 2))
 
 
 def learner_of(policy, problem, seed):
@@ -54,7 +65,7 @@ instances = st.integers(1, 5).flatmap(
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(problem=instances, seed=st.integers(0, 2**32))
 def test_the_reference_takes_the_same_decisions(policy, problem, seed):
     slow, rng = reference_of(policy, problem), stream(seed, 0, POLICY)
@@ -68,7 +79,7 @@ def test_the_reference_takes_the_same_decisions(policy, problem, seed):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(problem=instances, seed=st.integers(0, 2**32))
 def test_allocations_never_exceed_the_resource(policy, problem, seed):
     learner = learner_of(policy, problem, seed)
@@ -104,15 +115,20 @@ def test_where_there_is_nothing_to_learn_there_is_no_regret(policy, problem):
     assert np.all(curves.values("it", "too_low") == 0)
 
 
+TOO_LITTLE = Problem([0.9, 0.8, 0.7], [0.9, 0.2, 0.6], resource=0.3)
+
+
 @pytest.mark.compiled
 def test_a_resource_that_is_too_little_for_anyone_is_no_reason_to_search_for_ever():
-    problem = Problem([0.9, 0.8, 0.7], [0.9, 0.2, 0.6], resource=0.3)
-    curves = simulate(problem, {"it": CSBDT(gamma=0.01)}, horizon=3000, replications=20)
+    curves = simulate(TOO_LITTLE, {"it": CSBDT(gamma=0.01)}, horizon=3000, replications=20)
     assert np.all(curves.values("it", "threshold_rounds")[-1] < 1500)
     assert np.all(curves.values("it", "too_low")[-1] == 0)
+
+
+def test_an_arm_that_needs_more_than_there_is_gets_nothing():
     learner = CSBDT(gamma=0.01).learner(arms=3, resource=0.3)
     for t in range(1, 1500):
-        learner.tell(shown(problem, learner.ask(), losses_of(problem, 0, 0, t)))
+        learner.tell(shown(TOO_LITTLE, learner.ask(), losses_of(TOO_LITTLE, 0, 0, t)))
     assert learner.recommend()[0] == learner.recommend()[2] == 1.0
     assert learner.ask().tolist() == pytest.approx([0, learner.recommend()[1], 0])
 

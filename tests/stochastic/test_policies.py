@@ -19,7 +19,7 @@ from keyhole.stochastic import (
     Uniform,
 )
 from keyhole.testing import Trial
-from tests.conformance import CHECKS, INTERPRETED
+from tests.conformance import INTERPRETED, parametrize_with_policies
 from tests.reference.stochastic import play
 from tests.stochastic.cases import FIVE, bernoulli, drive, fractional, reference_of
 
@@ -44,8 +44,9 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@parametrize_with_policies(
+    POLICIES, compiled=[KLUCB(), ThompsonSampling()], engine_compiled=[ImprovedUCB(), Uniform()]
+)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, PROBLEMS["bernoulli"], 60, 2))
 

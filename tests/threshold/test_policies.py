@@ -24,7 +24,7 @@ from keyhole.threshold import (
     SurvivalThompson,
     Uniform,
 )
-from tests.conformance import CHECKS, OF_VARIANTS
+from tests.conformance import parametrize_with_policies
 from tests.reference.threshold import play
 from tests.threshold.cases import (
     FITTING,
@@ -61,14 +61,14 @@ DRAWING = (KaplanMeierThompson, SurvivalThompson)
 
 
 @pytest.mark.filterwarnings("ignore:KMUCB.. never gets beyond level 1")
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@parametrize_with_policies(
+    POLICIES, compiled=[DKWUCB(), KaplanMeierThompson()], engine_compiled=[KMUCB(), Uniform()]
+)
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy, [row[::3] for row in FIVE[:3]]), 60, 2))
 
 
-@pytest.mark.parametrize("check", OF_VARIANTS)
-@pytest.mark.parametrize("policy", [DKWUCB(), KaplanMeierUCB()], ids=repr)
+@parametrize_with_policies([DKWUCB(), KaplanMeierUCB()])
 def test_replayed_samples_keep_the_contract(policy, check):
     problem = Problem.replay([[0, 1, 3], [2, 2], [1, 3, 3, 0]], 3, feedback="uncensored")
     check(Trial(policy, problem, 40, 1))

@@ -8,6 +8,8 @@ import pytest
 from keyhole.thresholding import APT
 from tests.thresholding.cases import SETUP_1, bernoulli, drive
 
+pytestmark = pytest.mark.interpreted
+
 
 def test_the_index_orders_as_that_of_the_paper():
     rewards = [1.0, 0.0, 0.5]

@@ -7,6 +7,8 @@ from keyhole import simulate
 from keyhole.thresholding import LSA, Problem, Uniform
 from tests.thresholding.cases import SETUP_1, bernoulli, drive
 
+pytestmark = pytest.mark.interpreted
+
 
 def test_lsa_pulls_every_arm_once_first():
     learner = LSA().learner(arms=7, threshold=0.5)
@@ -71,6 +73,7 @@ def test_with_the_empirical_gap_in_its_logarithm_an_arm_is_never_pulled_again():
     assert min(least[lsa]) > 10
 
 
+@pytest.mark.compiled
 def test_lsa_beats_uniform_in_the_papers_first_set_up():
     curves = simulate(
         Problem(SETUP_1, 0.5), [LSA(), Uniform()], horizon=500, replications=1000, seed=2

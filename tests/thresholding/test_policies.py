@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from keyhole import simulate
 from keyhole.testing import Trial
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
-from tests.conformance import CHECKS
+from tests.conformance import parametrize_with_policies
 from tests.reference.thresholding import play
 from tests.thresholding.cases import (
     SETUP_1,
@@ -118,8 +118,7 @@ def test_they_agree_on_any_problem(policy, means, threshold, rounds, seed):
     assert learner.recommend().tolist() == labels
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("policy", POLICIES[::2], ids=repr)
+@parametrize_with_policies(POLICIES[::2], compiled=[LSA(), OptKG()])
 def test_they_conform(policy, check):
     check(Trial(policy, Problem([0.2, 0.45, 0.55, 0.7, 0.8], 0.5)))
 

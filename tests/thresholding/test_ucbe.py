@@ -5,9 +5,12 @@ from keyhole import simulate
 from keyhole.thresholding import UCBE, Problem
 from tests.thresholding.cases import SETUP_1, bernoulli, drive, learner_of
 
+pytestmark = pytest.mark.interpreted
+
 PROBLEM = Problem(SETUP_1, 0.5)
 
 
+@pytest.mark.compiled
 def test_one_run_a_budget_equals_separate_simulations():
     budgets = (10, 60, 200, 317)
     arguments = {"replications": 50, "seed": 9}
@@ -19,6 +22,7 @@ def test_one_run_a_budget_equals_separate_simulations():
             assert np.array_equal(found, alone.values("UCBE(b=0)", metric)[0])
 
 
+@pytest.mark.compiled
 def test_the_horizon_beyond_the_last_budget_changes_nothing():
     arguments = {"checkpoints": [50, 100], "replications": 20}
     short = simulate(PROBLEM, [UCBE(1)], horizon=100, **arguments)

@@ -1,5 +1,9 @@
+import pytest
+
 from keyhole.thresholding import Uniform
 from tests.thresholding.cases import drive
+
+pytestmark = pytest.mark.interpreted
 
 
 def test_uniform_pulls_in_turn():

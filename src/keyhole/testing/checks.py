@@ -185,8 +185,13 @@ def works_for_any_number_of_arms(trial: Trial) -> None:
     Sizes that the setting's fact ``arms`` excludes are left out. A resized problem that has fewer
     rounds is played as long as it lasts.
     """
+    play_sizes(trial, _SIZES)
+
+
+def play_sizes(trial: Trial, sizes: Sequence[int]) -> None:
+    """Play a trial's problem with these numbers of arms, and check that its metrics are finite."""
     allowed = trial.policy.setting.facts["arms"].allowed
-    for arms in (size for size in _SIZES if size in allowed):
+    for arms in (size for size in sizes if size in allowed):
         problem = trial.problem.resized(arms)
         if problem is None:
             return
