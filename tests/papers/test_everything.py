@@ -8,11 +8,14 @@ import pytest
 import keyhole.clusters.connecting
 import keyhole.papers.everything
 from keyhole.clusters.cluster import GoneError
+from keyhole.experiment import page
 from keyhole.papers import FILES, Entry, Everything, reproduce, reproduce_all
 from keyhole.papers.reproduction import report_again
 from keyhole.play.plan import Plan
 from tests.html import check_page
+from tests.papers.conftest import write_plain
 
+pytestmark = pytest.mark.interpreted
 MINE = """
 title = "Mine"
 source = "my notes"
@@ -45,13 +48,18 @@ FEW = ("tao2019-lemma-19", "bengs2022-examples")
 
 
 def make_few(patch):
-    """Leave two entries, with few replications."""
+    """Leave two entries, with few and short replications."""
     load = Entry.load
 
     def small(name):
         entry = load(name)
         scale = entry.scales["quick"].model_copy(update={"replications": 12})
-        return entry.model_copy(update={"scales": {"quick": scale, "paper": scale}})
+        problems = {
+            name: one if one.checkpoints else one.model_copy(update={"horizon": 100})
+            for name, one in entry.problems.items()
+        }
+        update = {"scales": {"quick": scale, "paper": scale}, "problems": problems}
+        return entry.model_copy(update=update)
 
     patch.setattr(Entry, "load", small)
     patch.setattr(keyhole.papers.everything, "FILES", {name: FILES[name] for name in FEW})
@@ -63,6 +71,7 @@ def made(tmp_path_factory):
     out = tmp_path_factory.mktemp("all") / "out"
     with pytest.MonkeyPatch.context() as patch:
         make_few(patch)
+        patch.setattr(page, "write_figure", write_plain)
         return reproduce_all(out=out, threads=1)
 
 
