@@ -135,21 +135,26 @@ def test_the_yardstick_in_cpp_does_the_same_work():
     assert abs(wrong - mean) < 5 * np.sqrt(2.0) * error
 
 
+# Horizons, and replications of Keyhole's: bounds follow from how many there are of each.
+SIZES = [
+    pytest.param(30, 400, marks=pytest.mark.interpreted, id="short"),
+    pytest.param(150, 4000, marks=pytest.mark.slow, id="long"),
+]
+
+
+@pytest.mark.parametrize(("horizon", "replications"), SIZES)
 @pytest.mark.parametrize("name", ["LSA", "APT", "UCBE", "OptKG", "Uniform"])
-def test_yardsticks_do_the_same_work(name):
-    replications, horizon = 400, 150
+def test_yardsticks_do_the_same_work(name, horizon, replications):
     problem = Problem(means=SETUP1, threshold=0.5)
-    curves = simulate(problem, {"it": POLICIES[name]}, horizon=horizon, replications=4000, seed=2)
+    size = {"horizon": horizon, "replications": replications}
+    curves = simulate(problem, {"it": POLICIES[name]}, **size, seed=2)
     mean, error = (
         curves.mean("it", "aggregate_regret"),
         curves.std_error("it", "aggregate_regret"),
     )
     samples = [
         np.array(
-            [
-                getattr(yardsticks, f"python_{name.lower()}")(SETUP1, horizon, i)
-                for i in range(replications)
-            ]
+            [getattr(yardsticks, f"python_{name.lower()}")(SETUP1, horizon, i) for i in range(400)]
         )
     ]
     if name != "OptKG":
@@ -160,45 +165,49 @@ def test_yardsticks_do_the_same_work(name):
         assert abs(sample.mean() - mean[0]) < 5 * spread
 
 
+@pytest.mark.parametrize(("horizon", "replications"), SIZES)
 @pytest.mark.parametrize("name", ["UCB1", "KLUCB"])
-def test_yardsticks_of_the_stochastic_room_do_the_same_work(name):
+def test_yardsticks_of_the_stochastic_room_do_the_same_work(name, horizon, replications):
     problem = stochastic_room.Problem(stochastic_room.MEANS)
-    same_regret(stochastic_room, name, problem, stochastic_room.POLICIES[name])
+    same_regret(
+        stochastic_room, name, problem, stochastic_room.POLICIES[name], horizon, replications
+    )
 
 
+@pytest.mark.parametrize(("horizon", "replications"), SIZES)
 @pytest.mark.parametrize("name", ["DKWUCB", "OPTIM", "KaplanMeierUCB"])
-def test_yardsticks_of_the_threshold_room_do_the_same_work(name):
+def test_yardsticks_of_the_threshold_room_do_the_same_work(name, horizon, replications):
     policy, feedback, order = threshold_room.POLICIES[name]
     survival = threshold_room.SURVIVAL
     problem = threshold_room.Problem(survival, feedback=feedback, order=order)
-    same_regret(threshold_room, name, problem, policy)
+    same_regret(threshold_room, name, problem, policy, horizon, replications)
 
 
-def same_regret(room, name, problem, policy):
+def same_regret(room, name, problem, policy, horizon, replications):
     """Check that a room's yardsticks come to the regret of its policy."""
     instance = room.MEANS if hasattr(room, "MEANS") else room.SURVIVAL
-    curves = simulate(problem, {"it": policy}, horizon=150, replications=4000, seed=2)
+    curves = simulate(problem, {"it": policy}, horizon=horizon, replications=replications, seed=2)
     mean, error = curves.mean("it", "regret")[0], curves.std_error("it", "regret")[0]
     plain = getattr(room, f"python_{name.lower()}")
     vectorised = getattr(room, f"numpy_{name.lower()}")
     for sample in (
-        np.array([plain(instance, 150, i) for i in range(300)]),
+        np.array([plain(instance, horizon, i) for i in range(300)]),
         # All its replications share one order of thresholds: several runs, to average over that.
-        np.concatenate([vectorised(instance, 150, 400, seed) for seed in range(30)]),
+        np.concatenate([vectorised(instance, horizon, 400, seed) for seed in range(30)]),
     ):
         groups = sample.reshape(30, -1).mean(axis=1)
         spread = np.hypot(groups.std(ddof=1) / np.sqrt(len(groups)), error)
         assert abs(sample.mean() - mean) < 5 * spread
 
 
+@pytest.mark.parametrize(("horizon", "replications"), SIZES)
 @pytest.mark.parametrize("name", ["MPTS", "CTS"])
-def test_loops_on_semi_bandits_do_the_same_work(name):
+def test_loops_on_semi_bandits_do_the_same_work(name, horizon, replications):
     policy, problem = semibandit_room.POLICIES[name]
-    horizon, replications = 150, 300
-    curves = simulate(problem, {"it": policy}, horizon=horizon, replications=3000)
+    curves = simulate(problem, {"it": policy}, horizon=horizon, replications=replications)
     loop = getattr(semibandit_room, f"python_{name.lower()}")
-    found = np.array([loop(problem, horizon, i) for i in range(replications)])
-    error = np.hypot(curves.std_error("it", "regret")[-1], found.std() / np.sqrt(replications))
+    found = np.array([loop(problem, horizon, i) for i in range(300)])
+    error = np.hypot(curves.std_error("it", "regret")[-1], found.std() / np.sqrt(len(found)))
     assert abs(curves.mean("it", "regret")[-1] - found.mean()) < 5 * error
 
 

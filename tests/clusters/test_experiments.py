@@ -167,14 +167,18 @@ def ray(hold):
         yield f"ray={address}"
 
 
-@pytest.fixture(params=["dask", "ray"])
+# Experiments see of a cluster what test_contract.py tests of both.
+BOTH = ["dask", pytest.param("ray", marks=pytest.mark.slow)]
+
+
+@pytest.fixture(params=BOTH)
 def on(request):
     """Return a cluster that is there to play on."""
     there = request.getfixturevalue(request.param)
     return there.on if request.param == "dask" else there
 
 
-@pytest.mark.parametrize("on", ["dask", "ray"])
+@pytest.mark.parametrize("on", BOTH)
 def test_one_started_for_the_command_leaves_the_bytes_that_threads_leave(
     folder, keyhole, expected, on
 ):

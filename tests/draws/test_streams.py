@@ -48,16 +48,16 @@ def first_of_each_pull(rng, arm, n):
     return out
 
 
-def samples():
-    yield "along a stream", draw(stream(0), N)
-    yield "across replications", first_of_each(0, N, WORLD)
-    yield "across the pulls of an arm", first_of_each_pull(stream(0, 0, WORLD), 3, N)
+SAMPLES = {
+    "along a stream": lambda: draw(stream(0), N),
+    "across replications": lambda: first_of_each(0, N, WORLD),
+    "across the pulls of an arm": lambda: first_of_each_pull(stream(0, 0, WORLD), 3, N),
+}
 
 
-@pytest.mark.parametrize(
-    ("where", "sample"), tuple(samples()), ids=lambda v: v if isinstance(v, str) else ""
-)
-def test_draws_are_uniform(where, sample):
+@pytest.mark.parametrize("where", SAMPLES)
+def test_draws_are_uniform(where):
+    sample = SAMPLES[where]()
     assert sample.min() >= 0
     assert sample.max() < 1
     assert stats.kstest(sample, "uniform").pvalue > 1e-4

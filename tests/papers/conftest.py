@@ -102,7 +102,9 @@ def _made(table, folder):
     return make_problem(json.loads(table), folder)
 
 
-PLAIN = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1" role="img"><text>plain</text></svg>'
+PLAIN = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1" role="img"><text>plain</text></svg>'
+)
 
 
 @pytest.fixture

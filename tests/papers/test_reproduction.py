@@ -184,7 +184,7 @@ def make_small(patch):
 
     def small(name):
         entry = real(name)
-        scale = entry.scales["paper"].model_copy(update={"replications": 8, "checkpoints": 5})
+        scale = entry.scales["paper"].model_copy(update={"replications": 2, "checkpoints": 5})
         return entry.model_copy(update={"scales": {"quick": scale, "paper": scale}})
 
     patch.setattr(Entry, "load", small)
@@ -198,6 +198,7 @@ def shown(tmp_path_factory):
         return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1)
 
 
+@pytest.mark.interpreted
 def test_the_demo_is_set_up_1_and_bluebirds_in_one_report(shown):
     text = shown.report.read_text()
     assert "Set-up 1" in text
@@ -207,6 +208,7 @@ def test_the_demo_is_set_up_1_and_bluebirds_in_one_report(shown):
     assert {p.name for p in shown.report.parent.iterdir() if p.is_dir()} == {"setup1", "bluebirds"}
 
 
+@pytest.mark.interpreted
 def test_a_demo_of_other_code_is_replaced(shown, plain_figures, monkeypatch):
     make_small(monkeypatch)
     folder, played = shown.report.parent, []
