@@ -56,9 +56,9 @@ def decided(learner, **asked_with):
 
 def played(how):
     if how == "all at once":
-        yield regret_of(Uniform(), Problem(means=[0.2, 0.45, 0.7]), "regret")
         yield decided(Everything().learner(arms=21, seed=1))
         return
+    yield regret_of(Uniform(), Problem(means=[0.2, 0.45, 0.7]), "regret")
     problem = ThresholdingProblem(means=[0.2, 0.45, 0.7], threshold=0.5)
     yield regret_of(LSA(), problem, "aggregate_regret")
     yield decided(LSA().learner(arms=40, threshold=0.5, seed=1))
@@ -76,7 +76,7 @@ assert not [name for name in sys.modules if "numba_internals" in name or "first_
 # Each function takes seconds to compile, and nothing is kept.
 @pytest.mark.skipif(not jit.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set")
 @pytest.mark.parametrize(
-    "how", ["all at once", pytest.param("policies of some settings", marks=pytest.mark.slow)]
+    "how", ["all at once", pytest.param("simulations and policies", marks=pytest.mark.slow)]
 )
 def test_public_numba_plays_the_same_to_the_bit_and_keeps_nothing(tmp_path, how):
     scope = {"__name__": "test_plain_numba"}
