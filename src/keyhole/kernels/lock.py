@@ -8,6 +8,7 @@ them is done under this lock, which no thread holds during a fork.
 import os
 import threading
 from contextlib import AbstractContextManager
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Final
@@ -16,8 +17,7 @@ from keyhole.interrupts import delayed_interrupts
 
 _FORK_SECONDS: Final = 30.0
 
-_lock = threading.RLock()
-_held_for_fork: list[bool] = []
+_lock: Final = threading.RLock()
 
 
 def compiler_lock() -> AbstractContextManager[bool]:
@@ -34,26 +34,17 @@ def import_numba() -> ModuleType:
         return import_module("numba")
 
 
-def _before_fork() -> None:
-    """Wait for a thread that compiles or loads: LLVM's own lock would stay locked in the child."""
-    _held_for_fork.append(_lock.acquire(timeout=_FORK_SECONDS))
+def _make_anew() -> None:
+    """In a child, make the lock anew: a thread that held it is not here."""
+    _lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 
-def _after_fork_in_parent() -> None:
-    if _held_for_fork and _held_for_fork.pop():
-        _lock.release()
-
-
-def _after_fork_in_child() -> None:
-    """Make the lock anew: a thread that held it is not here."""
-    global _lock
-    _lock = threading.RLock()
-    _held_for_fork.clear()
-
+# These run no Python either: Ctrl-C in one of them, or while the system forks, would leave the lock
+# held for ever. If another thread compiles for longer than a fork waits, there is nothing to
+# release, and Python says so on standard error; it does no harm.
+_acquire_for_fork: Final = partial(_lock.acquire, timeout=_FORK_SECONDS)
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
+        before=_acquire_for_fork, after_in_parent=_lock.release, after_in_child=_make_anew
     )

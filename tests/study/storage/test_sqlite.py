@@ -386,3 +386,21 @@ def test_a_closing_that_is_interrupted_gives_the_turn_back(path, monkeypatch, st
             other.rollback()
         assert store.begin(1, 0) == []
         store.rollback()
+
+
+def test_a_closing_that_is_interrupted_when_it_is_done_leaves_nothing_closed_behind(
+    path, monkeypatch
+):
+    with closing(open_store(path)) as store:
+        study, close = store.create("labels", b"", 0.0), sqlite_connection.Connection.close
+
+        def closed(db):
+            close(db)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite_connection.Connection, "close", closed)
+            with pytest.raises(KeyboardInterrupt):
+                store.before_fork()
+        assert store.begin(study, 0) == []
+        store.rollback()

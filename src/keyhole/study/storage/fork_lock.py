@@ -17,18 +17,19 @@ import os
 import sys
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from inspect import CO_GENERATOR
 from threading import Condition, RLock, get_ident
 from time import monotonic
 from types import FrameType
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 # A fork also waits for kernels that are being compiled, but last of all, or an operation that needs
 # one would wait for the fork: what is registered first is called last.
 import keyhole.kernels.lock  # noqa: F401
 
 PATIENCE: Final = 35.0  # seconds, for operations at work: a little more than SQLite's own
+_LOOK_AGAIN: Final = 1.0  # seconds, if whoever should have called was interrupted
 
 
 class Forkable(Protocol):
@@ -48,12 +49,27 @@ class _Call:
     """The owner of an operation that is nobody's."""
 
 
+class _Fork(NamedTuple):
+    """A fork that is under way: the frame that called for it, and the instruction that did."""
+
+    caller: FrameType
+    instruction: int
+    is_alone: bool = False  # nobody else is waited for any more
+
+    def is_over(self, thread: int) -> bool:
+        return self.caller.f_lasti != self.instruction or _has_ended(thread, self.caller)
+
+
 class ForkLock:
     """A lock that operations share, and that a fork has alone.
 
     A fork never waits for its own thread, whose operation may have called a user's clock or been
     interrupted by a signal handler, and for others no longer than `PATIENCE`. What is still open
     then is the parent's: its child does without (`Forkable.after_fork`).
+
+    Ctrl-C may end any of the three hooks of a fork, also before its first step, and Python goes on
+    with the fork. So nothing is held between them that only they could give back: a fork is noted
+    with the call that it is, and is over when its thread is at another one.
     """
 
     def __init__(self) -> None:
@@ -66,7 +82,7 @@ class ForkLock:
         self._at_work: weakref.WeakKeyDictionary[object, tuple[int, FrameType | None]] = (
             weakref.WeakKeyDictionary()
         )
-        self._forking: list[int] = []  # threads
+        self._forks: dict[int, _Fork] = {}  # by thread
         self._owners: weakref.WeakSet[Forkable] = weakref.WeakSet()
 
     def add(self, owner: Forkable) -> None:
@@ -81,13 +97,33 @@ class ForkLock:
         """
         me = get_ident()
         with self._lock:
-            # Who is at work already must go on, or the fork would wait for it in vain.
-            while self._forking and me not in (*self._forking, *self._threads_at_work()):
-                self._changed.wait()
+            while not self._may_begin(me):
+                self._changed.wait(_LOOK_AGAIN)
             is_new = owner not in self._at_work or _has_ended(*self._at_work[owner])
             if is_new:
                 self._at_work[owner] = me, frame
             return is_new
+
+    def _may_begin(self, me: int) -> bool:
+        """Return whether no fork keeps a thread from an operation.
+
+        Who is at work already must go on, or the fork would wait for it in vain.
+        """
+        forking = self._threads_forking()
+        if not forking or self._others_are_alone(me):
+            return not forking
+        return me in forking or me in self._threads_at_work()
+
+    def _threads_forking(self) -> list[int]:
+        """Return which threads fork just now."""
+        for thread, fork in list(self._forks.items()):
+            if fork.is_over(thread):
+                self._forks.pop(thread, None)
+        return list(self._forks)
+
+    def _others_are_alone(self, me: int) -> bool:
+        """Return whether another thread is about to fork, and waits for nobody."""
+        return any(self._forks[t].is_alone for t in self._threads_forking() if t != me)
 
     def _threads_at_work(self) -> list[int]:
         """Return whose operations are under way; those that Ctrl-C ended unnoticed are not."""
@@ -99,7 +135,7 @@ class ForkLock:
     def release(self, owner: object) -> None:
         """End an operation; where none was begun, do nothing."""
         with self._lock:
-            if self._at_work.pop(owner, None) is not None and self._forking:
+            if self._at_work.pop(owner, None) is not None and self._forks:
                 self._changed.notify_all()
 
     @contextmanager
@@ -119,24 +155,27 @@ class ForkLock:
 
     def before_fork(self) -> None:
         """Wait for the operations of other threads, and let nobody begin; close what is open."""
-        self._changed.acquire()  # until the fork is over, so that nobody is within it in the child
-        self._forking.append(get_ident())
-        until = monotonic() + PATIENCE
-        while self._others_at_work() and (left := until - monotonic()) > 0:
-            self._changed.wait(min(left, 1.0))  # an owner that is gone tells nobody
-        for owner in list(self._owners):
-            if owner not in self._at_work:
-                owner.before_fork()
+        caller, me = sys._getframe(1), get_ident()
+        with self._lock:
+            self._forks[me] = _Fork(caller, caller.f_lasti)
+            until = monotonic() + PATIENCE
+            while self._others_at_work() and (left := until - monotonic()) > 0:
+                self._changed.wait(min(left, _LOOK_AGAIN))  # an owner that is gone tells nobody
+            while self._others_are_alone(me):
+                self._changed.wait(_LOOK_AGAIN)
+            self._forks[me] = self._forks[me]._replace(is_alone=True)
+            for owner in list(self._owners):
+                if owner not in self._at_work:
+                    owner.before_fork()
 
     def _others_at_work(self) -> bool:
         return any(thread != get_ident() for thread in self._threads_at_work())
 
     def after_fork_in_parent(self) -> None:
         """Let operations begin."""
-        with suppress(ValueError):  # if `before_fork` was interrupted
-            self._forking.remove(get_ident())
+        with self._lock:
+            self._forks.pop(get_ident(), None)
             self._changed.notify_all()
-            self._changed.release()
 
     def after_fork_in_child(self) -> None:
         """Begin anew: the threads that held the lock are not here."""

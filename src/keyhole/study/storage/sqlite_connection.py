@@ -74,6 +74,14 @@ def connect(path: Path, how: str) -> Connection:
     )
 
 
+def set_up(db: Connection, *, flush: bool, checkpoints: bool) -> None:
+    """Say whether commits are flushed, and whether SQLite makes checkpoints by itself."""
+    db.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
+    db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
+    if not checkpoints:
+        db.execute("PRAGMA wal_autocheckpoint = 0")
+
+
 def _is_emptied(path: Path) -> bool:
     """Return whether a copy is just being put there: SQLite would remove the log of an empty file.
 

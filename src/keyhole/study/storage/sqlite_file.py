@@ -27,6 +27,7 @@ from keyhole.study.storage.sqlite_connection import (
     give_up,
     may_be_frozen,
     read_number,
+    set_up,
     state,
 )
 
@@ -98,28 +99,31 @@ class SqliteFile(QueuedFile):
     def _disconnect(self, *, has_turn: bool = False) -> None:
         """Close the connection, or leave it open for ever where closing it would do harm.
 
-        Who is interrupted has it still.
+        Who is interrupted before that is known has it still.
         """
         if (db := self._db) is None:
             return
-        with suppress(sqlite3.Error, OSError):
-            if self._frozen is None and not self._may_close(self._file, has_turn):
-                abandon(db)
-            db.close()
+        is_shared = self._frozen is None and has_queues()
+        if is_shared and not self._may_close(self._file, has_turn):
+            abandon(db)
         self._db = None
+        with suppress(sqlite3.Error):
+            db.close()
 
     def _may_close(self, file: OpenFile, has_turn: bool) -> bool:
         """Return whether closing does no harm: the last to do it writes the log into the file.
 
         What another program has changed is read, and written anew, as before a transaction.
         """
-        if not has_queues() or file.is_replaced():
-            return not has_queues()
         try:
             try:
-                if file.fits() or not (has_turn or self._has_turn_at_once()):
-                    return True  # whoever has the turn has the file open, and we are not the last
-                return self._is_mended(file)
+                if file.is_replaced():
+                    return False
+                # Whoever else has the turn has the file open, and we are not the last.
+                may_be_last = not file.fits() and (has_turn or self._has_turn_at_once())
+                return not may_be_last or self._is_mended(file)
+            except OSError:
+                return False
             finally:
                 self._end_turn(unless=has_turn)
         finally:
@@ -300,11 +304,7 @@ class SqliteFile(QueuedFile):
             raise
         self._db, self._frozen = db, None
         try:
-            self._db.execute(f"PRAGMA synchronous = {'FULL' if self._flush else 'NORMAL'}")
-            if has_queues():
-                self._db.execute("PRAGMA wal_autocheckpoint = 0")  # see `_is_kept`
-            # A Mac flushes to the disk only when asked so.
-            self._db.execute("PRAGMA fullfsync = ON")
+            set_up(self._db, flush=self._flush, checkpoints=not has_queues())  # see `_is_kept`
         except BaseException:
             self._disconnect()
             raise

@@ -1,0 +1,99 @@
+"""The lock between operations and forks, where Ctrl-C comes in its hooks."""
+
+import os
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from keyhole.kernels import lock
+from keyhole.study.storage import fork_lock
+from keyhole.study.storage.fork_lock import FORK_LOCK
+from tests.forks import ENOUGH, in_child
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork"),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
+]
+
+
+def fork_with_an_interrupt(monkeypatch, name, step):
+    """Fork, and be interrupted at a call in a hook, where Python looks; return if that came."""
+    found, parent = [], os.getpid()
+
+    def trace(frame, event, _):
+        while frame is not None and frame.f_code.co_name != name:
+            frame = frame.f_back
+        is_hook = frame is not None and frame.f_code.co_filename == fork_lock.__file__
+        if is_hook and os.getpid() == parent:
+            found.append(event)
+            if len(found) == step:
+                raise KeyboardInterrupt
+
+    before = sys.gettrace()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "unraisablehook", lambda _: None)
+        sys.settrace(trace)
+        try:
+            child = os.fork()
+            if not child:
+                os._exit(0)
+        finally:
+            sys.settrace(before)
+    os.waitpid(child, 0)
+    return len(found) >= step
+
+
+def use():
+    """Use what forks wait for, in another thread."""
+    with FORK_LOCK.shared(), lock.compiler_lock():
+        return threading.get_ident()
+
+
+@pytest.mark.parametrize("name", ["before_fork", "after_fork_in_parent"])
+def test_an_interrupt_in_a_hook_of_a_fork_leaves_nothing_locked(monkeypatch, name):
+    """Python goes on with the fork, and nobody else would give anything back."""
+    step = 1
+    with ThreadPoolExecutor(1) as pool:
+        while fork_with_an_interrupt(monkeypatch, name, step):
+            assert pool.submit(use).result(ENOUGH)
+            assert in_child(lambda: use() > 0) == "True"
+            step += 1
+    assert step > 3
+
+
+class Owner:
+    """An owner of which others want something while a fork closes it."""
+
+    def __init__(self):
+        self.closing, self.said = threading.Event(), []
+
+    def before_fork(self):
+        self.closing.set()
+        time.sleep(0.1)  # for others to begin, if they may
+        self.said.append("closed")
+
+    def after_fork(self, mine):
+        pass
+
+
+@pytest.mark.parametrize("others", ["operations", "forks"])
+def test_others_wait_while_a_fork_closes_what_is_open(others):
+    owner = Owner()
+    FORK_LOCK.add(owner)
+
+    def other():
+        assert owner.closing.wait(ENOUGH)
+        if others == "forks":
+            assert in_child(lambda: len(owner.said)) == "2"  # each fork closes all
+            return
+        with FORK_LOCK.shared():
+            owner.said.append("begun")
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(other)
+        assert in_child(lambda: owner.said) == "['closed']"
+        done.result(ENOUGH)
+    assert owner.said[0] == "closed"
