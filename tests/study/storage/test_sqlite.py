@@ -404,3 +404,16 @@ def test_a_closing_that_is_interrupted_when_it_is_done_leaves_nothing_closed_beh
                 store.before_fork()
         assert store.begin(study, 0) == []
         store.rollback()
+
+
+@pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_a_fork_takes_no_turn_from_a_thread_that_has_just_got_it(path, is_changed):
+    with closing(open_store(path)) as store, open(f"{path}-queue", "rb") as queue:
+        store.create("labels", b"", 0.0)
+        store._wait()  # it then waits for the fork
+        if is_changed:
+            os.utime(path, (0, 0))
+        store.before_fork()
+        with pytest.raises(BlockingIOError):
+            queued_file.fcntl.flock(queue, queued_file.fcntl.LOCK_EX | queued_file.fcntl.LOCK_NB)

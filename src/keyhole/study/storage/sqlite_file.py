@@ -116,24 +116,21 @@ class SqliteFile(QueuedFile):
         What another program has changed is read, and written anew, as before a transaction.
         """
         try:
-            try:
-                if file.is_replaced():
-                    return False
+            if file.is_replaced() or file.fits():
+                return not file.is_replaced()
+            if has_turn:
+                return self._is_mended(file, self._opened_queue())
+            with self._turn_at_once() as queue:
                 # Whoever else has the turn has the file open, and we are not the last.
-                may_be_last = not file.fits() and (has_turn or self._has_turn_at_once())
-                return not may_be_last or self._is_mended(file)
-            except OSError:
-                return False
-            finally:
-                self._end_turn(unless=has_turn)
-        finally:
-            self._end_turn(unless=has_turn)  # Ctrl-C may have come in between
+                return queue is None or self._is_mended(file, queue)
+        except OSError:
+            return False
 
-    def _is_mended(self, file: OpenFile) -> bool:
+    def _is_mended(self, file: OpenFile, queue: int) -> bool:
         """Return whether a file is whole that was not as we left it, and write it anew; in turn."""
         with suppress(sqlite3.Error, OSError):
             if not (why := file.why_mixed()):
-                self._write_anew(file)
+                self._write_anew(file, queue)
                 return True
             give_up(self.path, why, is_as_before=False)
         return False
@@ -224,7 +221,7 @@ class SqliteFile(QueuedFile):
                 if not has_turn:
                     self._end_turn()
             if has_turn:
-                self._write_anew(file)
+                self._write_anew(file, self._opened_queue())
                 return False
         is_new = file.known is None
         file.note(self._queue if has_turn else None)
@@ -236,16 +233,15 @@ class SqliteFile(QueuedFile):
             give_up(self.path, why, is_as_before=False)
             self._refuse(f"{self.path}: {why}")
 
-    def _write_anew(self, file: OpenFile) -> None:
+    def _write_anew(self, file: OpenFile, queue: int) -> None:
         """Write a whole file that was not as we left it through its log once more; in the turn.
 
         SQLite believes that a part of the log is in the file already, which may be another.
         """
-        assert self._queue is not None
         self._undo_begun()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
-            file.record().write(self._queue)
+            file.record().write(queue)
 
     def _refuse(self, why: str) -> NoReturn:
         """Never use the file again, in whatever connection: it has become another."""
