@@ -61,6 +61,10 @@ class Namespace:
         return __half
 
 
+def _large():
+    return 9223372036854775807 + 3
+
+
 _half = Namespace.of_private_names
 
 
@@ -88,7 +92,7 @@ def of_types(x, y, out):
         (out[i, 17], out[i, 18]), c = (a, b), 7
         (out[i, 19], (d, out[i, 20])), [out[i, 21], e] = (c, (a, b)), (b, a)
         out[i, 22] = d ^ e
-        out[i, 23] = _divisor(a & 255, b & 255) + _half(a)
+        out[i, 23] = _divisor(a & 255, b & 255) + _half(a) + np.int64(_large())
 
 
 def of_words(x, y, out):

@@ -246,6 +246,8 @@ def _array_and_index(node: Any) -> tuple[ast.expr, ast.expr]:
 
 def _is_concerned(code: CodeType, wraps: bool) -> bool:
     """Tell whether compiled code might do something of this otherwise."""
+    if wraps and any(type(c) is int and c > LARGEST for c in code.co_consts):
+        return True
     before = ("", None)
     for step in dis.get_instructions(code):
         if (
