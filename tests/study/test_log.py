@@ -8,7 +8,7 @@ import pytest
 from keyhole.delayed import ODAAF
 from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
-from keyhole.stochastic import UCB1
+from keyhole.stochastic import UCB1, ImprovedUCB
 from keyhole.study import Study
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA, Uniform
@@ -231,6 +231,17 @@ def test_an_eventful_log_is_played_again(path):
             TypeError, match=r"Uniform.* cannot go on with other arms than it began"
         ):
             study.replay(Uniform())
+
+
+def test_a_log_is_not_played_again_by_who_learns_from_its_own_decisions_alone(path):
+    with Study.create(path, "s", UCB1(), ["a", "b"]) as study:
+        assert study.replay(ImprovedUCB(), horizon=100).asked == 0
+        study.tell(study.ask().id, 1)
+        with pytest.raises(ValueError, match=r"of others \(off_policy\), got Impr"):
+            study.replay(ImprovedUCB(), horizon=100)
+    with Study.create(path, "own", ImprovedUCB(), ["a", "b"], horizon=100) as study:
+        study.tell(study.ask().id, 1)
+        assert study.replay(ImprovedUCB()).agreed == 1
 
 
 def test_an_empty_log_is_played_again(path):

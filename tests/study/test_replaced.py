@@ -286,6 +286,25 @@ def test_a_copy_over_the_file_in_a_turn_whose_log_has_all_it_lacks_loses_nothing
     assert len(contents(path, "labels")) == 5
 
 
+def test_a_failure_in_a_turn_writes_no_log_into_a_copy(path, elsewhere):
+    """The connection is closed, and is the last one."""
+    study = labels(path)
+    backup(path, elsewhere)
+    fill(study)
+
+    def fail(turn):
+        shutil.copyfile(elsewhere, path)
+        study._turns.store._drop()
+        raise StoreError("as where the disk fails")
+
+    with pytest.raises(StoreError, match="as where the disk fails"):
+        study._turns.take(fail)
+    with pytest.raises(StoreError, match=MIXED):
+        study.ask()
+    study.close()
+    assert path.read_bytes() == elsewhere.read_bytes()
+
+
 def test_a_file_that_is_moved_away_in_a_turn_is_found_before_the_call_is_answered(path, elsewhere):
     with labels(path, clock=(clock := Clock())) as study:
         backup(path, elsewhere)

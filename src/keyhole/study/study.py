@@ -13,6 +13,7 @@ from keyhole.contract.pending import Pending
 from keyhole.contract.policy import Policy
 from keyhole.study import verbs
 from keyhole.study.decision import Decision, id_of
+from keyhole.study.events import ASKED, CHANGED
 from keyhole.study.head import Head
 from keyhole.study.known import View
 from keyhole.study.listing import summary_rows
@@ -380,12 +381,22 @@ class Study:
             The other one, of the same setting.
         **facts
             What it needs to know beyond what the study's own was told.
+
+        Raises
+        ------
+        ValueError
+            If it is another than that of the study, and cannot learn from decisions of others
+            (`keyhole.policy.Policy.off_policy`), or is of another setting.
         """
         rows = self.log()
         with FORK_LOCK.shared(), self._view.naming_damage():
             from keyhole.study.log import replay
 
-            return replay(self.head.changed(policy, facts), rows)
+            head = self.head
+            changed = head.changed(policy, facts)
+            if policy != head.policy or any(row.kind == CHANGED for row in rows):
+                verbs.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
+            return replay(changed, rows)
 
     def log(self) -> list[Row]:
         """Return all events as they are stored."""

@@ -229,13 +229,18 @@ def change(turn: Turn, policy: Policy, facts: Mapping[str, Any]) -> None:
     """Have another policy decide."""
     fold = turn.fold
     head = fold.head.changed(policy, facts)
-    is_its_own = policy == fold.head.policy and not fold.since
-    if fold.rounds and not (policy.off_policy or is_its_own):
-        raise ValueError(
-            f"policy must be one that can learn from decisions of others (off_policy), got {policy}"
-            f": the log has {counted(fold.rounds, 'decision')} that it has not taken; begin a new "
-            "study with it"
-        )
+    if not (policy == fold.head.policy and not fold.since):
+        check_off_policy(policy, fold.rounds)
     if len(fold.arms.names) > len(fold.head.arms) or fold.arms.have_moved:
         head.check_arms_change()
     turn.change(head.written())
+
+
+def check_off_policy(policy: Policy, decisions: int) -> None:
+    """Refuse a policy that cannot learn from decisions that it has not taken, if there are any."""
+    if decisions and not policy.off_policy:
+        raise ValueError(
+            f"policy must be one that can learn from decisions of others (off_policy), got {policy}"
+            f": the log has {counted(decisions, 'decision')} that it has not taken; begin a new "
+            "study with it"
+        )

@@ -92,8 +92,8 @@ class SqliteFile(QueuedFile):
     def _drop(self) -> None:
         self._next = 0
         with FORK_LOCK.shared(self):
+            self._close_queue()  # or nobody could have the turn to see whether closing does harm
             self._disconnect()
-            self._close_queue()
         FORK_LOCK.release(self)
 
     def _disconnect(self, *, has_turn: bool = False) -> None:
