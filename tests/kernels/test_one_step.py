@@ -52,7 +52,7 @@ class Calling:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_fork_waits_for_the_end_of_a_call(monkeypatch):
-    monkeypatch.setattr(lock, "_FORK_SECONDS", 60.0)
+    monkeypatch.setitem(lock._acquire_for_fork.keywords, "timeout", 60.0)
     calling = Calling()
     os.register_at_fork(before=calling.go_on.set)  # before the fork waits for locks
     assert in_child(calling.step) == "2"
@@ -60,8 +60,9 @@ def test_a_fork_waits_for_the_end_of_a_call(monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@pytest.mark.filterwarnings("ignore:.*built-in method release")
 def test_a_child_that_has_half_of_a_call_says_so(monkeypatch):
-    monkeypatch.setattr(lock, "_FORK_SECONDS", 0.0)
+    monkeypatch.setitem(lock._acquire_for_fork.keywords, "timeout", 0.0)
     calling = Calling()
 
     def call():

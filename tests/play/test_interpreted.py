@@ -13,7 +13,7 @@ import pytest
 import keyhole
 from keyhole import Learner, simulate
 from keyhole.kernels.interpreter import memory_views
-from keyhole.kernels.interpreter.entry import Entry
+from keyhole.kernels.one_step import OneStep
 from keyhole.laws.durations import Exponential
 from keyhole.policy import FloatArray, IntArray, counts, parameter, per, uniform
 from keyhole.stochastic import UCB1, Policy, Problem, ThompsonSampling, Uniform
@@ -92,8 +92,12 @@ def test_what_goes_wrong_is_said_with_its_line_and_round(wrong, kind, text, mess
 
 
 def test_an_error_that_a_kernel_raises_is_its_own():
-    with pytest.raises(ValueError, match=r"^on purpose$"):
+    with pytest.raises(ValueError, match=r"^on purpose") as found:
         simulate(PROBLEM, [Faulty(wrong=5)], horizon=9, replications=3, interpreted=True)
+    assert found.value.args == ("on purpose",)
+    (note,) = found.value.__notes__
+    assert f"{__file__}, line " in note
+    assert ", in update, round 5, arm " in note
 
 
 POLICIES = [UCB1(), ThompsonSampling(), Uniform()]
@@ -141,7 +145,7 @@ def test_learners_are_those_of_compiled_code_and_so_are_copies_and_files(tmp_pat
             if t == 40:
                 python.save(tmp_path / "learner.json")
                 python = Learner.load(tmp_path / "learner.json", interpreted=True)
-            assert isinstance(python._step, Entry)
+            assert isinstance(python._step, OneStep)
 
 
 def test_a_log_is_gone_through_as_by_compiled_code():
@@ -174,7 +178,7 @@ def test_nothing_is_left_of_a_learner_that_is_gone():
 
 def test_a_context_and_the_environment_say_it_too(monkeypatch):
     def is_interpreted(**options):
-        return isinstance(UCB1().learner(arms=2, **options)._step, Entry)
+        return isinstance(UCB1().learner(arms=2, **options)._step, OneStep)
 
     assert not is_interpreted()
     with keyhole.interpreted():
