@@ -1,5 +1,6 @@
 """Calls of interpreted functions that are one step to threads, forks and Ctrl-C."""
 
+import bdb
 import os
 import threading
 
@@ -9,7 +10,7 @@ import pytest
 from keyhole.kernels import lock
 from keyhole.kernels.one_step import OneStep
 from keyhole.stochastic import UCB1
-from tests.forks import in_child
+from tests.forks import ENOUGH, in_child
 
 
 def test_an_interpreted_learner_is_called_in_one_step():
@@ -26,6 +27,42 @@ def test_a_call_that_is_interrupted_has_changed_nothing():
     with pytest.raises(KeyboardInterrupt):
         OneStep("Mine", run)(words)
     assert words.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_who_leaves_a_debugger_has_changed_nothing():
+    words = np.arange(4.0)
+
+    def run(words, error):
+        words[1] = 7.0
+        raise error
+
+    step = OneStep("Mine", run)
+    with pytest.raises(bdb.BdbQuit):
+        step(words, bdb.BdbQuit())
+    assert words.tolist() == [0.0, 1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="of a kernel"):  # where a debugger then looks
+        step(words, ValueError("of a kernel"))
+    assert words.tolist() == [0.0, 7.0, 2.0, 3.0]
+
+
+def test_a_call_does_not_wait_while_another_thread_compiles():
+    holds, ends = threading.Event(), threading.Event()
+
+    def compile_long():
+        with lock.compiler_lock():
+            holds.set()
+            ends.wait()
+
+    compiling = threading.Thread(target=compile_long)
+    compiling.start()
+    holds.wait()
+    found = []
+    calling = threading.Thread(target=lambda: found.append(OneStep("Mine", lambda: 1)()))
+    calling.start()
+    calling.join(ENOUGH)
+    ends.set()
+    compiling.join()
+    assert found == [1]
 
 
 class Calling:
@@ -52,7 +89,7 @@ class Calling:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_fork_waits_for_the_end_of_a_call(monkeypatch):
-    monkeypatch.setitem(lock._acquire_for_fork.keywords, "timeout", 60.0)
+    monkeypatch.setitem(lock._wait_for_call.keywords, "timeout", 60.0)
     calling = Calling()
     os.register_at_fork(before=calling.go_on.set)  # before the fork waits for locks
     assert in_child(calling.step) == "2"
@@ -62,7 +99,7 @@ def test_a_fork_waits_for_the_end_of_a_call(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 @pytest.mark.filterwarnings("ignore:.*built-in method release")
 def test_a_child_that_has_half_of_a_call_says_so(monkeypatch):
-    monkeypatch.setitem(lock._acquire_for_fork.keywords, "timeout", 0.0)
+    monkeypatch.setitem(lock._wait_for_call.keywords, "timeout", 0.0)
     calling = Calling()
 
     def call():

@@ -193,8 +193,8 @@ def test_an_error_of_a_kernel_leaves_what_was_written_before_as_in_compiled_code
 
 
 def test_no_fork_happens_in_the_midst_of_a_call():
-    assert first_use(lambda: lock._lock._is_owned())()
-    assert not lock._lock._is_owned()
+    assert first_use(lambda: lock._calling._is_owned())()
+    assert not lock._calling._is_owned()
 
 
 PROCESS = """

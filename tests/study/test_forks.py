@@ -402,12 +402,12 @@ def test_the_children_of_who_is_idle_are_refused_a_file_that_was_replaced(tmp_pa
 
 
 def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
-    monkeypatch.setitem(lock._acquire_for_fork.keywords, "timeout", 0.01)
+    monkeypatch.setitem(lock._wait_for_compiler.keywords, "timeout", 0.01)
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)  # of what is not to be released
     begun, go = threading.Event(), threading.Event()
 
     def compile_slowly():
-        with lock._lock:
+        with lock._compiling:
             begun.set()
             go.wait(ENOUGH)
 
@@ -415,7 +415,7 @@ def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
         pool.submit(compile_slowly)
         begun.wait()
         try:
-            assert in_child(lambda: lock._lock.acquire(timeout=10)) == "True"
+            assert in_child(lambda: lock._compiling.acquire(timeout=10)) == "True"
         finally:
             go.set()
 

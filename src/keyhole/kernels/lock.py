@@ -1,8 +1,9 @@
-"""The one lock of the compiler: who compiles, loads, or imports Numba holds it.
+"""The two locks that forks wait for: of the compiler, and of interpreted calls.
 
-A fork waits for it. A child inherits every lock that another thread holds at that moment, LLVM's
-own and those of modules that are being imported, and nobody ever lets go of these; so what takes
-them is done under this lock, which no thread holds during a fork.
+A child inherits every lock that another thread holds just then, LLVM's own and those of modules
+that are being imported, and nobody ever lets go of these. So whoever compiles, loads, or imports
+Numba does it under the lock of the compiler. A call of an interpreted learner has a lock of its
+own: it need not wait while another thread compiles, which takes seconds.
 """
 
 import os
@@ -17,7 +18,8 @@ from keyhole.interrupts import delayed_interrupts
 
 _FORK_SECONDS: Final = 30.0
 
-_lock: Final = threading.RLock()
+_compiling: Final = threading.RLock()
+_calling: Final = threading.RLock()
 
 
 def compiler_lock() -> AbstractContextManager[bool]:
@@ -25,7 +27,12 @@ def compiler_lock() -> AbstractContextManager[bool]:
 
     It is the lock itself: `with` runs no Python for it, which Ctrl-C might interrupt.
     """
-    return _lock
+    return _compiling
+
+
+def call_lock() -> AbstractContextManager[bool]:
+    """Return what keeps other interpreted calls, and forks, from happening during one."""
+    return _calling
 
 
 def import_numba() -> ModuleType:
@@ -35,16 +42,20 @@ def import_numba() -> ModuleType:
 
 
 def _make_anew() -> None:
-    """In a child, make the lock anew: a thread that held it is not here."""
-    _lock._at_fork_reinit()  # type: ignore[attr-defined]
+    """In a child, make the locks anew: a thread that held one is not here."""
+    for lock in (_compiling, _calling):
+        lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 
-# These run no Python either: Ctrl-C in one of them, or while the system forks, would leave the lock
-# held for ever. If another thread compiles for longer than a fork waits, there is nothing to
+# These run no Python either: Ctrl-C in one of them, or while the system forks, would leave a lock
+# held for ever. If another thread holds one for longer than a fork waits, there is nothing to
 # release, and Python says so on standard error; it does no harm.
-_acquire_for_fork: Final = partial(_lock.acquire, timeout=_FORK_SECONDS)
+_wait_for_compiler: Final = partial(_compiling.acquire, timeout=_FORK_SECONDS)
+_wait_for_call: Final = partial(_calling.acquire, timeout=_FORK_SECONDS)
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_acquire_for_fork, after_in_parent=_lock.release, after_in_child=_make_anew
-    )
+    # Before a fork, what is registered last comes first; so does the lock of calls, within which
+    # that of the compiler may be taken.
+    os.register_at_fork(before=_wait_for_compiler, after_in_parent=_compiling.release)
+    os.register_at_fork(before=_wait_for_call, after_in_parent=_calling.release)
+    os.register_at_fork(after_in_child=_make_anew)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from keyhole.kernels.lock import compiler_lock
+from keyhole.kernels.lock import call_lock
 
 
 class OneStep:
@@ -32,14 +33,15 @@ class OneStep:
     def __call__(self, *args: Any) -> Any:
         """Call the function.
 
-        An error of a kernel leaves what was written before it, as in compiled code.
+        An error of a kernel leaves what was written before it, as in compiled code, and for a
+        debugger to see. Ctrl-C, and who leaves a debugger, take back what was written.
 
         Raises
         ------
         RuntimeError
             If another thread was in the midst of a call when this process was forked.
         """
-        with compiler_lock():  # no thread has it during a fork
+        with call_lock():  # no thread has it during a fork
             if self._process not in (0, os.getpid()):
                 raise RuntimeError(
                     f"another thread was in the midst of a call of {self._owner} when this process "
@@ -49,11 +51,16 @@ class OneStep:
             self._process = os.getpid()
             try:
                 return self._run(*args)
-            except Exception:
-                raise
-            except BaseException:
-                for value, copy in before:
-                    value[...] = copy
+            except BaseException as error:
+                if not isinstance(error, Exception) or _is_quit(error):
+                    for value, copy in before:
+                        value[...] = copy
                 raise
             finally:
                 self._process = 0
+
+
+def _is_quit(error: Exception) -> bool:
+    """Return whether an error is how Python's debugger is left: no error of a kernel."""
+    debugger = sys.modules.get("bdb")  # which nobody else needs to import
+    return debugger is not None and isinstance(error, debugger.BdbQuit)

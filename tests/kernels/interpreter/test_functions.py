@@ -11,8 +11,8 @@ def test_a_fork_waits_until_a_copy_is_made(monkeypatch):
     found = []
 
     def look():
-        if free := lock._lock.acquire(blocking=False):
-            lock._lock.release()
+        if free := lock._compiling.acquire(blocking=False):
+            lock._compiling.release()
         found.append(free)
 
     def copied(plain):
@@ -27,3 +27,14 @@ def test_a_fork_waits_until_a_copy_is_made(monkeypatch):
     monkeypatch.setattr(functions, "_copied", copied)
     functions.twin_of(kernel)
     assert found == [False]
+
+
+class Own:
+    LIMIT = 3
+
+    def kernel():
+        return Own.LIMIT
+
+
+def test_a_function_may_name_the_class_that_it_stands_in():
+    assert functions.twin_of(Own.kernel)() == 3

@@ -43,7 +43,9 @@ def compile_definition(tree: ast.FunctionDef, code: CodeType) -> CodeType:
     """
     home = ast.ClassDef(_class_of(code), [], [], [ast.Pass()], [])
     names = ast.arguments([], [ast.arg(n) for n in code.co_freevars], None, [], [], None, [])
-    outer = ast.FunctionDef("outer", names, [home], [], None)
+    # A function that names its own class finds it in the module, unless that is a local class.
+    own = [] if home.name in code.co_freevars else [ast.Global([home.name])]
+    outer = ast.FunctionDef("outer", names, [*own, home], [], None)
     _leave_out_types(home)
     _leave_out_types(outer)
     # A function of something imported is called in other steps than one of a global variable.
