@@ -26,6 +26,19 @@ def pytest_unconfigure():
 
 
 @pytest.fixture
+def only_svg(monkeypatch):
+    """Leave the PDF and PNG of a figure empty: they take more than half the time of a report."""
+    from keyhole.experiment import plots
+
+    really = plots.picture
+
+    def draw(figure, kind, **words):
+        return really(figure, kind, **words) if kind == "svg" else b""
+
+    monkeypatch.setattr(plots, "picture", draw)
+
+
+@pytest.fixture
 def only_interpreted(request, monkeypatch):
     """Have `check_policy` compile nothing to compare it with, unless all is to be compiled."""
     from keyhole.testing import checks

@@ -5,6 +5,7 @@ that has imported what takes seconds. How a new interpreter starts, and what it 
 show. What forks cost is counted when the tests have ended, and for none of them.
 """
 
+import gc
 import json
 import os
 import runpy
@@ -164,4 +165,5 @@ if __name__ == "__main__":
     sys.path.pop(0)
     for name in PRELOADED:
         __import__(name)
+    gc.freeze()  # else each fork looks at all that was imported when it ends, which takes longest
     _begin(*_serve(socket.socket(fileno=int(sys.argv[1]))))

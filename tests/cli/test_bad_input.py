@@ -15,6 +15,8 @@ from keyhole.play.saving import content_checksum
 from tests.cli.conftest import TEXT
 from tests.processes import python
 
+pytestmark = pytest.mark.usefixtures("only_svg")
+
 CHANGES = {
     "a mean above 1": ("0.45", "1.45", "means[1] must lie in [0, 1], got 1.45"),
     "a mean that is no number": ("0.45", "nan", "means[1] must"),

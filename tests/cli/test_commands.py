@@ -18,6 +18,8 @@ from tests.busy import wait_until_busy
 from tests.cli.conftest import TEXT
 from tests.processes import Forked, python
 
+pytestmark = pytest.mark.usefixtures("only_svg")
+
 
 def test_run_leaves_a_report_and_prints_the_means(keyhole, spec, tmp_path):
     code, out, err = keyhole("run", spec, "--out", tmp_path / "out", "--threads", 1)
@@ -320,6 +322,15 @@ class Stuck(IndexPolicy):
 """
 
 
+HURRIED = """
+from keyhole.cli import main
+from keyhole.play import player
+
+player._GRACE_SECONDS = 0.3
+main()
+"""
+
+
 def test_interrupted_it_ends_with_130_although_a_kernel_never_returns(spec, tmp_path, keyhole):
     (tmp_path / "stuck.py").write_text(STUCK)
     text = TEXT.partition("[[policy]]")[0] + '[[policy]]\nname = "stuck.py:Stuck"\n'
@@ -328,12 +339,13 @@ def test_interrupted_it_ends_with_130_although_a_kernel_never_returns(spec, tmp_
     assert keyhole("run", spec, "--out", tmp_path / "short")[0] == 0
     spec.write_text(text)
     out = tmp_path / "out"
-    with Forked("-m", "keyhole", "run", spec, "--out", out, cwd=tmp_path) as process:
+    words = ("run", spec, "--out", out, "--threads", 1)
+    with Forked("-c", HURRIED, *words, cwd=tmp_path) as process:
         for _ in range(2000):
             if (out / "blocks").is_dir():
                 break
             time.sleep(0.1)
-        wait_until_busy(process)
+        wait_until_busy(process, 0.6)
         process.send_signal(signal.SIGINT)
         done = process.finish()
     assert (done.returncode, done.stdout) == (130, "")

@@ -36,7 +36,7 @@ from keyhole.clusters import connect
 from tests.clusters.test_ray import wait
 
 with connect("ray", workers=1) as cluster:
-    print(cluster._driver.pid, flush=True)
+    print(cluster._driver.pid, cluster._folder.path, flush=True)
     cluster.submit(wait)
     while True:
         cluster.ended(1.0)
@@ -44,13 +44,15 @@ with connect("ray", workers=1) as cluster:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
-def test_a_client_that_is_killed_leaves_nothing_at_work():
+def test_a_client_that_is_killed_leaves_nothing_at_work_and_no_folder():
     words = [sys.executable, "-c", CLIENT]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as client:
-        driver = int(client.stdout.readline())
+        driver, folder = client.stdout.readline().split()
+        driver = int(driver)
         until(lambda: "ray::carried" in " ".join(in_session(driver).values()))
         client.kill()
     until(lambda: not in_session(driver))
+    until(lambda: not Path(folder).exists())
 
 
 def in_session(leader):
@@ -105,6 +107,7 @@ ray.start("ray", None, 1)
 """
 
 
+@pytest.mark.slow
 def test_a_client_that_is_killed_as_it_starts_leaves_no_folder():
     with subprocess.Popen(
         [sys.executable, "-c", STARTING], stdout=subprocess.PIPE, text=True

@@ -19,6 +19,9 @@ from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.results.html import together
 from tests.html import check_page
 
+# But for the page of the module: it comes before what is asked for by each test.
+pytestmark = pytest.mark.usefixtures("only_svg")
+
 TEXT = """
 name = "small"
 title = "How much to explore"

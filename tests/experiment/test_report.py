@@ -14,6 +14,9 @@ from keyhole.results.html import together
 from tests.html import check_page
 from tests.processes import python
 
+# But for the report of the module: it comes before what is asked for by each test.
+pytestmark = pytest.mark.usefixtures("only_svg")
+
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 

@@ -256,6 +256,7 @@ command = "sh -c 'setsid sleep 120 & sleep 0.3'"
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 @pytest.mark.skipif(not find_spec("ray"), reason="needs Ray")
+@pytest.mark.slow
 def test_a_tune_on_ray_survives_whatever_is_killed_and_leaves_nothing_behind(tmp_path):
     (tmp_path / "mine.toml").write_text(SPEC)
     tag, out = f"ray-{os.getpid()}-{time.monotonic_ns()}", tmp_path / "out"
