@@ -14,11 +14,13 @@ def counted(number: float, noun: str) -> str:
     ('1 pull', '3 pulls')
     >>> counted(2, "policy"), counted(2, "day")
     ('2 policies', '2 days')
+    >>> counted(float("inf"), "pull")  # as a learner's file may say
+    'inf pulls'
     """
     if number != 1:
         ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
         noun = f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
-    return f"{int(number)} {noun}"
+    return f"{number:.0f} {noun}"
 
 
 def averaged(number: float, total: float, scale: Scale = UNIT) -> str:
@@ -31,7 +33,7 @@ def averaged(number: float, total: float, scale: Scale = UNIT) -> str:
     >>> averaged(4, 1.0), averaged(0, 0.0)
     (', mean 0.25', '')
     """
-    return f", mean {scale.outward(total / number):.3g}" if number else ""
+    return f", mean {scale.outward(float(total) / float(number)):.3g}" if number else ""
 
 
 def listed(words: Sequence[str]) -> str:

@@ -177,7 +177,7 @@ class Policy(Facts, CorePolicy, abstract=True):
         lines = []
         for arm, (chances, pulls) in enumerate(zip(*learner.estimates(), strict=True)):
             shown = [
-                f"level {j} {chance * n:.0f} of {n:.0f}"
+                f"level {j} {float(chance) * float(n):.0f} of {n:.0f}"
                 for j, (chance, n) in enumerate(zip(chances, pulls, strict=True), start=1)
             ]
             more = f", ... and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
