@@ -7,6 +7,8 @@ import pytest
 from keyhole.cli.app import _warned
 from keyhole.cli.tune import _duration
 
+pytestmark = pytest.mark.usefixtures("only_svg")
+
 SPEC = """
 limits = [0.05, 0.5]
 instances = ["0", "9"]

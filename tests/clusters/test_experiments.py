@@ -183,7 +183,7 @@ def test_one_started_for_the_command_leaves_the_bytes_that_threads_leave(
     folder, keyhole, expected, on
 ):
     out = folder / f"started-{on}"
-    code, said = keyhole("run", "small.toml", "--out", out, "--on", on)
+    code, said = keyhole("run", "small.toml", "--out", out, "--on", on, "--threads", 1)
     assert code == 0, said
     assert len(sums(out)) == 2
     assert sums(out) == expected
@@ -232,7 +232,7 @@ def test_a_scheduler_that_is_killed_ends_the_run_which_then_goes_on(
 ):
     out = folder / "scheduler-killed"
     hold.touch()
-    with dask_cluster(tmp_path / "it") as there, begun(folder, out, there.on) as process:
+    with dask_cluster(tmp_path / "it", workers=1) as there, begun(folder, out, there.on) as process:
         there.scheduler.kill()
         done = process.finish()
     hold.unlink()

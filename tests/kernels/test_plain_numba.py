@@ -67,23 +67,48 @@ def played(how):
     yield decided(censored, threshold=2)
 """
 
+DRAW = """
+import numpy as np
+from keyhole.draws.betas import betas
+from keyhole.draws.streams import WORLD, stream
+from keyhole.kernels.cache import compile_cached
+from keyhole.kernels.cache_files import cached_files
+from keyhole.kernels.link import fingerprint
+
+def draw(values, words):
+    betas(words, values[:21], values[21:42], 21, values[42:])
+    return 1
+
+def played(how):
+    signature = "int64(float64[::1], uint64[::1])"
+    code = compile_cached("draw", fingerprint(draw), lambda: draw, signature)
+    values = np.linspace(0.2, 3.0, 63)
+    code(values, stream(3, 1, WORLD))
+    yield values.tolist()
+"""
+
 IMPORTED = """
 import sys
 assert not [name for name in sys.modules if "numba_internals" in name or "first_pass" in name]
 """
 
 
-# Each function takes seconds to compile, and nothing is kept.
+# All that a policy plays takes ten seconds to compile, and nothing is kept.
 @pytest.mark.skipif(not jit.has_internals(), reason="KEYHOLE_PLAIN_NUMBA is set")
 @pytest.mark.parametrize(
-    "how", ["all at once", pytest.param("simulations and policies", marks=pytest.mark.slow)]
+    ("script", "how"),
+    [
+        pytest.param(DRAW, "", id="one kernel"),
+        pytest.param(PLAY, "all at once", id="a policy", marks=pytest.mark.slow),
+        pytest.param(PLAY, "simulations and policies", id="many", marks=pytest.mark.slow),
+    ],
 )
-def test_public_numba_plays_the_same_to_the_bit_and_keeps_nothing(tmp_path, how):
+def test_public_numba_plays_the_same_to_the_bit_and_keeps_nothing(tmp_path, script, how):
     scope = {"__name__": "test_plain_numba"}
-    exec(PLAY, scope)
+    exec(script, scope)
     printed = f"import json; print(json.dumps([[*played({how!r})], cached_files()]))"
     done = subprocess.run(
-        [sys.executable, "-c", PLAY + IMPORTED + printed],
+        [sys.executable, "-c", script + IMPORTED + printed],
         env=os.environ | {"KEYHOLE_PLAIN_NUMBA": "1", "KEYHOLE_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
