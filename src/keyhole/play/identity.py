@@ -27,11 +27,16 @@ def identity(plan: Plan) -> list[Any]:
     """
     setting, world = plan.problem.setting, world_component(plan.problem.world)
     work = [[label, *_work_print(work, plan.policies[label])] for label, work in plan.work.items()]
+    kinds = {type(policy) for policy in plan.policies.values()}
+    codes = {kind: policy_component(kind).digest for kind in kinds}
     return [
         work,
         plan.checkpoints,
         printed(plan.problem.truth()),
-        [[label, *_policy_print(plan, policy)] for label, policy in plan.policies.items()],
+        [
+            [label, *_policy_print(plan, policy), codes[type(policy)]]
+            for label, policy in plan.policies.items()
+        ],
         [setting.name, setting.budgeted, fingerprint(setting.allowed)],
         [world.digest, plan.metrics],
         code_digest(),
@@ -52,10 +57,8 @@ def digest_of(parts: Any) -> str:
 
 
 def _policy_print(plan: Plan, policy: Policy) -> list[Any]:
-    kind = type(policy)
     told = [printed(plan.facts(policy, horizon)) for horizon, _ in plan.runs(policy)]
-    code = policy_component(kind).digest
-    return [kind.__name__, printed(policy.parameters()), printed(policy.numbers()), told, code]
+    return [type(policy).__name__, printed(policy.parameters()), printed(policy.numbers()), told]
 
 
 def _work_print(work: Workers, policy: Policy) -> list[Any]:

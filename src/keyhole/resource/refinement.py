@@ -1,6 +1,7 @@
 """How grids of limits become finer while z-RCUCB plays."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -60,11 +61,24 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> list[St
     return found
 
 
+@lru_cache(maxsize=4)  # several claims and a drawing ask for those of one problem
+def final_stages(problem: Problem) -> tuple[Stage, ...]:
+    """Return the stages of 1,000 rounds.
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> final_stages(three_models("soft"))[0].round
+    0
+    """
+    return tuple(stages(problem))
+
+
 def joint_extensions(problem: Problem) -> int:
     """Return in how many of 1,000 rounds more than one point of a grid is extended at once."""
-    return sum(stage.extended > 1 for stage in stages(problem))
+    return sum(stage.extended > 1 for stage in final_stages(problem))
 
 
 def grid_sizes(problem: Problem) -> FloatArray:
     """Return how many limits each arm's grid distinguishes after 1,000 rounds."""
-    return np.array([len(grid) for grid in stages(problem)[-1].grids], dtype=np.float64)
+    return np.array([len(grid) for grid in final_stages(problem)[-1].grids], dtype=np.float64)
