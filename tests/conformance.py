@@ -1,9 +1,8 @@
 """The checks that every policy passes, as the parameters of a test that is interpreted.
 
 To compile a policy for its checks takes 2 to 10 seconds, most of them for its learner and its step
-with pending decisions. `make test` does so for some policies of each setting, which together use
-most of its kernels, and compiles the engine of those that no other test compiles; `make test-slow`
-compiles all.
+with pending decisions. `make test` does so for one policy of each setting, and compiles the engine
+of those that no other test compiles; `make test-slow` compiles all.
 """
 
 from collections.abc import Callable, Iterable

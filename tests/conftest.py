@@ -5,6 +5,7 @@ import signal
 import pytest
 from hypothesis import settings
 
+from tests import lengths
 from tests.processes import end_server
 
 # How long an example takes says of a busy machine that it is busy. A test has the same examples
@@ -15,6 +16,7 @@ settings.load_profile("keyhole")
 
 
 def pytest_configure(config):
+    lengths.LONG = config.getoption("--compiled", default=False)
     # Started in the background of a script, a process ignores Ctrl-C, and so do its children: the
     # tests that interrupt one would wait for ever.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

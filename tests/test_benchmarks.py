@@ -1,5 +1,6 @@
 """The benchmarks run, and their yardsticks do the same work as Keyhole."""
 
+import dataclasses
 import importlib
 import math
 import shutil
@@ -25,6 +26,8 @@ from keyhole.thresholding import Problem
 from tests.play.test_afar import Inline
 
 SHORT = measure.Size(horizon=10, replications=8, python_replications=1, repeats=1)
+# For a room that plays up to a thousand times as many rounds, too.
+SHORTER = dataclasses.replace(SHORT, horizon=2)
 # For problems of 1,000 arms, of which each is to be pulled once.
 LONGER = measure.Size(horizon=100, replications=8, python_replications=1, repeats=1)
 
@@ -89,7 +92,8 @@ def test_the_promises_are_measured(interpreted, part):
 @pytest.mark.parametrize("room", OURS)
 def test_each_policy_of_a_room_is_measured(interpreted, room):
     module = importlib.import_module(f"benchmarks.{room}")
-    text = check(module.rows(LONGER if room == "thresholding" else SHORT))
+    sizes = {"thresholding": LONGER, "resource": SHORTER}
+    text = check(module.rows(sizes.get(room, SHORT)))
     for name in module.POLICIES:
         assert f"{name}: Keyhole" in text
 
@@ -206,7 +210,7 @@ def test_loops_on_semi_bandits_do_the_same_work(name, horizon, replications):
     policy, problem = semibandit_room.POLICIES[name]
     curves = simulate(problem, {"it": policy}, horizon=horizon, replications=replications)
     loop = getattr(semibandit_room, f"python_{name.lower()}")
-    found = np.array([loop(problem, horizon, i) for i in range(300)])
+    found = np.array([loop(problem, horizon, i) for i in range(min(300, replications // 4))])
     error = np.hypot(curves.std_error("it", "regret")[-1], found.std() / np.sqrt(len(found)))
     assert abs(curves.mean("it", "regret")[-1] - found.mean()) < 5 * error
 

@@ -14,6 +14,7 @@ from keyhole.stochastic import Problem as PromptProblem
 from keyhole.testing import Trial
 from tests.conformance import parametrize_with_policies
 from tests.delayed.cases import NAMED, PHASED, POLICIES, drawer, reference_of
+from tests.lengths import short_or_long
 from tests.reference.delayed import play
 
 pytestmark = pytest.mark.interpreted
@@ -28,7 +29,7 @@ def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
-@parametrize_with_policies(POLICIES, compiled=[QPMD(), ODAAF(expected_delay=2.0)])
+@parametrize_with_policies(POLICIES, compiled=[ODAAF(expected_delay=2.0)], engine_compiled=[QPMD()])
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy), 900 if policy in PHASED else 120, 2))
 
@@ -40,7 +41,7 @@ def test_other_bases_keep_it_too(policy, check):
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=short_or_long(5, 8), deadline=None)
 @given(
     means=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=4),
     law=st.sampled_from(LAWS),
@@ -86,8 +87,8 @@ def test_without_delays_a_base_decides_as_it_would_alone():
     means = [0.3, 0.6, 0.5]
     for base in (UCB1(), KLUCB(), ImprovedUCB()):
         late = Problem(means, Constant(0), feedback="named")
-        prompt = simulate(PromptProblem(means), {"it": base}, horizon=800, replications=20)
-        queued = simulate(late, {"it": QPMD(base=base)}, horizon=800, replications=20)
+        prompt = simulate(PromptProblem(means), {"it": base}, horizon=400, replications=8)
+        queued = simulate(late, {"it": QPMD(base=base)}, horizon=400, replications=8)
         assert np.array_equal(prompt.values("it", "regret"), queued.values("it", "regret"))
 
 

@@ -94,7 +94,11 @@ def reproduced(tiny, tmp_path_factory):
 @pytest.fixture
 def problems_made_once(monkeypatch):
     """Have specs that describe the same problem share it: of some it takes a second to make."""
-    monkeypatch.setattr(spec, "make_problem", lambda *it: _made(json.dumps(it[0]), it[1]))
+    monkeypatch.setattr(spec, "make_problem", make_once)
+
+
+def make_once(table, folder):
+    return _made(json.dumps(table), folder)
 
 
 @cache

@@ -8,12 +8,12 @@ import pytest
 import keyhole.clusters.connecting
 import keyhole.papers.everything
 from keyhole.clusters.cluster import GoneError
-from keyhole.experiment import page
+from keyhole.experiment import page, spec
 from keyhole.papers import FILES, Entry, Everything, reproduce, reproduce_all
 from keyhole.papers.reproduction import report_again
 from keyhole.play.plan import Plan
 from tests.html import check_page
-from tests.papers.conftest import write_plain
+from tests.papers.conftest import make_once, write_plain
 
 pytestmark = pytest.mark.interpreted
 MINE = """
@@ -62,6 +62,7 @@ def make_few(patch):
         return entry.model_copy(update=update)
 
     patch.setattr(Entry, "load", small)
+    patch.setattr(spec, "make_problem", make_once)
     patch.setattr(keyhole.papers.everything, "FILES", {name: FILES[name] for name in FEW})
 
 

@@ -10,9 +10,11 @@ import keyhole.clusters.connecting
 import keyhole.papers.reproduction
 from keyhole import load_run
 from keyhole.clusters.cluster import GoneError
+from keyhole.experiment import page, spec
 from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
 from keyhole.play.plan import Plan
 from tests.html import check_page
+from tests.papers.conftest import make_once, write_plain
 
 
 @pytest.fixture
@@ -188,6 +190,7 @@ def make_small(patch):
         return entry.model_copy(update={"scales": {"quick": scale, "paper": scale}})
 
     patch.setattr(Entry, "load", small)
+    patch.setattr(spec, "make_problem", make_once)
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +198,7 @@ def shown(tmp_path_factory):
     """Return a small demo."""
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
+        patch.setattr(page, "write_figure", write_plain)
         return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1)
 
 

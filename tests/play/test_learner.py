@@ -182,7 +182,7 @@ def test_threads_that_share_a_learner_are_told_so_and_spoil_nothing(interpreted)
     told, refused = [0] * 4, [0] * 4
 
     def work(i):
-        for _ in range(5000):
+        for _ in range(2500):
             try:
                 learner.ask()
             except RuntimeError:  # a decision of another thread is waiting
@@ -196,7 +196,7 @@ def test_threads_that_share_a_learner_are_told_so_and_spoil_nothing(interpreted)
         worker.start()
     for worker in workers:
         worker.join()
-    assert sum(told) + sum(refused) == 20_000
+    assert sum(told) + sum(refused) == 10_000
     assert learner.told == learner.rounds == sum(told) == learner.state["pulls"].sum()
 
 

@@ -100,6 +100,7 @@ def test_a_policy_of_which_no_round_ends_takes_for_ever(slow, monkeypatch):
 
 STUCK = """
 import keyhole.play.pace
+import keyhole.play.player
 from keyhole.play.plan import Plan
 from keyhole.thresholding import IndexPolicy, Problem
 
@@ -110,7 +111,8 @@ class Stuck(IndexPolicy):
             n += 1.0
         return n
 
-keyhole.play.pace._IN_VAIN = 0.5
+keyhole.play.pace._IN_VAIN = 0.2
+keyhole.play.player._GRACE_SECONDS = 0.2
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 plan = Plan.make(problem, {"it": Stuck()}, horizon=50, checkpoints=None, seed=1)
 print(keyhole.play.pace.seconds_per_round(plan, "it", 0.1, replications=8, threads=2))

@@ -133,15 +133,15 @@ def test_figure_3_shows_every_point_of_the_grids(drawing):
 
 
 def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end(drawing):
-    figure = Figure()
-    drawing.draw_refinement(three_models("soft"), figure, names=NAMES)
+    figure, problem = Figure(), three_models("soft")
+    drawing.draw_refinement(problem, figure, names=NAMES)
     start, one, several, end = (
         [len(line.get_xdata()) for line in axes.lines[1::2]] for axes in figure.axes
     )
     assert start == [1, 1, 1]
     assert sum(one) == 4
     assert max(new - old for new, old in zip(several, one, strict=True)) > 1
-    assert end == refinement.grid_sizes(three_models("soft")).tolist()
+    assert end == refinement.grid_sizes(problem).tolist()
     assert [axes.get_title() for axes in figure.axes][0::3] == ["at the start", "at the end"]
 
 

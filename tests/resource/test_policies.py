@@ -1,6 +1,7 @@
 """What holds for all policies of the room: engine, learner and reference agree."""
 
 import math
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -111,8 +112,8 @@ def reference_of(policy, problem, replication=0):
     return getattr(reference, type(policy).__name__)(
         arms=problem.arms,
         limits=problem.limits.tolist(),
-        cost=lambda x: float(problem.cost(x)),
-        penalty=lambda x: float(problem.penalty(x)),
+        cost=cache(lambda x: float(problem.cost(x))),
+        penalty=cache(lambda x: float(problem.penalty(x))),
         **parameters,
         **more,
     )
@@ -200,12 +201,12 @@ def test_a_limit_is_found_in_spite_of_rounding():
     engine_compiled=[SuccessiveHalving(), LeapsAndBounds(), FixedLimit(limit=0.6)],
 )
 def test_they_conform(policy, check):
-    check(Trial(policy, replica("PosCorr", "small", arms=3)))
+    check(Trial(policy, replica("PosCorr", "small", arms=3), 60))
 
 
-@parametrize_with_policies([ON_ALL[1], ON_ALL[3], ON_ALL[5]], compiled=[ON_ALL[1]])
+@parametrize_with_policies([ON_ALL[1], ON_ALL[3], ON_ALL[5]], engine_compiled=[ON_ALL[1]])
 def test_those_for_every_limit_conform(policy, check):
-    check(Trial(policy, replica("NegCorr", "small", arms=3, continuous=True)))
+    check(Trial(policy, replica("NegCorr", "small", arms=3, continuous=True), 60))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +292,10 @@ class Wanders(RCUCB):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("instance", ["PosCorr", "NegCorr", "Indep"])
+@pytest.mark.parametrize(
+    "instance",
+    ["PosCorr", *(pytest.param(name, marks=pytest.mark.slow) for name in ("NegCorr", "Indep"))],
+)
 def test_rcucb_has_less_regret_than_both_reductions_as_in_the_paper(instance):
     policies = {"RCUCB": RCUCB(), "UCB": ReductionUCB(), "Thompson": ReductionThompson()}
     curves = simulate(replica(instance), policies, horizon=30_000, replications=12, seed=3)

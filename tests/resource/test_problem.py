@@ -1,4 +1,5 @@
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -25,7 +26,11 @@ from tests.resource.cases import COST, GRIDS, PENALTY, replica
 
 pytestmark = pytest.mark.interpreted
 
-DRAWS = 20_000
+# How many draws: bounds follow from it.
+FEW_OR_MANY = [
+    pytest.param(4_000, id="few"),
+    pytest.param(20_000, marks=pytest.mark.slow, id="many"),
+]
 
 
 def triangle(rng, numbers):
@@ -57,7 +62,7 @@ LAWS = {
 LIMITS = [0.2, 0.35, 0.6, 1.0]
 
 
-def drawn(problem, arm=0, draws=DRAWS, limit=None):
+def drawn(problem, draws, arm=0, limit=None):
     """Return reward, consumption and whether the limit was exceeded, for many runs."""
     referee = Referee(problem, seed=6)
     answers = np.empty((draws, 3))
@@ -71,20 +76,20 @@ def drawn(problem, arm=0, draws=DRAWS, limit=None):
 # What pairs are worth.
 
 
-@pytest.mark.parametrize("continuous", [False, True])
+@pytest.mark.parametrize("draws", FEW_OR_MANY)
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_the_worlds_runs_are_worth_what_quadrature_says(law, continuous):
-    problem = Problem([law], LIMITS, COST, PENALTY, continuous=continuous)
+def test_the_worlds_runs_are_worth_what_quadrature_says(law, draws):
     whole = Problem([law], [50.0], Power(), Power())
-    reward, used, exceeded = drawn(whole)
+    reward, used, exceeded = drawn(whole, draws)
     assert not exceeded.any()
-    for place, limit in enumerate(LIMITS):
+    for continuous, (place, limit) in product((False, True), enumerate(LIMITS)):
+        problem = Problem([law], LIMITS, COST, PENALTY, continuous=continuous)
         within = used <= limit
         worth = np.where(within, reward - COST(used), -PENALTY(limit))
-        error = max(worth.std() / math.sqrt(DRAWS), 1e-9)
+        error = max(worth.std() / math.sqrt(draws), 1e-9)
         assert abs(worth.mean() - problem.gains[0, place]) < 5 * error
         share = problem.censoring[0, place]
-        spread = math.sqrt(share * (1 - share) / DRAWS) + 1e-9
+        spread = math.sqrt(share * (1 - share) / draws) + 1e-9
         assert abs((~within).mean() - share) < 5 * spread
 
 
@@ -221,7 +226,7 @@ def test_the_table_of_gains_is_exact_to_the_promised_digits(law, penalty):
     gap = problem.world.gap
     truth = type("Truth", (), problem.truth())
     jumps = [0.2, 0.25, 0.25 + 1e-9, 0.6, 0.6 + 1e-9, 1.0]
-    for limit in np.concatenate([np.random.default_rng(0).uniform(1e-6, 1, 300), jumps]):
+    for limit in np.concatenate([np.random.default_rng(0).uniform(1e-6, 1, 100), jumps]):
         lost = problem.best_gain - problem.gain(0, float(limit))
         assert gap(truth, 0, limit) == pytest.approx(lost, abs=2e-7)
         assert lost > -1e-9
@@ -255,7 +260,7 @@ def test_the_best_limit_of_measured_runs_is_one_of_them():
 
 def test_a_run_yields_the_same_whatever_the_limit():
     problem = replica("NegCorr", arms=2)
-    wide, narrow = drawn(problem, 1, 500), drawn(problem, 1, 500, limit=problem.limits[3])
+    wide, narrow = drawn(problem, 500, 1), drawn(problem, 500, 1, limit=problem.limits[3])
     seen = narrow[2] == 0
     assert 20 < seen.sum() < 480
     assert np.array_equal(wide[:2, seen], narrow[:2, seen])
@@ -271,9 +276,10 @@ def test_a_run_that_takes_its_limit_is_within_it():
         assert answer["consumption"] == (0.0 if exceeded else 0.5)
 
 
+@pytest.mark.parametrize("draws", FEW_OR_MANY)
 @pytest.mark.parametrize("law", [LAWS["positive"], LAWS["negative"]], ids=repr)
-def test_truncated_normal_runs_have_the_law(law):
-    reward, used, _ = drawn(Problem([law], [50.0], Power(), Power()))
+def test_truncated_normal_runs_have_the_law(law, draws):
+    reward, used, _ = drawn(Problem([law], [50.0], Power(), Power()), draws)
     assert ((reward >= 0) & (reward <= 1) & (used >= 0)).all()
     plain = np.random.default_rng(1).multivariate_normal(law.mean, law.covariance, 200_000)
     plain = plain[(plain[:, 0] >= 0) & (plain[:, 0] <= 1) & (plain[:, 1] >= 0)]
@@ -283,10 +289,11 @@ def test_truncated_normal_runs_have_the_law(law):
 
 
 def test_replayed_runs_come_in_pairs_equally_often():
-    reward, used, _ = drawn(Problem([LAWS["own"], LAWS["measured"]], [9.0], COST, PENALTY), arm=1)
+    both, draws = [LAWS["own"], LAWS["measured"]], 4_000
+    reward, used, _ = drawn(Problem(both, [9.0], COST, PENALTY), draws, arm=1)
     pairs = list(zip([0.1, 0.9, 0.5, 1.0], [0.2, 0.2, 0.6, 1.7], strict=True))
     found = [((reward == r) & (used == c)).sum() for r, c in pairs]
-    assert sum(found) == DRAWS
+    assert sum(found) == draws
     assert stats.chisquare(found).pvalue > 1e-6
 
 

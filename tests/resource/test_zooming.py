@@ -1,6 +1,7 @@
 """Grids that become finer."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -175,8 +176,8 @@ def test_several_intervals_cut_at_once_stay_what_they_are():
     policy, rounds = StoOO(alpha=0.02, lipschitz=2), 300
     known = {
         "limits": problem.limits.tolist(),
-        "cost": lambda x: float(problem.cost(x)),
-        "penalty": lambda x: float(problem.penalty(x)),
+        "cost": cache(lambda x: float(problem.cost(x))),
+        "penalty": cache(lambda x: float(problem.penalty(x))),
     }
     slow = reference.StoOO(arms=2, **known, **policy.parameters(), horizon=10_000)
     run = runs_of(problem, 0, 0)

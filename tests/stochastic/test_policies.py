@@ -20,6 +20,7 @@ from keyhole.stochastic import (
 )
 from keyhole.testing import Trial
 from tests.conformance import INTERPRETED, parametrize_with_policies
+from tests.lengths import short_or_long
 from tests.reference.stochastic import play
 from tests.stochastic.cases import FIVE, bernoulli, drive, fractional, reference_of
 
@@ -45,7 +46,10 @@ PROBLEMS = {
 
 
 @parametrize_with_policies(
-    POLICIES, compiled=[KLUCB(), ThompsonSampling()], engine_compiled=[ImprovedUCB(), Uniform()]
+    POLICIES,
+    compiled=[ThompsonSampling()],
+    engine_compiled=[ImprovedUCB(), Uniform()],
+    slow=[KLUCB(c=3.0), ThompsonSampling(a=0.5, b=2.0)],
 )
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, PROBLEMS["bernoulli"], 60, 2))
@@ -64,7 +68,7 @@ def learner_of(policy, arms, rounds, seed=0):
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("rewards", [bernoulli, fractional])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=short_or_long(5, 10), deadline=None)
 @given(
     means=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=5),
     seed=st.integers(0, 2**32),
@@ -77,8 +81,8 @@ def test_the_reference_takes_the_same_decisions(policy, rewards, means, seed):
 
 
 @pytest.mark.parametrize("policy", [UCB1(), KLUCB(), MOSS(), ImprovedUCB()], ids=repr)
-def test_a_long_run_agrees_with_the_reference(policy):
-    rounds = 4000
+@pytest.mark.parametrize("rounds", [1000, pytest.param(4000, marks=pytest.mark.slow)])
+def test_a_long_run_agrees_with_the_reference(policy, rounds):
     slow = play(reference_of(policy, 5, rounds, 0), bernoulli(FIVE, 5, 0), rounds)
     learner = learner_of(policy, 5, rounds)
     assert drive(learner, bernoulli(FIVE, 5, 0), rounds) == slow

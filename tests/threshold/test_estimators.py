@@ -109,9 +109,10 @@ def test_values_beyond_the_threshold_change_nothing(pulls):
         assert full.reached[j - 1] == sum(known)
 
 
-def test_lemma_4_covers_at_fixed_thresholds():
+@pytest.mark.parametrize("runs", [800, pytest.param(4000, marks=pytest.mark.slow)])
+def test_lemma_4_covers_at_fixed_thresholds(runs):
     rng = np.random.default_rng(5)
-    survival, runs, n = np.array([0.8, 0.5, 0.3]), 4000, 60
+    survival, n = np.array([0.8, 0.5, 0.3]), 60
     thresholds = rng.integers(1, 4, n)
     samples = (rng.random((runs, n, 1)) < survival).sum(axis=2)
     for delta in (0.5, 0.9):

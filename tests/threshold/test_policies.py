@@ -25,6 +25,7 @@ from keyhole.threshold import (
     Uniform,
 )
 from tests.conformance import parametrize_with_policies
+from tests.lengths import short_or_long
 from tests.reference.threshold import play
 from tests.threshold.cases import (
     FITTING,
@@ -62,7 +63,15 @@ DRAWING = (KaplanMeierThompson, SurvivalThompson)
 
 @pytest.mark.filterwarnings("ignore:KMUCB.. never gets beyond level 1")
 @parametrize_with_policies(
-    POLICIES, compiled=[DKWUCB(), KaplanMeierThompson()], engine_compiled=[KMUCB(), Uniform()]
+    POLICIES,
+    compiled=[KaplanMeierThompson()],
+    engine_compiled=[KMUCB(), Uniform()],
+    slow=[
+        AnytimeDKWUCB(c=3.0),
+        CappedKLUCB(c=3.0),
+        KaplanMeierThompson(a=0.5, b=2.0),
+        SurvivalThompson(weight=0.2),
+    ],
 )
 def test_every_policy_keeps_the_contract(policy, check):
     check(Trial(policy, problem_for(policy, [row[::3] for row in FIVE[:3]]), 60, 2))
@@ -85,7 +94,7 @@ def _instances(draw):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=short_or_long(6, 12), deadline=None)
 @given(survival=_instances(), seed=st.integers(0, 2**32))
 def test_the_reference_takes_the_same_decisions(policy, survival, seed):
     problem, rounds = problem_for(policy, survival), 120
@@ -107,7 +116,7 @@ def test_the_reference_takes_the_same_decisions(policy, survival, seed):
 @pytest.mark.parametrize("policy", [CappedKLUCB(), SurvivalThompson()], ids=repr)
 def test_policies_for_any_order_agree_with_their_references_on_each(policy, order):
     for feedback in ("censored", "uncensored"):
-        problem, rounds = Problem(FIVE, feedback=feedback, order=order), 150
+        problem, rounds = Problem(FIVE, feedback=feedback, order=order), 80
         thresholds = thresholds_of(problem, rounds, 3, 0)
         sample = sampler(problem.survival, 3, 0)
         slow = play(

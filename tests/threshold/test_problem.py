@@ -29,6 +29,7 @@ def test_best_arms_and_gaps():
     assert Problem([[1.0, 0.5], [1.0, 0.2]], feedback="censored").ties.tolist() == [1]
 
 
+@pytest.mark.parametrize("n", [4_000, pytest.param(20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "problem",
     [
@@ -37,8 +38,8 @@ def test_best_arms_and_gaps():
     ],
     ids=["tabled", "replayed"],
 )
-def test_samples_follow_the_survival_functions(problem):
-    referee, n = Referee(problem, horizon=20_000), 20_000
+def test_samples_follow_the_survival_functions(problem, n):
+    referee = Referee(problem, horizon=n)
     for arm in range(2):
         values = np.empty(n)
         for i in range(n):

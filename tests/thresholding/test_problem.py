@@ -12,10 +12,15 @@ from keyhole.thresholding import LSA, Policy, Problem, Uniform
 
 pytestmark = pytest.mark.interpreted
 
-DRAWS = 20_000
+# How many draws: bounds follow from it.
+FEW_OR_MANY = [
+    pytest.param(4_000, id="few"),
+    pytest.param(20_000, marks=pytest.mark.slow, id="many"),
+]
+FEW = 4_000
 
 
-def rewards(problem, arm=0, draws=DRAWS, replication=0):
+def rewards(problem, arm=0, draws=FEW, replication=0):
     referee = Referee(problem, seed=6, replication=replication)
     answers = np.empty(draws)
     for i in range(draws):
@@ -150,22 +155,24 @@ def test_a_mean_that_falls_short_by_one_sample_is_below():
 # Laws of the rewards.
 
 
+@pytest.mark.parametrize("draws", FEW_OR_MANY)
 @pytest.mark.parametrize("mean", [0.03, 0.5, 0.9])
-def test_bernoulli_rewards_have_the_mean(mean):
-    drawn = rewards(Problem([mean], 0.5))
+def test_bernoulli_rewards_have_the_mean(mean, draws):
+    drawn = rewards(Problem([mean], 0.5), draws=draws)
     assert set(drawn) == {0.0, 1.0}
-    assert abs(drawn.mean() - mean) < 5 * math.sqrt(mean * (1 - mean) / DRAWS)
+    assert abs(drawn.mean() - mean) < 5 * math.sqrt(mean * (1 - mean) / draws)
 
 
+@pytest.mark.parametrize("draws", FEW_OR_MANY)
 @pytest.mark.parametrize("mean", [0.05, 0.5, 0.8])
 @pytest.mark.parametrize("concentration", [0.02, 0.5, 2.0, 30.0])
-def test_beta_rewards_have_the_law(mean, concentration):
-    drawn = rewards(Problem([mean], 0.5, law="beta", concentration=concentration))
+def test_beta_rewards_have_the_law(mean, concentration, draws):
+    drawn = rewards(Problem([mean], 0.5, law="beta", concentration=concentration), draws=draws)
     law = stats.beta(mean * concentration, (1 - mean) * concentration)
     assert ((drawn >= 0) & (drawn <= 1)).all()
-    assert abs(drawn.mean() - law.mean()) < 5 * law.std() / math.sqrt(DRAWS)
+    assert abs(drawn.mean() - law.mean()) < 5 * law.std() / math.sqrt(draws)
     fourth = law.stats("k") + 3  # E (X - mean)^4 / var^2
-    assert abs(drawn.var() - law.var()) < 5 * law.var() * math.sqrt((fourth - 1) / DRAWS)
+    assert abs(drawn.var() - law.var()) < 5 * law.var() * math.sqrt((fourth - 1) / draws)
     # Laws of small shapes have mass closer to 1 than the next smaller number: no test of fit there.
     assert concentration < 2 or stats.kstest(drawn, law.cdf).pvalue > 1e-6
 
@@ -173,7 +180,7 @@ def test_beta_rewards_have_the_law(mean, concentration):
 def test_beta_rewards_of_tiny_concentration_are_0_or_1():
     drawn = rewards(Problem([0.3], 0.5, law="beta", concentration=1e-6))
     assert np.isin(drawn.round(9), [0.0, 1.0]).mean() > 0.999
-    assert abs(drawn.mean() - 0.3) < 5 * math.sqrt(0.21 / DRAWS)
+    assert abs(drawn.mean() - 0.3) < 5 * math.sqrt(0.21 / FEW)
 
 
 def test_a_replay_draws_each_sample_equally_often():
@@ -181,15 +188,15 @@ def test_a_replay_draws_each_sample_equally_often():
     drawn = rewards(Problem.replay(samples, 0.45), arm=1)
     found = [(drawn == value).sum() for value in (0.0, 0.1, 0.2, 0.4, 0.9, 1.0)]
     shares = np.array([1, 1, 2, 1, 1, 1]) / 7
-    assert sum(found) == DRAWS
-    assert stats.chisquare(found, shares * DRAWS).pvalue > 1e-6
+    assert sum(found) == FEW
+    assert stats.chisquare(found, shares * FEW).pvalue > 1e-6
 
 
 def test_pulls_of_arms_and_replications_are_independent():
     problem = Problem([0.5, 0.5], 0.5)
     a, b, c = rewards(problem, 0), rewards(problem, 1), rewards(problem, 0, replication=1)
     for x, y in ((a, b), (a, c), (a[1:], a[:-1])):
-        assert abs(np.corrcoef(x, y)[0, 1]) < 5 / math.sqrt(DRAWS)
+        assert abs(np.corrcoef(x, y)[0, 1]) < 5 / math.sqrt(FEW)
 
 
 # Replay and gold.
@@ -249,8 +256,9 @@ def test_without_replacement_every_sample_comes_once(arm):
     assert sorted(drawn) == POOLS[arm]
 
 
-def test_without_replacement_every_order_is_equally_likely():
-    orders = [tuple(rewards(once(), 0, 4, replication=r)) for r in range(1200)]
+@pytest.mark.parametrize("times", [480, pytest.param(1200, marks=pytest.mark.slow)])
+def test_without_replacement_every_order_is_equally_likely(times):
+    orders = [tuple(rewards(once(), 0, 4, replication=r)) for r in range(times)]
     found = np.unique(orders, axis=0, return_counts=True)[1]
     assert len(found) == 24
     assert stats.chisquare(found).pvalue > 1e-6
