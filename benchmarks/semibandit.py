@@ -82,7 +82,8 @@ def knapsacks(size):
     for items in (20, 200):
         means = np.linspace(0.25, 0.65, items)
         weights = 0.2 + 0.7 * rng.random(items)
-        values = rng.beta(200 * means, 200 * (1 - means), (size.horizon // 10, items))
+        many = max(1, size.horizon // 10)
+        values = rng.beta(200 * means, 200 * (1 - means), (many, items))
         capacity, chosen = 0.4 * weights.sum(), np.zeros(items, np.int64)
         memory = _as_tuple(items)
 
@@ -103,8 +104,8 @@ def knapsacks(size):
         yield Row(f"knapsack of {items}: Keyhole", own / len(values) * 1e6, "us")
         yield Row(f"knapsack of {items}: HiGHS / Keyhole", ratio * len(values) / 2, "x")
     means, thresholds = np.linspace(0.25, 0.65, 200), 0.2 + 0.7 * rng.random(200)
-    many = Problem(means, thresholds, resource=float(0.4 * thresholds.sum()))
-    call, rounds = player(CTS(), many, size, parts=500)
+    large = Problem(means, thresholds, resource=float(0.4 * thresholds.sum()))
+    call, rounds = player(CTS(), large, size, parts=500)
     call()
     own = statistics.median(seconds(call) for _ in range(size.repeats)) / rounds * 1e6
     yield Row("CTS, knapsack every round, K = 200", own, "us a round")

@@ -26,7 +26,7 @@ from keyhole.thresholding import Problem
 from tests.play.test_afar import Inline
 
 SHORT = measure.Size(horizon=10, replications=8, python_replications=1, repeats=1)
-# For a room that plays up to a thousand times as many rounds, too.
+# For rooms that play up to a thousand times as many rounds, too, or with 200 arms.
 SHORTER = dataclasses.replace(SHORT, horizon=2)
 # For problems of 1,000 arms, of which each is to be pulled once.
 LONGER = measure.Size(horizon=100, replications=8, python_replications=1, repeats=1)
@@ -92,7 +92,7 @@ def test_the_promises_are_measured(interpreted, part):
 @pytest.mark.parametrize("room", OURS)
 def test_each_policy_of_a_room_is_measured(interpreted, room):
     module = importlib.import_module(f"benchmarks.{room}")
-    sizes = {"thresholding": LONGER, "resource": SHORTER}
+    sizes = {"thresholding": LONGER, "resource": SHORTER, "semibandit": SHORTER}
     text = check(module.rows(sizes.get(room, SHORT)))
     for name in module.POLICIES:
         assert f"{name}: Keyhole" in text
