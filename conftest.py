@@ -7,7 +7,6 @@ interrupt.
 """
 
 import faulthandler
-import gc
 import os
 import sys
 from contextlib import contextmanager, nullcontext
@@ -52,12 +51,6 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.interpreted)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))
-
-
-def pytest_collection_finish():
-    """Let no collection of garbage look at ten thousand tests: they stay."""
-    gc.collect()
-    gc.freeze()
 
 
 def is_interpreted(item):
