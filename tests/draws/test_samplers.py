@@ -160,14 +160,23 @@ def many_normal(request):
     return draws("normal", n=request.param)
 
 
+def fit_p_value(sample, edges, law):
+    """Return the p-value of a chi-square test of how many draws lie between edges, and beyond."""
+    inside = np.histogram(sample, edges)[0]
+    found = np.append(inside, len(sample) - inside.sum())
+    chances = np.diff(law.cdf(edges))
+    expected = len(sample) * np.append(chances, 1 - chances.sum())
+    return stats.chisquare(found, expected, sum_check=False).pvalue
+
+
 def test_normal_draws_fit_in_every_strip(many_normal):
     # A strip's corner is met once in ten thousand draws: it takes many to see one at fault.
-    edges = np.linspace(-4.0, 4.0, 401)
-    inside = np.histogram(many_normal, edges)[0]
-    found = np.append(inside, len(many_normal) - inside.sum())
-    chances = np.diff(stats.norm.cdf(edges))
-    expected = len(many_normal) * np.append(chances, 1 - chances.sum())
-    assert stats.chisquare(found, expected, sum_check=False).pvalue > P_VALUE
+    assert fit_p_value(many_normal, np.linspace(-4.0, 4.0, 401), stats.norm()) > P_VALUE
+
+
+def test_exponential_draws_fit_in_every_strip():
+    sample = draws("exponential", n=2_000_000)
+    assert fit_p_value(sample, np.linspace(0.0, 8.0, 401), stats.expon()) > P_VALUE
 
 
 def test_the_normal_tail_beyond_the_last_strip_has_its_weight(many_normal):
