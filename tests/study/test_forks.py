@@ -555,3 +555,16 @@ def test_an_operation_that_was_interrupted_before_it_began_holds_no_fork_up(tmp_
         study.recommend()
         assert study._view not in FORK_LOCK._at_work
         assert len(study.log()) == 1
+
+
+def test_a_file_that_is_put_where_a_lost_one_was_is_not_refused_to_children(tmp_path):
+    """Of the first one a connection is open for ever: closing it would remove a log by its name."""
+    path, first = tmp_path / "s.db", tmp_path / "first.db"
+    with labels(path) as study:
+        study.ask()
+        for end in ("", "-wal", "-shm"):
+            path.with_name(f"s.db{end}").rename(f"{first}{end}")
+        labels(path).close()
+        with pytest.raises(StoreError, match="the file was replaced"):
+            study.ask()
+        assert in_child(lambda: decide_elsewhere(path, 1))

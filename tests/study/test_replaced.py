@@ -25,9 +25,9 @@ def put(there, path, study):
 
 
 def drop(study):
-    """Let a study connect anew, as after a failure or a fork."""
+    """Let a study connect anew, as after a fork."""
     for store in (study._turns.store, study._view.store):
-        store._drop()
+        store.before_fork()
 
 
 def contents(path, name):
@@ -199,7 +199,7 @@ def test_another_file_in_the_place_of_an_open_one_is_never_connected_to(path, el
         with pytest.raises(StoreError, match=REPLACED) as refused:
             call()
         assert "\n" not in str(refused.value)
-    drop(study)  # as a failure or a fork does
+    drop(study)  # as a fork does
     for call in calls(study):
         with pytest.raises(StoreError, match=REPLACED):
             call()

@@ -1,5 +1,6 @@
 """The lock between operations and forks, where Ctrl-C comes in its hooks."""
 
+import _thread
 import os
 import sys
 import threading
@@ -97,3 +98,17 @@ def test_others_wait_while_a_fork_closes_what_is_open(others):
         assert in_child(lambda: owner.said) == "['closed']"
         done.result(ENOUGH)
     assert owner.said[0] == "closed"
+
+
+def fork_without_a_frame(owner):
+    """Fork in a thread that runs no Python; return what the owner was asked."""
+    FORK_LOCK.add(owner)
+    _thread.start_new_thread(os.fork, ())
+    assert owner.closing.wait(ENOUGH)
+    with FORK_LOCK.shared():  # after the fork
+        os.wait()
+        return owner.said
+
+
+def test_a_fork_that_no_frame_calls_for_closes_what_is_open():
+    assert in_child(lambda: fork_without_a_frame(Owner())) == "['closed']"

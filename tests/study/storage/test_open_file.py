@@ -1,12 +1,22 @@
 """When the log is written into the file."""
 
 import os
+import shutil
 import sqlite3
+from collections import Counter
 from contextlib import closing
 
 import pytest
 
-from keyhole.study.storage import Row, open_file, open_store, queued_file
+from keyhole.study.storage import (
+    Row,
+    StoreError,
+    open_file,
+    open_store,
+    queued_file,
+    sqlite_connection,
+    sqlite_file,
+)
 
 pytestmark = pytest.mark.skipif(not queued_file.has_queues(), reason="SQLite decides it there")
 PAGE = 4120
@@ -70,3 +80,61 @@ def test_a_reader_holds_no_writer_up_and_the_log_is_written_when_it_is_done(path
         for seq in range(101, 131):
             write(store, study, seq)
         assert path.stat().st_size > 100 * 2000
+
+
+def test_two_that_write_in_turn_share_checkpoints_and_keep_their_connections(path, monkeypatch):
+    """Beyond the limit, one once took the other's checkpoint for a new file, and made its own."""
+    done = Counter()
+
+    def counted(module, name):
+        work = getattr(module, name)
+
+        def count(*values, **named):
+            done[name] += 1
+            return work(*values, **named)
+
+        monkeypatch.setattr(module, name, count)
+
+    with closing(open_store(path)) as one, closing(open_store(path, survives="crash")) as two:
+        study = one.create("labels", b"", 0.0)
+        for seq in range(1, 61):
+            write((one, two)[seq % 2], study, seq)
+        assert log_pages(path) > 40
+        counted(sqlite_file, "checkpoint")
+        counted(sqlite_connection, "connect")
+        for seq in range(61, 161):
+            write((one, two)[seq % 2], study, seq)
+            if seq % 5 == 0:
+                assert len(list((two, one)[seq % 2].read(study))) == seq
+        assert 100 // 10 <= done["checkpoint"] <= 100 // 10 + 2
+        assert done["connect"] == 0
+        assert log_pages(path) < 120
+
+
+def test_a_copy_that_one_has_taken_is_not_mixed_with_what_another_remembers(path, tmp_path):
+    """What SQLite has in memory of a file goes on to be true after checkpoints alone."""
+    with closing(open_store(path)) as one, closing(open_store(path)) as two:
+        study = one.create("labels", b"", 0.0)
+        write(one, study, 1)
+        one.copy(tmp_path / "copy.db")
+        write(one, study, 2)
+        with closing(sqlite3.connect(path)) as db:
+            assert db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0)
+        for store in (one, two):
+            assert store.begin(study, 2) == []
+            store.rollback()
+        shutil.copyfile(tmp_path / "copy.db", path)
+        for store in (one, two):
+            with pytest.raises(StoreError, match="row 2 of study 1 was there and is not"):
+                store.begin(study, 2)
+
+
+def test_a_log_that_was_made_anew_may_grow_as_far_as_the_first(path):
+    queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT)
+    path.touch()
+    file, long = open_file.OpenFile(path), 40 * PAGE
+    assert file.is_long(10 * long, queue)  # where somebody has read for long
+    assert not file.is_long(10 * long, queue)
+    assert not file.is_long(PAGE, queue)
+    assert [file.is_long(size, queue) for size in (long - 1, long, long)] == [False, True, False]
+    os.close(queue)

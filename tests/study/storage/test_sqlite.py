@@ -2,12 +2,14 @@
 
 import gc
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
 import weakref
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +19,6 @@ from keyhole.study.storage import (
     open_store,
     queued_file,
     sqlite_connection,
-    sqlite_file,
 )
 
 ROW = Row(1, 1, None, None, 0.0, b"")
@@ -202,6 +203,50 @@ def test_a_full_disk_leaves_nothing_half_written(path):
         store.commit(study, [ROW._replace(seq=written + 1)])
 
 
+@contextmanager
+def files_of_at_most(size):
+    """Let no file grow beyond a size, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such limits")
+@pytest.mark.parametrize("is_changed", [False, True], ids=["as it was", "as after a checkpoint"])
+def test_a_full_disk_leaks_nothing_and_holds_nobody_up_when_there_is_room(path, is_changed):
+    """Closing a file writes a part of its log into it there, and mending that fails as well."""
+    with closing(open_store(path)) as store:
+        study = store.create("labels", b"", 0.0)
+        write(store, study, 1)
+        if is_changed:
+            os.utime(path, (0, 0))
+        opened = []
+        with files_of_at_most(60_000):
+            for _ in range(5):
+                with pytest.raises(StoreError, match="disk"):
+                    write(store, study, 2)
+                opened.append(len(os.listdir("/dev/fd")))
+            assert opened == opened[:1] * 5
+            assert in_a_fork(lambda: read_all(path, study)) == "1"
+        assert in_a_fork(lambda: read_all(path, study)) == "1"
+        write(store, study, 2)
+        assert in_a_fork(lambda: read_all(path, study)) == "2"
+
+
+def write(store, study, seq):
+    store.begin(study, seq - 1)
+    store.commit(study, [ROW._replace(seq=seq, body=bytes(100_000))])
+
+
+def read_all(path, study):
+    """Open a store and return how many rows it has."""
+    with closing(open_store(path)) as store:
+        return str(len(list(store.read(study))))
+
+
 def test_whoever_does_not_queue_is_named_after_a_while(path, monkeypatch):
     monkeypatch.setattr("keyhole.study.storage.sqlite_connection.PATIENCE", 0.01)
     with closing(open_store(path)) as store, closing(sqlite3.connect(path)) as other:
@@ -363,22 +408,59 @@ def test_a_file_that_is_not_as_it_was_left_is_closed(path, is_their_turn):
 
 
 @pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
-@pytest.mark.parametrize("steps", [1, 2])
-def test_a_closing_that_is_interrupted_gives_the_turn_back(path, monkeypatch, steps):
+def test_a_file_that_another_program_holds_is_closed_at_once_and_left_alone(path):
+    """A fork does not wait for it, and its children are not refused the file."""
+    with closing(open_store(path)) as store, closing(sqlite3.connect(path)) as other:
+        study = store.create("labels", b"", 0.0)
+        other.execute("PRAGMA wal_checkpoint")
+        os.utime(path, (0, 0))  # whose time may not have moved on
+        other.execute("BEGIN IMMEDIATE")
+        db, log = store._db, Path(f"{path}-wal")
+        before = log.stat().st_size, log.stat().st_mtime_ns
+        store.before_fork()
+        with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+            db.execute("SELECT 1")
+        assert (log.stat().st_size, log.stat().st_mtime_ns) == before
+        other.rollback()
+        other.close()
+        assert in_a_fork(lambda: read_all(path, study)) == "0"
+        write(store, study, 1)
+
+
+@pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
+@pytest.mark.parametrize("how", ["as it was left", "changed", "on a full disk"])
+def test_the_last_to_close_a_file_writes_its_log_into_it_only_if_that_does_no_harm(
+    path, monkeypatch, how
+):
+    store = open_store(path)
+    write(store, store.create("labels", b"", 0.0), 1)
+    if how == "changed":
+        os.utime(path, (0, 0))
+    before = os.stat(path).st_mtime_ns
+    with monkeypatch.context() as patch:
+        if how == "on a full disk":
+            full = SimpleNamespace(f_bavail=0, f_frsize=4096)
+            patch.setattr(os, "statvfs", lambda _: full)
+        store.close()
+    is_written = how == "as it was left"
+    assert Path(f"{path}-wal").exists() != is_written
+    assert is_written or os.stat(path).st_mtime_ns == before
+    assert read_all(path, 1) == "1"
+
+
+@pytest.mark.skipif(not queued_file.has_queues(), reason="the system has no such queues")
+@pytest.mark.parametrize("step", ["sqlite_file.OpenFile.fits", "sqlite_connection._is_emptied"])
+def test_a_closing_that_is_interrupted_gives_the_turn_back(path, monkeypatch, step):
     """A fork ignores what is raised before it, and nobody else would give the turn back."""
     with closing(open_store(path)) as store:
         store.create("labels", b"", 0.0)
-        fits, left = sqlite_file.OpenFile.fits, [None] * steps
 
-        def interrupted(file):
-            left.pop()
-            if not left:
-                raise KeyboardInterrupt
-            return fits(file)
+        def interrupted(*_):
+            raise KeyboardInterrupt
 
         os.utime(path, (0, 0))
         with monkeypatch.context() as patch:
-            patch.setattr(sqlite_file.OpenFile, "fits", interrupted)
+            patch.setattr(f"keyhole.study.storage.{step}", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.before_fork()
         with closing(open_store(path)) as other:

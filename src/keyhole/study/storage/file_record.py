@@ -19,8 +19,9 @@ from keyhole.study.storage.page_check import find_damage
 from keyhole.study.storage.rows import Row
 from keyhole.study.storage.sqlite_connection import connect
 
-_FORMAT: Final = Struct("<8sQqqQ")
-_MAGIC: Final = b"keyhole1"
+_FORMAT: Final = Struct("<8sQqqQq")
+_MAGIC: Final = b"keyhole2"
+_LOG_FORMAT: Final = Struct("<QQ")  # behind it
 
 WHY_MIXED: Final = (
     "the file and the -wal beside it do not belong together, since one of the two was replaced: "
@@ -30,12 +31,17 @@ WHY_MIXED: Final = (
 
 
 class FileRecord(NamedTuple):
-    """What `stat` says of a main file, and which log lies beside it (0 for none)."""
+    """What `stat` says of a main file, which log lies beside it (0 for none), and since when.
+
+    As long as `taken` stays, nothing has changed the main file but checkpoints of ours, of which
+    all connections know.
+    """
 
     file: int
     changed: int  # nanoseconds
     size: int
     log: int
+    taken: int  # nanoseconds, when somebody took the file for the right one by what it holds
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
@@ -59,6 +65,23 @@ class FileRecord(NamedTuple):
     def has_same_file(self, other: Self) -> bool:
         """Return whether the main file is the same, and as it was."""
         return self[:3] == other[:3]
+
+
+class LogRecord(NamedTuple):
+    """How much was committed since the last checkpoint, by all processes; kept in the `-queue`."""
+
+    commits: int = 0
+    size: int = 0  # of the log at that checkpoint, in bytes
+
+    @classmethod
+    def read(cls, queue: int) -> Self:
+        """Return what is recorded, in the turn."""
+        found = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
+        return cls(*_LOG_FORMAT.unpack(found)) if len(found) == _LOG_FORMAT.size else cls()
+
+    def write(self, queue: int) -> None:
+        """Record it, in the turn."""
+        os.pwrite(queue, _LOG_FORMAT.pack(*self), _FORMAT.size)
 
 
 def why_mixed(path: Path, recorded: FileRecord, found: FileRecord) -> str:

@@ -50,13 +50,18 @@ class _Call:
 
 
 class _Fork(NamedTuple):
-    """A fork that is under way: the frame that called for it, and the instruction that did."""
+    """A fork that is under way: the frame that called for it, and the instruction that did.
 
-    caller: FrameType
+    A thread whose function is `os.fork` itself has no frame; nor does Ctrl-C come in it.
+    """
+
+    caller: FrameType | None
     instruction: int
     is_alone: bool = False  # nobody else is waited for any more
 
     def is_over(self, thread: int) -> bool:
+        if self.caller is None:
+            return False
         return self.caller.f_lasti != self.instruction or _has_ended(thread, self.caller)
 
 
@@ -155,9 +160,9 @@ class ForkLock:
 
     def before_fork(self) -> None:
         """Wait for the operations of other threads, and let nobody begin; close what is open."""
-        caller, me = sys._getframe(1), get_ident()
+        caller, me = sys._getframe().f_back, get_ident()
         with self._lock:
-            self._forks[me] = _Fork(caller, caller.f_lasti)
+            self._forks[me] = _Fork(caller, caller.f_lasti if caller is not None else 0)
             until = monotonic() + PATIENCE
             while self._others_at_work() and (left := until - monotonic()) > 0:
                 self._changed.wait(min(left, _LOOK_AGAIN))  # an owner that is gone tells nobody

@@ -1,11 +1,12 @@
 """A file that a connection has open: whether it, and the log beside it, are still those."""
 
 import os
+import time
 from pathlib import Path
 from typing import Final
 
 from keyhole.study.storage.errors import FinalStoreError
-from keyhole.study.storage.file_record import FileRecord, why_mixed
+from keyhole.study.storage.file_record import FileRecord, LogRecord, why_mixed
 from keyhole.study.storage.place import identity, log_identities, why_names_differ
 from keyhole.study.storage.sqlite_connection import give_up
 
@@ -31,7 +32,7 @@ class OpenFile:
         self._written: tuple[int, int] | None = None
         self.known: tuple[int, int] | None = None  # the file as it was when it was last compared
         self.is_recorded = False  # by this connection, since it was made
-        self._commits = self._longest = 0  # since, and of, the last log that was written into it
+        self._taken = 0  # of the record that it was compared with
 
     def check(self, *, has_logs: bool) -> bool:
         """Refuse a file that is no longer where it was, or has another log: it is of the past.
@@ -62,11 +63,36 @@ class OpenFile:
     def record(self) -> FileRecord:
         """Return what there is to record of the file now."""
         found, log = os.stat(self._name), log_identities(self._name)[0]
-        return FileRecord(found.st_ino, found.st_mtime_ns, found.st_size, log[1] if log else 0)
+        return FileRecord(
+            found.st_ino, found.st_mtime_ns, found.st_size, log[1] if log else 0, self._taken
+        )
 
-    def note(self, queue: int | None) -> None:
-        """Take the file for the right one as it is now; with the turn, record that."""
-        found = self.record()
+    def take(self, queue: int | None) -> bool:
+        """Take the file for the right one as it is now; with the turn, record that.
+
+        Return whether SQLite knows of all that has changed it since it was last `known`. That is
+        so of our checkpoints, and not of a whole copy that another process has found and taken.
+        """
+        is_new, known, taken = self.known is None, self.known, self._taken
+        found, recorded = self.record(), FileRecord.read(self._path)
+        is_recorded = recorded is not None and recorded.has_same_file(found)
+        if recorded is not None and is_recorded:
+            self._taken = recorded.taken
+        elif queue is not None:
+            self._taken = time.time_ns()
+        self._note(found._replace(taken=self._taken), queue)
+        return is_new or known == self.known or (is_recorded and taken == self._taken)
+
+    def take_anew(self, queue: int) -> None:
+        """Record that all was written anew; in turn."""
+        self._taken = time.time_ns()
+        self._note(self.record(), queue)
+
+    def note_checkpoint(self, queue: int) -> None:
+        """Record the file as a checkpoint of ours has left it; in turn."""
+        self._note(self.record(), queue)
+
+    def _note(self, found: FileRecord, queue: int | None) -> None:
         if queue is not None:
             found.write(queue)
             self.is_recorded = True
@@ -79,17 +105,16 @@ class OpenFile:
         except FileNotFoundError:
             return None
 
-    def is_long(self, log: int) -> bool:
+    def is_long(self, log: int, queue: int) -> bool:
         """Return whether a log of a size is to be written into the file; asked once a commit.
 
         SQLite writes it from its beginning again, so the size only says how long it has been.
         """
-        self._commits += 1
-        has_grown = log > self._longest + _LONG // 8
-        if log < _LONG or not (has_grown or self._commits >= _COMMITS):
-            return False
-        self._commits, self._longest = 0, log
-        return True
+        commits, size = LogRecord.read(queue)
+        has_grown = log > (size if size <= log else 0) + _LONG // 8  # a shorter log is a new one
+        is_long = log >= _LONG and (has_grown or commits + 1 >= _COMMITS)
+        LogRecord(*((0, log) if is_long else (commits + 1, min(size, log)))).write(queue)
+        return is_long
 
     def has_empty_log(self) -> bool:
         """Return whether all there is is in the main file."""

@@ -7,8 +7,6 @@ comes next is a matter of luck.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from keyhole.study.storage.fork_lock import FORK_LOCK
@@ -54,25 +52,6 @@ class QueuedFile(Store):
             with FORK_LOCK.shared(self):
                 self._queue = open_queue(self.path)
         return self._queue
-
-    @contextmanager
-    def _turn_at_once(self) -> Iterator[int | None]:
-        """Have the turn if that needs no waiting, at a queue that is opened for this alone.
-
-        At the other one a thread may just have got its turn, which it would lose with ours.
-        """
-        try:
-            queue = os.fdopen(open_queue(self.path), "rb", buffering=0)
-        except OSError:
-            yield None
-            return
-        with queue:
-            try:
-                fcntl.flock(queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                has_turn = True
-            except OSError:
-                has_turn = False
-            yield queue.fileno() if has_turn else None
 
     def _end_turn(self) -> None:
         if self._queue is not None:

@@ -32,8 +32,11 @@ class Connection(sqlite3.Connection):
 
     def __init__(self, path: Path, *args: Any, **kwargs: Any) -> None:
         self.path, self.is_given_up = path, False
+        self.file: tuple[int, int] | None = None  # which it has open, once that is known
         _open.add(self)
         super().__init__(*args, **kwargs)
+        with suppress(FileNotFoundError):
+            self.file = identity(path)
 
     def close(self) -> None:
         """Close it, if that does no harm."""
@@ -110,8 +113,24 @@ def checkpoint(db: sqlite3.Connection) -> int | None:
     with suppress(sqlite3.Error):
         blocked, pages, written = db.execute("PRAGMA wal_checkpoint").fetchone()
         if not blocked and pages == written:
-            return read_number(db, "page_count") * read_number(db, "page_size")
+            return _size(db)
     return None
+
+
+def _size(db: sqlite3.Connection) -> int:
+    """Return the size in bytes of a database, all of its log included."""
+    return read_number(db, "page_count") * read_number(db, "page_size")
+
+
+def has_room(db: Connection) -> bool:
+    """Return whether a connection that is to be closed can write all of the log into the file."""
+    try:
+        db.execute("PRAGMA busy_timeout = 0")
+        growth = _size(db) - os.stat(db.path).st_size
+    except sqlite3.Error:
+        return False
+    disk = os.statvfs(db.path.parent)
+    return growth <= disk.f_bavail * disk.f_frsize
 
 
 def state(path: Path) -> tuple[int, int, int, bool]:
@@ -213,6 +232,24 @@ def give_up(path: Path, why: str, *, is_as_before: bool) -> None:
     _given_up[file] = why
 
 
+def close_unwritten(db: Connection) -> None:
+    """Close a connection, and leave file and log as they are.
+
+    The last to close a database writes the log into it, and removes the log. But whoever can only
+    read cannot: and while he has it open, nobody else is the last. Where that fails, nobody ever
+    closes it.
+    """
+    if db.is_given_up:
+        return
+    try:
+        with closing(connect(db.path, _READ)) as reader:
+            reader.execute("PRAGMA busy_timeout = 0")
+            reader.execute("SELECT 1 FROM sqlite_master").fetchone()  # now he has it open
+            db.close()
+    except (sqlite3.Error, OSError):
+        abandon(db)
+
+
 def abandon(db: Connection) -> None:
     """Never close a connection, since that would write to a file or remove a log of others."""
     if db.is_given_up:
@@ -229,7 +266,7 @@ def _after_fork() -> None:
     for db in list(_open):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # no end of the program may close it
         with suppress(OSError):
-            _of_the_parent.add(identity(db.path))
+            _of_the_parent.add(db.file or identity(db.path))
     _open.clear()
 
 

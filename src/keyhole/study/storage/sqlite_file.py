@@ -21,10 +21,12 @@ from keyhole.study.storage.sqlite_connection import (
     abandon,
     check_file,
     checkpoint,
+    close_unwritten,
     disable,
     find_version,
     flush_log,
     give_up,
+    has_room,
     may_be_frozen,
     read_number,
     set_up,
@@ -57,7 +59,7 @@ class SqliteFile(QueuedFile):
         db.execute("COMMIT")
         is_kept = self._queue is None or self._is_kept(db, self._queue)
         if not is_kept:
-            self._disconnect(has_turn=True)
+            self._disconnect()
         self._leave()
         return is_kept
 
@@ -72,13 +74,13 @@ class SqliteFile(QueuedFile):
         file = self._file
         log = file.log_size()
         is_known = log is not None and file.is_known()
-        if log is not None and is_known and file.is_long(log):
+        if log is not None and is_known and file.is_long(log, queue):
             if not self._flush:
                 flush_log(db)
             if is_known := file.is_known():
                 size = checkpoint(db)
                 if is_known := size in (None, os.stat(self.path).st_size):
-                    file.note(queue)
+                    file.note_checkpoint(queue)
         return is_known or self._is_current(has_turn=True)
 
     def _undo(self) -> None:
@@ -92,48 +94,30 @@ class SqliteFile(QueuedFile):
     def _drop(self) -> None:
         self._next = 0
         with FORK_LOCK.shared(self):
-            self._close_queue()  # or nobody could have the turn to see whether closing does harm
+            self._close_queue()
             self._disconnect()
         FORK_LOCK.release(self)
 
-    def _disconnect(self, *, has_turn: bool = False) -> None:
+    def _disconnect(self) -> None:
         """Close the connection, or leave it open for ever where closing it would do harm.
 
-        Who is interrupted before that is known has it still.
+        The last to close it writes the log into the file, unless only a part would fit, which
+        nobody could tell from a copy, or the file is not as it was left: who has the turn next
+        finds out why. Who is interrupted before that is known has it still.
         """
         if (db := self._db) is None:
             return
-        is_shared = self._frozen is None and has_queues()
-        if is_shared and not self._may_close(self._file, has_turn):
-            abandon(db)
+        if self._frozen is None and has_queues():
+            try:
+                if self._file.is_replaced():
+                    abandon(db)
+                elif not (self._file.fits() and has_room(db)):
+                    close_unwritten(db)
+            except OSError:
+                abandon(db)
         self._db = None
         with suppress(sqlite3.Error):
             db.close()
-
-    def _may_close(self, file: OpenFile, has_turn: bool) -> bool:
-        """Return whether closing does no harm: the last to do it writes the log into the file.
-
-        What another program has changed is read, and written anew, as before a transaction.
-        """
-        try:
-            if file.is_replaced() or file.fits():
-                return not file.is_replaced()
-            if has_turn:
-                return self._is_mended(file, self._opened_queue())
-            with self._turn_at_once() as queue:
-                # Whoever else has the turn has the file open, and we are not the last.
-                return queue is None or self._is_mended(file, queue)
-        except OSError:
-            return False
-
-    def _is_mended(self, file: OpenFile, queue: int) -> bool:
-        """Return whether a file is whole that was not as we left it, and write it anew; in turn."""
-        with suppress(sqlite3.Error, OSError):
-            if not (why := file.why_mixed()):
-                self._write_anew(file, queue)
-                return True
-            give_up(self.path, why, is_as_before=False)
-        return False
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         """Let go of the file; a fork must not come in between.
@@ -172,7 +156,7 @@ class SqliteFile(QueuedFile):
             if self._is_current(has_turn=True):
                 return db
             self._undo_begun()
-            self._disconnect(has_turn=True)
+            self._disconnect()
 
     def _leave(self) -> None:
         """Let the next in, and forks."""
@@ -223,9 +207,7 @@ class SqliteFile(QueuedFile):
             if has_turn:
                 self._write_anew(file, self._opened_queue())
                 return False
-        is_new = file.known is None
-        file.note(self._queue if has_turn else None)
-        return is_new or is_known
+        return file.take(self._queue if has_turn else None)
 
     def _check_mixture(self, file: OpenFile) -> None:
         """Refuse a file to which the log beside it does not belong; in the turn."""
@@ -241,7 +223,7 @@ class SqliteFile(QueuedFile):
         self._undo_begun()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
-            file.record().write(queue)
+            file.take_anew(queue)
 
     def _refuse(self, why: str) -> NoReturn:
         """Never use the file again, in whatever connection: it has become another."""
@@ -324,4 +306,4 @@ class SqliteFile(QueuedFile):
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError("a log cannot be kept beside it on this file system; use a local disk")
         if self._queue is not None:
-            self._file.note(self._queue)
+            self._file.take(self._queue)
