@@ -176,6 +176,16 @@ def test_a_file_that_was_removed_is_noticed_and_not_made_anew(path):
         assert not path.exists()
 
 
+def test_a_file_that_was_removed_is_not_kept_open(path):
+    with closing(open_store(path)) as store:
+        store.create("labels", b"", 0.0)
+        db = store._db
+        path.unlink()
+        store.before_fork()
+        with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+            db.execute("SELECT 1")
+
+
 def fill(store, study):
     """Write until it fails; return how many rows were acknowledged, and the failure."""
     written = 0

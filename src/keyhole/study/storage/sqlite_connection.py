@@ -123,14 +123,16 @@ def _size(db: sqlite3.Connection) -> int:
 
 
 def has_room(db: Connection) -> bool:
-    """Return whether a connection that is to be closed can write all of the log into the file."""
-    try:
+    """Return whether a connection that is to be closed can write all of the log into the file.
+
+    Where that cannot be known, SQLite does not write either: it cannot read, or the file is gone.
+    """
+    with suppress(sqlite3.Error, FileNotFoundError):
         db.execute("PRAGMA busy_timeout = 0")
         growth = _size(db) - os.stat(db.path).st_size
-    except sqlite3.Error:
-        return False
-    disk = os.statvfs(db.path.parent)
-    return growth <= disk.f_bavail * disk.f_frsize
+        disk = os.statvfs(db.path.parent)
+        return growth <= disk.f_bavail * disk.f_frsize
+    return True
 
 
 def state(path: Path) -> tuple[int, int, int, bool]:

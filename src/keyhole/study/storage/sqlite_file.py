@@ -109,9 +109,10 @@ class SqliteFile(QueuedFile):
             return
         if self._frozen is None and has_queues():
             try:
+                may_write = self._file.fits() and has_room(db)
                 if self._file.is_replaced():
                     abandon(db)
-                elif not (self._file.fits() and has_room(db)):
+                elif not may_write:
                     close_unwritten(db)
             except OSError:
                 abandon(db)
