@@ -509,3 +509,13 @@ def test_a_fork_takes_no_turn_from_a_thread_that_has_just_got_it(path, is_change
         store.before_fork()
         with pytest.raises(BlockingIOError):
             queued_file.fcntl.flock(queue, queued_file.fcntl.LOCK_EX | queued_file.fcntl.LOCK_NB)
+
+
+def test_whether_there_is_room_is_not_asked_of_a_file_whose_errors_are_no_text(tmp_path):
+    class Damaged:
+        path = tmp_path / "study.db"
+
+        def execute(self, statement):
+            raise UnicodeDecodeError("utf-8", b"\xce", 0, 1, "invalid continuation byte")
+
+    assert sqlite_connection.has_room(Damaged())

@@ -21,6 +21,8 @@ APPLICATION: Final = int.from_bytes(b"Keyh")  # SQLite files say in their header
 
 _READ: Final = "mode=ro"
 READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no file made beside it
+# Of a damaged file; what SQLite says of one may quote bytes that are no text.
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 
 _open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 _of_the_parent: set[tuple[int, int]] = set()
@@ -127,7 +129,7 @@ def has_room(db: Connection) -> bool:
 
     Where that cannot be known, SQLite does not write either: it cannot read, or the file is gone.
     """
-    with suppress(sqlite3.Error, FileNotFoundError):
+    with suppress(*_UNREADABLE, FileNotFoundError):
         db.execute("PRAGMA busy_timeout = 0")
         growth = _size(db) - os.stat(db.path).st_size
         disk = os.statvfs(db.path.parent)
@@ -248,7 +250,7 @@ def close_unwritten(db: Connection) -> None:
             reader.execute("PRAGMA busy_timeout = 0")
             reader.execute("SELECT 1 FROM sqlite_master").fetchone()  # now he has it open
             db.close()
-    except (sqlite3.Error, OSError):
+    except (*_UNREADABLE, OSError):
         abandon(db)
 
 
