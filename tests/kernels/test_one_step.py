@@ -17,32 +17,24 @@ def test_an_interpreted_learner_is_called_in_one_step():
     assert isinstance(UCB1().learner(arms=2, interpreted=True)._step, OneStep)
 
 
-def test_a_call_that_is_interrupted_has_changed_nothing():
-    words = np.arange(4.0)
+@pytest.mark.parametrize(
+    ("error", "left"),
+    [
+        (KeyboardInterrupt(), [0.0, 1.0]),
+        (bdb.BdbQuit(), [0.0, 1.0]),  # the debugger was left
+        (ValueError("of the kernel"), [0.0, 7.0]),  # as in compiled code, and for a debugger to see
+    ],
+)
+def test_a_call_that_is_interrupted_has_changed_nothing(error, left):
+    words = np.arange(2.0)
 
     def run(words):
         words[1] = 7.0
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        OneStep("Mine", run)(words)
-    assert words.tolist() == [0.0, 1.0, 2.0, 3.0]
-
-
-def test_who_leaves_a_debugger_has_changed_nothing():
-    words = np.arange(4.0)
-
-    def run(words, error):
-        words[1] = 7.0
         raise error
 
-    step = OneStep("Mine", run)
-    with pytest.raises(bdb.BdbQuit):
-        step(words, bdb.BdbQuit())
-    assert words.tolist() == [0.0, 1.0, 2.0, 3.0]
-    with pytest.raises(ValueError, match="of a kernel"):  # where a debugger then looks
-        step(words, ValueError("of a kernel"))
-    assert words.tolist() == [0.0, 7.0, 2.0, 3.0]
+    with pytest.raises(type(error)):
+        OneStep("Mine", run)(words)
+    assert words.tolist() == left
 
 
 def test_a_call_does_not_wait_while_another_thread_compiles():
@@ -94,6 +86,19 @@ def test_a_fork_waits_for_the_end_of_a_call(monkeypatch):
     os.register_at_fork(before=calling.go_on.set)  # before the fork waits for locks
     assert in_child(calling.step) == "2"
     calling.end()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_thread_may_fork_in_the_midst_of_its_own_call():
+    parent, step = os.getpid(), OneStep("Mine", os.fork)
+    try:
+        child = step()
+        code = int(lock._calling._is_owned())
+    except RuntimeError:
+        code = 2
+    if os.getpid() != parent:
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")

@@ -168,30 +168,6 @@ def first_use(run):
     return FirstUse("Mine", run, Account(), lambda: pytest.fail("compiled"), alone=True)
 
 
-def test_a_call_that_is_interrupted_has_changed_nothing():
-    words = np.arange(4.0)
-
-    def run(words):
-        words[1] = 7.0
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        first_use(run)(words)
-    assert words.tolist() == [0.0, 1.0, 2.0, 3.0]
-
-
-def test_an_error_of_a_kernel_leaves_what_was_written_before_as_in_compiled_code():
-    words = np.arange(2.0)
-
-    def run(words):
-        words[1] = 7.0
-        raise ValueError("its own")
-
-    with pytest.raises(ValueError, match="its own"):
-        first_use(run)(words)
-    assert words.tolist() == [0.0, 7.0]
-
-
 def test_no_fork_happens_in_the_midst_of_a_call():
     assert first_use(lambda: lock._calling._is_owned())()
     assert not lock._calling._is_owned()

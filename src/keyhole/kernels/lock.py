@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import Final
+from typing import Any, Final, cast
 
 from keyhole.interrupts import delayed_interrupts
 
@@ -42,9 +42,15 @@ def import_numba() -> ModuleType:
 
 
 def _make_anew() -> None:
-    """In a child, make the locks anew: a thread that held one is not here."""
-    for lock in (_compiling, _calling):
-        lock._at_fork_reinit()  # type: ignore[attr-defined]
+    """In a child, make the locks anew: another thread that held one is not here.
+
+    What the forking thread itself holds, beside what the fork does, it goes on to release.
+    """
+    for lock in cast(tuple[Any, ...], (_compiling, _calling)):
+        depth = lock._release_save()[0] - 1 if lock._is_owned() else 0
+        lock._at_fork_reinit()
+        for _ in range(depth):
+            lock.acquire()
 
 
 # These run no Python either: Ctrl-C in one of them, or while the system forks, would leave a lock
