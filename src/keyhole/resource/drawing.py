@@ -13,7 +13,7 @@ from keyhole.play.referee import Referee
 from keyhole.resource.functions import Power
 from keyhole.resource.learner import Learner
 from keyhole.resource.problem import Problem
-from keyhole.resource.refinement import Stage, final_stages
+from keyhole.resource.refinement import Stage, stages
 from keyhole.results.plot import entitle, look
 from keyhole.validate import Range, integer
 
@@ -171,7 +171,7 @@ def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = 
     ----------
     Bengs and Huellermeier (2022), section 4.1, Figure 3; the lowest panel is ours.
     """
-    shown = _told(final_stages(problem))
+    shown = _told(stages(problem))
     panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (title, stage) in zip(panels, shown.items(), strict=True):
         _draw_points(axes, stage.grids, float(problem.limits[-1]), names)

@@ -24,7 +24,8 @@ class Stage:
     grids: tuple[FloatArray, ...]  # the points of each arm, rising
 
 
-def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> list[Stage]:
+@lru_cache(maxsize=4)  # several claims and a figure ask for those of one problem
+def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> tuple[Stage, ...]:
     """Play z-RCUCB, with alpha = 0.02 and L = 2, and return the grids whenever they change.
 
     References
@@ -58,27 +59,14 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> list[St
         new = sum(learner.state["sizes"].tolist()) - sum(map(len, found[-1].grids))
         if new:
             found.append(Stage(t, new // (_POLICY.refine - 1), grids()))
-    return found
-
-
-@lru_cache(maxsize=4)  # several claims and a drawing ask for those of one problem
-def final_stages(problem: Problem) -> tuple[Stage, ...]:
-    """Return the stages of 1,000 rounds.
-
-    Examples
-    --------
-    >>> from keyhole.resource import three_models
-    >>> final_stages(three_models("soft"))[0].round
-    0
-    """
-    return tuple(stages(problem))
+    return tuple(found)
 
 
 def joint_extensions(problem: Problem) -> int:
     """Return in how many of 1,000 rounds more than one point of a grid is extended at once."""
-    return sum(stage.extended > 1 for stage in final_stages(problem))
+    return sum(stage.extended > 1 for stage in stages(problem))
 
 
 def grid_sizes(problem: Problem) -> FloatArray:
     """Return how many limits each arm's grid distinguishes after 1,000 rounds."""
-    return np.array([len(grid) for grid in final_stages(problem)[-1].grids], dtype=np.float64)
+    return np.array([len(grid) for grid in stages(problem)[-1].grids], dtype=np.float64)
