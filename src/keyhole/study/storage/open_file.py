@@ -110,10 +110,12 @@ class OpenFile:
 
         SQLite writes it from its beginning again, so the size only says how long it has been.
         """
+        if log < _LONG:
+            return False
         commits, size = LogRecord.read(queue)
         has_grown = log > (size if size <= log else 0) + _LONG // 8  # a shorter log is a new one
-        is_long = log >= _LONG and (has_grown or commits + 1 >= _COMMITS)
-        LogRecord(*((0, log) if is_long else (commits + 1, min(size, log)))).write(queue)
+        is_long = has_grown or commits + 1 >= _COMMITS
+        LogRecord(*((0, log) if is_long else (commits + 1, size))).write(queue)
         return is_long
 
     def has_empty_log(self) -> bool:
