@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from keyhole import Learner
+from tests.play.test_saved_before import bit, pull_at_a_threshold
 
 pytestmark = pytest.mark.interpreted
 
@@ -17,20 +18,10 @@ EXPECTED = json.loads((SAVED / "expected.json").read_text())
 GO_ON = 25
 
 
-def bit(n):
-    return n * 7919 % 11 % 2
-
-
 def pull(learner, n):
     low, high = learner.scale
     arm = learner.ask()
     learner.tell(high if bit(n) else low)
-    return arm
-
-
-def pull_at_a_threshold(learner, n):
-    arm = learner.ask(threshold=1 + n % 3)
-    learner.tell(censored=True) if bit(n) else learner.tell(0)
     return arm
 
 
