@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import measure, targets
-from keyhole.experiment.rooms import OURS
+from keyhole.experiment.settings import BUILT_IN
 
-PARTS = (*OURS, "study", "running", "clusters")
+PARTS = (*BUILT_IN, "study", "running", "clusters")
 
 
 def main():

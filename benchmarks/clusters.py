@@ -14,10 +14,10 @@ from distributed import Client, LocalCluster
 
 from benchmarks.measure import Row
 from keyhole import simulate
-from keyhole.clusters import Ended, connect
+from keyhole.clusters import TaskResult, connect
 from keyhole.clusters.cluster import results
 from keyhole.clusters.dask import Dask
-from keyhole.play.afar import play_afar
+from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.jobs import Job
 from keyhole.play.plan import Plan
 from keyhole.thresholding import APT, LSA, Problem
@@ -115,7 +115,7 @@ class Imagined:
 
     def ended(self, seconds):
         self.now, ticket, seconds = heapq.heappop(self.ends)
-        return [Ended(ticket, (b"", seconds))]
+        return [TaskResult(ticket, (b"", seconds))]
 
 
 def imagined(workers, cost, seconds):
@@ -125,5 +125,5 @@ def imagined(workers, cost, seconds):
     plan = Plan.make(PROBLEM, policies, horizon=HORIZON, checkpoints=None, seed=0)
     jobs = [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
     cluster = Imagined(workers, cost)
-    play_afar(cluster, jobs, lambda *_: None)
+    run_on_cluster(cluster, jobs, lambda *_: None)
     return cluster.busy / (workers * cluster.now)

@@ -137,7 +137,7 @@ def numpy_rcucb(horizon, replications, seed):
     draw = np.random.default_rng(seed)
     gaps = problem().gaps.ravel()
     penalties = PENALTY(LIMITS)
-    rates = np.array([law.rate for law in LAWS])
+    rates = np.array([distribution.rate for distribution in LAWS])
     shape = (replications, ARMS, len(LIMITS))
     told, net, over, estimate, spread = (np.zeros(shape) for _ in range(5))
     index = np.empty(shape)

@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from benchmarks.measure import Row, against, paired, seconds
 from keyhole import simulate
-from keyhole.kernels.link import link
+from keyhole.kernels.fingerprint import fresh_copy
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
 from keyhole.semibandit.knapsack import knapsack, working_memory
 
@@ -78,7 +78,7 @@ def python_cts(problem, horizon, seed):
 
 def knapsacks(size):
     """Time single knapsacks, and HiGHS on the same; then a round with 200 places."""
-    solve, rng = link(knapsack), np.random.default_rng(1)
+    solve, rng = fresh_copy(knapsack), np.random.default_rng(1)
     for items in (20, 200):
         means = np.linspace(0.25, 0.65, items)
         weights = 0.2 + 0.7 * rng.random(items)

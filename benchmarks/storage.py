@@ -56,10 +56,10 @@ def flush(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         address = sys.argv[1] if len(sys.argv) > 1 else str(Path(folder) / "studies.db")
-        ways = ["power cut"] if "://" in address else ["power cut", "crash"]
+        ways = ["power_loss"] if "://" in address else ["power_loss", "crash"]
         print(f"a flush here: {flush(folder):.0f} us")
         for survives in ways:
-            store = open_store(address, survives=survives)
+            store = open_store(address, durability=survives)
             for size in (1, 16):
                 rate, used = commits(store, size)
                 print(f"survives a {survives}, {size:2} rows: {rate:7.0f}/s, {used:5.1f} us CPU")

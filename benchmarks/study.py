@@ -18,9 +18,9 @@ from struct import pack
 from benchmarks.measure import Row
 from keyhole.study import Study
 from keyhole.study import storage as stored
+from keyhole.study.decision_ids import new_id
 from keyhole.study.events import ASKED, TOLD
-from keyhole.study.fold import Fold
-from keyhole.study.ids import new_id
+from keyhole.study.state import State
 from keyhole.thresholding import LSA
 
 ARMS = [f"arm {i}" for i in range(10)]
@@ -130,21 +130,21 @@ def logged(study, count):
 def folding(address, size):
     """Time the fold of a long log, and how it is opened without a snapshot and with one."""
     events = 2 * size.horizon * max(1, size.replications // 10)
-    with study(address, survives="crash") as small:
+    with study(address, durability="process_crash") as small:
         rows = list(logged(small, events))
-        store = stored.open_store(address, survives="crash")
+        store = stored.open_store(address, durability="process_crash")
         number = store.create("long", small._turns.head, 1.0)
         for at in range(0, len(rows), 50_000):
             store.begin(number, at)
             store.commit(number, rows[at : at + 50_000])
         store.close()
         before = time.process_time()
-        Fold(small.head).take(rows)
+        State(small.head).apply_all(rows)
         value = time.process_time() - before
     yield Row(f"study: fold {events:,} events", value, "s", "below 1", value < 1)
     for what, target in (("their log", None), ("a snapshot", 0.1)):
         before = time.process_time()
-        with Study.open(address, "long", survives="crash") as long:
+        with Study.open(address, "long", durability="process_crash") as long:
             long.ask()
             value = time.process_time() - before
         goal, met = ("", None) if target is None else (f"below {target:g}", value < target)
@@ -153,7 +153,7 @@ def folding(address, size):
 
 def open_decisions(address, size):
     """Count the bytes of decisions in flight."""
-    with study(address, survives="crash") as here:
+    with study(address, durability="process_crash") as here:
         pairs(here, 10)
         tracemalloc.start()
         before, count = tracemalloc.get_traced_memory()[0], 10 * size.horizon
@@ -183,7 +183,7 @@ def many_arms(folder, size):
 def begun(address, arms):
     """Begin a study of so many arms that asks and is told."""
     names = [f"arm {i}" for i in range(arms)]
-    study = Study.create(address, "arms", LSA(), names, threshold=0.5, survives="crash")
+    study = Study.create(address, "arms", LSA(), names, threshold=0.5, durability="process_crash")
     pairs(study, 2)
     return study
 
@@ -241,7 +241,7 @@ def rows(size):
         yield from database("SQLite", address, size, (50, 20_000, 5_000))
         value = bare(address, 2 * size.horizon, size.repeats)
         yield Row("SQLite: by itself, two rows, processor", value, "us")
-        with study(address, survives="crash") as here:
+        with study(address, durability="process_crash") as here:
             used, rate = cost(here, 2 * size.horizon, size.repeats)
         yield Row("SQLite, not flushed: ask + tell, processor", used, "us")
         yield Row("SQLite, not flushed: ask + tell", rate, "pairs/s")

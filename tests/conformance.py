@@ -11,8 +11,8 @@ import pytest
 
 from keyhole.contract.policy import Policy
 from keyhole.testing import CHECKS as ALL
-from keyhole.testing.checks import play_sizes, works_for_any_number_of_arms
-from keyhole.testing.interpreted import interpreted_and_compiled_agree
+from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
+from keyhole.testing.policy_checks import play_sizes, works_for_any_number_of_arms
 
 COMPILED = (
     works_for_any_number_of_arms,  # plays too many rounds to be interpreted

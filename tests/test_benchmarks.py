@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import benchmarks.__main__
-from benchmarks import cpp, measure, running, starting, study, targets
+from benchmarks import command_runs, cpp, measure, start_time, study, targets
 from benchmarks import delayed as delayed_room
 from benchmarks import resource as resource_room
 from benchmarks import semibandit as semibandit_room
@@ -21,9 +21,9 @@ from benchmarks import threshold as threshold_room
 from benchmarks import thresholding_yardsticks as yardsticks
 from benchmarks.thresholding import POLICIES, SETUP1
 from keyhole import simulate
-from keyhole.experiment.rooms import OURS
+from keyhole.experiment.settings import BUILT_IN
 from keyhole.thresholding import Problem
-from tests.play.test_afar import Inline
+from tests.play.test_cluster_jobs import Inline
 
 SHORT = measure.Size(horizon=10, replications=8, python_replications=1, repeats=1)
 # For rooms that play up to a thousand times as many rounds, too, or with 200 arms.
@@ -89,7 +89,7 @@ def test_the_promises_are_measured(interpreted, part):
 
 
 @pytest.mark.filterwarnings("ignore:.* the horizon of:UserWarning")
-@pytest.mark.parametrize("room", OURS)
+@pytest.mark.parametrize("room", BUILT_IN)
 def test_each_policy_of_a_room_is_measured(interpreted, room):
     module = importlib.import_module(f"benchmarks.{room}")
     sizes = {"thresholding": LONGER, "resource": SHORTER, "semibandit": SHORTER}
@@ -106,7 +106,7 @@ def test_studies_are_measured(interpreted, monkeypatch):
 
 
 def test_running_is_measured():
-    assert "run true: subprocess.run" in check(running.rows(SHORT))
+    assert "run true: subprocess.run" in check(command_runs.rows(SHORT))
 
 
 def test_clusters_are_measured(monkeypatch):
@@ -216,8 +216,8 @@ def test_loops_on_semi_bandits_do_the_same_work(name, horizon, replications):
 
 
 def test_a_start_is_measured_in_a_process_of_its_own(tmp_path):
-    busy = starting.Case("some work", ("-c", "sum(range(10**6))"))
-    assert starting.processor_seconds(busy, tmp_path, tmp_path) > 0.0
-    failing = starting.Case("a fault", ("-c", "1 / 0"))
+    busy = start_time.Case("some work", ("-c", "sum(range(10**6))"))
+    assert start_time.processor_seconds(busy, tmp_path, tmp_path) > 0.0
+    failing = start_time.Case("a fault", ("-c", "1 / 0"))
     with pytest.raises(RuntimeError, match=r"(?s)a fault: .*ZeroDivisionError"):
-        starting.processor_seconds(failing, tmp_path, tmp_path)
+        start_time.processor_seconds(failing, tmp_path, tmp_path)

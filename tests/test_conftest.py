@@ -29,9 +29,9 @@ def test_an_exception(found):
     assert found is wanted_execution() is False
 
 def test_with_a_check(only_interpreted):
-    from keyhole.testing import checks, interpreted
-    compares = interpreted.interpreted_and_compiled_agree
-    assert (compares in checks.CHECKS) is not {marked}
+    from keyhole.testing import policy_checks, interpreter_checks
+    compares = interpreter_checks.interpreted_and_compiled_agree
+    assert (compares in policy_checks.CHECKS) is not {marked}
 
 def example():
     """Tell who runs it.

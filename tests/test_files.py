@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from keyhole.files import begun, held, remove_drafts, write_atomically
+from keyhole.files import draft_folder, folder_lock, remove_drafts, write_atomically
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="nothing is locked")
 
@@ -32,15 +32,15 @@ def test_a_file_is_flushed_before_it_is_in_its_place(tmp_path, monkeypatch):
 @POSIX
 def test_a_folder_is_held_by_one(tmp_path):
     refused = pytest.raises(ValueError, match="another process is at work in")
-    with held(tmp_path), refused, held(tmp_path):
+    with folder_lock(tmp_path), refused, folder_lock(tmp_path):
         pass
-    with held(tmp_path):
+    with folder_lock(tmp_path):
         pass
 
 
 @POSIX
 def test_drafts_stay_while_somebody_writes_them(tmp_path):
-    with begun(tmp_path / "a") as file:
+    with draft_folder(tmp_path / "a") as file:
         file.write(b"x")
         (draft,) = tmp_path.iterdir()
         left = draft.with_name(draft.name[:-1] + ("0" if draft.name[-1] != "0" else "1"))

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from keyhole.clusters.carrying import carried
+from keyhole.clusters.serialization import run_serialized
 from keyhole.interrupts import delayed_interrupts
 
 
@@ -76,8 +76,8 @@ def test_a_task_that_is_cancelled_while_it_imports_leaves_no_half_imported_packa
         b"clarge.part\nfunction\n)\x86."  # what pickle writes of that function, without arguments
     )
     with pytest.raises(KeyboardInterrupt):
-        carried(task)
-    assert pickle.loads(carried(task)) == 1
+        run_serialized(task)
+    assert pickle.loads(run_serialized(task)) == 1
     assert sys.modules["large"].part.function() == 1
     for name in [name for name in sys.modules if name.partition(".")[0] == "large"]:
         del sys.modules[name]

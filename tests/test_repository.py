@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import keyhole.data
-from keyhole.experiment.rooms import OURS, find
+from keyhole.experiment.settings import BUILT_IN, find_setting
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-POLICIES = [policy for room in OURS for policy in find(room).policies.values()]
+POLICIES = [policy for room in BUILT_IN for policy in find_setting(room).policies.values()]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
@@ -78,21 +78,22 @@ def test_a_policy_is_tested_in_its_room(policy):
     assert re.search(rf"\b{policy.__name__}\(", tests)
 
 
-@pytest.mark.parametrize("room", OURS)
-def test_every_policy_in_a_rooms_folder_is_listed_by_the_room(room):
-    files = (ROOT / "src" / "keyhole" / room / "policies").glob("*.py")
+@pytest.mark.parametrize("setting_entry", BUILT_IN)
+def test_every_policy_in_a_rooms_folder_is_listed_by_the_room(setting_entry):
+    files = (ROOT / "src" / "keyhole" / setting_entry / "policies").glob("*.py")
     assert {p.stem for p in files} - {"__init__"} == {
-        policy.__module__.rpartition(".")[2] for policy in find(room).policies.values()
+        policy.__module__.rpartition(".")[2]
+        for policy in find_setting(setting_entry).policies.values()
     }
 
 
-@pytest.mark.parametrize("room", OURS)
-def test_all_rooms_have_the_same_files(room):
-    folder = ROOT / "src" / "keyhole" / room
+@pytest.mark.parametrize("setting_entry", BUILT_IN)
+def test_all_rooms_have_the_same_files(setting_entry):
+    folder = ROOT / "src" / "keyhole" / setting_entry
     for name in (
         "setting",
         "problem",
-        "sources",
+        "problem_factories",
         "environment",
         "learner",
         "study_adapter",
@@ -102,14 +103,18 @@ def test_all_rooms_have_the_same_files(room):
         assert (folder / f"{name}.py").is_file(), name
 
 
-@pytest.mark.parametrize("room", OURS)
-def test_a_room_has_its_pages_tests_and_benchmark(room):
-    for path in (f"docs/{room}.md", f"tests/reference/{room}.py", f"benchmarks/{room}.py"):
+@pytest.mark.parametrize("setting_entry", BUILT_IN)
+def test_a_room_has_its_pages_tests_and_benchmark(setting_entry):
+    for path in (
+        f"docs/{setting_entry}.md",
+        f"tests/reference/{setting_entry}.py",
+        f"benchmarks/{setting_entry}.py",
+    ):
         assert (ROOT / path).is_file(), path
-    assert list((ROOT / "tests" / room).glob("test_*.py"))
-    assert f"\n{room}\n" in (ROOT / "docs/index.md").read_text()
-    assert f"## keyhole.{room}\n" in (ROOT / "docs/reference.md").read_text()
-    assert re.search(rf"\b{room}\b", (ROOT / "README.md").read_text())
+    assert list((ROOT / "tests" / setting_entry).glob("test_*.py"))
+    assert f"\n{setting_entry}\n" in (ROOT / "docs/index.md").read_text()
+    assert f"## keyhole.{setting_entry}\n" in (ROOT / "docs/reference.md").read_text()
+    assert re.search(rf"\b{setting_entry}\b", (ROOT / "README.md").read_text())
 
 
 def test_data_come_with_their_origin_and_licence():

@@ -6,15 +6,15 @@ import pytest
 
 from keyhole.validate import (
     Range,
-    choice,
-    entries,
-    integer,
-    line,
-    number,
-    room_in_memory,
-    shown,
-    unit,
-    vector,
+    check_choice,
+    check_entries,
+    check_integer,
+    check_line,
+    check_memory,
+    check_number,
+    check_unit_interval,
+    check_vector,
+    short_repr,
 )
 
 
@@ -36,42 +36,42 @@ def test_a_range_says_what_it_allows(allowed, words):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_numbers_are_finite(value):
     with pytest.raises(ValueError, match=r"x must be a finite number, got (nan|inf|-inf)"):
-        number("x", value)
+        check_number("x", value)
 
 
 @pytest.mark.parametrize("value", ["1", None, True, [1.0]])
 def test_what_is_no_number_is_refused(value):
     with pytest.raises(TypeError, match="x must be a number, got"):
-        number("x", value)
+        check_number("x", value)
 
 
 @pytest.mark.parametrize("value", [1.0, True, "1", np.float64(2)])
 def test_what_is_no_integer_is_refused(value):
     with pytest.raises(TypeError, match="x must be a whole number, got"):
-        integer("x", value)
+        check_integer("x", value)
 
 
 def test_numpy_numbers_are_numbers():
-    assert integer("x", np.int32(3)) == 3
-    assert number("x", np.float32(0.5)) == 0.5
+    assert check_integer("x", np.int32(3)) == 3
+    assert check_number("x", np.float32(0.5)) == 0.5
 
 
 def test_a_vector_names_the_entry_that_is_wrong():
     with pytest.raises(ValueError, match=r"x\[2\] must lie in \[0, 1\], got 7"):
-        vector("x", [0, 1, 7], Range(ge=0, le=1))
+        check_vector("x", [0, 1, 7], Range(ge=0, le=1))
     with pytest.raises(ValueError, match="x must have at least one entry, got none"):
-        vector("x", [])
+        check_vector("x", [])
     with pytest.raises(TypeError, match="x must be a list of numbers, got '12'"):
-        vector("x", "12")
+        check_vector("x", "12")
 
 
 def test_a_wrong_word_is_answered_with_the_nearest():
     with pytest.raises(
         ValueError, match=r"colour must be one of red, blue; got 'bleu' \(did you mean 'blue'\?\)"
     ):
-        choice("colour", "bleu", ["red", "blue"])
+        check_choice("colour", "bleu", ["red", "blue"])
     with pytest.raises(ValueError, match=r"got 'x'$"):
-        choice("colour", "x", ["red", "blue"])
+        check_choice("colour", "x", ["red", "blue"])
 
 
 @pytest.mark.parametrize(
@@ -79,45 +79,45 @@ def test_a_wrong_word_is_answered_with_the_nearest():
 )
 def test_a_whole_number_beyond_all_floats_is_refused_and_not_printed(value):
     with pytest.raises(ValueError, match=r"x must be a finite number, got a whole number of \d+ d"):
-        number("x", value)
+        check_number("x", value)
     with pytest.raises(ValueError, match=r"x must lie in .*got a whole number of \d+ digits"):
-        integer("x", value)
+        check_integer("x", value)
     with pytest.raises(ValueError, match=r"x must lie in \[0, 1\], got a whole number of"):
-        number("x", value, Range(ge=0, le=1))
+        check_number("x", value, Range(ge=0, le=1))
     with pytest.raises(ValueError, match="x must be one of a; got a whole number of"):
-        choice("x", value, ["a"])
+        check_choice("x", value, ["a"])
 
 
 def test_a_large_power_of_two_is_written_as_one():
     with pytest.raises(
         ValueError, match=r"seed must lie in \[0, 2\*\*63\), got 9223372036854775808"
     ):
-        integer("seed", 2**63, Range(ge=0, lt=2**63))
+        check_integer("seed", 2**63, Range(ge=0, lt=2**63))
 
 
 def test_long_values_are_cut():
     with pytest.raises(TypeError) as refused:
-        number("x", "a" * 10_000)
+        check_number("x", "a" * 10_000)
     assert len(str(refused.value)) < 300
 
 
 @pytest.mark.parametrize("text", ["a\nb", "\x00", "\x1b[31m", "\x7f", "\ud800", "\u2028", "\ufffe"])
 def test_control_characters_are_refused(text):
     with pytest.raises(ValueError, match="title must have no control characters or line ends"):
-        line("title", text)
+        check_line("title", text)
 
 
 @pytest.mark.parametrize(
     "text", ["a b", "\u00e9\u00a0!", "\u0639\u200c\u0631", "\U0001f469\u200d\U0001f52c", "$x$"]
 )
 def test_every_script_may_be_written(text):
-    assert line("title", text) == text
+    assert check_line("title", text) == text
 
 
 def test_what_does_not_fit_into_memory_is_named():
     with (
         pytest.raises(ValueError, match="arms = 9 must fit into memory: "),
-        room_in_memory("arms = 9"),
+        check_memory("arms = 9"),
     ):
         raise MemoryError
 
@@ -126,19 +126,19 @@ def test_what_does_not_fit_into_memory_is_named():
     ("given", "found"), [(True, 1.0), (np.False_, 0.0), (0.25, 0.25), (1, 1.0)]
 )
 def test_a_reward_may_be_a_yes_or_no(given, found):
-    assert unit("reward", given) == found
+    assert check_unit_interval("reward", given) == found
 
 
 @pytest.mark.parametrize("given", [1.5, -0.1, math.nan, "1", None])
 def test_other_rewards_are_refused(given):
     with pytest.raises((TypeError, ValueError), match="reward must"):
-        unit("reward", given)
+        check_unit_interval("reward", given)
 
 
 def test_of_thousands_of_words_the_first_are_listed_and_the_nearest():
     words = [f"item {i}" for i in range(3000)]
     with pytest.raises(ValueError, match="item 99 and 2,900 more; got 'itm 2999'") as raised:
-        choice("name", "itm 2999", words)
+        check_choice("name", "itm 2999", words)
     assert "(did you mean 'item 2999'?)" in str(raised.value)
     assert len(str(raised.value)) < 1500
 
@@ -158,17 +158,21 @@ FRAME = pa.table({"arm": ["x", "y"], "day": [1, 2]})
     ],
 )
 def test_entries_are_those_of_what_has_an_order(values):
-    assert entries("arms", values) == ["x", "y"]
-    assert entries("arms", (value for value in entries("arms", values))) == ["x", "y"]
+    assert check_entries("arms", values) == ["x", "y"]
+    assert check_entries("arms", (value for value in check_entries("arms", values))) == ["x", "y"]
 
 
 def test_entries_may_be_a_column_of_a_data_frame():
     frame = pytest.importorskip("pandas").DataFrame({"arm": ["x", "y"], "day": [1, 2]})
-    assert entries("arms", frame["arm"]) == entries("arms", frame["arm"].unique()) == ["x", "y"]
+    assert (
+        check_entries("arms", frame["arm"])
+        == check_entries("arms", frame["arm"].unique())
+        == ["x", "y"]
+    )
     with pytest.raises(
         TypeError, match=r"df.'arm'., say, got a data frame with the columns arm, d"
     ):
-        entries("arms", frame)
+        check_entries("arms", frame)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,7 @@ def test_entries_may_be_a_column_of_a_data_frame():
 )
 def test_what_has_no_entries_or_no_order_is_refused_in_a_line(values):
     with pytest.raises(TypeError, match=r"^arms must be a sequence of names, got .*$"):
-        entries("arms", values)
+        check_entries("arms", values)
 
 
 def test_a_data_frame_is_refused_with_what_to_pass_instead():
@@ -185,10 +189,10 @@ def test_a_data_frame_is_refused_with_what_to_pass_instead():
         "got a data frame with the columns arm, day"
     )
     with pytest.raises(TypeError) as raised:
-        entries("arms", FRAME)
+        check_entries("arms", FRAME)
     assert str(raised.value) == message
 
 
 def test_a_value_is_shown_on_a_line():
-    assert shown(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
-    assert shown("a\nb") == r"'a\nb'"
+    assert short_repr(np.eye(2)) == "array([[1., 0.],        [0., 1.]])"
+    assert short_repr("a\nb") == r"'a\nb'"

@@ -1,10 +1,10 @@
 """Toy settings, a few lines each, that stretch the contract as the published ones will."""
 
+from keyhole.contract.environment import Environment, Problem
 from keyhole.contract.facts import fact
-from keyhole.contract.memory import Field, counts, per, real, whole
 from keyhole.contract.policy import Policy, parameter
 from keyhole.contract.setting import Setting
-from keyhole.contract.world import Problem, World
+from keyhole.contract.state_memory import Field, float_array, int_array, integer, number
 from keyhole.draws.streams import seek, uniform
 from keyhole.metric import Metric
 
@@ -16,10 +16,10 @@ class ArmsOnly:
 class Toy(Problem):
     """A problem made of a world and numbers."""
 
-    world = setting = None
+    environment = setting = None
 
-    def __init__(self, world, values):
-        self.world, self.setting, self.values = world, world.setting, values
+    def __init__(self, environment, values):
+        self.environment, self.setting, self.values = environment, environment.setting, values
 
     def truth(self):
         return self.values
@@ -50,16 +50,16 @@ LEVELS = Setting(
 )
 
 
-class LevelWorld(World):
+class LevelWorld(Environment):
     setting = LEVELS
     metrics = (Metric("missed"),)
-    arms = whole()
-    levels = whole()
-    speed = per("arms")
+    arms = integer()
+    levels = integer()
+    speed = float_array("arms")
 
     class State:
-        missed = per()
-        pulls = counts("arms")
+        missed = float_array()
+        pulls = int_array("arms")
 
     def observe(e, t):
         return t % e.levels
@@ -83,8 +83,8 @@ class BestAtLevel(Policy):
     setting = LEVELS
 
     class State:
-        tried = per("arms", "levels")
-        reached = per("arms", "levels")
+        tried = float_array("arms", "levels")
+        reached = float_array("arms", "levels")
 
     def select(p, s, level):
         best, arm = -1.0, 0
@@ -128,17 +128,17 @@ PATROLS = Setting(
 )
 
 
-class PatrolWorld(World):
+class PatrolWorld(Environment):
     setting = PATROLS
     metrics = (Metric("loss"), Metric("guess_error"))
-    arms = whole()
-    resource = real()
-    means = per("arms")
-    thresholds = per("arms")
+    arms = integer()
+    resource = number()
+    means = float_array("arms")
+    thresholds = float_array("arms")
 
     class State:
-        rounds = counts()
-        loss = per()
+        rounds = int_array()
+        loss = float_array()
 
     def respond(e, s, rng, allocation, losses):
         for i in range(e.arms):
@@ -162,8 +162,8 @@ class Spread(Policy):
     parts: int = parameter(default=2, ge=1)
 
     class State:
-        seen = per("arms")
-        losses = per("arms")
+        seen = float_array("arms")
+        losses = float_array("arms")
 
     def select(p, s, rng, allocation):
         for i in range(p.arms):
@@ -203,18 +203,18 @@ RUNS = Setting(
 )
 
 
-class RunWorld(World):
+class RunWorld(Environment):
     setting = RUNS
     metrics = (
         Metric("gain", "reward less what it took", unit="hours", better="higher"),
         Metric("censored"),
     )
-    arms = whole()
+    arms = integer()
 
     class State:
-        gain = per()
-        censored = per()
-        pulls = counts("arms")
+        gain = float_array()
+        censored = float_array()
+        pulls = int_array("arms")
 
     def respond(e, s, rng, arm, limit):
         seek(rng, arm, s.pulls[arm])
@@ -237,8 +237,8 @@ class Halving(Policy):
     setting = RUNS
 
     class State:
-        limits = per("arms")
-        gain = per("arms")
+        limits = float_array("arms")
+        gain = float_array("arms")
 
     def init(p, s):
         for i in range(p.arms):
@@ -273,17 +273,17 @@ ADVERTS = Setting(
 )
 
 
-class LateWorld(World):
+class LateWorld(Environment):
     setting = ADVERTS
     metrics = (Metric("generated"), Metric("arrived"))
-    arms = whole()
-    longest = whole()
+    arms = integer()
+    longest = integer()
 
     class State:
-        due = per("longest")  # a ring: what arrives in the rounds to come
-        generated = per()
-        arrived = per()
-        pulls = counts("arms")
+        due = float_array("longest")  # a ring: what arrives in the rounds to come
+        generated = float_array()
+        arrived = float_array()
+        pulls = int_array("arms")
 
     def respond(e, s, t, rng, arm):
         seek(rng, arm, s.pulls[arm])
@@ -308,8 +308,8 @@ class Greedy(Policy):
     setting = ADVERTS
 
     class State:
-        pulls = per("arms")
-        totals = per("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
 
     def select(p, s, t):
         if t <= p.arms:
@@ -340,10 +340,10 @@ class Phases(Policy):
     length: int = parameter(default=5, ge=1)
 
     class State:
-        history = per("horizon")
-        played = counts("horizon")
-        phase = counts()
-        means = per("arms")
+        history = float_array("horizon")
+        played = int_array("horizon")
+        phase = int_array()
+        means = float_array("arms")
 
     def select(p, s, t):
         return ((t - 1) // (p.length * (s.phase[0] + 1))) % p.arms
@@ -368,7 +368,7 @@ class Phases(Policy):
 class LastHalfWorld(LateWorld):
     """Pays nothing before half the run is over."""
 
-    horizon = whole()
+    horizon = integer()
 
     def respond(e, s, t, arm):
         reward = 1.0 if 2 * t > e.horizon else 0.0

@@ -36,9 +36,9 @@ def main(days: int = 60) -> None:
             "offers",
             ThompsonSampling(),
             shop.arms,
-            patience=PATIENCE,
-            after="nothing came",
-            survives="crash",
+            timeout=PATIENCE,
+            on_timeout="no_reward",
+            durability="process_crash",
             clock=lambda: today.timestamp(),
         )
         for _ in range(days):
@@ -51,7 +51,7 @@ def main(days: int = 60) -> None:
                 if delay < PATIENCE.days:
                     heapq.heappush(purchases, (today + timedelta(days=float(delay)), decision.id))
             today += timedelta(days=1)
-        best, waiting = study.recommend(), len(study.open_decisions)
+        best, waiting = study.recommend(), len(study.pending)
         study.close()
     for arm, people in shown.items():
         bought = float((shop.delays[shop.arms.index(arm)] < PATIENCE.days).mean())

@@ -28,7 +28,7 @@ def morning(file: Path) -> str:
 def evening(file: Path, id: str, events: dict[str, bool]) -> int:
     """Tell where something happened that no patrol prevented; return in how many cities."""
     with Study.open(file, "patrols") as study:
-        given = next(d for d in study.open_decisions if d.id == id).allocation
+        given = next(d for d in study.pending if d.id == id).allocation
         losses = [city for city, event in events.items() if event and given[city] < ENOUGH]
         study.tell(id, losses)
         return len(losses)

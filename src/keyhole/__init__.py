@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from keyhole import (
         data,
         delayed,
-        laws,
+        distributions,
         policy,
         resource,
         semibandit,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from keyhole.play.learner import Learner
     from keyhole.play.simulation import simulate
     from keyhole.results.curves import Curves
-    from keyhole.results.estimate import Paired
+    from keyhole.results.estimate import PairedDifference
 
     __version__: str
 
@@ -33,11 +33,11 @@ __all__ = [
     "Curves",
     "Learner",
     "Metric",
-    "Paired",
+    "PairedDifference",
     "data",
     "delayed",
+    "distributions",
     "interpreted",
-    "laws",
     "load_run",
     "parameter",
     "policy",
@@ -57,7 +57,7 @@ _HOMES: Final = {
     "Curves": "results.curves",
     "Learner": "play.learner",
     "Metric": "metric",
-    "Paired": "results.estimate",
+    "PairedDifference": "results.estimate",
     "interpreted": "kernels.execution",
     "load_run": "experiment",
     "parameter": "contract.policy",

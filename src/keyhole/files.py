@@ -35,12 +35,12 @@ def read_file(path: Path, wanted: str) -> bytes:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it is complete or absent, whatever happens on the way."""
-    with begun(path) as file:
+    with draft_folder(path) as file:
         file.write(data)
 
 
 @contextmanager
-def begun(path: Path) -> Iterator[BinaryIO]:
+def draft_folder(path: Path) -> Iterator[BinaryIO]:
     """Give a file to be written; it is in its place when it is complete, and absent till then."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} must be a file, got a folder")
@@ -102,7 +102,7 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def is_begun(folder: Path) -> bool:
+def is_draft(folder: Path) -> bool:
     """Return whether there is something in a folder for results, which need not be there yet.
 
     Drafts that a killed process left are nothing.
@@ -135,7 +135,7 @@ def remove_drafts(folder: Path) -> None:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def folder_lock(folder: Path) -> Iterator[None]:
     """Hold a folder while work goes on in it.
 
     The system lets go of it when the process ends, however it ends; nothing is written to the

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Self, get_args
 
-from keyhole.validate import choice, line
+from keyhole.validate import check_choice, check_line
 
 Better = Literal["lower", "higher"]
 Drawn = Literal["mean", "from 0", "share", "ln(mean / arms)"]
@@ -51,11 +51,11 @@ class Metric:
 
     def __post_init__(self) -> None:
         """Check what was given, and make words of the name where there are none."""
-        line("name", self.name)
-        words = line(f"words of {self.name}", self.words or self.name.replace("_", " "))
+        check_line("name", self.name)
+        words = check_line(f"words of {self.name}", self.words or self.name.replace("_", " "))
         object.__setattr__(self, "words", words)
-        choice(f"better of {self.name}", self.better, get_args(Better))
-        choice(f"drawn of {self.name}", self.drawn, get_args(Drawn))
+        check_choice(f"better of {self.name}", self.better, get_args(Better))
+        check_choice(f"drawn of {self.name}", self.drawn, get_args(Drawn))
 
     @property
     def title(self) -> str:

@@ -1,23 +1,23 @@
 """What the author of a policy, a world or a setting imports, in one place."""
 
-from keyhole.contract.base import WithBase
+from keyhole.contract.environment import Environment, Problem
 from keyhole.contract.facts import fact
-from keyhole.contract.memory import (
+from keyhole.contract.policy import Policy, parameter
+from keyhole.contract.setting import Setting
+from keyhole.contract.state_memory import (
     Field,
     FloatArray,
     IntArray,
-    counts,
-    keys,
-    per,
-    real,
-    scratch,
-    whole,
+    argmin_keys,
+    float_array,
+    int_array,
+    integer,
+    number,
+    scratch_array,
 )
-from keyhole.contract.policy import Policy, parameter
-from keyhole.contract.setting import Setting
-from keyhole.contract.world import Problem, World
-from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
-from keyhole.draws.betas import betas
+from keyhole.contract.wrapper_policy import WrapperPolicy
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
+from keyhole.draws.beta_batch import betas
 from keyhole.draws.samplers import (
     bernoulli,
     beta,
@@ -30,7 +30,7 @@ from keyhole.draws.samplers import (
 )
 from keyhole.draws.streams import Stream, seek, uniform
 from keyhole.draws.unpulled import first_unpulled
-from keyhole.kernels.link import Kernel
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.play.setting_learner import SettingLearner
 from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, StudyVocabulary
@@ -39,6 +39,7 @@ __all__ = [
     "PULLS",
     "REGRET",
     "REWARD",
+    "Environment",
     "Field",
     "FloatArray",
     "IntArray",
@@ -52,29 +53,28 @@ __all__ = [
     "Stream",
     "StudyRound",
     "StudyVocabulary",
-    "WithBase",
-    "World",
+    "WrapperPolicy",
     "argmin",
     "argmin_fill",
+    "argmin_keys",
     "argmin_set",
     "bernoulli",
     "beta",
     "betas",
     "binomial",
-    "counts",
     "exponential",
     "fact",
     "first_unpulled",
+    "float_array",
     "gamma",
     "geometric",
-    "keys",
+    "int_array",
+    "integer",
     "normal",
+    "number",
     "parameter",
-    "per",
     "poisson",
-    "real",
-    "scratch",
+    "scratch_array",
     "seek",
     "uniform",
-    "whole",
 ]

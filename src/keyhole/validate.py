@@ -99,17 +99,17 @@ _WHOLE: Final = (int, np.integer)
 _REAL: Final = (int, float, np.integer, np.floating)
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return a value as an error message shows it: on one line, and not for pages.
 
     A data frame is shown by its columns.
 
     Examples
     --------
-    >>> shown("yes"), shown(10**400)
+    >>> short_repr("yes"), short_repr(10**400)
     ("'yes'", 'a whole number of 401 digits')
     >>> import pyarrow
-    >>> shown(pyarrow.table({"day": [1], "sales": [2]}))
+    >>> short_repr(pyarrow.table({"day": [1], "sales": [2]}))
     'a data frame with the columns day, sales'
     """
     if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
@@ -130,26 +130,28 @@ def column_names(value: Any) -> list[str] | None:
     return [str(name) for name in names]
 
 
-def line(name: str, value: Any) -> str:
+def check_line(name: str, value: Any) -> str:
     r"""Return `value` if it is a text that can stand on one line of a figure or a terminal."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a text, got {shown(value)}")
+        raise TypeError(f"{name} must be a text, got {short_repr(value)}")
     if not value:
         raise ValueError(f"{name} must not be empty, got ''")
     if any(unicodedata.category(c) in _NOT_ON_A_LINE or c in _NOT_CHARACTERS for c in value):
-        raise ValueError(f"{name} must have no control characters or line ends, got {shown(value)}")
+        raise ValueError(
+            f"{name} must have no control characters or line ends, got {short_repr(value)}"
+        )
     return value
 
 
-def short_line(name: str, value: Any, most: int) -> str:
+def check_short_line(name: str, value: Any, most: int) -> str:
     """Return `value` if it is a text for one line with at most so many characters."""
-    if len(line(name, value)) > most:
+    if len(check_line(name, value)) > most:
         raise ValueError(f"{name} must have at most {most} characters, got {len(value):,}")
     return str(value)
 
 
 @contextmanager
-def room_in_memory(what: str) -> Iterator[None]:
+def check_memory(what: str) -> Iterator[None]:
     """Refuse what takes more memory than there is."""
     try:
         yield
@@ -157,25 +159,25 @@ def room_in_memory(what: str) -> Iterator[None]:
         raise ValueError(f"{what} must fit into memory: {error or 'there is too little'}") from None
 
 
-def number(name: str, value: Any, allowed: Range = ANY) -> float:
+def check_number(name: str, value: Any, allowed: Range = ANY) -> float:
     """Return `value` as a float."""
     # The common case first: a learner is told one in every round.
     if type(value) is float and math.isfinite(value) and value in allowed:
         return value
     if isinstance(value, bool) or not isinstance(value, _REAL):
-        raise TypeError(f"{name} must be a number, got {shown(value)}")
+        raise TypeError(f"{name} must be a number, got {short_repr(value)}")
     try:
         found = float(value)
     except OverflowError:  # a whole number beyond all floats
         found = math.inf if value > 0 else -math.inf
     if found not in allowed or not math.isfinite(found):
         wanted = ANY if found in allowed else allowed
-        got = shown(value) if isinstance(value, int) else f"{value}"
+        got = short_repr(value) if isinstance(value, int) else f"{value}"
         raise ValueError(f"{name} must {wanted}, got {got}")
     return found
 
 
-def unit(name: str, value: Any) -> float:
+def check_unit_interval(name: str, value: Any) -> float:
     """Return `value`, a number in [0, 1], or True or False for 1 or 0, as a float.
 
     Whether something happened is the commonest of rewards.
@@ -184,20 +186,20 @@ def unit(name: str, value: Any) -> float:
         return float(value)
     if isinstance(value, _BOOLS):
         return float(value)
-    return number(name, value, _UNIT)
+    return check_number(name, value, _UNIT)
 
 
-def integer(name: str, value: Any, allowed: Range = ANY) -> int:
+def check_integer(name: str, value: Any, allowed: Range = ANY) -> int:
     """Return `value` as an int; whole floats are refused like other floats."""
     if type(value) is int and value in allowed and -_INT64 <= value < _INT64:  # the common case
         return value
     if isinstance(value, _BOOLS) or not isinstance(value, _WHOLE):
-        raise TypeError(f"{name} must be a whole number, got {shown(value)}")
+        raise TypeError(f"{name} must be a whole number, got {short_repr(value)}")
     found = int(value)
     if found not in allowed:
-        raise ValueError(f"{name} must {allowed}, got {shown(found)}")
+        raise ValueError(f"{name} must {allowed}, got {short_repr(found)}")
     if not -_INT64 <= found < _INT64:  # what compiled code counts with
-        raise ValueError(f"{name} must lie in [-2**63, 2**63), got {shown(found)}")
+        raise ValueError(f"{name} must lie in [-2**63, 2**63), got {short_repr(found)}")
     return found
 
 
@@ -209,12 +211,12 @@ def column(values: Any) -> Any:
     return found if found.ndim == 1 else values
 
 
-def seed_number(seed: Any) -> int:
+def check_seed(seed: Any) -> int:
     """Return a seed as an int, from 0, below 2**63.
 
     Examples
     --------
-    >>> seed_number(None)
+    >>> check_seed(None)
     Traceback (most recent call last):
     TypeError: seed must be a whole number, such as 0 (the same seed, the same results), got None
     """
@@ -222,14 +224,14 @@ def seed_number(seed: Any) -> int:
         raise TypeError(
             "seed must be a whole number, such as 0 (the same seed, the same results), got None"
         )
-    return integer("seed", seed, SEEDS)
+    return check_integer("seed", seed, SEEDS)
 
 
-def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
+def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
     """Return `values`, a sequence or a column, as a float64 vector of at least one number."""
     values = column(values)
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray):
-        raise TypeError(f"{name} must be a list of numbers, got {shown(values)}")
+        raise TypeError(f"{name} must be a list of numbers, got {short_repr(values)}")
     if len(values) == 0:
         raise ValueError(f"{name} must have at least one entry, got none")
     # The common case first: laws check the thousands of points at which they are integrated.
@@ -237,10 +239,10 @@ def vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.float64]:
         low, high = float(values.min()), float(values.max())
         if math.isfinite(low) and math.isfinite(high) and low in allowed and high in allowed:
             return values.copy()
-    return np.array([number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
+    return np.array([check_number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
 
 
-def entries(name: str, values: Any, wanted: str = "a sequence of names") -> list[Any]:
+def check_entries(name: str, values: Any, wanted: str = "a sequence of names") -> list[Any]:
     """Return the entries of a sequence, a column or a generator, in their order.
 
     Refuse what has no order, a set, and what iterates over something else than its entries: a
@@ -248,7 +250,7 @@ def entries(name: str, values: Any, wanted: str = "a sequence of names") -> list
 
     Examples
     --------
-    >>> entries("arms", {"a": 1, "b": 2})
+    >>> check_entries("arms", {"a": 1, "b": 2})
     Traceback (most recent call last):
     TypeError: arms must be a sequence of names, got {'a': 1, 'b': 2}
     """
@@ -259,16 +261,16 @@ def entries(name: str, values: Any, wanted: str = "a sequence of names") -> list
         has_order = False
     if table or not has_order or getattr(values, "ndim", 1) != 1:
         hint = "; for a column of a data frame pass df['arm'], say" if table else ""
-        raise TypeError(f"{name} must be {wanted}{hint}, got {shown(values)}")
+        raise TypeError(f"{name} must be {wanted}{hint}, got {short_repr(values)}")
     return list(values)
 
 
-def distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
+def check_distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return words as a tuple of at least one, in which none stands twice.
 
     Examples
     --------
-    >>> distinct("arms", ["a", "b", "a"])
+    >>> check_distinct("arms", ["a", "b", "a"])
     Traceback (most recent call last):
     ValueError: arms must differ, got 'a' twice
     """
@@ -281,25 +283,25 @@ def distinct(name: str, values: Iterable[str]) -> tuple[str, ...]:
     return words
 
 
-def choice(name: str, value: Any, allowed: Iterable[Word]) -> Word:
+def check_choice(name: str, value: Any, allowed: Iterable[Word]) -> Word:
     """Return `value` if it is one of the allowed words."""
     words = list(allowed)
     if isinstance(value, str) and value in words:
         return value
-    typed = value if isinstance(value, str) else shown(value)
+    typed = value if isinstance(value, str) else short_repr(value)
     listed = ", ".join(words[:_LISTED])
     more = f" and {len(words) - _LISTED:,} more" if len(words) > _LISTED else ""
     raise ValueError(
-        f"{name} must be one of {listed}{more}; got {shown(value)}{hint(typed, words)}"
+        f"{name} must be one of {listed}{more}; got {short_repr(value)}{suggestion(typed, words)}"
     )
 
 
-def hint(typed: str, words: Iterable[str]) -> str:
+def suggestion(typed: str, words: Iterable[str]) -> str:
     """Return the question whether the nearest of some words was meant, or nothing.
 
     Examples
     --------
-    >>> hint("selekt", ["select", "update"])
+    >>> suggestion("selekt", ["select", "update"])
     " (did you mean 'select'?)"
     """
     close = get_close_matches(typed[:_SHOWN_CHARACTERS], list(words), 1)

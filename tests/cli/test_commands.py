@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from keyhole import load_run
-from keyhole.experiment import rooms
+from keyhole.experiment import settings
 from keyhole.papers import FILES, Entry
 from tests import toys
 from tests.busy import wait_until_busy
@@ -137,10 +137,10 @@ def test_a_claim_that_does_not_hold_ends_with_1(keyhole, tiny, tmp_path, monkeyp
 def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
     keyhole, tiny, tmp_path, monkeypatch
 ):
-    from keyhole.papers import FILES, everything
+    from keyhole.papers import FILES, batch_reproduction
 
     few = {name: FILES[name] for name in ("tao2019-simple-regret", "bengs2022-examples")}
-    monkeypatch.setattr(everything, "FILES", few)
+    monkeypatch.setattr(batch_reproduction, "FILES", few)
     out = tmp_path / "out"
     words = ("reproduce", "--paper", "tao2019", "--out", out, "--threads", 1)
     code, printed, _ = keyhole(*words)
@@ -194,26 +194,26 @@ def test_reproduce_lists_what_there_is(keyhole):
 
 
 def test_lists_wait_for_no_compiler():
-    code = "import sys, keyhole.cli.app, keyhole.cli.entries; print(*sys.modules)"
+    code = "import sys, keyhole.cli.app, keyhole.cli.reproductions; print(*sys.modules)"
     command = [sys.executable, "-c", code]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert "keyhole.papers.files" in loaded
+    assert "keyhole.papers.entry_files" in loaded
     assert not {"numba", "matplotlib", "pydantic", "pyarrow", "jinja2"}.intersection(loaded)
 
 
 def test_the_catalog_names_policies_parameters_and_sources(keyhole):
     code, out, err = keyhole("catalog")
     assert (code, err) == (0, "")
-    for name in (policy for room in rooms.every() for policy in room.policies):
+    for name in (policy for room in settings.all_settings() for policy in room.policies):
         assert f"\n  {name}\n" in out
     assert "alpha = 1.35: weight of the gap against the number of pulls; must be above 0" in out
     assert "threshold (float): In (0, 1)." in out
     assert "crowd: " in out
-    policies = sum(len(room.policies) for room in rooms.every())
+    policies = sum(len(room.policies) for room in settings.all_settings())
     headings = "told beforehand", "feedback", "randomness", "cost per round", "open decisions"
     for heading in (*headings, "source"):
         assert out.count(f"\n    {heading}: ") == policies
-    assert out == "".join(keyhole("catalog", name)[1] for name in rooms.names())
+    assert out == "".join(keyhole("catalog", name)[1] for name in settings.setting_names())
 
 
 def test_the_catalog_as_json_has_what_it_prints(keyhole):
@@ -221,7 +221,7 @@ def test_the_catalog_as_json_has_what_it_prints(keyhole):
         raise ValueError(f"{word} is no JSON")
 
     found = json.loads(keyhole("catalog", "--json")[1], parse_constant=refuse)
-    assert [one["setting"] for one in found] == list(rooms.names())
+    assert [one["setting"] for one in found] == list(settings.setting_names())
     [setting] = json.loads(keyhole("catalog", "thresholding", "--json")[1])
     assert setting["policies"]["LSA"]["parameters"]["alpha"] == {
         "default": 1.35,
@@ -246,22 +246,22 @@ def test_the_package_says_its_version(keyhole):
     assert "__version__" in dir(package)
 
 
-@pytest.mark.parametrize("setting", rooms.OURS)
+@pytest.mark.parametrize("setting", settings.BUILT_IN)
 def test_the_catalog_names_sources_with_their_entries_and_metrics(keyhole, setting):
     code, out, _ = keyhole("catalog", setting)
     assert code == 0
-    for source, how in rooms.find(setting).sources.items():
+    for source, how in settings.find_setting(setting).problem_factories.items():
         assert f"\n    {source}: {how.doc}\n" in out
         for entry, what in how.entries.items():
             assert f"\n        {entry} ({what.kind}): {what.doc}\n" in out
-    for name, metric in rooms.find(setting).metrics.items():
+    for name, metric in settings.find_setting(setting).metrics.items():
         assert f"\n    {name}: {metric.title}" in out
 
 
 def test_the_catalog_shows_metrics_of_a_users_world(keyhole, monkeypatch):
     module = ModuleType(toys.__name__, "Toys.")
-    module.__all__, module.SOURCES = [], {}
-    monkeypatch.setattr(rooms, "find", lambda name: rooms.Room(name, module))
+    module.__all__, module.PROBLEM_FACTORIES = [], {}
+    monkeypatch.setattr(settings, "find_setting", lambda name: settings.SettingEntry(name, module))
     code, out, _ = keyhole("catalog", "toys")
     assert code == 0
     assert "\n    gain: reward less what it took (hours); higher is better\n" in out
@@ -324,9 +324,9 @@ class Stuck(IndexPolicy):
 
 HURRIED = """
 from keyhole.cli import main
-from keyhole.play import player
+from keyhole.play import engine_simulator
 
-player._GRACE_SECONDS = 0.3
+engine_simulator._GRACE_SECONDS = 0.3
 main()
 """
 

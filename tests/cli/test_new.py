@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keyhole.cli.new import _PROBLEMS, _spellings
-from keyhole.experiment.rooms import OURS
+from keyhole.experiment.settings import BUILT_IN
 from tests.processes import python
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,9 +34,9 @@ def test_all_stubs_pass_their_tests_at_once(keyhole, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("room", OURS)
-def test_the_stub_of_a_policy_keeps_the_contract_of_its_room(room, keyhole, tmp_path):
-    keyhole("new", "policy", "Plain", "--setting", room, "--out", tmp_path)
+@pytest.mark.parametrize("setting_entry", BUILT_IN)
+def test_the_stub_of_a_policy_keeps_the_contract_of_its_room(setting_entry, keyhole, tmp_path):
+    keyhole("new", "policy", "Plain", "--setting", setting_entry, "--out", tmp_path)
     code, printed = run_pytest(tmp_path)
     assert code == 0, printed
 
@@ -44,8 +44,16 @@ def test_the_stub_of_a_policy_keeps_the_contract_of_its_room(room, keyhole, tmp_
 def test_stubs_are_in_the_style_of_the_house(keyhole, tmp_path):
     for kind in KINDS:
         keyhole("new", kind, f"my_{kind}", "--out", tmp_path / "tests")
-    for room in OURS:
-        keyhole("new", "policy", f"In_{room}", "--setting", room, "--out", tmp_path / "tests")
+    for setting_entry in BUILT_IN:
+        keyhole(
+            "new",
+            "policy",
+            f"In_{setting_entry}",
+            "--setting",
+            setting_entry,
+            "--out",
+            tmp_path / "tests",
+        )
     config = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
     no_docstrings = ["--extend-per-file-ignores", "test_*.py:D"]
     for words in (["check", *config, *no_docstrings], ["format", "--check", *config]):
@@ -59,7 +67,7 @@ def test_stubs_are_in_the_style_of_the_house(keyhole, tmp_path):
 
 
 def test_there_is_a_stub_of_a_policy_for_every_room():
-    assert set(_PROBLEMS) == set(OURS)
+    assert set(_PROBLEMS) == set(BUILT_IN)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ setting = "thresholding"
 name = "labels"
 arms = ["cat", "dog", "owl"]
 policy = "LSA"
-patience = 3600
-after = "again"
+timeout = 3600
+on_timeout = "ask_again"
 [facts]
 threshold = 0.5
 """
@@ -26,14 +26,14 @@ RUNS = """
 setting = "resource"
 name = "runs"
 arms = ["minisat", "kissat"]
-second = 1.0
+time_unit = 1.0
 [policy]
 name = "RCUCB"
 alpha = 0.1
 [facts]
 limits = [1, 10, 60]
-cost = { law = "Power", slope = 0.01 }
-penalty = { law = "Power", slope = 0.01 }
+cost = { function = "Power", slope = 0.01 }
+penalty = { function = "Power", slope = 0.01 }
 """
 SUMS = """
 setting = "delayed"
@@ -190,7 +190,7 @@ def test_a_recommendation_that_fails_is_not_taken_for_none(keyhole, labels, monk
     def fails(*_):
         raise TypeError("a fault")
 
-    monkeypatch.setattr("keyhole.study.fold.Fold.report", fails)
+    monkeypatch.setattr("keyhole.study.state.State.report", fails)
     refused(*keyhole("study", "show", *labels), "a fault")
 
 
@@ -202,7 +202,7 @@ def test_runs_under_limits(done, path, tmp_path):
     done("tell", path, "runs", id, "exceeded=true")
     assert "recommended: " in done("show", path, "runs")
     with Study.open(path, "runs") as study:
-        assert study.head.second == 1.0
+        assert study.head.time_unit == 1.0
 
 
 def test_sums(done, path, tmp_path):
@@ -210,13 +210,13 @@ def test_sums(done, path, tmp_path):
     done("create", path, tmp_path / "sums.toml")
     done("ask", path, "sums")
     done("ask", path, "sums")
-    assert done("arrived", path, "sums", "0.5", "--rounds", "2") == ""
+    assert done("tell-sum", path, "sums", "0.5", "--rounds", "2") == ""
     arrived = done("history", path, "sums").splitlines()[2]
     assert re.fullmatch(rf"3 {_TIME} arrived total=0.5 rounds=2", arrived)
 
 
 CHANGES = {
-    "unknown entry": ("after =", "afetr =", "(did you mean 'after'?)"),
+    "unknown entry": ("on_timeout =", "afetr =", "(did you mean 'after'?)"),
     "no name": ('name = "labels"\n', "", "must have the entry 'name'"),
     "no arms": ('"cat", "dog", "owl"', "", "arms must have at least one entry"),
     "arms that are none": ('["cat", "dog", "owl"]', "3", "arms must"),
@@ -229,10 +229,10 @@ CHANGES = {
     "unknown fact": ("threshold =", "treshold =", "(did you mean 'threshold'?)"),
     "a fact that is an entry": ("threshold = 0.5", "threshold = 0.5\nname = 1", "name"),
     "a threshold above 1": ("threshold = 0.5", "threshold = 1.5", "threshold must"),
-    "patience": ("3600", "-1", "patience must"),
-    "after": ('"again"', '"hope"', "after must be one of forget, again, nothing came"),
-    "malformed": ("patience = 3600", "patience = = 1", "TOML"),
-    "nested": ("patience = 3600", f"patience = {'[' * 5000}", "not valid TOML: it is nested"),
+    "timeout": ("3600", "-1", "timeout must"),
+    "on_timeout": ('"again"', '"hope"', "on_timeout must be one of forget, ask_again, no_reward"),
+    "malformed": ("timeout = 3600", "timeout = = 1", "TOML"),
+    "nested": ("timeout = 3600", f"timeout = {'[' * 5000}", "not valid TOML: it is nested"),
 }
 
 
@@ -274,13 +274,13 @@ def test_a_name_is_given_once(keyhole, labels, tmp_path):
         (["ask", "threshold=1"], "ask takes nothing in this study"),
         (["ask", "--key", ""], "key must not be empty"),
         (["ask", "key=k"], "a word must be of the study's own"),
-        (["arrived", "1"], "arrived is for anonymous feedback"),
+        (["tell-sum", "1"], "tell_sum is for anonymous feedback"),
         (["replay", "LSB"], "(did you mean 'LSA'?)"),
         (["replay", "LSA", "treshold=1"], "a parameter or fact must be one of alpha, threshold"),
         (["change", "APT", "epsilom=1"], "got 'epsilom' (did you mean 'epsilon'?)"),
         (["change", "nofile.py:Mine"], "policy: there is no file 'nofile.py'"),
         (["show", "--policy", "nofile.py:Mine"], "--policy: there is no file 'nofile.py'"),
-        (["arrived", "x"], "total must be a number, got 'x'"),
+        (["tell-sum", "x"], "total must be a number, got 'x'"),
         (["export", "/nowhere/at/all"], "/nowhere/at/"),
     ],
 )
@@ -298,7 +298,7 @@ def test_told_otherwise_is_one_line(keyhole, done, labels):
 
 
 def test_a_policy_that_waits_says_so_on_one_line(keyhole, done, path, tmp_path):
-    (tmp_path / "s.toml").write_text(TEXT.replace("patience = 3600", 'pending = "wait"'))
+    (tmp_path / "s.toml").write_text(TEXT.replace("timeout = 3600", 'pending = "wait"'))
     done("create", path, tmp_path / "s.toml")
     done("ask", path, "labels")
     code, *rest = keyhole("study", "ask", path, "labels")
@@ -331,7 +331,7 @@ def test_a_file_of_another_kind_is_refused(keyhole, tmp_path):
 
 def test_lapse_arms_and_change(done, labels):
     id = done("ask", *labels).split()[0]
-    done("lapse", *labels, id)
+    done("expire", *labels, id)
     done("add-arm", *labels, "emu", "fox")
     done("retire", *labels, "owl")
     done("change", *labels, "APT", "epsilon=0.05")
@@ -342,7 +342,7 @@ def test_lapse_arms_and_change(done, labels):
 
 
 def test_a_study_has_units_and_a_promise(done, path, tmp_path):
-    text = TEXT.replace("patience = 3600", 'scale = [1, 5]\nsurvives = "crash"')
+    text = TEXT.replace("timeout = 3600", 'scale = [1, 5]\ndurability = "process_crash"')
     (tmp_path / "s.toml").write_text(text.replace("threshold = 0.5", "threshold = 3.5"))
     done("create", path, tmp_path / "s.toml")
     id = done("ask", path, "labels").split()[0]

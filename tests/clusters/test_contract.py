@@ -10,8 +10,8 @@ import pytest
 
 from keyhole import simulate
 from keyhole.clusters import Cluster, connect
-from keyhole.clusters.cluster import Ended, results
-from keyhole.clusters.connecting import check_on
+from keyhole.clusters.cluster import TaskResult, results
+from keyhole.clusters.connection import check_address
 from keyhole.thresholding import LSA, Problem, Uniform
 from tests.clusters.conftest import until
 
@@ -34,23 +34,27 @@ def result(cluster, function, *args):
 def test_it_says_what_it_is_and_how_much_room_there_is(cluster):
     assert isinstance(cluster, Cluster)
     assert cluster.name in ("dask", "ray")
-    assert cluster.slots() == 2
+    assert cluster.capacity() == 2
 
 
 def test_tasks_come_back_with_what_they_return(cluster):
     tickets = {cluster.submit(pow, base, 2): base**2 for base in range(100)}
     found = {}
-    until(lambda: found.update({e.ticket: e.value for e in cluster.ended(0.5)}) or len(found) > 99)
+    until(
+        lambda: (
+            found.update({e.ticket: e.value for e in cluster.as_completed(0.5)}) or len(found) > 99
+        )
+    )
     assert found == tickets
-    assert cluster.ended(0.0) == []
+    assert cluster.as_completed(0.0) == []
 
 
 def test_what_is_shared_is_there_for_every_task_in_its_place(cluster):
     data = os.urandom(2_000_000)
-    first, second = cluster.share(data), cluster.share(b"more")
+    first, second = cluster.broadcast(data), cluster.broadcast(b"more")
     assert result(cluster, listed, 1, second, 2, first) == [1, b"more", 2, data]
     assert result(cluster, listed, first, first) == [data, data]
-    cluster.forget(first)
+    cluster.release(first)
     assert result(cluster, listed, second) == [b"more"]
 
 
@@ -98,18 +102,18 @@ def test_a_module_that_workers_lack_is_named(cluster, tmp_path, monkeypatch):
 
 
 def test_what_is_recalled_does_not_end_and_what_no_worker_has_never_begins(cluster, tmp_path):
-    until(lambda: cluster.slots() == 2)
+    until(lambda: cluster.capacity() == 2)
     first = []
     for i in range(2):  # one for each thread, so that the others cannot begin yet
         first.append(cluster.submit(begin_and_wait_for, tmp_path / f"first{i}", tmp_path / "go"))
         until((tmp_path / f"first{i}").exists)
     later = [cluster.submit(Path.touch, tmp_path / f"begun{i}") for i in range(8)]
-    cluster.recall([*first, *later])
+    cluster.cancel([*first, *later])
     (tmp_path / "go").touch()
     kept = cluster.submit(abs, -1)
-    (ended,) = until(lambda: cluster.ended(0.5))
+    (ended,) = until(lambda: cluster.as_completed(0.5))
     assert (ended.ticket, ended.value) == (kept, 1)
-    assert cluster.ended(0.2) == []
+    assert cluster.as_completed(0.2) == []
     # A worker may have one at hand for each of its threads, and begin it before it is told.
     assert len(list(tmp_path.glob("begun*"))) <= 2
 
@@ -117,7 +121,7 @@ def test_what_is_recalled_does_not_end_and_what_no_worker_has_never_begins(clust
 @pytest.mark.parametrize("cluster", ["ray"], indirect=True)
 def test_a_recall_returns_after_the_driver_has_cancelled(cluster):
     ticket = cluster.submit(signal.pause)
-    recall = Thread(target=cluster.recall, args=([ticket],))
+    recall = Thread(target=cluster.cancel, args=([ticket],))
     os.kill(cluster._driver.pid, signal.SIGSTOP)
     try:
         recall.start()
@@ -126,7 +130,7 @@ def test_a_recall_returns_after_the_driver_has_cancelled(cluster):
     finally:
         os.kill(cluster._driver.pid, signal.SIGCONT)
     recall.join()
-    assert cluster.ended(0.2) == []
+    assert cluster.as_completed(0.2) == []
 
 
 def begin_and_wait_for(mark, go):
@@ -173,7 +177,7 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others(cluster):
 
 def test_who_wants_no_more_results_recalls_what_is_left():
     recalled = []
-    cluster = SimpleNamespace(ended=lambda seconds: [Ended(2, "two")], recall=recalled.extend)
+    cluster = SimpleNamespace(ended=lambda seconds: [TaskResult(2, "two")], recall=recalled.extend)
     found = results(cluster, [1, 2, 3])
     assert next(found) == "two"
     found.close()
@@ -181,11 +185,11 @@ def test_who_wants_no_more_results_recalls_what_is_left():
 
 
 def test_a_cluster_elsewhere_has_workers_of_its_own():
-    check_on("dask", 2)
-    check_on("dask=tcp://host:8786", None)
+    check_address("dask", 2)
+    check_address("dask=tcp://host:8786", None)
     for on in ("dask=tcp://host:8786", "ray=auto"):
         with pytest.raises(ValueError, match=f"workers must be left out here: {on} has workers"):
-            check_on(on, 2, name="workers")
+            check_address(on, 2, name="workers")
 
 
 def test_what_is_closed_says_so(cluster):
@@ -193,10 +197,10 @@ def test_what_is_closed_says_so(cluster):
     cluster.close()
     cluster.close()
     for use in (
-        cluster.slots,
-        lambda: cluster.share(b"more"),
+        cluster.capacity,
+        lambda: cluster.broadcast(b"more"),
         lambda: cluster.submit(os.getpid),
-        lambda: cluster.ended(0.1),
+        lambda: cluster.as_completed(0.1),
     ):
         with pytest.raises(RuntimeError, match=f"the cluster {cluster.name} has been closed"):
             use()

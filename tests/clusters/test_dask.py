@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from keyhole.clusters import GoneError, connect
+from keyhole.clusters import ClusterLostError, connect
 from keyhole.clusters.cluster import results
 from keyhole.clusters.dask import Dask
 from tests.clusters.conftest import dask_cluster, until
@@ -43,14 +43,14 @@ def is_alive(pid):
 
 def test_a_scheduler_that_is_killed_is_gone_at_once(tmp_path):
     with dask_cluster(tmp_path / "it", workers=1) as there, connect(there.on) as cluster:
-        until(cluster.slots)
+        until(cluster.capacity)
         cluster.submit(time.sleep, 60)
         there.scheduler.kill()
         with pytest.raises(
-            GoneError, match=f"the scheduler of {there.on} does not answer any more"
+            ClusterLostError, match=f"the scheduler of {there.on} does not answer any more"
         ):
-            until(lambda: cluster.ended(0.1))
-    with pytest.raises(GoneError, match=f"there is no scheduler of Dask at {there.address}"):
+            until(lambda: cluster.as_completed(0.1))
+    with pytest.raises(ClusterLostError, match=f"there is no scheduler of Dask at {there.address}"):
         connect(there.on)
 
 
@@ -60,8 +60,8 @@ def test_a_scheduler_that_stands_still_is_gone_after_a_while(tmp_path, monkeypat
     with dask_cluster(tmp_path / "it", workers=1) as there, connect(there.on) as cluster:
         cluster.submit(time.sleep, 60)
         there.scheduler.send_signal(signal.SIGSTOP)
-        with pytest.raises(GoneError, match="does not answer any more"):
-            until(lambda: cluster.ended(0.1))
+        with pytest.raises(ClusterLostError, match="does not answer any more"):
+            until(lambda: cluster.as_completed(0.1))
 
 
 def test_a_result_that_is_lost_with_its_worker_is_computed_again(tmp_path, monkeypatch):

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from keyhole.cli import main
-from keyhole.experiment import shelf
-from keyhole.experiment.blocks import write_block
+from keyhole.experiment import result_cache
+from keyhole.experiment.block_files import write_block
 from tests.clusters.conftest import dask_cluster, ray_head, until
 from tests.processes import Forked
 
@@ -40,7 +40,7 @@ import os
 import time
 
 from keyhole.play.plan import Plan
-from keyhole.policy import FloatArray, parameter, per
+from keyhole.policy import FloatArray, parameter, float_array
 from keyhole.thresholding import Policy
 
 
@@ -48,8 +48,8 @@ class Mine(Policy):
     times: int = parameter(default=1, ge=1, doc="pulls of an arm before the next")
 
     class State:
-        pulls: FloatArray = per("arms")
-        totals: FloatArray = per("arms")
+        pulls: FloatArray = float_array("arms")
+        totals: FloatArray = float_array("arms")
 
     def select(p, t: int) -> int:
         return (t - 1) // p.times % p.arms
@@ -74,7 +74,7 @@ if "TESTS_HOLD" in os.environ and Plan.play.__name__ == "play":
 
 # Workers write down what they compile, each piece as one line.
 RECORD = """
-import keyhole.kernels.cache as cache
+import keyhole.kernels.compile_cache as cache
 
 def record(compile_one):
     def recorded(owner, path, *rest):
@@ -147,7 +147,7 @@ def written(monkeypatch):
         names.append(f"{name}-{block.first:010d}-{block.stop:010d}.block")
         write_block(folder, name, block, data)
 
-    monkeypatch.setattr(shelf, "write_block", write)
+    monkeypatch.setattr(result_cache, "write_block", write)
     return names
 
 

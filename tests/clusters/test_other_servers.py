@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from keyhole.cli import main
-from keyhole.clusters import GoneError, connect, dask
+from keyhole.clusters import ClusterLostError, connect, dask
 from tests.clusters.conftest import dask_cluster
 
 SPEC = """
@@ -68,14 +68,14 @@ def listener(answer=None):
 def test_dask_waits_no_longer_for_who_says_nothing(monkeypatch):
     monkeypatch.setattr(dask, "_PATIENCE", 0.5)
     words = "^there is no scheduler of Dask at .*: what listens there gave no answer in 0.5 s$"
-    with listener() as port, pytest.raises(GoneError, match=words):
+    with listener() as port, pytest.raises(ClusterLostError, match=words):
         connect(f"dask=tcp://127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_dask_is_told_from_other_protocols(answer):
     words = "^there is no scheduler of Dask at .*: what listens there does not speak the protocol"
-    with listener(answer) as port, pytest.raises(GoneError, match=words):
+    with listener(answer) as port, pytest.raises(ClusterLostError, match=words):
         connect(f"dask=tcp://127.0.0.1:{port}")
 
 
@@ -84,7 +84,9 @@ def test_a_worker_of_dask_is_no_scheduler(tmp_path):
         while not (workers := cluster._client.scheduler_info()["workers"]):
             time.sleep(0.02)
         address = next(iter(workers))
-        with pytest.raises(GoneError, match=f"at {address}: what listens there is a Worker of D"):
+        with pytest.raises(
+            ClusterLostError, match=f"at {address}: what listens there is a Worker of D"
+        ):
             connect(f"dask={address}")
 
 
@@ -122,5 +124,5 @@ def test_ray_is_told_from_other_protocols(answer):
 def test_another_server_is_no_head_of_ray():
     pytest.importorskip("ray")
     words = "^Ray at 127.0.0.1:.* cannot be reached: what listens there does not speak the protocol"
-    with listener(ANSWERS["an HTTP server"]) as port, pytest.raises(GoneError, match=words):
+    with listener(ANSWERS["an HTTP server"]) as port, pytest.raises(ClusterLostError, match=words):
         connect(f"ray=127.0.0.1:{port}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.clusters import GoneError, connect
+from keyhole.clusters import ClusterLostError, connect
 from keyhole.clusters.cluster import results
 from tests.clusters.conftest import PATIENCE, ray_head, until
 
@@ -88,8 +88,8 @@ def test_whatever_dies_or_hangs_ray_is_gone_and_nothing_is_left(whose, kind, mon
             pid for pid in in_session(driver) if Path(f"/proc/{pid}/comm").read_text() == "raylet\n"
         ]
         os.kill(raylets[0] if whose == "raylet" else driver, kind)
-        with pytest.raises(GoneError, match="does not answer any more"):
-            until(lambda: cluster.ended(0.5))
+        with pytest.raises(ClusterLostError, match="does not answer any more"):
+            until(lambda: cluster.as_completed(0.5))
     until(lambda: not in_session(driver))
     assert not folder.exists()
 
@@ -153,14 +153,14 @@ print(ray.get(ray.put(3)))
 def test_a_head_that_is_killed_is_gone_within_seconds(head):
     process, address = head
     with connect(f"ray={address}") as cluster:
-        assert cluster.slots() == 1
+        assert cluster.capacity() == 1
         cluster.submit(wait)
         os.killpg(process.pid, signal.SIGKILL)
         with pytest.raises(
-            GoneError, match=f"^the head of ray={address} does not answer any more$"
+            ClusterLostError, match=f"^the head of ray={address} does not answer any more$"
         ):
-            until(lambda: cluster.ended(0.5))
-    with pytest.raises(GoneError, match=f"^Ray at {address} cannot be reached: .*refused$"):
+            until(lambda: cluster.as_completed(0.5))
+    with pytest.raises(ClusterLostError, match=f"^Ray at {address} cannot be reached: .*refused$"):
         connect(f"ray={address}")
 
 

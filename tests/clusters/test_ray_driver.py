@@ -4,7 +4,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from keyhole.clusters.carrying import Failure
+from keyhole.clusters.serialization import Failure
 
 ray = pytest.importorskip("ray.exceptions")
 from keyhole.clusters.ray_driver import _came_of, _place, _words  # noqa: E402

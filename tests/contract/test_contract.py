@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.play.learner import Learner
-from keyhole.play.referee import Referee
 from tests.toys import TOYS
 
 pytestmark = pytest.mark.interpreted
@@ -21,10 +21,10 @@ def test_engine_and_learner_go_through_the_same(kind):
         problem, {"it": policy}, horizon=HORIZON, replications=6, seed=5, checkpoints=CHECKPOINTS
     )
     for replication in (0, 3, 5):
-        referee = Referee(problem, seed=5, replication=replication, horizon=HORIZON)
+        referee = InteractiveEnvironment(problem, seed=5, replication=replication, horizon=HORIZON)
         facts = {
             n: HORIZON if n == "horizon" else problem.fact(n)
-            for n in policy.setting.known(policy.needs)
+            for n in policy.setting.known_quantities(policy.needs)
         }
         learner = Learner(policy, facts, seed=5, replication=replication)
         for t in range(1, HORIZON + 1):

@@ -6,9 +6,9 @@ import pytest
 
 from keyhole import Learner, parameter
 from keyhole.contract.facts import fact
-from keyhole.contract.memory import Field, counts
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
+from keyhole.contract.state_memory import Field, int_array
 from keyhole.delayed import QPMD, DelayedUCB1
 from keyhole.resource import RCUCB
 from keyhole.threshold import DKWUCB
@@ -50,7 +50,7 @@ class Deaf(Policy):
     step: int = parameter(default=1, ge=1)
 
     class State:
-        seen = counts()
+        seen = int_array()
 
     def select(p, t):
         return (t * p.step) % p.arms
@@ -62,7 +62,7 @@ class Deaf(Policy):
 def test_a_setting_has_the_facts_of_its_class_in_their_order():
     assert list(SETTING.facts) == ["arms", "weights", "loud", "room", "horizon"]
     assert SETTING.facts["weights"].field == Field("float64", ("arms",))
-    assert list(SETTING.known(())) == ["arms", "weights", "loud", "room"]
+    assert list(SETTING.known_quantities(())) == ["arms", "weights", "loud", "room"]
 
 
 def test_a_learner_has_the_signature_that_follows():

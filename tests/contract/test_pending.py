@@ -7,18 +7,18 @@ import warnings
 import pytest
 
 from keyhole import simulate, stochastic
-from keyhole.contract.base import WithBase
-from keyhole.contract.memory import counts, per, scratch
 from keyhole.contract.pending import describe_doubts
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.policy import parameter
+from keyhole.contract.state_memory import float_array, int_array, scratch_array
+from keyhole.contract.wrapper_policy import WrapperPolicy
 from keyhole.draws.streams import uniform
-from keyhole.play.identity import identity
 from keyhole.play.plan import Plan
-from keyhole.play.workers import Workers
+from keyhole.play.plan_fingerprint import plan_parts
+from keyhole.play.simulated_workers import SimulatedWorkers
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import UCB1, ImprovedUCB, ThompsonSampling
-from keyhole.study import Study, WaitingError
+from keyhole.study import PendingDecisionError, Study
 from keyhole.testing import check_policy
 from keyhole.thresholding import LSA, Policy, Problem
 from tests.toys import BestAtLevel
@@ -32,8 +32,8 @@ class Tallying(Policy):
     """Pulls the arm pulled least."""
 
     class State:
-        pulls = per("arms")
-        totals = per("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
 
     def select(p, s):
         best = 0
@@ -51,7 +51,7 @@ class OnlyCounts(Policy):
     """Its state is not what the room's kernels are for."""
 
     class State:
-        seen = counts("arms")
+        seen = int_array("arms")
 
     def select(p, s, t):
         return t % p.arms
@@ -69,7 +69,7 @@ def derive(base=Tallying, **content):
 
 
 def test_the_room_imagines_for_a_class_whose_state_it_knows():
-    assert Tallying.pending == ("imagine", "ignore")
+    assert Tallying.pending == ("impute", "ignore")
     check_policy(Tallying(), PROBLEM)
 
 
@@ -86,7 +86,7 @@ def test_a_class_may_say_what_it_can_do_all_the_same():
 @pytest.mark.parametrize(
     ("pending", "message"),
     [
-        (("imagin",), r"Mine.pending must be .*got 'imagin' \(did you mean 'imagine'\?\)"),
+        (("imput",), r"Mine.pending must be .*got 'imput' \(did you mean 'impute'\?\)"),
         ((), r"Mine.pending must be a tuple of at least one way, got \(\)"),
         ("wait", "Mine.pending must be a tuple of at least one way, got 'wait'"),
     ],
@@ -105,24 +105,24 @@ def names_reward(p, s, arm, reward):
 
 
 @pytest.mark.parametrize(
-    ("imagine", "message"),
+    ("impute", "message"),
     [
         (reads_pull, r"got 'pull' \(did you mean 'pulls'\?\)"),
         (names_reward, "names 'reward'; it may name p, s, t, rng, age, arm, index?"),
     ],
 )
-def test_the_kernel_is_checked_as_others_are(imagine, message):
+def test_the_kernel_is_checked_as_others_are(impute, message):
     with pytest.raises((TypeError, ValueError), match=message.replace(", index?", "")):
-        derive(imagine=imagine, pending=("imagine",))
+        derive(impute=impute, pending=("impute",))
 
 
 def test_imagining_needs_its_kernel():
-    with pytest.raises(TypeError, match="'imagine', but Mine lacks the kernel imagine"):
-        derive(BestAtLevel, pending=("imagine",))
+    with pytest.raises(TypeError, match="'impute', but Mine lacks the kernel impute"):
+        derive(BestAtLevel, pending=("impute",))
 
 
 def test_a_policy_with_a_base_waits_unless_both_can_do_more():
-    class Asking(WithBase, Policy):
+    class Asking(WrapperPolicy, Policy):
         base: Policy = parameter(default=LSA(), doc="who decides")
 
         def init(p, s, rng, base_init):
@@ -135,7 +135,7 @@ def test_a_policy_with_a_base_waits_unless_both_can_do_more():
             base_update(p, s, t, rng, arm, reward)
 
     assert type(Asking()).pending == ("wait",)
-    bases = {UCB1(): ("imagine", "ignore"), ThompsonSampling(): ("ignore", "imagine")}
+    bases = {UCB1(): ("impute", "ignore"), ThompsonSampling(): ("ignore", "impute")}
     bases[ImprovedUCB()] = ("wait",)
     for base, pending in bases.items():
         assert FixedLimit(limit=0.5, base=base).pending == pending
@@ -144,10 +144,10 @@ def test_a_policy_with_a_base_waits_unless_both_can_do_more():
 class Turning(Tallying):
     """Its select leaves behind whose turn it is, and its author has not thought of that."""
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
 
     class State(Tallying.State):
-        turn = counts()
+        turn = int_array()
 
     def select(p, s):
         s.turn[0] = (s.turn[0] + 1) % p.arms
@@ -167,7 +167,7 @@ class Relying(Tallying):
     pending = ("ignore",)
 
     class State(Tallying.State):
-        chosen = counts()
+        chosen = int_array()
 
     def select(p, s, t):
         s.chosen[0] = t % p.arms
@@ -207,10 +207,10 @@ class EXP3(stochastic.Policy):
     """`select` writes the chances, and `update` divides by them."""
 
     class State:
-        pulls = per("arms")
-        totals = per("arms")
-        gains = per("arms")
-        chances = per("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        gains = float_array("arms")
+        chances = float_array("arms")
 
     def select(p, s, rng):
         whole = 0.0
@@ -256,10 +256,10 @@ class Scratching(EXP3):
     """Leaves its chances to `update` where nothing keeps them."""
 
     class State:
-        pulls = per("arms")
-        totals = per("arms")
-        gains = per("arms")
-        chances = scratch("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        gains = float_array("arms")
+        chances = scratch_array("arms")
 
 
 class Working(Scratching):
@@ -276,18 +276,18 @@ class Unscratched(Working):
     """Does not say that nobody needs to keep them."""
 
     class State:
-        pulls = per("arms")
-        totals = per("arms")
-        gains = per("arms")
-        chances = per("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        gains = float_array("arms")
+        chances = float_array("arms")
 
 
 class Bare(Scratching):
     """Waits for two reasons."""
 
     class State:
-        gains = per("arms")
-        chances = per("arms")
+        gains = float_array("arms")
+        chances = float_array("arms")
 
     def update(p, s, arm, reward):
         s.gains[arm] += reward / s.chances[arm]
@@ -300,9 +300,9 @@ class Counting(stochastic.Policy):
     """Counts its decisions in `select`."""
 
     class State:
-        pulls = per("arms")
-        totals = per("arms")
-        turns = counts()
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        turns = int_array()
 
     def select(p, s):
         s.turns[0] += 1
@@ -328,17 +328,17 @@ ANEW = (
         (Scratching, f"{LEFT}; {ANEW}"),
         (
             Unscratched,
-            f"{LEFT}; make `chances` with `scratch` if `select` and `update` each write it before "
+            f"{LEFT}; make `chances` with `scratch_array` if `select` and `update` each write it before "
             "reading it",
         ),
         (
             Bare,
-            f"{LEFT}; and its State lacks `pulls` and `totals`, which `imagine` of its setting "
+            f"{LEFT}; and its State lacks `pulls` and `totals`, which `impute` of its setting "
             f"uses; {ANEW}",
         ),
         (
             Counting,
-            "`select` writes `turns`, which a later `select` reads; make `turns` with `scratch` if "
+            "`select` writes `turns`, which a later `select` reads; make `turns` with `scratch_array` if "
             f"`select` writes it before reading it; or {IGNORE}",
         ),
     ],
@@ -351,12 +351,14 @@ def test_all_reasons_are_said_the_weightiest_first_with_the_mends(policy, why):
 
 
 def test_what_each_kernel_works_out_in_scratch_arrays_does_not_count():
-    assert Working.pending == ("imagine", "ignore")
+    assert Working.pending == ("impute", "ignore")
     assert Working.explain_waiting() == ""
 
 
 def test_scratch_arrays_that_are_lost_between_two_kernels_are_caught_with_the_mend():
-    with pytest.raises(AssertionError, match=r"made with `scratch` is not saved; .*work out `chan"):
+    with pytest.raises(
+        AssertionError, match=r"made with `scratch_array` is not saved; .*work out `chan"
+    ):
         check_policy(Scratching(), ARMS)
 
 
@@ -408,9 +410,9 @@ def test_a_class_of_a_setting_that_declares_nothing_waits_and_says_why():
 
 def test_a_wrapper_that_can_do_nothing_of_what_its_base_can_says_so():
     class Imagining(UCB1):
-        pending = ("imagine",)
+        pending = ("impute",)
 
-    class Ignoring(WithBase, stochastic.Policy):
+    class Ignoring(WrapperPolicy, stochastic.Policy):
         pending = ("ignore",)
         base: stochastic.Policy = parameter(default=UCB1(), doc="who decides")
 
@@ -426,7 +428,7 @@ def test_a_wrapper_that_can_do_nothing_of_what_its_base_can_says_so():
     assert type(Ignoring(base=UCB1())).pending == ("ignore",)
     over = type(Ignoring(base=Imagining()))
     assert over.pending == ("wait",)
-    assert "it can do ignore, and its base Imagining imagine" in over.explain_waiting()
+    assert "it can do ignore, and its base Imagining impute" in over.explain_waiting()
 
 
 def test_what_an_author_declares_is_what_counts():
@@ -459,7 +461,7 @@ def test_with_two_workers_the_regret_is_that_of_one_at_a_time():
     assert alone[-1] < 150  # of 300, the worst there can be
 
 
-@pytest.mark.parametrize("pending", ["imagine", "ignore"])
+@pytest.mark.parametrize("pending", ["impute", "ignore"])
 def test_what_the_kernels_forbid_is_refused_with_the_reason(pending, tmp_path):
     with pytest.raises(ValueError, match=f"must be 'wait'.* got '{pending}': EXP3 waits"):
         simulate(ARMS, [EXP3()], horizon=9, replications=1, workers=2, pending=pending)
@@ -473,7 +475,7 @@ def test_a_study_says_that_the_policy_waits_and_why(tmp_path):
     with study:
         decision = study.ask()
         with pytest.raises(
-            WaitingError, match=f"waits for the feedback of {decision.id} .*chances"
+            PendingDecisionError, match=f"waits for the feedback of {decision.id} .*chances"
         ):
             study.ask()
         study.tell(decision.id, 1)
@@ -484,9 +486,9 @@ def test_who_asks_for_waiting_is_not_warned(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Study.create(tmp_path / "x.db", "s", EXP3(), ["a", "b"], pending="wait").close()
-        Workers(2, pending="wait").check(EXP3(), ARMS)
-    assert Workers(2, pending="wait").caution(EXP3()) == ""
-    assert Workers(1).caution(EXP3()) == ""
+        SimulatedWorkers(2, pending="wait").check(EXP3(), ARMS)
+    assert SimulatedWorkers(2, pending="wait").caution(EXP3()) == ""
+    assert SimulatedWorkers(1).caution(EXP3()) == ""
 
 
 def test_a_wrapper_waits_where_its_base_does():
@@ -498,8 +500,8 @@ def test_a_wrapper_waits_where_its_base_does():
 
 def test_what_a_class_declares_decides_whose_results_are_kept():
     def digest(policy):
-        work = Workers(2)
-        return identity(
+        work = SimulatedWorkers(2)
+        return plan_parts(
             Plan.make(ARMS, {"x": policy}, horizon=9, checkpoints=None, seed=0, work=work)
         )[0]
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from keyhole.contract import first_pass, pending
-from keyhole.contract.base import WithBase
-from keyhole.contract.memory import counts, keys, per, scratch
 from keyhole.contract.policy import PENDING, Policy
 from keyhole.contract.state_access import find_access
-from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
+from keyhole.contract.state_memory import argmin_keys, float_array, int_array, scratch_array
+from keyhole.contract.wrapper_policy import WrapperPolicy
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
 from keyhole.draws.unpulled import first_unpulled
-from keyhole.experiment import rooms
+from keyhole.experiment import settings
 from keyhole.resource import FixedLimit
 from keyhole.stochastic import IndexPolicy
 from keyhole.stochastic import Policy as Stochastic
@@ -24,13 +24,13 @@ from keyhole.thresholding import LSA
 
 class Base(Stochastic, abstract=True):
     class State:
-        pulls = per("arms")
-        totals = per("arms")
-        chances = per("arms")
-        table = per("arms", 2)
-        last = counts()
-        guess = scratch()
-        order = keys("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        chances = float_array("arms")
+        table = float_array("arms", 2)
+        last = int_array()
+        guess = scratch_array()
+        order = argmin_keys("arms")
 
     def update(p, s, arm, reward):
         s.pulls[arm] += 1
@@ -287,7 +287,7 @@ def test_a_select_that_leaves_something_behind_waits(policy):
 
 @pytest.mark.parametrize("policy", classes(Reading))
 def test_a_select_that_only_looks_does_not_wait(policy):
-    assert policy.pending == ("imagine", "ignore")
+    assert policy.pending == ("impute", "ignore")
     assert policy.explain_waiting() == ""
 
 
@@ -312,13 +312,13 @@ def test_a_heap_that_select_changes_is_something_left_behind():
             argmin_fill(s.order, p.arms, 0.0)
             return 0
 
-    assert Filled.pending == ("imagine", "ignore")  # nobody reads it
+    assert Filled.pending == ("impute", "ignore")  # nobody reads it
 
 
 def test_what_only_the_recommendation_reads_counts():
     class Ending(Base):
         class State(Base.State):
-            seen = per()
+            seen = float_array()
 
         def select(p, s):
             s.seen[0] = 1.0
@@ -355,7 +355,7 @@ def test_helpers_that_are_passed_on_are_followed():
             return find_best(p, s, look)
 
     assert find_access(Passing, "select").writes == set()
-    assert Passing.pending == ("imagine", "ignore")
+    assert Passing.pending == ("impute", "ignore")
 
 
 def find_best(p, s, value):
@@ -371,7 +371,7 @@ def test_an_index_policy_of_ones_own_does_not_wait():
         def index(p, pulls, total):
             return total / pulls + math.sqrt(1 / pulls)
 
-    assert Bold.pending == ("imagine", "ignore")
+    assert Bold.pending == ("impute", "ignore")
 
 
 def test_what_cannot_be_read_counts_as_written():
@@ -415,7 +415,7 @@ def test_where_nothing_can_be_read_classes_wait_with_one_warning_and_a_true_reas
 
 
 def own_policies():
-    return [policy for room in rooms.every() for policy in room.policies.values()]
+    return [policy for room in settings.all_settings() for policy in room.policies.values()]
 
 
 @pytest.mark.parametrize("other_numba", ["no first pass"], indirect=True)
@@ -428,8 +428,8 @@ def test_our_own_policies_declare_what_they_do_and_are_not_analysed(other_numba)
             assert policy.explain_waiting() == "", policy
             assert set(policy.pending) <= set(PENDING)
             stands = inspect.getattr_static(policy, "pending")
-            assert isinstance(stands, tuple) or issubclass(policy, WithBase), policy
-        assert IndexPolicy.pending == ("imagine", "ignore")
+            assert isinstance(stands, tuple) or issubclass(policy, WrapperPolicy), policy
+        assert IndexPolicy.pending == ("impute", "ignore")
 
 
 # Their `select` writes what it reads later on; why they need not wait, their files say.

@@ -246,7 +246,7 @@ def test_objectives_that_cannot_be_believed_are_left_out():
     rows = ~np.isnan(scenario.quality).any(axis=1, where=done)
     assert rows.sum() == 67 + (~done.any(axis=1)).sum()
     problem = scenario.problem(reward="quality")
-    assert len(problem.laws[0].rewards) == rows.sum()
+    assert len(problem.distributions[0].rewards) == rows.sum()
     with pytest.raises(ValueError, match="reward must be done for IPC2018, which has no quality"):
         aslib(FOLDER / "IPC2018.parquet", reward="quality")
 

@@ -6,8 +6,8 @@ import pytest
 
 from keyhole import simulate
 from keyhole.data import Labels, crowd, load_labels, read_labels_csv
-from keyhole.data.labels import NAMES
-from keyhole.play.referee import Referee
+from keyhole.data.crowd_labels import NAMES
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.thresholding import LSA, OptKG, Uniform
 
 
@@ -27,7 +27,7 @@ def test_an_arms_mean_is_the_share_of_its_labels_that_are_1(name):
     labels, problem = load_labels(name), crowd(name)
     assert problem.arms == labels.arms
     assert np.allclose(problem.means, labels.means, rtol=0, atol=1e-15)
-    names = {metric.name for metric in problem.world.metrics}
+    names = {metric.name for metric in problem.environment.metrics}
     assert ("gold_agreement" in names) == labels.has_gold
 
 
@@ -49,7 +49,7 @@ def test_a_pull_draws_one_of_the_items_labels(pets):
 def test_without_replacement_a_label_is_bought_once(pets):
     problem = crowd(pets, replacement=False)
     assert problem.rounds == 10
-    referee = Referee(problem, seed=3)
+    referee = InteractiveEnvironment(problem, seed=3)
     bought = []
     for _ in range(5):
         referee.observe()
@@ -90,7 +90,7 @@ def test_labels_of_ones_own_make_a_problem(tmp_path):
     path.write_text("item,label\na,1\na,1\nb,0\nb,1\nb,0\n")
     problem = crowd(read_labels_csv(path))
     assert problem.means.round(3).tolist() == [1.0, 0.333]
-    assert "gold_agreement" not in {metric.name for metric in problem.world.metrics}
+    assert "gold_agreement" not in {metric.name for metric in problem.environment.metrics}
 
 
 @pytest.mark.interpreted

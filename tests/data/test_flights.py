@@ -8,7 +8,7 @@ import pytest
 from keyhole import simulate
 from keyhole.data import flights, load_flights
 from keyhole.data.flights import DEADLINES, ORIGINS
-from keyhole.data.times import shipped
+from keyhole.data.recorded_times import bundled_datasets
 from keyhole.threshold import DKWUCB
 
 FOLDER = Path(str(resources.files("keyhole.data"))) / "nycflights13"
@@ -52,7 +52,7 @@ SAN_FRANCISCO = {
 
 def table():
     """Return the rows of the shipped file, its delays as a list of pairs."""
-    for row in shipped("nycflights13", "arrival_delays.csv")[1]:
+    for row in bundled_datasets("nycflights13", "arrival_delays.csv")[1]:
         dest, origin, carrier, delays = row.split(",")
         yield dest, origin, carrier, [pair.split(":") for pair in delays.split(" ")]
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from keyhole.data import load_labels
-from keyhole.data.labels import NAMES
+from keyhole.data.crowd_labels import NAMES
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "src" / "keyhole" / "data" / "crowd"

@@ -54,7 +54,7 @@ def test_draws_have_the_moments_and_keep_the_bound(delay):
 
 
 @pytest.mark.parametrize(
-    ("delay", "law"),
+    ("delay", "distribution"),
     [
         (Geometric(4.0), stats.geom(1 / 5, loc=-1)),
         (Exponential(6.0), stats.geom(-math.expm1(-1 / 6), loc=-1)),
@@ -63,12 +63,12 @@ def test_draws_have_the_moments_and_keep_the_bound(delay):
     ],
     ids=["geometric", "exponential", "poisson", "uniform"],
 )
-def test_moments_and_chances_are_those_of_scipy(delay, law):
-    assert delay.mean == pytest.approx(law.mean(), rel=1e-12)
-    assert delay.variance == pytest.approx(law.var(), rel=1e-12)
+def test_moments_and_chances_are_those_of_scipy(delay, distribution):
+    assert delay.mean == pytest.approx(distribution.mean(), rel=1e-12)
+    assert delay.variance == pytest.approx(distribution.var(), rel=1e-12)
     found = draws(delay)
     for k in range(12):
-        chance = law.pmf(k)
+        chance = distribution.pmf(k)
         error = math.sqrt(chance * (1 - chance) / DRAWS)
         assert abs((found == k).mean() - chance) <= 5 * error
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import Learner
-from keyhole.contract.memory import counts, per
+from keyhole.contract.state_memory import float_array, int_array
 from keyhole.delayed import ODAAF, ODAAFB, QPMD, DelayedUCB1, Policy
 from keyhole.play.learner import learner_for
 from keyhole.stochastic import ImprovedUCB
@@ -19,9 +19,9 @@ class Hoarder(Policy):
     works_with = ("named",)
 
     class State:
-        stored = counts()
-        last = counts()
-        hoard = per("memory")
+        stored = int_array()
+        last = int_array()
+        hoard = float_array("memory")
 
     def select(p, s):
         return int(s.last[0])
@@ -206,8 +206,8 @@ def test_what_a_policy_counts_as_pulls_is_not_said_to_have_arrived():
         works_with = ("named",)
 
         class State:
-            pulls = counts("arms")
-            totals = per("arms")
+            pulls = int_array("arms")
+            totals = float_array("arms")
 
         def select(p, t):
             return t % p.arms

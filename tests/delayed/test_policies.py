@@ -11,7 +11,7 @@ from keyhole import simulate
 from keyhole.delayed import ODAAF, QPMD, Constant, Geometric, Poisson, Problem, Uniform
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as PromptProblem
-from keyhole.testing import Trial
+from keyhole.testing import CheckContext
 from tests.conformance import parametrize_with_policies
 from tests.delayed.cases import NAMED, PHASED, POLICIES, drawer, reference_of
 from tests.lengths import short_or_long
@@ -31,12 +31,12 @@ def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
 @parametrize_with_policies(POLICIES, compiled=[ODAAF(expected_delay=2.0)], engine_compiled=[QPMD()])
 def test_every_policy_keeps_the_contract(policy, check):
-    check(Trial(policy, problem_for(policy), 900 if policy in PHASED else 120, 2))
+    check(CheckContext(policy, problem_for(policy), 900 if policy in PHASED else 120, 2))
 
 
 @parametrize_with_policies(WITH_BASES)
 def test_other_bases_keep_it_too(policy, check):
-    check(Trial(policy, problem_for(policy), 120, 2))
+    check(CheckContext(policy, problem_for(policy), 120, 2))
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
@@ -44,13 +44,15 @@ def test_other_bases_keep_it_too(policy, check):
 @settings(max_examples=short_or_long(5, 8), deadline=None)
 @given(
     means=st.lists(st.floats(0, 1, width=16), min_size=1, max_size=4),
-    law=st.sampled_from(LAWS),
+    distribution=st.sampled_from(LAWS),
     seed=st.integers(0, 2**32),
 )
-def test_the_reference_takes_the_same_decisions(policy, means, law, seed):
-    assume(law.bound <= getattr(policy, "bound", math.inf))  # else it is told what cannot be
+def test_the_reference_takes_the_same_decisions(policy, means, distribution, seed):
+    assume(
+        distribution.bound <= getattr(policy, "bound", math.inf)
+    )  # else it is told what cannot be
     horizon = 1500 if policy in PHASED else 300
-    problem = problem_for(policy, means, law)
+    problem = problem_for(policy, means, distribution)
     asked, arrivals = play(
         reference_of(policy, len(means), horizon),
         drawer(problem, seed, 0),

@@ -12,7 +12,7 @@ from keyhole.delayed import (
     Problem,
     Uniform,
 )
-from keyhole.play.referee import Referee
+from keyhole.play.interactive import InteractiveEnvironment
 from tests.delayed.cases import drawer
 
 pytestmark = pytest.mark.interpreted
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.interpreted
 
 def told(problem, rounds, seed=5):
     """Return what arrives in each round while arms are pulled in turn, as the world says."""
-    referee, found = Referee(problem, seed=seed, horizon=rounds), []
+    referee, found = InteractiveEnvironment(problem, seed=seed, horizon=rounds), []
     for t in range(rounds):
         referee.observe()
         got = referee.respond({"arm": t % problem.arms})
@@ -78,17 +78,20 @@ def test_memory_does_not_grow_with_the_delay():
     [
         (lambda: Problem([0.5, 1.2], Constant(1)), r"means\[1\] must lie in \[0, 1\], got 1\.2"),
         (lambda: Problem([0.5], 3), "delay must be a law, such as .*; got 3"),
-        (lambda: Problem([0.5], {"law": "Posson"}), "delay.law must be one of .*'Poisson'"),
         (
-            lambda: Problem([0.5], {"law": "Uniform", "low": 1}),
+            lambda: Problem([0.5], {"distribution": "Posson"}),
+            "delay.distribution must be one of .*'Poisson'",
+        ),
+        (
+            lambda: Problem([0.5], {"distribution": "Uniform", "low": 1}),
             "delay.high must be given for Uniform",
         ),
         (
-            lambda: Problem([0.5], {"law": "Poisson", "mean": 1}),
+            lambda: Problem([0.5], {"distribution": "Poisson", "mean": 1}),
             "delay: each parameter of Poisson must be one of expected; got 'mean'",
         ),
         (
-            lambda: Problem([0.5], {"law": "Poisson", "expected": -1}),
+            lambda: Problem([0.5], {"distribution": "Poisson", "expected": -1}),
             r"delay\.expected must lie in",
         ),
         (lambda: Problem([0.5], Constant(1), feedback="nmed"), "feedback must be one of anonymous"),

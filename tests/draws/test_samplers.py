@@ -56,12 +56,16 @@ def draws(name, *parameters, n=N, replication=0, purpose=POLICY):
     return out
 
 
-def assert_moments(sample, law):
+def assert_moments(sample, distribution):
     """Compare mean and variance within five standard errors."""
-    assert abs(sample.mean() - law.mean()) < 5 * law.std() / math.sqrt(len(sample))
+    assert abs(sample.mean() - distribution.mean()) < 5 * distribution.std() / math.sqrt(
+        len(sample)
+    )
     # The standard error of a variance, from the law's kurtosis.
-    error = law.var() * math.sqrt((float(law.stats(moments="k")) + 2) / len(sample))
-    assert abs(sample.var() - law.var()) < 5 * error
+    error = distribution.var() * math.sqrt(
+        (float(distribution.stats(moments="k")) + 2) / len(sample)
+    )
+    assert abs(sample.var() - distribution.var()) < 5 * error
 
 
 CONTINUOUS = [
@@ -75,13 +79,13 @@ CONTINUOUS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "parameters", "law"), CONTINUOUS)
+@pytest.mark.parametrize(("name", "parameters", "distribution"), CONTINUOUS)
 @MANY
-def test_continuous_draws_follow_their_law(name, parameters, law, n):
+def test_continuous_draws_follow_their_law(name, parameters, distribution, n):
     sample = draws(name, *parameters, n=n)
     assert np.isfinite(sample).all()
-    assert stats.kstest(sample, law.cdf).pvalue > P_VALUE
-    assert_moments(sample, law)
+    assert stats.kstest(sample, distribution.cdf).pvalue > P_VALUE
+    assert_moments(sample, distribution)
 
 
 DISCRETE = [
@@ -99,11 +103,13 @@ DISCRETE = [
 ]  # fmt: skip
 
 
-def chi_square(sample, law):
+def chi_square(sample, distribution):
     """Return the p-value of a chi-square test, cells pooled to 50 expected draws or more."""
     low, high = int(sample.min()), int(sample.max())
-    edges = np.unique(np.concatenate([[low - 1], law.ppf(np.linspace(0.001, 0.999, 60)), [high]]))
-    chances = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
+    edges = np.unique(
+        np.concatenate([[low - 1], distribution.ppf(np.linspace(0.001, 0.999, 60)), [high]])
+    )
+    chances = np.diff(np.concatenate([[0.0], distribution.cdf(edges), [1.0]]))
     counts = np.diff(
         np.concatenate([[0], np.searchsorted(np.sort(sample), edges, "right"), [len(sample)]])
     )
@@ -122,17 +128,17 @@ def chi_square(sample, law):
     return stats.chisquare(found, expected, sum_check=False).pvalue
 
 
-@pytest.mark.parametrize(("name", "parameters", "law"), DISCRETE)
+@pytest.mark.parametrize(("name", "parameters", "distribution"), DISCRETE)
 @MANY
-def test_discrete_draws_follow_their_law(name, parameters, law, n):
+def test_discrete_draws_follow_their_law(name, parameters, distribution, n):
     sample = draws(name, *parameters, n=n)
     assert (sample == np.floor(sample)).all()
-    assert law.pmf(np.unique(sample)).all()  # nothing impossible
-    if law.std() == 0:
-        assert (sample == law.mean()).all()
+    assert distribution.pmf(np.unique(sample)).all()  # nothing impossible
+    if distribution.std() == 0:
+        assert (sample == distribution.mean()).all()
         return
-    assert chi_square(sample, law) > P_VALUE
-    assert_moments(sample, law)
+    assert chi_square(sample, distribution) > P_VALUE
+    assert_moments(sample, distribution)
 
 
 def test_the_chi_square_can_fail():
@@ -144,10 +150,13 @@ def test_the_kolmogorov_smirnov_test_can_fail():
     assert stats.kstest(draws("gamma", 2.5), stats.gamma(2.58).cdf).pvalue < P_VALUE
 
 
-@pytest.mark.parametrize("law", ["NORMAL", "EXPONENTIAL"])
-def test_the_strips_of_a_ziggurat_close_at_the_top(law):
-    hidden = "" if law == "NORMAL" else "_"
-    ends, density = getattr(samplers, f"{hidden}{law}_ENDS"), getattr(samplers, f"_{law}_DENSITY")
+@pytest.mark.parametrize("distribution", ["NORMAL", "EXPONENTIAL"])
+def test_the_strips_of_a_ziggurat_close_at_the_top(distribution):
+    hidden = "" if distribution == "NORMAL" else "_"
+    ends, density = (
+        getattr(samplers, f"{hidden}{distribution}_ENDS"),
+        getattr(samplers, f"_{distribution}_DENSITY"),
+    )
     areas = ends[1:-1] * np.diff(density[1:])
     assert len(areas) == 255  # and the strip with the tail
     assert areas == pytest.approx(np.full(255, ends[0] * density[1]), rel=1e-9)
@@ -160,11 +169,11 @@ def many_normal(request):
     return draws("normal", n=request.param)
 
 
-def fit_p_value(sample, edges, law):
+def fit_p_value(sample, edges, distribution):
     """Return the p-value of a chi-square test of how many draws lie between edges, and beyond."""
     inside = np.histogram(sample, edges)[0]
     found = np.append(inside, len(sample) - inside.sum())
-    chances = np.diff(law.cdf(edges))
+    chances = np.diff(distribution.cdf(edges))
     expected = len(sample) * np.append(chances, 1 - chances.sum())
     return stats.chisquare(found, expected, sum_check=False).pvalue
 
@@ -195,20 +204,22 @@ def test_the_chances_behind_the_rejections_are_exact():
             math.lgamma(k + 1) - plain, abs=1e-10
         )
     for n, p in ((30, 0.4), (1000, 0.02), (10**6, 0.3)):
-        law, mode = stats.binom(n, p), math.floor((n + 1) * p)
-        for k in law.ppf([1e-6, 0.1, 0.5, 0.9, 1 - 1e-6]):
+        distribution, mode = stats.binom(n, p), math.floor((n + 1) * p)
+        for k in distribution.ppf([1e-6, 0.1, 0.5, 0.9, 1 - 1e-6]):
             ratio = samplers._log_binomial_ratio(float(n), p, float(k), float(mode))
-            assert ratio == pytest.approx(law.logpmf(k) - law.logpmf(mode), abs=1e-7)
+            assert ratio == pytest.approx(
+                distribution.logpmf(k) - distribution.logpmf(mode), abs=1e-7
+            )
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.01, 0.02), (1e-4, 1e-4), (1e-3, 5.0), (1e6, 1e-3)])
 @MANY
 def test_beta_with_tiny_shapes_is_a_number_with_the_right_mean(a, b, n):
     sample = draws("beta", a, b, n=n)
-    law = stats.beta(a, b)
+    distribution = stats.beta(a, b)
     assert np.isfinite(sample).all()
     assert ((sample >= 0) & (sample <= 1)).all()
-    assert abs(sample.mean() - law.mean()) < 5 * law.std() / math.sqrt(n) + 1e-12
+    assert abs(sample.mean() - distribution.mean()) < 5 * distribution.std() / math.sqrt(n) + 1e-12
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.01, 0.02), (0.02, 0.01), (1e-3, 1e-3)])

@@ -69,9 +69,9 @@ def neighbours():
     yield "replications", base, draw(stream(5, 8, POLICY), N)
     yield "purposes", base, draw(stream(5, 7, WORLD), N)
     yield "consecutive draws", base[:-1], base[1:]
-    world = stream(5, 7, WORLD)
-    yield "arms", first_of_each_pull(world, 0, N), first_of_each_pull(world, 1, N)
-    pulls = first_of_each_pull(world, 0, N)
+    environment = stream(5, 7, WORLD)
+    yield "arms", first_of_each_pull(environment, 0, N), first_of_each_pull(environment, 1, N)
+    pulls = first_of_each_pull(environment, 0, N)
     yield "pulls", pulls[:-1], pulls[1:]
 
 

@@ -89,8 +89,8 @@ def test_a_broken_room_is_one_warning_beside_all_others(site, tmp_path):
     shutil.copytree(site, tmp_path, dirs_exist_ok=True)
     (tmp_path / "keyhole_sleeping" / "sources.py").write_text("SOURCES = {}\n")
     text = (
-        "the room 'sleeping' of keyhole-sleeping cannot be used: keyhole_sleeping.SOURCES must be "
-        "a dict of keyhole.reading.Source\n"
+        "the room 'sleeping' of keyhole-sleeping cannot be used: keyhole_sleeping.PROBLEM_FACTORIES must be "
+        "a dict of keyhole.spec_values.ProblemFactory\n"
     )
     done = run(tmp_path, "keyhole", "catalog")
     assert (done.returncode, done.stderr) == (0, f"keyhole: warning: {text}")

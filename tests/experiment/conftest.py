@@ -43,4 +43,4 @@ def small_blocks(monkeypatch):
         self.left = [gap for gap in (first[8:], *others) if gap]
         return first[:8]
 
-    monkeypatch.setattr(Job, "take", take)
+    monkeypatch.setattr(Job, "next_block", take)

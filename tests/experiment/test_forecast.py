@@ -106,7 +106,7 @@ def test_on_a_cluster_its_workers_measure(monkeypatch):
         seen.append((cluster, threads))
         return 1.0
 
-    monkeypatch.setattr(keyhole.experiment.forecast, "pace_afar", pace)
+    monkeypatch.setattr(keyhole.experiment.forecast, "measure_speed_on_cluster", pace)
     cluster = Cluster()
     found = forecast(Spec.from_text(TEXT), cluster=cluster)
     assert set(seen) == {(cluster, 5)}

@@ -3,14 +3,14 @@ import re
 import pytest
 
 from keyhole.experiment import Spec, run
-from keyhole.experiment.making import make_problem
-from keyhole.experiment.rooms import OURS, find
+from keyhole.experiment.factories import make_problem
+from keyhole.experiment.settings import BUILT_IN, find_setting
 
 # For every source of every room a problem in few words, and a policy that can play it.
 THRESHOLDS = 'feedback = "censored"\norder = "cyclic"'
 EXAMPLES = {
     "stochastic": {
-        "means": ('means = [0.2, 0.7]\nlaw = "truncated-normal"\nscale = 0.1', "UCB1"),
+        "means": ('means = [0.2, 0.7]\ndistribution = "truncated-normal"\nscale = 0.1', "UCB1"),
         "samples": ('samples = "samples.csv"', "UCB1"),
     },
     "threshold": {
@@ -22,7 +22,7 @@ EXAMPLES = {
     },
     "delayed": {
         "means": (
-            'means = [0.2, 0.7]\ndelay = { law = "Poisson", expected = 3 }\nfeedback = "named"',
+            'means = [0.2, 0.7]\ndelay = { distribution = "Poisson", expected = 3 }\nfeedback = "named"',
             "DelayedUCB1",
         ),
         "cdnow": ('cdnow = 30\nfeedback = "named"', "QPMD"),
@@ -42,16 +42,16 @@ EXAMPLES = {
         "forests": ("forests = 4", "ReductionThompson"),
         "measured": (
             'measured = "runs.csv"\nlimits = [1, 5]\n'
-            'cost = { law = "Power", slope = 0.1 }\npenalty = { law = "Power", slope = 0.2 }',
+            'cost = { function = "Power", slope = 0.1 }\npenalty = { function = "Power", slope = 0.2 }',
             "RCUCB",
         ),
         "aslib": ('aslib = "toy"\nlimits = [0.1, 1]', "RCUCB"),
         "arms": (
-            'arms = [{ law = "BetaExponential", a = 5, b = 5, rate = 1 },\n'
-            '  { law = "TruncatedNormal", mean = [0.5, 0.9], '
+            'arms = [{ distribution = "BetaExponential", a = 5, b = 5, rate = 1 },\n'
+            '  { distribution = "TruncatedNormal", mean = [0.5, 0.9], '
             "covariance = [[0.06, 0], [0, 0.5]] }]\n"
-            'limits = [0.4, 0.9]\ncost = { law = "Power", slope = 0.1 }\n'
-            'penalty = { law = "Power", slope = 0.3 }',
+            'limits = [0.4, 0.9]\ncost = { function = "Power", slope = 0.1 }\n'
+            'penalty = { function = "Power", slope = 0.3 }',
             "RCUCB",
         ),
     },
@@ -65,7 +65,7 @@ EXAMPLES = {
         "events": ('events = "events.csv"\nthresholds = 0.5\nresource = 0.7', "CSBST"),
     },
     "thresholding": {
-        "means": ('means = [0.2, 0.45, 0.7]\nthreshold = 0.5\nlaw = "bernoulli"', "LSA"),
+        "means": ('means = [0.2, 0.45, 0.7]\nthreshold = 0.5\ndistribution = "bernoulli"', "LSA"),
         "watched": ("watched = [0.2, 0.45, 0.7]\nthreshold = 0.5\na = 11.0\nb = 1.0", "LSA"),
         "samples": ('samples = "samples.csv"\nthreshold = 0.5', "LSA"),
         "crowd": ('crowd = "bluebirds"', "LSA"),
@@ -91,7 +91,9 @@ FILES = {
     "labels.csv": "item,label\na,1\na,0\nb,1\nc,0\n",
     "samples.csv": "arm,reward\na,1\na,0.5\nb,0\n",
 }
-PAIRS = [(setting, source) for setting in OURS for source in find(setting).sources]
+PAIRS = [
+    (setting, source) for setting in BUILT_IN for source in find_setting(setting).problem_factories
+]
 
 
 @pytest.fixture
@@ -123,7 +125,7 @@ def test_every_source_makes_a_problem_that_can_be_run(setting, source, folder):
 
 @pytest.mark.parametrize(("setting", "source"), PAIRS)
 def test_every_entry_of_a_source_is_documented(setting, source):
-    how = find(setting).sources[source]
+    how = find_setting(setting).problem_factories[source]
     assert how.doc
     for name, entry in how.entries.items():
         assert entry.kind, name
@@ -138,9 +140,9 @@ def test_what_a_source_does_not_take_is_refused_by_its_name(setting, source, fol
         spec_of(setting, source, folder, "colour = 3")
 
 
-@pytest.mark.parametrize("setting", OURS)
+@pytest.mark.parametrize("setting", BUILT_IN)
 def test_every_room_has_policies(setting):
-    assert find(setting).policies
+    assert find_setting(setting).policies
 
 
 def test_samples_are_given_in_the_spec_or_in_a_file(folder):
@@ -161,8 +163,8 @@ def test_samples_are_given_in_the_spec_or_in_a_file(folder):
 def test_measured_runs_have_limits_of_their_own_or_one_for_all(folder):
     from_file = spec_of("resource", "measured", folder).plan.problem
     table = {"setting": "resource", "measured": {"file": "cut-off.csv", "limit": 5}}
-    table |= {"limits": [1, 5], "cost": {"law": "Power", "slope": 0.1}}
-    table |= {"penalty": {"law": "Power", "slope": 0.2}}
+    table |= {"limits": [1, 5], "cost": {"function": "Power", "slope": 0.1}}
+    table |= {"penalty": {"function": "Power", "slope": 0.2}}
     assert make_problem(table, folder).gains.tolist() == from_file.gains.tolist()
     for value, message in [
         ("cut-off.csv", "problem.measured: .*cut-off.csv, line 3: limit must be given for a run"),

@@ -10,7 +10,7 @@ from keyhole import Curves, Metric
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.plots import caption, figure_of, picture
 from keyhole.experiment.report import metric_figure, spec_section, values_table, write_report
-from keyhole.results.html import together
+from keyhole.results.html import side_by_side
 from tests.html import check_page
 from tests.processes import python
 
@@ -28,10 +28,10 @@ def report(finished):
 def test_a_report_shows_the_numbers(report, finished):
     curves = load_run(finished)
     mean = curves.estimates("ours", "aggregate_regret")[-1]
-    assert together(mean.plus_minus()) in report
+    assert side_by_side(mean.plus_minus()) in report
     assert f"ln{NO_BREAK}{np.log(mean.value / 3):.1f}" in report
     gap = curves.paired("Uniform()", "ours", metric="aggregate_regret", round=60)
-    assert together(str(gap)) in report
+    assert side_by_side(str(gap)) in report
 
 
 def test_a_report_can_be_read_by_all(report):

@@ -7,20 +7,20 @@ import time
 
 import pytest
 
-import keyhole.clusters.connecting
+import keyhole.clusters.connection
 import keyhole.experiment.runner
 import keyhole.files
 from keyhole import simulate
-from keyhole.clusters.cluster import GoneError
+from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import Spec, load_run, run
+from keyhole.experiment.run_folder import write_provenance
 from keyhole.experiment.runner import run_digest
-from keyhole.experiment.store import write_provenance
-from keyhole.files import begun, held
+from keyhole.files import draft_folder, folder_lock
 from keyhole.play.plan import Plan
 from keyhole.thresholding import LSA, Problem
 from tests.processes import Forked, python
 
-WORLD = Problem(means=[0.2, 0.45, 0.7], threshold=0.5).world
+WORLD = Problem(means=[0.2, 0.45, 0.7], threshold=0.5).environment
 PARQUET = ("values.parquet", "curves.parquet")
 
 
@@ -77,21 +77,21 @@ def test_finished_blocks_are_kept_and_damaged_ones_played_again(
 
 
 def gone(*_, **__):
-    raise GoneError("there is no answer")
+    raise ClusterLostError("there is no answer")
 
 
 def test_a_run_that_never_reached_its_cluster_leaves_the_folder_free(text, tmp_path, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.connecting, "connect", gone)
-    with pytest.raises(GoneError):
+    monkeypatch.setattr(keyhole.clusters.connection, "connect", gone)
+    with pytest.raises(ClusterLostError):
         run(Spec.from_text(text), tmp_path, on="dask=tcp://10.0.0.1:8786")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(GoneError):
+    with pytest.raises(ClusterLostError):
         run(Spec.from_text(text), tmp_path / "new" / "run", on="dask=tcp://10.0.0.1:8786")
     assert list(tmp_path.iterdir()) == []  # what it made it removes
 
 
 def test_a_finished_run_needs_no_cluster(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.clusters.connecting, "connect", gone)
+    monkeypatch.setattr(keyhole.clusters.connection, "connect", gone)
     assert run(Spec.from_text(text), finished, on="dask").curves.labels
 
 
@@ -155,8 +155,8 @@ def test_the_digest_covers_what_a_file_says_that_a_spec_names(text, tmp_path):
         (Problem, "fact", lambda self, name: {"arms": 3, "threshold": 0.4}[name]),
         (LSA, "numbers", lambda self: {"alpha": 4.0}),
         (keyhole.play.checkpoints, "spaced_rounds", lambda table, first, horizon: (25, 60)),
-        (keyhole.play.identity, "compiler_versions", lambda: ["0"]),
-        (keyhole.play.identity, "code_digest", lambda: "0"),
+        (keyhole.play.plan_fingerprint, "compiler_versions", lambda: ["0"]),
+        (keyhole.play.plan_fingerprint, "code_digest", lambda: "0"),
         (WORLD, "metrics", WORLD.metrics[::-1]),
     ],
     ids=[
@@ -194,13 +194,13 @@ def test_other_versions_and_machines_are_said_to_be_other(
     finished, text, monkeypatch, name, other, words
 ):
     monkeypatch.setattr(keyhole.experiment.runner, name, other)
-    monkeypatch.setattr(keyhole.play.identity, "compiler_versions", lambda: ["0"])
+    monkeypatch.setattr(keyhole.play.plan_fingerprint, "compiler_versions", lambda: ["0"])
     with pytest.raises(ValueError, match=f"holds a run {words}"):
         run(Spec.from_text(text), finished)
 
 
 def test_other_code_is_said_to_be_other_code(finished, text, monkeypatch):
-    monkeypatch.setattr(keyhole.play.identity, "code_digest", lambda: "0")
+    monkeypatch.setattr(keyhole.play.plan_fingerprint, "code_digest", lambda: "0")
     with pytest.raises(ValueError, match="holds a run of other data, or of another version of the"):
         run(Spec.from_text(text), finished)
 
@@ -236,7 +236,7 @@ def test_blocks_of_another_policy_are_played_again(
 def test_a_folder_in_which_another_process_is_at_work_is_left_alone(text, tmp_path):
     (tmp_path / "run").mkdir()
     with (
-        held(tmp_path / "run"),
+        folder_lock(tmp_path / "run"),
         pytest.raises(ValueError, match=r"another process is at work in .*run; wait for it"),
     ):
         run(Spec.from_text(text), tmp_path / "run")
@@ -252,7 +252,7 @@ def test_drafts_that_killed_processes_left_go_away(finished, text, tmp_path):
         (folder / name).write_text("<svg")
     for name in (old, ".mine"):
         os.utime(folder / name, (0, 0))
-    with begun(folder / "notes.txt"):  # by a living process, though it has been long at it
+    with draft_folder(folder / "notes.txt"):  # by a living process, though it has been long at it
         (at_work,) = folder.glob(".notes.txt.*")
         os.utime(at_work, (0, 0))
         run(Spec.from_text(text), folder)
@@ -281,7 +281,7 @@ def test_a_draft_that_is_removed_before_it_is_locked_is_begun_anew(tmp_path, mon
         return lock(handle)
 
     monkeypatch.setattr(keyhole.files, "_lock", late)
-    with begun(tmp_path / "notes.txt") as file:
+    with draft_folder(tmp_path / "notes.txt") as file:
         file.write(b"so")
     assert len(seen) == 1
     assert (tmp_path / "notes.txt").read_bytes() == b"so"

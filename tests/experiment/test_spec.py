@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.experiment import Spec
-from keyhole.experiment.compiling import jobs_of_spec
+from keyhole.experiment.compile_jobs import spec_jobs
 from tests.experiment.conftest import TEXT
 
 CHANGES = [
@@ -69,10 +69,14 @@ CHANGES = [
     ('label = "ours"', "label = 3", r"policy\[0\].label must be a text, got 3"),
     ('label = "ours"', 'label = ""', r"policy\[0\].label must not be empty"),
     ("seed = 4", "workers = 0", "workers must be greater than or equal to 1, got 0"),
-    ("seed = 4", 'pending = "imagin"\nworkers = 2', r"pending must be .*mean 'imagine'\?"),
+    ("seed = 4", 'pending = "imput"\nworkers = 2', r"pending must be .*mean 'impute'\?"),
     ("seed = 4", "duration = 3", "duration must be a table|duration must be a valid dict"),
-    ("seed = 4", 'duration = {law = "Expo"}', "duration.law must be one of Constant, .*got 'Expo'"),
-    ("seed = 4", 'duration = {law = "Consumption"}', "fits the setting 'thresholding'"),
+    (
+        "seed = 4",
+        'duration = {distribution = "Expo"}',
+        "duration.distribution must be one of Constant, .*got 'Expo'",
+    ),
+    ("seed = 4", 'duration = {distribution = "Consumption"}', "fits the setting 'thresholding'"),
     ('label = "ours"', "workers = 2.5", r"policy\[0\].workers must be a whole number, got 2.5"),
     ('label = "ours"', "workers = 2\npending = []", r"policy\[0\].pending must be"),
     ('label = "ours"', "workers = 2\nduration = 3", r"policy\[0\].duration must be a law"),
@@ -228,7 +232,7 @@ def tables(draw):
             "setting": "thresholding",
             "means": draw(st.lists(PARTS, min_size=1, max_size=20)),
             "threshold": draw(PARTS),
-            **draw(st.sampled_from([{}, {"law": "beta", "concentration": concentration}])),
+            **draw(st.sampled_from([{}, {"distribution": "beta", "concentration": concentration}])),
         },
         "policy": [
             {"name": "LSA", "alpha": draw(st.floats(1e-9, 1e9)), "label": label} for label in labels
@@ -333,11 +337,11 @@ def test_whatever_stands_in_a_spec_it_is_valid_or_refused_in_one_line(table, dat
 
 
 def test_each_policy_may_have_its_own_workers():
-    head = 'workers = 2\nduration = {law = "Exponential"}\n'
+    head = 'workers = 2\nduration = {distribution = "Exponential"}\n'
     own = 'label = "ours"\nworkers = 8\npending = "ignore"'
     spec = Spec.from_text(head + TEXT.replace('label = "ours"', own))
     ours, other = (spec.plan.work[label] for label in ("ours", "Uniform()"))
-    assert (ours.count, ours.pending, other.count, other.pending) == (8, "ignore", 2, None)
+    assert (ours.number, ours.pending, other.number, other.pending) == (8, "ignore", 2, None)
     assert repr(other.duration) == "Exponential(mean=1.0)"
     assert "clock" in spec.plan.metrics
     assert Spec.from_text(spec.to_toml()) == spec
@@ -351,5 +355,8 @@ def test_without_workers_a_spec_is_what_it_was():
 
 def test_what_a_spec_with_workers_needs_can_be_compiled_ahead():
     own = 'label = "ours"\nworkers = 8'
-    names = [name for name, _ in jobs_of_spec(Spec.from_text(TEXT.replace('label = "ours"', own)))]
-    assert names == ["LSA with workers in BernoulliArms", "Uniform with workers in BernoulliArms"]
+    names = [name for name, _ in spec_jobs(Spec.from_text(TEXT.replace('label = "ours"', own)))]
+    assert names == [
+        "LSA with workers in BernoulliRewardEnvironment",
+        "Uniform with workers in BernoulliRewardEnvironment",
+    ]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.contract.memory import per
+from keyhole.contract.state_memory import float_array
 from keyhole.testing import check_policy
 from keyhole.thresholding import Policy, Problem
 
@@ -15,9 +15,9 @@ class Beyond(Policy):
     """Count one cell after the last."""
 
     class State:
-        pulls = per("arms")
-        totals = per("arms")
-        spare = per(64)
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        spare = float_array(64)
 
     def select(p, s, t):
         return 0

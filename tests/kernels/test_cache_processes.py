@@ -14,8 +14,8 @@ import pytest
 from numba import njit
 
 from keyhole.draws.streams import WORLD, seek, stream, uniform
-from keyhole.kernels import cache, jit
-from keyhole.kernels.link import fingerprint, link
+from keyhole.kernels import compile_cache, jit
+from keyhole.kernels.fingerprint import fingerprint, fresh_copy
 from tests.forks import ENOUGH, in_child
 
 pytestmark = [
@@ -52,7 +52,7 @@ def distance(p, pulls, total):
 
 PROCESS = """
 import json
-import keyhole.kernels.cache as cache
+import keyhole.kernels.compile_cache as cache
 compiled, really = [], cache._compile
 def counting(owner, *rest):
     compiled.append(owner)
@@ -89,7 +89,7 @@ class Workshop:
 
     def run_here(self, monkeypatch):
         """Return the same of this process, which has it all to read anew."""
-        compiled, really = [], cache._compile
+        compiled, really = [], compile_cache._compile
 
         def counting(owner, *rest):
             compiled.append(owner)
@@ -97,8 +97,8 @@ class Workshop:
 
         with monkeypatch.context() as patch:
             patch.setenv("KEYHOLE_CACHE_DIR", str(self.cache))
-            patch.setattr(cache, "_compile", counting)
-            patch.setattr(cache, "_alive", {})
+            patch.setattr(compile_cache, "_compile", counting)
+            patch.setattr(compile_cache, "_alive", {})
             patch.setattr(sys, "dont_write_bytecode", True)
             patch.syspath_prepend(self.folder)
             for name in ("users_policy", "helper"):
@@ -216,11 +216,11 @@ KERNELS = {"doubled": doubled, "tripled": tripled}
 def play(*names):
     """Return what kernels do, loaded in this order, then called; and what was compiled."""
     signature = "int64(float64[::1], uint64[::1])"
-    compiled, really = [], cache._compile
-    cache._compile = lambda owner, *rest: compiled.append(owner) or really(owner, *rest)
+    compiled, really = [], compile_cache._compile
+    compile_cache._compile = lambda owner, *rest: compiled.append(owner) or really(owner, *rest)
     codes = {
-        name: cache.compile_cached(
-            name, fingerprint(KERNELS[name]), lambda it=KERNELS[name]: link(it), signature
+        name: compile_cache.compile_cached(
+            name, fingerprint(KERNELS[name]), lambda it=KERNELS[name]: fresh_copy(it), signature
         )
         for name in names
     }
@@ -235,7 +235,7 @@ def play(*names):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_code_compiled_by_different_processes_gets_along_in_one(monkeypatch, tmp_path):
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cache, "_alive", {})  # the children's, too
+    monkeypatch.setattr(compile_cache, "_alive", {})  # the children's, too
     alone = {}
     for name in KERNELS:  # each process compiles one, and gives its symbols the same numbers
         compiled, found = json.loads(in_child(lambda it=name: play(it)))
@@ -282,7 +282,7 @@ def test_policies_compiled_by_different_processes_get_along_in_one(tmp_path):
 
 
 MANY = """
-import keyhole.kernels.cache as cache
+import keyhole.kernels.compile_cache as cache
 from keyhole import simulate
 from keyhole.thresholding import IndexPolicy, Problem
 problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)

@@ -13,20 +13,20 @@ PLAY = """
 import math
 from keyhole import simulate
 from keyhole.kernels.cache_files import cached_files
-from keyhole.policy import argmin, argmin_fill, argmin_set, betas, keys, per, scratch
+from keyhole.policy import argmin, argmin_fill, argmin_set, betas, argmin_keys, float_array, scratch_array
 from keyhole.stochastic import Policy, Problem, ThompsonSampling, Uniform
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import LSA
 from keyhole.thresholding import Problem as ThresholdingProblem
 
-class Everything(Policy):  # uses all that is written for the insides of Numba: keys and betas
+class Everything(Policy):  # uses all that is written for the insides of Numba: argmin_keys and betas
     class State:
-        pulls = per("arms")
-        totals = per("arms")
-        up = scratch("arms")
-        down = scratch("arms")
-        drawn = scratch("arms")
-        index = keys("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        up = scratch_array("arms")
+        down = scratch_array("arms")
+        drawn = scratch_array("arms")
+        index = argmin_keys("arms")
 
     def init(p, s):
         argmin_fill(s.index, p.arms, -math.inf)
@@ -69,11 +69,11 @@ def played(how):
 
 DRAW = """
 import numpy as np
-from keyhole.draws.betas import betas
+from keyhole.draws.beta_batch import betas
 from keyhole.draws.streams import WORLD, stream
-from keyhole.kernels.cache import compile_cached
+from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.cache_files import cached_files
-from keyhole.kernels.link import fingerprint
+from keyhole.kernels.fingerprint import fingerprint
 
 def draw(values, words):
     betas(words, values[:21], values[21:42], 21, values[42:])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.kernels import cache
-from keyhole.kernels.link import fingerprint
+from keyhole.kernels import compile_cache
+from keyhole.kernels.fingerprint import fingerprint
 from keyhole.kernels.source_digest import code_digest, tree_digest
 
 SOURCE = '''"""A module."""
@@ -108,7 +108,7 @@ def test_what_only_stands_in_a_module_changes_the_digest_of_the_module(change):
 
 
 def test_every_number_in_our_own_sources_counts():
-    with open(cache.__file__) as file:
+    with open(compile_cache.__file__) as file:
         source = file.read()
     tree = ast.parse(source)
     known = tree_digest(source)
@@ -154,14 +154,14 @@ class Mine(APT):
 
 
 def test_an_error_names_the_line_as_it_is_now_though_nothing_is_compiled_again(monkeypatch):
-    compilings, really = [], cache._compile
+    compilings, really = [], compile_cache._compile
 
     def counting(owner, *rest):
         compilings.append(owner)
         return really(owner, *rest)
 
-    monkeypatch.setattr(cache, "_compile", counting)
-    monkeypatch.setattr(cache, "_load", lambda path: None)
+    monkeypatch.setattr(compile_cache, "_compile", counting)
+    monkeypatch.setattr(compile_cache, "_load", lambda path: None)
     for number, (doc, comment) in enumerate(
         [("", ""), ('\n    """Why."""', "# so\n\n    # it is")]
     ):

@@ -3,8 +3,8 @@ from functools import cache
 
 import pytest
 
-from keyhole.experiment import page, spec
-from keyhole.experiment.making import make_problem
+from keyhole.experiment import html_page, spec
+from keyhole.experiment.factories import make_problem
 from keyhole.papers import Entry, reproduce
 
 TINY = """
@@ -42,12 +42,12 @@ label = "LSA"
 name = "Uniform"
 label = "Uniform"
 
-[[overviews]]
+[[parameter_figures]]
 title = "Wrong labels against the number of arms"
 x_label = "arms"
 x = { hard = 3.0, easy = 2.0 }
 
-[[printed]]
+[[published]]
 source = "tests, Table 1."
 values = { easy = { Uniform = 0.5 }, hard = { LSA = 0.25, Uniform = 1.0 } }
 
@@ -114,7 +114,7 @@ PLAIN = (
 @pytest.fixture
 def plain_figures(monkeypatch):
     """Draw nothing into figures: where they are not the point, they take most of the time."""
-    monkeypatch.setattr(page, "write_figure", write_plain)
+    monkeypatch.setattr(html_page, "write_figure", write_plain)
 
 
 def write_plain(figure, path, *, title, caption):

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from keyhole.experiment.rooms import OURS
+from keyhole.experiment.settings import BUILT_IN
 from keyhole.papers.claims import BOUNDS, AboveBound, BelowBound
 from keyhole.thresholding.bounds import lsa_regret_bound
 from tests.papers.made_up import COMMON, TEN_ARMS, judge, result
@@ -66,7 +66,7 @@ def test_theorem_1_is_that_of_the_room():
 
 @pytest.mark.parametrize("name", BOUNDS)
 def test_bounds_are_named_by_their_room(name):
-    assert name.partition(".")[0] in OURS
+    assert name.partition(".")[0] in BUILT_IN
 
 
 def test_an_unknown_bound_gets_the_nearest():

@@ -5,10 +5,10 @@ from functools import cache
 
 import pytest
 
-from keyhole.experiment.making import make_problem
+from keyhole.experiment.factories import make_problem
 from keyhole.papers import Entry, reproduce
 from keyhole.papers.claims import KINDS, NUMBERS, Result
-from keyhole.papers.drawings import DRAWINGS, Drawing
+from keyhole.papers.problem_figures import DRAWINGS, ProblemFigure
 from tests.html import check_page
 from tests.papers.made_up import WORDS
 
@@ -49,7 +49,7 @@ limit = 0.3
 name = "LSA"
 label = "LSA"
 
-[[drawings]]
+[[problem_figures]]
 title = "Gains & limits"
 draw = "resource.gains"
 problems = ["strict", "soft"]
@@ -92,7 +92,7 @@ def claim_of(**fields):
         ({"arms": [2], "low": 0.4, "unlike": "soft"}, "undecided"),  # so it is there too
         ({"arms": [1], "low": 0.5, "unlike": "soft"}, "does not hold"),
         ({"arms": [1], "low": 0.0, "high": 0.1}, "holds"),
-        ({"arms": [0], "high": 0.0, "no_witness": "why not"}, "holds"),
+        ({"arms": [0], "high": 0.0, "no_negative_control": "why not"}, "holds"),
         ({"low": 0.01, "high": 1.0}, "does not hold"),  # of all arms: one never leads
     ],
 )
@@ -128,7 +128,10 @@ def test_a_number_may_be_of_the_whole_problem():
     [
         ({"low": 0.5}, "unlike must be given, a problem that breaks the claim, or no_witness"),
         ({"low": 0.5, "unlike": "strict"}, "unlike must be another problem than 'strict'"),
-        ({"low": 0.5, "unlike": "soft", "no_witness": "x"}, "unlike must be left out where"),
+        (
+            {"low": 0.5, "unlike": "soft", "no_negative_control": "x"},
+            "unlike must be left out where",
+        ),
         ({}, "low or high must be given"),
         ({"low": 0.5, "unlike": "sfot"}, r"unlike must be one of strict, soft, other"),
         ({"low": 0.5, "unlike": "other"}, "number must be one of the setting 'thresholding'"),
@@ -160,7 +163,7 @@ def test_drawings_of_what_is_not_there_are_refused(tmp_path, old, new, message):
 def test_a_drawing_has_a_panel_for_each_problem_and_names_the_arms(name):
     problems = {one.title: one.problem for one in results().values()}
     names = ["complex", "medium", "simple"]
-    drawing = Drawing(title="D", draw=name, problems=["strict", "soft"], names=names)
+    drawing = ProblemFigure(title="D", draw=name, problems=["strict", "soft"], names=names)
     figure = drawing.figure(problems)
     figure.canvas.draw()
     words = [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
@@ -169,8 +172,8 @@ def test_a_drawing_has_a_panel_for_each_problem_and_names_the_arms(name):
 
 def test_drawings_are_kept_only_if_all_their_problems_are(tmp_path):
     entry = load(tmp_path, THREE)
-    assert entry.only("strict").drawings == []
-    assert entry.only("soft", "strict").drawings == entry.drawings
+    assert entry.only("strict").problem_figures == []
+    assert entry.only("soft", "strict").problem_figures == entry.problem_figures
 
 
 def test_the_report_shows_drawings_and_keeps_them_as_files(tmp_path, monkeypatch):

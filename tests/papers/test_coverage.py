@@ -11,7 +11,7 @@ import pytest
 from keyhole.contract.policy import Policy
 from keyhole.papers import FILES, Entry
 from keyhole.papers.coverage import Coverage, Item
-from keyhole.papers.files import PAPERS
+from keyhole.papers.entry_files import PAPERS
 
 COVERAGES = {paper: Coverage.load(paper) for paper in PAPERS}
 ENTRIES = {name: Entry.load(name) for name in FILES}

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.papers.claims import inside, ratio_of
+from keyhole.papers.claims import is_inside, ratio_of
 from keyhole.results.estimate import Estimate
 
 
@@ -33,6 +33,6 @@ def test_there_is_no_ratio_to_what_may_be_zero(below):
 
 def test_numbers_are_inside_together():
     near, far = Estimate(1.0, 0.1, 100), Estimate(2.0, 0.1, 100)
-    assert inside([(near, 0.5, 1.5), (far, 1.5, 2.5)]) == "holds"
-    assert inside([(near, 0.5, 1.5), (far, 0.5, 1.5)]) == "does not hold"
-    assert inside([(near, 0.9, 1.5), (far, 1.5, 2.5)]) == "undecided"
+    assert is_inside([(near, 0.5, 1.5), (far, 1.5, 2.5)]) == "holds"
+    assert is_inside([(near, 0.5, 1.5), (far, 0.5, 1.5)]) == "does not hold"
+    assert is_inside([(near, 0.9, 1.5), (far, 1.5, 2.5)]) == "undecided"

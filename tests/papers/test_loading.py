@@ -9,8 +9,8 @@ import pytest
 from keyhole import Metric
 from keyhole.papers import Entry
 from keyhole.papers.claims import BOUNDS, KINDS
-from keyhole.papers.overview import Overview
-from keyhole.papers.printed import Printed
+from keyhole.papers.parameter_figures import ParameterFigure
+from keyhole.papers.published_values import PublishedValues
 from tests.papers.conftest import TINY
 
 
@@ -114,7 +114,7 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
         ),
         (
             'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9\n'
-            'witness = "Unfiorm"',
+            'negative_control = "Unfiorm"',
             r"claims\[2\] \(counts\)\.witness must be one of LSA, Uniform; got 'Unfiorm'",
         ),
         (
@@ -151,12 +151,12 @@ def test_a_growth_that_is_told_as_a_bound_needs_a_witness(tmp_path, origin):
         return
     with pytest.raises(ValueError, match=r"claims\[2\] \(growth\): witness must be given"):
         load(tmp_path, text)
-    load(tmp_path, text + '\nno_witness = "none."')
+    load(tmp_path, text + '\nno_negative_control = "none."')
 
 
 def test_an_entry_records_what_it_names(tiny, monkeypatch):
     details = {name: Metric(name, detail=True) for name in ("pulls", "reward")}
-    monkeypatch.setattr("keyhole.experiment.rooms.Room.metrics", details)
+    monkeypatch.setattr("keyhole.experiment.settings.SettingEntry.metrics", details)
     assert tiny.named == ["aggregate_regret", "gold_agreement"]
     assert not tiny.spec("easy", "quick").details
     for name in ("reward", "pulls[1]"):
@@ -235,9 +235,9 @@ def test_claims_and_overviews_are_kept_only_if_all_their_problems_are(tiny):
     assert [claim.concerns for claim in tiny.claims] == [("easy",), ("hard",), ("easy", "hard")]
     alone = tiny.only("easy")
     assert [claim.concerns for claim in alone.claims] == [("easy",)]
-    assert alone.overviews == []
+    assert alone.parameter_figures == []
     both = tiny.only("hard", "easy")
-    assert (both.claims, both.overviews) == (tiny.claims, tiny.overviews)
+    assert (both.claims, both.parameter_figures) == (tiny.claims, tiny.parameter_figures)
 
 
 def test_every_kind_of_claim_is_documented():
@@ -255,9 +255,9 @@ def test_the_entries_of_the_documentation_are_read():
     for claim in claims:
         problem = {"problem": claim.pop("problems")[0]} if "problems" in claim else {}
         assert KINDS[claim["kind"]].model_validate(claim | problem | {"metric": "regret"}).concerns
-    assert [Overview.model_validate(overview).metric for overview in overviews] == ["regret"]
+    assert [ParameterFigure.model_validate(overview).metric for overview in overviews] == ["regret"]
     printed = [one for block in blocks for one in block.get("printed", [])]
-    assert [Printed.model_validate(one).rounds for one in printed] == [[500, 1000]]
+    assert [PublishedValues.model_validate(one).rounds for one in printed] == [[500, 1000]]
 
 
 def test_a_problem_may_leave_policies_out(tmp_path):

@@ -7,8 +7,8 @@ import pytest
 
 from keyhole import Curves
 from keyhole.papers.claims import BOUNDS, KINDS, Result
-from keyhole.papers.claims.numbers import factor_of, known, number_of
-from keyhole.results.estimate import Estimate, mean_of
+from keyhole.papers.claims.numbers import factor_of, known_number, number_of
+from keyhole.results.estimate import Estimate, mean_estimate
 from keyhole.semibandit import Problem as Thresholds
 from tests.papers.agreement import agree
 from tests.papers.made_up import RUNS, WORDS, result
@@ -79,7 +79,7 @@ CLAIMS = {
         ["x / us on A", "x / us on B", "x / us from A to B, times"],
     ),
     "between": (
-        ONE | {"rounds": [10, 640], "high": 50.0, "witness": "x"},
+        ONE | {"rounds": [10, 640], "high": 50.0, "negative_control": "x"},
         [
             "mean at T = 10",
             "mean at T = 640",
@@ -97,7 +97,7 @@ CLAIMS = {
         ["mean at T = 640", "mean at T = 10", "ratio of means"],
     ),
     "increment": (
-        ONE | {"early": 10, "late": 640, "high": 99.0, "witness": "x"},
+        ONE | {"early": 10, "late": 640, "high": 99.0, "negative_control": "x"},
         ["gain from T = 10 to 640", "x: gain from T = 10 to 640"],
     ),
     "slope": (
@@ -240,14 +240,14 @@ def test_of_very_many_comparisons_those_of_the_text_are_told(policies, told):
 
 
 def test_without_an_interval_the_ends_are_infinite():
-    one = number_of("mean", mean_of(np.array([3.0])), at_least=4.0)
+    one = number_of("mean", mean_estimate(np.array([3.0])), at_least=4.0)
     assert (one.value, one.low, one.high, one.p_value) == (3.0, -math.inf, math.inf, 1.0)
     log = Estimate(0.0, math.inf, 1)
     assert str(factor_of("times", log)) == "1.0 [0.0, inf]"
 
 
 def test_a_count_is_its_own_interval_and_needs_no_test():
-    count = known("runs", 12, at_least=10)
+    count = known_number("runs", 12, at_least=10)
     assert (count.low, count.value, count.high, count.p_value) == (12.0, 12.0, 12.0, None)
 
 

@@ -5,7 +5,7 @@ from keyhole import simulate
 from keyhole.papers.claims import Result
 from keyhole.papers.claims.potential import Potential
 from keyhole.stochastic import HoeffdingUCB, Problem, Uniform
-from keyhole.stochastic.potential import lemma_1
+from keyhole.stochastic.ucb_potential import potential_bound
 from keyhole.threshold import DKWUCB
 from keyhole.threshold import Problem as Thresholds
 from keyhole.threshold import Uniform as InTurn
@@ -16,7 +16,12 @@ MEANS = [0.5, 0.9, 0.1]
 
 
 def claim(policy, witness, **more):
-    table = {"kind": "potential", "policy": policy, "witness": witness, "problem": "made-up"}
+    table = {
+        "kind": "potential",
+        "policy": policy,
+        "negative_control": witness,
+        "problem": "made-up",
+    }
     table |= {"lemma": 1, "metrics": ["pulls[0]", "pulls[2]"]}
     return Potential.model_validate(WORDS | table | more)
 
@@ -45,7 +50,7 @@ def test_the_lemmas_hold_of_the_policy_and_not_of_its_witness(classical, lemma):
 
 def test_lemma_1_is_of_the_arms_that_are_not_the_best(classical):
     pulls = np.stack([classical.values("HoeffdingUCB()", f"pulls[{arm}]") for arm in (0, 2)], 1)
-    bound = lemma_1(HoeffdingUCB(), pulls, horizon=20_000).mean()
+    bound = potential_bound(HoeffdingUCB(), pulls, horizon=20_000).mean()
     detail = judge(claim("HoeffdingUCB()", "Uniform()"), classical)[1]
     assert f"bound {bound:.0f}"[:9] in detail
 

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from keyhole.papers.claims import Power
-from keyhole.papers.claims.power import _excess
+from keyhole.papers.claims.power_law import _excess
 from tests.papers.made_up import WORDS, judge, result, results
 
 ROUNDS = (1_000, 4_000, 64_000)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-import keyhole.clusters.connecting
+import keyhole.clusters.connection
 import keyhole.papers.reproduction
 from keyhole import load_run
-from keyhole.clusters.cluster import GoneError
-from keyhole.experiment import page, spec
+from keyhole.clusters.cluster import ClusterLostError
+from keyhole.experiment import html_page, spec
 from keyhole.papers import Entry, demo, is_reproduction, report_again, reproduce
 from keyhole.play.plan import Plan
 from tests.html import check_page
@@ -172,10 +172,10 @@ def test_bad_arguments_leave_nothing_behind(load, tmp_path, wrong, message):
 
 def test_one_that_never_reached_its_cluster_leaves_no_folder(load, tmp_path, monkeypatch):
     def gone(*_, **__):
-        raise GoneError("there is no answer")
+        raise ClusterLostError("there is no answer")
 
-    monkeypatch.setattr(keyhole.clusters.connecting, "connect", gone)
-    with pytest.raises(GoneError):
+    monkeypatch.setattr(keyhole.clusters.connection, "connect", gone)
+    with pytest.raises(ClusterLostError):
         reproduce("tiny", out=tmp_path / "out", on="dask=tcp://10.0.0.1:8786")
     assert not (tmp_path / "out").exists()
 
@@ -198,7 +198,7 @@ def shown(tmp_path_factory):
     """Return a small demo."""
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
-        patch.setattr(page, "write_figure", write_plain)
+        patch.setattr(html_page, "write_figure", write_plain)
         return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1)
 
 
@@ -253,7 +253,7 @@ def test_what_comes_later_is_compiled_by_another_process(
     started = []
     monkeypatch.setattr(
         keyhole.papers.reproduction,
-        "compiling_ahead",
+        "background_compilation",
         lambda entries, wanted: nullcontext(started.append(wanted)),
     )
     reproduce("tiny", out=tmp_path / "one", threads=1)

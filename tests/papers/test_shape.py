@@ -3,7 +3,7 @@ import pytest
 from pydantic import ValidationError
 
 from keyhole.papers.claims import Linear
-from keyhole.papers.claims.shape import fit
+from keyhole.papers.claims.linear_fit import fit
 from tests.papers.made_up import WORDS, result, results
 
 X = {"a": 0.0, "b": 10.0, "c": 20.0, "d": 40.0}

@@ -56,13 +56,13 @@ def test_the_error_is_that_of_the_jackknife():
     assert found.error == pytest.approx(math.sqrt(59 * np.var(each)), rel=1e-9)
 
 
-@pytest.mark.parametrize("law", ["normal", "exponential"])
-def test_the_interval_covers_whatever_the_law(law):
+@pytest.mark.parametrize("distribution", ["normal", "exponential"])
+def test_the_interval_covers_whatever_the_law(distribution):
     # 1,000 experiments of 60 pairs that share noise: 5 standard errors and 3 % for heavy tails,
     # where an F test would cover 75 %.
     rng, covered, experiments = np.random.default_rng(10), 0, 1000
     for _ in range(experiments):
-        draw = getattr(rng, law)
+        draw = getattr(rng, distribution)
         common = draw(size=60)
         found = log_ratio(common + draw(size=60), 2.0 * (common + draw(size=60)))
         covered += found.low < -math.log(2.0) < found.high

@@ -12,7 +12,7 @@ def bound(monkeypatch):
 
 
 def below(**more):
-    table = {"bound": "thresholding.ten", "witness": "bad"} | more
+    table = {"bound": "thresholding.ten", "negative_control": "bad"} | more
     return BelowBound(kind="below-bound", policy="us", **COMMON, **table)
 
 
@@ -41,17 +41,19 @@ def test_a_reason_for_no_witness_is_shown(bound):
 
 def test_ranges_may_have_a_witness():
     found = result({"us": [1, 2], "bad": [1, 3]})
-    claim = Between(kind="between", policy="us", high=2.5, witness="bad", **COMMON)
+    claim = Between(kind="between", policy="us", high=2.5, negative_control="bad", **COMMON)
     assert judge(claim, found)[0] == "holds"
-    claim = Counts(kind="counts", policy="us", high=9, at_least=0.9, witness="bad", **COMMON)
+    claim = Counts(
+        kind="counts", policy="us", high=9, at_least=0.9, negative_control="bad", **COMMON
+    )
     assert judge(claim, found)[0] == "undecided"
 
 
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"witness": "us"}, "witness must be another policy than 'us'"),
-        ({"no_witness": "none."}, "witness must be left out where no_witness"),
+        ({"negative_control": "us"}, "negative_control must be another policy than 'us'"),
+        ({"no_negative_control": "none."}, "negative_control must be left out where no_witness"),
     ],
 )
 def test_witnesses_that_are_none_are_refused(bound, table, message):

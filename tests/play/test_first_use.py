@@ -10,7 +10,7 @@ import pytest
 
 import keyhole
 from keyhole import simulate
-from keyhole.kernels import cache, lock
+from keyhole.kernels import compile_cache, compiler_lock
 from keyhole.kernels.first_use import BUDGET, Account, FirstUse
 from keyhole.thresholding import APT, LSA, Problem, Uniform
 
@@ -20,7 +20,7 @@ PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
 @pytest.fixture
 def compilings(monkeypatch, tmp_path):
     """Return whose code is compiled from now on; there is none yet, and nobody says who runs it."""
-    names, really = [], cache._compile
+    names, really = [], compile_cache._compile
 
     def counting(owner, *rest):
         names.append(owner)
@@ -28,9 +28,9 @@ def compilings(monkeypatch, tmp_path):
 
     monkeypatch.delenv("KEYHOLE_INTERPRET", raising=False)
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cache, "_compile", counting)
+    monkeypatch.setattr(compile_cache, "_compile", counting)
     for held in ("_alive", "_recent", "_accounts"):
-        monkeypatch.setattr(cache, held, type(getattr(cache, held))())
+        monkeypatch.setattr(compile_cache, held, type(getattr(compile_cache, held))())
     return names
 
 
@@ -42,7 +42,7 @@ def uncompiled(compilings, monkeypatch):
         compilings.append(owner)
         raise TypeError("compiled")
 
-    monkeypatch.setattr(cache, "_compile", refuse)
+    monkeypatch.setattr(compile_cache, "_compile", refuse)
     return compilings
 
 
@@ -75,8 +75,8 @@ def test_machine_code_takes_over_between_two_calls(compilings):
 
 def test_what_is_kept_is_not_begun_by_python(compilings):
     Uniform().learner(arms=2, threshold=0.5, interpreted=False)
-    cache._alive.clear()
-    cache._recent.clear()
+    compile_cache._alive.clear()
+    compile_cache._recent.clear()
     assert not isinstance(Uniform().learner(arms=2, threshold=0.5)._step, FirstUse)
     assert compilings == ["Uniform"]
 
@@ -90,14 +90,14 @@ def test_a_small_simulation_is_played_by_python_and_a_large_one_is_compiled(unco
     assert uncompiled == []
     with pytest.raises(TypeError, match=r"^compiled$"):
         simulate(PROBLEM, {"it": APT()}, horizon=1000, replications=1000)
-    assert uncompiled == ["APT in BernoulliArms"]
+    assert uncompiled == ["APT in BernoulliRewardEnvironment"]
 
 
 def test_what_cannot_be_interpreted_is_compiled(uncompiled, monkeypatch):
     def refuse(owner, function):
         raise TypeError(f"{owner}: cannot be interpreted")
 
-    monkeypatch.setattr(cache, "interpret", refuse)
+    monkeypatch.setattr(compile_cache, "interpret", refuse)
     with pytest.raises(TypeError, match=r"^compiled$"):
         APT().learner(arms=2, threshold=0.5)
 
@@ -105,7 +105,7 @@ def test_what_cannot_be_interpreted_is_compiled(uncompiled, monkeypatch):
 def test_many_small_simulations_are_compiled_in_the_end(uncompiled):
     play = lambda: simulate(PROBLEM, [APT()], horizon=10, replications=1)  # noqa: E731
     play()
-    (account,) = cache._accounts.values()
+    (account,) = compile_cache._accounts.values()
     assert 0.0 < account.seconds < BUDGET
     account.seconds = BUDGET + 1.0
     with pytest.raises(TypeError, match=r"^compiled$"):
@@ -169,8 +169,8 @@ def first_use(run):
 
 
 def test_no_fork_happens_in_the_midst_of_a_call():
-    assert first_use(lambda: lock._calling._is_owned())()
-    assert not lock._calling._is_owned()
+    assert first_use(lambda: compiler_lock._calling._is_owned())()
+    assert not compiler_lock._calling._is_owned()
 
 
 PROCESS = """

@@ -12,10 +12,10 @@ import pytest
 
 import keyhole
 from keyhole import Learner, simulate
+from keyhole.distributions.durations import Exponential
 from keyhole.kernels.interpreter import memory_views
 from keyhole.kernels.one_step import OneStep
-from keyhole.laws.durations import Exponential
-from keyhole.policy import FloatArray, IntArray, counts, parameter, per, uniform
+from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter, uniform
 from keyhole.stochastic import UCB1, Policy, Problem, ThompsonSampling, Uniform
 from keyhole.threshold import KaplanMeierUCB
 
@@ -28,9 +28,9 @@ class Faulty(Policy):
     wrong: int = parameter(default=0, ge=0)
 
     class State:
-        pulls: FloatArray = per("arms")
-        totals: FloatArray = per("arms")
-        number: IntArray = counts()
+        pulls: FloatArray = float_array("arms")
+        totals: FloatArray = float_array("arms")
+        number: IntArray = int_array()
 
     def select(p, s: State, t: int) -> int:
         return t % p.arms
@@ -200,8 +200,8 @@ def test_one_simulation_is_played_in_the_callers_thread():
 
     class Looking(Policy):
         class State:
-            pulls: FloatArray = per("arms")
-            totals: FloatArray = per("arms")
+            pulls: FloatArray = float_array("arms")
+            totals: FloatArray = float_array("arms")
 
         def select(p, rng) -> int:
             return int(uniform(rng) * p.arms)

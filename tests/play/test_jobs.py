@@ -5,7 +5,7 @@ import pytest
 
 import keyhole.play.jobs
 from keyhole.experiment import Spec
-from keyhole.play.jobs import Job, play_here
+from keyhole.play.jobs import Job, run_locally
 from keyhole.play.plan import Plan
 from keyhole.policy import parameter
 from keyhole.thresholding import LSA, Problem, Uniform
@@ -21,18 +21,18 @@ def job(replications, horizon=100, left=None):
 def test_nobody_knows_yet_how_long_the_first_takes():
     it = job(10**6)
     assert not it.measured
-    assert it.take(10.0) == range(10_000)  # a million rounds
-    it.played(range(10_000), 0.5)
-    assert it.take(10.0) == range(10_000, 210_000)
+    assert it.next_block(10.0) == range(10_000)  # a million rounds
+    it.record_block(range(10_000), 0.5)
+    assert it.next_block(10.0) == range(10_000, 210_000)
     assert it.rounds_left == 100 * 790_000
 
 
 @pytest.mark.parametrize(("at_once", "count"), [(1, 96), (2, 96), (4, 96), (5, 80)])
 def test_parts_are_whole_groups_for_all_who_play_at_once(at_once, count):
     it = job(1000)
-    it.played(range(10), 1.0)
-    it.left = [range(1000)]
-    assert len(it.take(10.0, at_once)) == count
+    it.record_block(range(10), 1.0)
+    it.remaining = [range(1000)]
+    assert len(it.next_block(10.0, at_once)) == count
 
 
 class Weighted(Uniform):
@@ -44,7 +44,7 @@ class Weighted(Uniform):
 
 def kinds(*policies):
     plan = Plan.make(PROBLEM, policies, horizon=100, checkpoints=None, seed=3)
-    return {Job(plan, label, 8, [range(8)]).kind for label in plan.policies}
+    return {Job(plan, label, 8, [range(8)]).cost_key for label in plan.policies}
 
 
 def test_other_parameters_may_make_other_rounds():
@@ -57,26 +57,26 @@ def test_other_problems_of_as_many_arms_do_not():
     spec = Spec.from_file(Path(__file__).parents[2] / "benchmarks/hundred_problems.toml")
     plans = [point.spec.plan for point in spec.points]
     assert len(plans) == 100
-    assert len({Job(plan, label, 8, []).kind for plan in plans for label in plan.policies}) == 2
+    assert len({Job(plan, label, 8, []).cost_key for plan in plans for label in plan.policies}) == 2
 
 
 def test_nobody_is_left_without_where_a_replication_takes_long():
     it = job(100)
-    it.played(range(1), 1000.0)
-    assert len(it.take(10.0, 3)) == 3
+    it.record_block(range(1), 1000.0)
+    assert len(it.next_block(10.0, 3)) == 3
 
 
 def test_what_was_played_before_is_stepped_over():
     it = job(100, left=[range(5), range(90, 95)])
-    assert [it.take(10.0), it.take(10.0)] == [range(5), range(90, 95)]
-    assert it.left == []
+    assert [it.next_block(10.0), it.next_block(10.0)] == [range(5), range(90, 95)]
+    assert it.remaining == []
 
 
 def test_a_block_is_no_larger_than_a_message(monkeypatch):
     monkeypatch.setattr(keyhole.play.jobs, "_MOST_VALUES", 100)
     it = job(10**6)
     assert it.values == 2
-    assert len(it.take(10.0)) == 48
+    assert len(it.next_block(10.0)) == 48
 
 
 def test_progress_is_that_of_all_blocks(monkeypatch):
@@ -87,7 +87,7 @@ def test_progress_is_that_of_all_blocks(monkeypatch):
     def keep(job, block, data):
         kept.append((block.first, block.stop))
 
-    play_here(job(20, left=[range(4, 20)]), keep, 1, lambda *said: told.append(said))
+    run_locally(job(20, left=[range(4, 20)]), keep, 1, lambda *said: told.append(said))
     assert kept == [(4, 12), *((first, first + 1) for first in range(12, 20))]
     assert [played for _, played, _ in told] == sorted(played for _, played, _ in told)
     assert told[-1] == ("Uniform()", 2000, 2000)

@@ -13,9 +13,9 @@ import pytest
 
 from keyhole import simulate
 from keyhole.drivers import engine
+from keyhole.play.engine_simulator import split_replications
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.play.learner import learner_for
-from keyhole.play.player import pieces
-from keyhole.play.referee import Referee
 from keyhole.policy import parameter, uniform
 from keyhole.thresholding import LSA, IndexPolicy, Policy, Problem
 from tests.busy import wait_until_busy
@@ -62,15 +62,15 @@ def test_seeds_change_everything():
 def test_lanes_change_nothing(monkeypatch, tmp_path):
     expected = play()
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))  # other machine code, another cache
-    monkeypatch.setattr("keyhole.kernels.cache._alive", {})
+    monkeypatch.setattr("keyhole.kernels.compile_cache._alive", {})
     monkeypatch.setattr(engine, "LANES", 3)
     assert same(expected, play())
 
 
 def test_pieces_are_whole_groups_of_lanes_but_leave_no_thread_without():
-    assert [len(piece) for piece in pieces(range(3, 103), 2)] == [8] * 12 + [4]
-    assert pieces(range(10), 2) == [range(5), range(5, 10)]
-    assert pieces(range(3), 8) == [range(1), range(1, 2), range(2, 3)]
+    assert [len(piece) for piece in split_replications(range(3, 103), 2)] == [8] * 12 + [4]
+    assert split_replications(range(10), 2) == [range(5), range(5, 10)]
+    assert split_replications(range(3), 8) == [range(1), range(1, 2), range(2, 3)]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_policy_says_what_rounds_it_needs():
     with pytest.raises(ValueError, match=message):
         simulate(problem, {"it": Impatient()}, horizon=10, replications=3, threads=1)
     learner = learner_for(Impatient(), {"arms": 2})
-    referee = Referee(problem, horizon=10)
+    referee = InteractiveEnvironment(problem, horizon=10)
     for _ in range(7):
         referee.answer(learner)
     for _ in range(2):
@@ -221,7 +221,7 @@ def test_a_world_is_told_the_horizon_of_its_run():
         curves = simulate(problem, {"it": Greedy()}, horizon=horizon, replications=1)
         assert curves.mean("it", "generated")[-1] == horizon / 2
     with pytest.raises(TypeError, match="horizon must be given"):
-        Referee(problem)
+        InteractiveEnvironment(problem)
 
 
 @pytest.mark.interpreted
@@ -250,10 +250,10 @@ class Forgetful(RunWorld):
         metrics.gain[0] = s.gain[0]
 
 
-@pytest.mark.parametrize("world", [Broken, Forgetful])
-def test_a_metric_that_is_no_number_or_left_out_is_refused(world):
+@pytest.mark.parametrize("environment", [Broken, Forgetful])
+def test_a_metric_that_is_no_number_or_left_out_is_refused(environment):
     with pytest.raises(ValueError, match="it led to a metric, censored, that is not a finite"):
-        simulate(Toy(world, {"arms": 2}), {"it": Halving()}, horizon=10, replications=2)
+        simulate(Toy(environment, {"arms": 2}), {"it": Halving()}, horizon=10, replications=2)
 
 
 @pytest.mark.interpreted
@@ -269,7 +269,7 @@ def test_curves_carry_what_a_world_declares_of_its_metrics():
     [
         (
             "def select(p, s): return s.index.nothing",
-            "Mine in BernoulliArms cannot be compiled: .*nothing",
+            "Mine in BernoulliRewardEnvironment cannot be compiled: .*nothing",
         ),
         ("def select(p, s): return len(np.zeros(3))", "a kernel cannot allocate memory"),
         (
@@ -358,7 +358,7 @@ def test_ctrl_c_stops_what_would_go_on_for_hours():
 LOOPING = """
 import sys
 
-import keyhole.play.player
+import keyhole.play.engine_simulator
 from keyhole import simulate
 from keyhole.thresholding import IndexPolicy, Problem
 
@@ -369,7 +369,7 @@ class Stuck(IndexPolicy):
             n += 1.0
         return n
 
-keyhole.play.player._GRACE_SECONDS = float(sys.argv[1])
+keyhole.play.engine_simulator._GRACE_SECONDS = float(sys.argv[1])
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 simulate(problem, [Stuck()], horizon=2, replications=1)
 print("ready", flush=True)

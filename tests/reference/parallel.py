@@ -16,7 +16,7 @@ class Open:
     back: float
 
 
-def play(policy, reward, duration, *, workers, imagine, rounds):
+def play(policy, reward, duration, *, workers, impute, rounds):
     """Return the arms pulled, and after each decision when all that are open will be back.
 
     `reward(arm, n)` is the n-th of an arm, `duration(t, arm, reward)` how long round t takes.
@@ -29,7 +29,7 @@ def play(policy, reward, duration, *, workers, imagine, rounds):
             now = first.back
             policy.learn(first.arm, first.reward)
         deciding = policy
-        if imagine:
+        if impute:
             deciding = deepcopy(policy)
             for one in opened:
                 seen = deciding.rewards[one.arm]

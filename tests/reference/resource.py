@@ -412,9 +412,9 @@ class Hazards(ForPairs):
     def best_of(self, history, arms):
         """Return the pair, of these arms, that is worth the most on average."""
         seen = self.seen(history)
-        laws = {i: self.on_average(seen, i) for i in arms}
+        distributions = {i: self.on_average(seen, i) for i in arms}
         pairs = [(i, tau) for i, tau in self.pairs if i in arms]
-        return largest(pairs, lambda i, tau: self.gain(*laws[i], self.limits.index(tau)))
+        return largest(pairs, lambda i, tau: self.gain(*distributions[i], self.limits.index(tau)))
 
     def untried(self, history):
         """Return the arms that were never run."""
@@ -472,8 +472,8 @@ class HazardThompson(Hazards):
 
         def value(i, tau):
             places = range(len(self.limits))
-            law = [hazards[i, j] for j in places], [nets[i, j] for j in places]
-            return self.gain(*law, self.limits.index(tau))
+            distribution = [hazards[i, j] for j in places], [nets[i, j] for j in places]
+            return self.gain(*distribution, self.limits.index(tau))
 
         return largest(self.pairs, value)
 
@@ -502,15 +502,15 @@ class HazardUCB(Hazards):
 
     def among_all(self, history):
         seen, t = self.seen(history), len(history) + 1
-        laws = [self.on_average(seen, i) for i in range(self.arms)]
+        distributions = [self.on_average(seen, i) for i in range(self.arms)]
         alpha = self.alpha * (1 + self.few / 2)
 
         def index(i, tau):
             j = self.limits.index(tau)
             if alpha == 0:
-                return self.gain(*laws[i], j)
+                return self.gain(*distributions[i], j)
             variance = self.variance(seen, i, j) / self.focus_at(t, 1 / alpha)
-            return self.gain(*laws[i], j) + math.sqrt(2 * math.log(t) * variance)
+            return self.gain(*distributions[i], j) + math.sqrt(2 * math.log(t) * variance)
 
         return largest(self.pairs, index)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keyhole.play.referee import Referee
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.resource import BetaExponential, Power, Problem, TruncatedNormal
 
 COST = Power(slope=0.1)
@@ -28,8 +28,8 @@ def arm_of(instance, k):
 
 
 def replica(instance, grid="main", arms=10, **more):
-    laws = [arm_of(instance, k) for k in range(arms)]
-    return Problem(laws, GRIDS[grid], COST, PENALTY, **more)
+    distributions = [arm_of(instance, k) for k in range(arms)]
+    return Problem(distributions, GRIDS[grid], COST, PENALTY, **more)
 
 
 def runs_of(problem, seed, replication):
@@ -37,12 +37,12 @@ def runs_of(problem, seed, replication):
 
     The world of a problem with the same arms and one huge limit tells all. Asked for in any order.
     """
-    open_ended = Problem(problem.laws, [1e9], Power(), Power())
+    open_ended = Problem(problem.distributions, [1e9], Power(), Power())
     referees, seen = {}, {}
 
     def run(arm, pull):
         if arm not in referees:
-            referees[arm] = Referee(open_ended, seed=seed, replication=replication)
+            referees[arm] = InteractiveEnvironment(open_ended, seed=seed, replication=replication)
             seen[arm] = []
         while len(seen[arm]) <= pull:
             answer = referees[arm].respond({"arm": arm, "limit": 1e9})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.play.referee import Referee
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.resource import (
     RCUCB,
     BetaExponential,
@@ -57,7 +57,7 @@ def test_estimates_leave_their_confidence_lengths_as_rarely_as_proposition_1_say
 
 
 def states_after(policy, problem, rounds, replication):
-    referee = Referee(problem, seed=1, replication=replication)
+    referee = InteractiveEnvironment(problem, seed=1, replication=replication)
     learner = learner_of(policy, problem, rounds[-1])
     for t in range(1, rounds[-1] + 1):
         referee.answer(learner)
@@ -131,7 +131,7 @@ def test_informative_rounds_are_no_fewer_than_promised_while_estimates_are_near(
     )
     assert (promised.ravel() > 1).any()
     for replication in range(6):
-        referee = Referee(WIDE, seed=1, replication=replication)
+        referee = InteractiveEnvironment(WIDE, seed=1, replication=replication)
         learner = learner_of(RCUCB(alpha=alpha, gain_range=2), WIDE, rounds)
         near = True
         for t in range(1, rounds + 1):

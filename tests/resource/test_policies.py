@@ -10,7 +10,7 @@ import pytest
 from keyhole import simulate
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import POLICY, stream, uniform
-from keyhole.drivers.step import PENDING
+from keyhole.drivers.policy_step import PENDING
 from keyhole.policy import Stream
 from keyhole.resource import (
     RCUCB,
@@ -30,11 +30,11 @@ from keyhole.resource import (
     SuccessiveHalving,
     ZoomingRCUCB,
 )
-from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import net_reward
-from keyhole.resource.scaling import scaled_gain
+from keyhole.resource.gain_scale import scaled_gain
+from keyhole.resource.limit_lookup import limit_index
+from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
-from keyhole.testing import Trial
+from keyhole.testing import CheckContext
 from tests.conformance import parametrize_with_policies
 from tests.reference import resource as reference
 from tests.reference.resource import play
@@ -93,7 +93,9 @@ SEED = 11
 
 def everywhere(problem):
     """Return the same problem with every limit."""
-    return Problem(problem.laws, problem.limits, problem.cost, problem.penalty, continuous=True)
+    return Problem(
+        problem.distributions, problem.limits, problem.cost, problem.penalty, continuous=True
+    )
 
 
 def reference_of(policy, problem, replication=0):
@@ -201,12 +203,12 @@ def test_a_limit_is_found_in_spite_of_rounding():
     engine_compiled=[SuccessiveHalving(), LeapsAndBounds(), FixedLimit(limit=0.6)],
 )
 def test_they_conform(policy, check):
-    check(Trial(policy, replica("PosCorr", "small", arms=3), 60))
+    check(CheckContext(policy, replica("PosCorr", "small", arms=3), 60))
 
 
 @parametrize_with_policies([ON_ALL[1], ON_ALL[3], ON_ALL[5]], engine_compiled=[ON_ALL[1]])
 def test_those_for_every_limit_conform(policy, check):
-    check(Trial(policy, replica("NegCorr", "small", arms=3, continuous=True), 60))
+    check(CheckContext(policy, replica("NegCorr", "small", arms=3, continuous=True), 60))
 
 
 @pytest.mark.parametrize(
@@ -320,7 +322,7 @@ class PlayedPairAlone(ReductionThompson):
         exceeded: int,
     ) -> None:
         """Toss one coin."""
-        place = place_of(p.limits, limit)
+        place = limit_index(p.limits, limit)
         s.plays[arm, place] += 1
         worth = -s.penalties[place]
         if exceeded == 0:
@@ -379,7 +381,7 @@ def test_a_run_that_is_open_has_outlived_its_age():
         learner.tell(reward=1, consumption=consumption)
     state = SimpleNamespace(**learner.state)
     known = SimpleNamespace(limits=np.array(made["limits"]), gain_range=1.0, alpha=0.5)
-    RCUCB.imagine(known, state, 0.25, 0, 0.6)
+    RCUCB.impute(known, state, 0.25, 0, 0.6)
     assert state.told[0].tolist() == [3, 3, 3]
     assert state.over[0].tolist() == [2, 0, 0]  # it was one of two, and now it is two of three
     assert state.net[0].tolist() == [1, 3, 3]  # as of the run that was as old: it brought 1

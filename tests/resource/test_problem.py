@@ -9,14 +9,14 @@ from scipy.integrate import dblquad, quad
 from keyhole import simulate
 from keyhole.draws.samplers import exponential
 from keyhole.draws.streams import uniform
-from keyhole.play.referee import Referee
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.resource import (
     RCUCB,
     BetaExponential,
+    CustomDistribution,
     Power,
     Problem,
     Replay,
-    Sampler,
     Steps,
     Table,
     TruncatedNormal,
@@ -40,7 +40,7 @@ def triangle(rng, numbers):
 
 
 def triangle_law(scale, weight, draw=triangle):
-    return Sampler(
+    return CustomDistribution(
         draw,
         numbers=[scale, weight],
         density=lambda x: np.where(x <= scale, 2 * x / scale**2, 0.0),
@@ -64,7 +64,7 @@ LIMITS = [0.2, 0.35, 0.6, 1.0]
 
 def drawn(problem, draws, arm=0, limit=None):
     """Return reward, consumption and whether the limit was exceeded, for many runs."""
-    referee = Referee(problem, seed=6)
+    referee = InteractiveEnvironment(problem, seed=6)
     answers = np.empty((draws, 3))
     limit = problem.limits[-1] if limit is None else limit
     for i in range(draws):
@@ -77,13 +77,13 @@ def drawn(problem, draws, arm=0, limit=None):
 
 
 @pytest.mark.parametrize("draws", FEW_OR_MANY)
-@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_the_worlds_runs_are_worth_what_quadrature_says(law, draws):
-    whole = Problem([law], [50.0], Power(), Power())
+@pytest.mark.parametrize("distribution", LAWS.values(), ids=LAWS)
+def test_the_worlds_runs_are_worth_what_quadrature_says(distribution, draws):
+    whole = Problem([distribution], [50.0], Power(), Power())
     reward, used, exceeded = drawn(whole, draws)
     assert not exceeded.any()
     for continuous, (place, limit) in product((False, True), enumerate(LIMITS)):
-        problem = Problem([law], LIMITS, COST, PENALTY, continuous=continuous)
+        problem = Problem([distribution], LIMITS, COST, PENALTY, continuous=continuous)
         within = used <= limit
         worth = np.where(within, reward - COST(used), -PENALTY(limit))
         error = max(worth.std() / math.sqrt(draws), 1e-9)
@@ -93,16 +93,18 @@ def test_the_worlds_runs_are_worth_what_quadrature_says(law, draws):
         assert abs((~within).mean() - share) < 5 * spread
 
 
-def plain_gain(law, limit, cost, penalty):
+def plain_gain(distribution, limit, cost, penalty):
     """Integrate equation (2) over the joint density with SciPy."""
-    both = stats.multivariate_normal(law.mean, law.covariance)
+    both = stats.multivariate_normal(distribution.mean, distribution.covariance)
 
     def part(top, value):
         return dblquad(
             lambda r, x: value(r, x) * both.pdf((r, x)), 0, top, 0, 1, epsabs=1e-9, epsrel=1e-9
         )[0]
 
-    mass = part(law.mean[1] + 8 * math.sqrt(law.covariance[1, 1]), lambda r, x: 1.0)
+    mass = part(
+        distribution.mean[1] + 8 * math.sqrt(distribution.covariance[1, 1]), lambda r, x: 1.0
+    )
     net, within = (
         part(limit, lambda r, x: r - cost(x)) / mass,
         part(limit, lambda r, x: 1.0) / mass,
@@ -220,10 +222,10 @@ def test_the_optimal_gains_of_the_calibrated_instances():
     [PENALTY, Steps([0.25, 0.6], [0.0, 0.1, 0.4]), Table([0, 0.5, 2], [0.1, 0.1, 0.5])],
     ids=repr,
 )
-@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_the_table_of_gains_is_exact_to_the_promised_digits(law, penalty):
-    problem = Problem([law], LIMITS, COST, penalty, continuous=True)
-    gap = problem.world.gap
+@pytest.mark.parametrize("distribution", LAWS.values(), ids=LAWS)
+def test_the_table_of_gains_is_exact_to_the_promised_digits(distribution, penalty):
+    problem = Problem([distribution], LIMITS, COST, penalty, continuous=True)
+    gap = problem.environment.gap
     truth = type("Truth", (), problem.truth())
     jumps = [0.2, 0.25, 0.25 + 1e-9, 0.6, 0.6 + 1e-9, 1.0]
     for limit in np.concatenate([np.random.default_rng(0).uniform(1e-6, 1, 100), jumps]):
@@ -271,17 +273,19 @@ def test_a_run_yields_the_same_whatever_the_limit():
 def test_a_run_that_takes_its_limit_is_within_it():
     problem = Problem([Replay([1.0], [0.5])], [0.25, 0.5, 1.0], COST, PENALTY)
     for limit, exceeded in ((0.25, 1), (0.5, 0), (1.0, 0)):
-        answer = Referee(problem).respond({"arm": 0, "limit": limit})
+        answer = InteractiveEnvironment(problem).respond({"arm": 0, "limit": limit})
         assert answer["exceeded"] == exceeded
         assert answer["consumption"] == (0.0 if exceeded else 0.5)
 
 
 @pytest.mark.parametrize("draws", FEW_OR_MANY)
-@pytest.mark.parametrize("law", [LAWS["positive"], LAWS["negative"]], ids=repr)
-def test_truncated_normal_runs_have_the_law(law, draws):
-    reward, used, _ = drawn(Problem([law], [50.0], Power(), Power()), draws)
+@pytest.mark.parametrize("distribution", [LAWS["positive"], LAWS["negative"]], ids=repr)
+def test_truncated_normal_runs_have_the_law(distribution, draws):
+    reward, used, _ = drawn(Problem([distribution], [50.0], Power(), Power()), draws)
     assert ((reward >= 0) & (reward <= 1) & (used >= 0)).all()
-    plain = np.random.default_rng(1).multivariate_normal(law.mean, law.covariance, 200_000)
+    plain = np.random.default_rng(1).multivariate_normal(
+        distribution.mean, distribution.covariance, 200_000
+    )
     plain = plain[(plain[:, 0] >= 0) & (plain[:, 0] <= 1) & (plain[:, 1] >= 0)]
     for ours, theirs in ((reward, plain[:, 0]), (used, plain[:, 1]), (reward * used, None)):
         other = plain[:, 0] * plain[:, 1] if theirs is None else theirs
@@ -323,8 +327,8 @@ def negative(rng, numbers):
     return uniform(rng), -exponential(rng)
 
 
-def with_law(law):
-    return lambda: Problem([law], [1.0], COST, PENALTY)
+def with_law(distribution):
+    return lambda: Problem([distribution], [1.0], COST, PENALTY)
 
 
 ARM = BetaExponential(5, 5, 1)
@@ -404,7 +408,7 @@ ARM = BetaExponential(5, 5, 1)
             "a consumption drawn by draw must be at least 0, got -",
         ),
         (
-            lambda: Sampler(
+            lambda: CustomDistribution(
                 triangle,
                 numbers=[2.0, 0.5],
                 density=lambda x: np.exp(-x),

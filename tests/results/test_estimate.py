@@ -8,18 +8,18 @@ from keyhole.results.estimate import (
     Estimate,
     compare,
     exact_interval,
-    mean_of,
-    p_text,
-    share_of,
-    student_reach,
-    written,
+    format_estimate,
+    format_p_value,
+    mean_estimate,
+    share_estimate,
+    t_half_width,
 )
 
 
 def test_a_mean_has_students_interval_and_p_value():
     values = np.random.default_rng(1).normal(3.0, 1.0, size=12)
     test = ttest_1samp(values, 2.5)
-    number, known = mean_of(values), test.confidence_interval(0.95)
+    number, known = mean_estimate(values), test.confidence_interval(0.95)
     assert (number.low, number.high) == pytest.approx((known.low, known.high))
     assert number.p_value(-math.inf, 2.5) == pytest.approx(test.pvalue)
     assert number.p_value(2.5, math.inf) == 1.0
@@ -43,7 +43,7 @@ def test_the_interval_of_a_share_is_exact(count, runs):
 
 
 def test_one_replication_has_no_interval():
-    alone = mean_of(np.array([12.3]))
+    alone = mean_estimate(np.array([12.3]))
     assert (alone.low, alone.high, alone.error) == (-math.inf, math.inf, math.inf)
     assert str(alone) == "12.3 (one replication: no interval)"
     assert alone.plus_minus() == "12.3 ± n/a"
@@ -53,19 +53,21 @@ def test_one_replication_has_no_interval():
 
 def test_what_differs_by_rounding_alone_is_equal():
     values = np.array([2775.6, 2775.6 + 5e-13, 2775.6 - 5e-13])
-    assert mean_of(values).error == 0.0
-    assert str(mean_of(values)) == mean_of(values).plus_minus() == "2,775.6 in every run"
+    assert mean_estimate(values).error == 0.0
+    assert (
+        str(mean_estimate(values)) == mean_estimate(values).plus_minus() == "2,775.6 in every run"
+    )
     assert compare(values, np.full(3, 2775.6)).equal
     assert str(compare(values, np.full(3, 2775.6))) == "0, equal in every run"
 
 
 def test_the_p_value_of_a_share_agrees_with_its_interval():
     for count in range(21):
-        share = share_of(np.arange(20.0) < count)
+        share = share_estimate(np.arange(20.0) < count)
         for low in (0.1, 0.31, 0.5, 0.84):
             assert (share.p_value(low, 1.0) < 0.05) == (share.high < low)
             assert (share.p_value(0.0, low) < 0.05) == (share.low > low)
-    never = share_of(np.zeros(100))
+    never = share_estimate(np.zeros(100))
     assert (never.low, never.high) == pytest.approx((0.0, 1 - 0.025**0.01))
 
 
@@ -89,14 +91,14 @@ def test_the_p_value_of_a_share_agrees_with_its_interval():
     ],
 )
 def test_digits_follow_the_interval(value, reach, text):
-    assert written(value, reach) == text
+    assert format_estimate(value, reach) == text
 
 
 def test_a_p_value_of_nothing_is_a_small_one():
-    assert p_text(0.0) == "p < 1e-300"
-    assert (p_text(0.05), p_text(2.3e-7)) == ("p = 0.05", "p = 2e-07")
+    assert format_p_value(0.0) == "p < 1e-300"
+    assert (format_p_value(0.05), format_p_value(2.3e-7)) == ("p = 0.05", "p = 2e-07")
 
 
 def test_the_reach_of_student_is_near_the_normal_one_for_many():
-    assert student_reach(10**6) == pytest.approx(1.96, abs=1e-3)
+    assert t_half_width(10**6) == pytest.approx(1.96, abs=1e-3)
     assert Estimate(1.0, 0.1, 5).reach == pytest.approx(0.27764, abs=1e-5)

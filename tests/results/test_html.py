@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import Curves, Metric
-from keyhole.results.estimate import Estimate, compare, share_of
-from keyhole.results.html import Table, together
+from keyhole.results.estimate import Estimate, compare, share_estimate
+from keyhole.results.html import Table, side_by_side
 from tests.html import check_table, parse
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -54,8 +54,8 @@ def test_no_line_parts_a_number_from_its_interval_and_its_digits_follow_it(value
     number = Estimate(value, error, runs)
     for text in (str(number), number.plus_minus()):
         if "every run" not in text:
-            assert " " not in together(text)
-            assert " " not in together(f"ln {text}")
+            assert " " not in side_by_side(text)
+            assert " " not in side_by_side(f"ln {text}")
     one, low, high = str(number).replace("[", "").replace("]", "").replace(", ", " ").split(" ")
     decimals = {len(part.partition(".")[2]) for part in (one, low, high)}
     assert len(decimals) == 1
@@ -68,5 +68,5 @@ def test_no_line_parts_a_number_from_its_interval_and_its_digits_follow_it(value
 
 @given(st.integers(0, 50), st.integers(1, 50))
 def test_the_interval_of_a_share_stays_with_it(count, more):
-    share = share_of(np.arange(count + more) < count)
-    assert " " not in together(str(share))
+    share = share_estimate(np.arange(count + more) < count)
+    assert " " not in side_by_side(str(share))

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from keyhole import Curves, Metric
-from keyhole.results.plot import look, plot_curves, without_logarithm
+from keyhole.results.plot import line_style, plot_curves, without_logarithm
 
 REGRET = Metric("regret", "cumulative regret", drawn="from 0")
 PER_ARM = Metric("regret", "cumulative regret", drawn="ln(mean / arms)")
@@ -110,7 +110,7 @@ def test_an_interval_that_reaches_0_does_not_squeeze_the_curves():
 
 
 def test_eleven_policies_look_different_even_without_colour():
-    looks = [look(number) for number in range(11)]
+    looks = [line_style(number) for number in range(11)]
     assert len({(str(one["linestyle"]), one["marker"]) for one in looks}) == 11
     assert len({one["color"] for one in looks[:7]}) == 7
 

@@ -9,7 +9,7 @@ from keyhole.study import Study
 from keyhole.thresholding import LSA
 from keyhole.tune import Spec as TuneSpec
 from keyhole.tune import Tune, Tuner
-from keyhole.tune.gains import Known
+from keyhole.tune.value_estimates import Interval
 
 TEXT = """
 name = "small"
@@ -55,7 +55,7 @@ def test_a_tune_shows_what_it_recommends(tmp_path):
     assert "3 runs" in shown
     assert "Known(0." in repr(tune.best())
     assert len(repr(tune.best())) < 500
-    assert repr(Known(0.8185877496691383, 0.7, 0.9)) == "Known(0.82 [0.70, 0.90])"
+    assert repr(Interval(0.8185877496691383, 0.7, 0.9)) == "Known(0.82 [0.70, 0.90])"
 
 
 @pytest.mark.parametrize("wrong", [{"limits": [1]}, json.dumps({}), None])

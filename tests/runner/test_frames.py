@@ -1,15 +1,15 @@
 import pytest
 
-from keyhole.runner.helper.frames import framed, is_one
+from keyhole.runner.helper.framing import encode_frame, is_frame
 
-MESSAGE = framed({"outcome": "ok"}, b"rest")
+MESSAGE = encode_frame({"outcome": "ok"}, b"rest")
 
 
 @pytest.mark.parametrize(
     ("data", "one"),
     [
         (MESSAGE, True),
-        (framed({}), True),
+        (encode_frame({}), True),
         (b"", False),
         (MESSAGE[:5], False),
         (MESSAGE[:-1], False),
@@ -18,4 +18,4 @@ MESSAGE = framed({"outcome": "ok"}, b"rest")
     ],
 )
 def test_a_message_is_told_from_less_and_from_more(data, one):
-    assert is_one(data) is one
+    assert is_frame(data) is one

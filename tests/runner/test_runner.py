@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from keyhole.runner import MECHANISMS, OUTCOMES, Runner, channel
+from keyhole.runner import MECHANISMS, OUTCOMES, Runner, helper_client
 from keyhole.runner import runner as module
-from keyhole.runner.helper.frames import framed
+from keyhole.runner.helper.framing import encode_frame
 from tests.runner.survivors import TAG, helpers_of, tagged, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
@@ -292,7 +292,7 @@ def test_a_runner_that_is_closed_while_its_helper_is_replaced_runs_nothing(monke
 
     def closed_meanwhile(mechanism):
         one.close()
-        made.append(channel.Helper(mechanism))
+        made.append(helper_client.Helper(mechanism))
         return made[0]
 
     monkeypatch.setattr(module, "Helper", closed_meanwhile)
@@ -356,7 +356,7 @@ def test_nobody_answers_for_what_watches_over_it(runner):
             name = f"/proc/{{os.getppid()}}/fd/{{file}}"
             try:
                 if not os.readlink(name).startswith("/"):
-                    os.write(os.open(name, os.O_WRONLY | os.O_NONBLOCK), {framed(words)!r})
+                    os.write(os.open(name, os.O_WRONLY | os.O_NONBLOCK), {encode_frame(words)!r})
             except OSError:
                 pass
         os._exit(3)
@@ -384,7 +384,9 @@ def test_what_watches_over_a_run_is_not_open_to_it(runner):
 def test_a_run_whose_init_is_held_ends(monkeypatch, script, limit, outcome):
     """(In a namespace, an init takes no such signals.)"""
     boot = "from helper import serving; serving._OVERDUE = 0.1; serving.main()"
-    monkeypatch.setattr(channel, "_BOOT", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}")
+    monkeypatch.setattr(
+        helper_client, "_BOOT", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}"
+    )
     start = "import ctypes, os, signal, time; trace = ctypes.CDLL(None).ptrace; init = os.getppid()"
     with Runner("subreaper") as one:
         run = one.run(python(f"{start}; {script}; time.sleep({LONG})"), limit=limit)
@@ -395,8 +397,8 @@ def test_a_run_whose_init_is_held_ends(monkeypatch, script, limit, outcome):
 
 @LINUX
 def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
-    monkeypatch.setattr(channel, "_OVERDUE", 0.5 - LONG)
-    monkeypatch.setattr(channel, "_PATIENCE", 0.1)
+    monkeypatch.setattr(helper_client, "_OVERDUE", 0.5 - LONG)
+    monkeypatch.setattr(helper_client, "_PATIENCE", 0.1)
     script = """if True:
         import os, signal
         with open(f"/proc/{os.getppid()}/stat") as file:
@@ -405,7 +407,7 @@ def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
     """
     with ThreadPoolExecutor(1) as threads, Runner("subreaper") as one:
         assert threads.submit(one.run, python(script), limit=LONG).result(LONG).outcome == "lost"
-        monkeypatch.setattr(channel, "_OVERDUE", LONG)
+        monkeypatch.setattr(helper_client, "_OVERDUE", LONG)
         assert one.run(["true"], limit=LONG).outcome == "ok"
 
 

@@ -7,7 +7,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("needs POSIX", allow_module_level=True)
 
-from keyhole.runner.helper import starting
+from keyhole.runner.helper import main_process
 
 
 def test_whatever_keeps_a_command_from_its_start_is_told(monkeypatch):
@@ -16,9 +16,9 @@ def test_whatever_keeps_a_command_from_its_start_is_told(monkeypatch):
     def refuse(_):
         raise OverflowError("too large")
 
-    monkeypatch.setattr(starting, "_limit", refuse)
+    monkeypatch.setattr(main_process, "_limit", refuse)
     ask = {"command": ["true"], "folder": None, "cores": None, "cpu": 1, "passed": []}
     with warnings.catch_warnings(action="ignore"):  # of threads, which this child leaves alone
-        main = starting.start(ask, 2)
+        main = main_process.start(ask, 2)
     os.waitpid(main.pid, 0)
     assert main.problem == "too large: true"

@@ -7,9 +7,9 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("needs POSIX", allow_module_level=True)
 
-from keyhole.runner.helper import meter as meter_module
 from keyhole.runner.helper import supervision
-from keyhole.runner.helper.meter import Meter
+from keyhole.runner.helper import usage_meter as meter_module
+from keyhole.runner.helper.usage_meter import Meter
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="needs a clock that never stops")

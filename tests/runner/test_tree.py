@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from keyhole.runner.helper import tree
+from keyhole.runner.helper import process_tree
 from tests.runner.survivors import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -12,31 +12,31 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 @pytest.mark.parametrize("listed", [True, False], ids=["lists of children", "all processes"])
 def test_all_that_is_below_is_found(monkeypatch, listed):
-    if listed and not tree._LISTED:
+    if listed and not process_tree._LISTED:
         pytest.skip("a kernel without lists of children")
-    monkeypatch.setattr(tree, "_LISTED", listed)
-    before = {process.pid for process in tree.below()}
+    monkeypatch.setattr(process_tree, "_LISTED", listed)
+    before = {process.pid for process in process_tree.descendants()}
     child = subprocess.Popen(["sh", "-c", "sleep 600 & wait"], start_new_session=True)
     try:
 
         def new():
-            return [process for process in tree.below() if process.pid not in before]
+            return [process for process in process_tree.descendants() if process.pid not in before]
 
         assert until(lambda: len(new()) == 2)
         first, second = new()
         assert (first.pid, first.parent, second.parent) == (child.pid, os.getpid(), child.pid)
         assert first.alive
-        assert until(lambda: 0 < tree.proportional(second) < 1 << 30)
+        assert until(lambda: 0 < process_tree.proportional_set_size(second) < 1 << 30)
     finally:
         os.killpg(child.pid, 9)
         child.wait()
 
 
 def test_a_bomb_is_not_looked_at_to_its_end(monkeypatch):
-    monkeypatch.setattr(tree, "_MOST", 1)
+    monkeypatch.setattr(process_tree, "_MOST", 1)
     child = subprocess.Popen(["sh", "-c", "sleep 600 & wait"], start_new_session=True)
     try:
-        assert until(lambda: len(tree.below()) == 1)
+        assert until(lambda: len(process_tree.descendants()) == 1)
     finally:
         os.killpg(child.pid, 9)
         child.wait()
@@ -46,13 +46,13 @@ def test_who_may_not_be_signalled_is_waited_for_and_then_left():
     """(Such a child has become root, by a setuid program.)"""
     script = """if True:
         import os, signal, sys
-        from keyhole.runner.helper import tree
+        from keyhole.runner.helper import process_tree
 
         def refuse(*_):
             refused.append(1)
             raise PermissionError
 
-        refused, kill, tree._PATIENCE = [], os.kill, 0.1
+        refused, kill, process_tree._PATIENCE = [], os.kill, 0.1
         os.kill = os.killpg = refuse
         heard, said = os.pipe()
         child = os.fork()
@@ -60,10 +60,10 @@ def test_who_may_not_be_signalled_is_waited_for_and_then_left():
             os.close(said)
             os.read(heard, 1)
             os._exit(0)
-        first = tree.end_children()
+        first = process_tree.end_children()
         few = len(refused) < 100
         os.kill = kill
-        print(first, few, tree.end_children())
+        print(first, few, process_tree.end_children())
     """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-S", "-c", script]

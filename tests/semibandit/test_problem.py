@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.play.referee import Referee
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.semibandit import CSBST, CTS, MPTS, Problem
 from tests.semibandit.cases import losses_of, shown
 
@@ -14,7 +14,7 @@ DAYS = [[0, 1, 1], [0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 1]]
 
 def test_losses_show_where_too_little_was_given():
     problem = Problem(MEANS, THRESHOLDS, resource=2)
-    referee = Referee(problem, seed=3)
+    referee = InteractiveEnvironment(problem, seed=3)
     given = np.array([0.7, 0.7 - 5e-10, 0.7 - 2e-9, 0.0, 0.34])
     seen, regret = np.zeros(5), 0.0
     for t in range(1, 301):
@@ -61,7 +61,7 @@ def test_the_optimum_residual_and_gamma():
 def test_days_are_drawn_whole_each_equally_often():
     problem = Problem.replay(DAYS, 0.9, resource=0.5)
     assert problem.mean_losses.tolist() == [0.4, 0.6, 0.8]
-    referee, seen = Referee(problem, seed=1), []
+    referee, seen = InteractiveEnvironment(problem, seed=1), []
     for _ in range(2000):
         referee.observe()
         seen.append(tuple(referee.respond({"allocation": np.zeros(3)})["losses"].tolist()))
@@ -75,7 +75,7 @@ def test_days_are_drawn_whole_each_equally_often():
 def test_recorded_days_come_in_order_and_end():
     problem = Problem.replay(DAYS, [0.5, 0.5, 0.4], resource=0.9, order="recorded")
     assert problem.rounds == 5
-    referee, regret = Referee(problem), 0
+    referee, regret = InteractiveEnvironment(problem), 0
     for day in DAYS:
         referee.observe()
         losses = referee.respond({"allocation": np.array([0.5, 0, 0.4])})["losses"]

@@ -5,9 +5,9 @@ from keyhole import simulate
 from keyhole.stochastic import KLUCB, MOSS, UCB1, Problem
 from keyhole.stochastic.bounds import (
     bernoulli_kl,
+    hoeffding_ucb_bound,
     lai_robbins_constant,
     moss_bound,
-    theorem_1,
     ucb1_bound,
 )
 
@@ -20,7 +20,7 @@ def test_divergences_computed_by_hand():
 
 
 def test_bounds_computed_by_hand():
-    assert theorem_1([0.5, 0.75, 0.75], 100) == pytest.approx(8 * np.log(100) / 0.25)
+    assert hoeffding_ucb_bound([0.5, 0.75, 0.75], 100) == pytest.approx(8 * np.log(100) / 0.25)
     assert ucb1_bound([0.2, 0.7], 10) == pytest.approx(
         8 * np.log(10) / 0.5 + (1 + np.pi**2 / 3) * 0.5
     )
@@ -30,7 +30,12 @@ def test_bounds_computed_by_hand():
 def test_means_that_differ_by_rounding_are_equal():
     alike = [0.1 + 0.2, 0.3]
     assert alike[0] != alike[1]
-    assert lai_robbins_constant(alike) == theorem_1(alike, 1000) == ucb1_bound(alike, 1000) == 0.0
+    assert (
+        lai_robbins_constant(alike)
+        == hoeffding_ucb_bound(alike, 1000)
+        == ucb1_bound(alike, 1000)
+        == 0.0
+    )
     assert Problem(alike).gaps.tolist() == [0.0, 0.0]
     curves = simulate(Problem(alike), [UCB1()], horizon=20, replications=1)
     assert curves.mean("UCB1()", "best_share")[-1] == 1.0
@@ -63,7 +68,7 @@ def test_kl_ucb_comes_near_the_constant_of_lai_and_robbins():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: theorem_1([0.5, 1.5], 10), r"means\[1\] must lie in \[0, 1\], got 1\.5"),
+        (lambda: hoeffding_ucb_bound([0.5, 1.5], 10), r"means\[1\] must lie in \[0, 1\], got 1\.5"),
         (lambda: ucb1_bound([0.5], 0), "horizon must be at least 1, got 0"),
         (lambda: moss_bound(0, 10), "arms must be at least 1, got 0"),
     ],

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.drivers.step import PENDING
+from keyhole.drivers.policy_step import PENDING
 from keyhole.stochastic import (
     KLUCB,
     MOSS,
@@ -18,7 +18,7 @@ from keyhole.stochastic import (
     ThompsonSampling,
     Uniform,
 )
-from keyhole.testing import Trial
+from keyhole.testing import CheckContext
 from tests.conformance import INTERPRETED, parametrize_with_policies
 from tests.lengths import short_or_long
 from tests.reference.stochastic import play
@@ -40,7 +40,7 @@ POLICIES = [
 ]
 PROBLEMS = {
     "bernoulli": Problem([0.3, 0.8, 0.5]),
-    "beta": Problem([0.3, 0.8, 0.5], law="beta", concentration=3.0),
+    "beta": Problem([0.3, 0.8, 0.5], distribution="beta", concentration=3.0),
     "replay": Problem.replay([[0.0, 1.0, 0.5], [0.9], [1.0, 0.25]]),
 }
 
@@ -52,14 +52,14 @@ PROBLEMS = {
     slow=[KLUCB(c=3.0), ThompsonSampling(a=0.5, b=2.0)],
 )
 def test_every_policy_keeps_the_contract(policy, check):
-    check(Trial(policy, PROBLEMS["bernoulli"], 60, 2))
+    check(CheckContext(policy, PROBLEMS["bernoulli"], 60, 2))
 
 
-@pytest.mark.parametrize("law", ["beta", "replay"])
+@pytest.mark.parametrize("distribution", ["beta", "replay"])
 @pytest.mark.parametrize("policy", [KLUCB(), ThompsonSampling()], ids=repr)
-def test_other_laws_keep_the_contract(policy, law):
+def test_other_laws_keep_the_contract(policy, distribution):
     for check in INTERPRETED[:5]:
-        check(Trial(policy, PROBLEMS[law], 60, 2))
+        check(CheckContext(policy, PROBLEMS[distribution], 60, 2))
 
 
 def learner_of(policy, arms, rounds, seed=0):

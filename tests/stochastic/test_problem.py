@@ -23,7 +23,10 @@ def test_a_replayed_problem_knows_its_means():
     [
         (lambda: Problem([]), "means must have at least one entry, got none"),
         (lambda: Problem([0.5, -0.1]), r"means\[1\] must lie in \[0, 1\], got -0\.1"),
-        (lambda: Problem([0.5], law="beat"), "law must be one of .*did you mean 'beta'"),
+        (
+            lambda: Problem([0.5], distribution="beat"),
+            "distribution must be one of .*did you mean 'beta'",
+        ),
         (lambda: Problem.replay([[]]), r"samples\[0\] must have at least one entry"),
     ],
 )

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from keyhole.study import ConflictError, Study
 
-OPTIONS = {"survives": "crash"}  # nothing here outlives the machine
+OPTIONS = {"durability": "process_crash"}  # nothing here outlives the machine
 
 
 def reward_of(id):
@@ -86,14 +86,14 @@ class Worker:
     def lapse(self):
         if self.mine:
             id = self.mine.pop()
-            self.study.lapse(id)
-            self.say("lapsed", id)
+            self.study.expire(id)
+            self.say("expired", id)
 
     def look(self):
         labels, arms = self.study.recommend(), self.study.arms
         if not set(labels) & set(arms):
             self.say("wrong", "labels of", labels, "for", arms)
-        self.study.open_decisions  # noqa: B018
+        self.study.pending  # noqa: B018
 
     def export(self):
         self.study.export(self.folder / f"export-{self.name}")

@@ -9,7 +9,7 @@ import sys
 from contextlib import closing
 
 from keyhole.study import Study, check_database
-from keyhole.study.snapshot import snapshot_of
+from keyhole.study.snapshot import make_snapshot
 from keyhole.study.storage import open_store
 from tests.study.studies import fold_of
 
@@ -30,8 +30,8 @@ def read_everything(path, name):
     """Return the log of a study, its state, and each event looked up on its own."""
     with closing(Study.open(path, name)) as study:
         log, fold = study.log(), fold_of(study)
-        of = study._turns.store.of
-        return log, snapshot_of(fold), {row.decision: of(1, str(row.decision)) for row in log}
+        of = study._turns.store.events_of_decision
+        return log, make_snapshot(fold), {row.decision: of(1, str(row.decision)) for row in log}
 
 
 def outcome(path, name, expected):
@@ -74,7 +74,7 @@ def use(path, name):
 
     attempt("check", lambda: said.append(str(check_database(path))))
     attempt("recommend", lambda: opened(lambda study: study.recommend()))
-    attempt("look", lambda: opened(lambda study: (study.arms, study.open_decisions)))
+    attempt("look", lambda: opened(lambda study: (study.arms, study.pending)))
     attempt("history", lambda: opened(lambda study: study.history()))
     attempt("export", lambda: opened(lambda study: study.export(f"{path}.jsonl")))
     attempt("replay", lambda: opened(lambda study: study.replay(study.head.policy)))

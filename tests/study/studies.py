@@ -1,10 +1,10 @@
 """Studies to test on, and what all of them must keep."""
 
 from keyhole.study import Study
+from keyhole.study.definition import Definition
 from keyhole.study.events import CHANGED
-from keyhole.study.fold import Fold
-from keyhole.study.head import Head
-from keyhole.study.snapshot import read_snapshot, snapshot_of
+from keyhole.study.snapshot import make_snapshot, read_snapshot
+from keyhole.study.state import State
 from keyhole.thresholding import LSA
 
 ARMS = ("a", "b", "c")
@@ -24,18 +24,18 @@ def labels(path, name="labels", policy=None, arms=ARMS, **given):
     """Begin a study of the simplest kind; on a file it is not flushed."""
     given.setdefault("threshold", 0.5)
     if not str(path).startswith("postgresql"):
-        given.setdefault("survives", "crash")
+        given.setdefault("durability", "process_crash")
     return Study.create(path, name, policy or LSA(), arms, **given)
 
 
 def fold_of(study):
     """Return the state that a study has in memory, with all that others have written."""
-    return study._turns.take(lambda turn: turn.fold)
+    return study._turns.submit(lambda turn: turn.fold)
 
 
 def fingerprint(fold):
     """Return all that there is to a state."""
-    learnt = fold.remembered()
+    learnt = fold.arrays_to_save()
     return {
         "seq": fold.seq,
         "rounds": fold.rounds,
@@ -46,7 +46,7 @@ def fingerprint(fold):
         "returned": list(fold.returned),
         "renewed": dict(fold.renewed),
         "round": fold.round_as_json(),
-        "policy": fold.head.written(),
+        "policy": fold.head.to_bytes(),
         "mind": learnt,
     }
 
@@ -61,7 +61,7 @@ def check_state_is_fold(study, context=None):
     context = context or {}
     here, log, policies = fold_of(study), study.log(), study._turns.policies
     expected = fingerprint(here)
-    kept = snapshot_of(here)
+    kept = make_snapshot(here)
     others = [
         fold_all(study.head, log, policies),
         one_by_one(study.head, log, policies),
@@ -70,8 +70,8 @@ def check_state_is_fold(study, context=None):
         others.append(read_snapshot((here.seq, kept), log[-1], policies))
         half = fold_all(study.head, log[: len(log) // 2], policies)
         if half.since == here.since and half.last is not None:
-            half = read_snapshot((half.seq, snapshot_of(half)), half.last, policies)
-            half.take(log[len(log) // 2 :])
+            half = read_snapshot((half.seq, make_snapshot(half)), half.last, policies)
+            half.apply_all(log[len(log) // 2 :])
             others.append(half)
     for other in others:
         assert fingerprint(other) == expected
@@ -90,8 +90,8 @@ def one_by_one(head, log, policies):
     if last_change:
         fold = fold_all(head, log[:last_change], policies)
     for row in log[last_change:]:
-        fold.take([row])
-        fold.remembered()
+        fold.apply_all([row])
+        fold.arrays_to_save()
         report(fold)
     return fold
 
@@ -106,7 +106,7 @@ def fold_all(head, rows, policies):
     rows = list(rows)
     change = next((row for row in reversed(rows) if row.kind == CHANGED), None)
     if change is not None:
-        head = Head.read(change.body, policies)
-    fold = Fold(head, 0 if change is None else change.seq)
-    fold.take(rows)
+        head = Definition.from_bytes(change.body, policies)
+    fold = State(head, 0 if change is None else change.seq)
+    fold.apply_all(rows)
     return fold

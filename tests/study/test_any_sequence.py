@@ -14,7 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from keyhole.study import ConflictError, Study, WaitingError
+from keyhole.study import ConflictError, PendingDecisionError, Study
 from keyhole.thresholding import APT, LSA
 from tests.reference.thresholding import APT as SlowAPT
 from tests.reference.thresholding import LSA as SlowLSA
@@ -46,13 +46,13 @@ class Model:
         self.tally[arm] = (pulls + 1.0, total + float(reward))
 
     def lapse(self, id):
-        if self.after == "again" and self.asked[id] in self.arms:
+        if self.after == "ask_again" and self.asked[id] in self.arms:
             if id not in self.returned:
                 self.returned.append(id)
             return
         del self.open[id]
         self.lapsed.add(id)
-        if self.after == "nothing came":
+        if self.after == "no_reward":
             self.learn(self.asked[id], 0)
 
     def lapse_all(self, now):
@@ -75,7 +75,7 @@ class Model:
     def choose(self):
         """Return the arm that the policy pulls, on a copy that has imagined what is open."""
         copy = dict(self.tally)
-        for id in self.open if self.pending == "imagine" else ():
+        for id in self.open if self.pending == "impute" else ():
             arm = self.asked[id]
             if arm in self.arms:
                 pulls, total = copy[arm]
@@ -108,7 +108,7 @@ class Model:
             del self.open[id]
             self.returned = [other for other in self.returned if other != id]
             self.learn(self.asked[id], reward)
-        elif self.after != "nothing came":
+        elif self.after != "no_reward":
             self.learn(self.asked[id], reward)
         return True
 
@@ -122,21 +122,21 @@ class Sequences(RuleBasedStateMachine):
         self.studies = []
 
     @initialize(
-        after=st.sampled_from(["forget", "again", "nothing came"]),
+        on_timeout=st.sampled_from(["forget", "ask_again", "no_reward"]),
         seconds=st.sampled_from([None, 10.0]),
         decisions=st.sampled_from([None, 1, 3]),
-        pending=st.sampled_from(["imagine", "imagine", "ignore", "wait"]),
+        pending=st.sampled_from(["impute", "impute", "ignore", "wait"]),
     )
     def begin(self, after, seconds, decisions, pending):
         self.model = Model(after, seconds, decisions, pending)
         first = labels(
-            self.address, self.name, pending=pending, patience=seconds,
-            patience_decisions=decisions, after=after, clock=self.clock,
+            self.address, self.name, pending=pending, timeout=seconds,
+            timeout_decisions=decisions, on_timeout=after, clock=self.clock,
         )  # fmt: skip
         self.studies = [first, self.opened()]
 
     def opened(self):
-        given = {} if self.address.startswith("postgresql") else {"survives": "crash"}
+        given = {} if self.address.startswith("postgresql") else {"durability": "process_crash"}
         return Study.open(self.address, self.name, clock=self.clock, **given)
 
     @rule(which=st.booleans(), key=st.sampled_from([None, None, "k", "l"]))
@@ -147,7 +147,7 @@ class Sequences(RuleBasedStateMachine):
             return
         arm, again = self.model.ask(now)
         if arm is None:
-            with pytest.raises(WaitingError):
+            with pytest.raises(PendingDecisionError):
                 study.ask(key=key)
             return
         decision = study.ask(key=key)
@@ -192,11 +192,11 @@ class Sequences(RuleBasedStateMachine):
     def lapse(self, which, place):
         id = self.one_of(self.model.asked, place)
         if id in self.model.open:
-            self.studies[which].lapse(id)
+            self.studies[which].expire(id)
             self.model.lapse(id)
         else:
             with pytest.raises(ValueError, match="is settled"):
-                self.studies[which].lapse(id)
+                self.studies[which].expire(id)
 
     @rule(seconds=st.sampled_from([0.5, 4.0, 11.0, -3.0, -100.0]))
     def let_time_pass(self, seconds):
@@ -216,7 +216,7 @@ class Sequences(RuleBasedStateMachine):
         self.studies[which].retire(name)
         self.model.retire(name)
 
-    @precondition(lambda self: self.model.pending == "imagine")
+    @precondition(lambda self: self.model.pending == "impute")
     @rule(which=st.booleans(), policy=st.sampled_from(list(POLICIES)))
     def change_the_policy(self, which, policy):
         self.studies[which].change_policy(policy)
@@ -238,9 +238,9 @@ class Sequences(RuleBasedStateMachine):
     @rule(which=st.booleans())
     def check(self, which):
         study = self.studies[which]
-        assert [d.id for d in study.open_decisions] == list(self.model.open)
+        assert [d.id for d in study.pending] == list(self.model.open)
         fold = fold_of(study)
-        fold.remembered()
+        fold.arrays_to_save()
         tallies = [self.model.tally[arm] for arm in self.model.arms]
         both = zip(fold.mind.state["pulls"], fold.mind.state["totals"], strict=True)
         assert [tuple(pair) for pair in both] == tallies

@@ -8,8 +8,8 @@ from keyhole.stochastic import UCB1
 from keyhole.study import Study
 from keyhole.study.arms import Arms
 from keyhole.study.decision_rows import DecisionRows
-from keyhole.study.fold import Fold
-from keyhole.study.mind import Mind
+from keyhole.study.policy_state import PolicyState
+from keyhole.study.state import State
 from keyhole.thresholding import LSA
 from tests.study.studies import Clock, check_state_is_fold, fold_of, labels
 
@@ -31,10 +31,10 @@ def calls(monkeypatch):
         monkeypatch.setattr(home, name, counted)
 
     for home, name in (
-        (Mind, "with_arms"),
+        (PolicyState, "with_arms"),
         (DecisionRows, "placed"),
         (DecisionRows, "values"),
-        (Fold, "is_over"),
+        (State, "is_over"),
     ):
         watch(home, name)
     return found
@@ -109,7 +109,7 @@ def test_the_policy_is_given_other_arms_once_for_all_that_came_and_went(tmp_path
         study._turns._kept = 10**9  # no snapshot
         study._turns._fold = None
     calls.clear()
-    with Study.open(path, "other", survives="crash") as study:
+    with Study.open(path, "other", durability="process_crash") as study:
         assert study.ask().arm not in asked
         assert calls["with_arms"] == 1
         check_state_is_fold(study)
@@ -119,7 +119,9 @@ def test_the_policy_is_given_other_arms_once_for_all_that_came_and_went(tmp_path
 def test_an_ask_costs_no_work_for_each_decision_when_an_arm_was_retired(
     tmp_path, calls, policy, facts
 ):
-    with Study.create(tmp_path / "s.db", "s", policy, MANY, survives="crash", **facts) as study:
+    with Study.create(
+        tmp_path / "s.db", "s", policy, MANY, durability="process_crash", **facts
+    ) as study:
         pending = [study.ask().id for _ in range(300)]
         study.retire("arm 350")
         study.tell(pending[0], 1)
@@ -132,7 +134,12 @@ def test_an_ask_costs_no_work_for_each_decision_when_an_arm_was_retired(
 def test_decisions_to_be_handed_out_again_are_not_looked_at_by_each_ask(tmp_path, calls):
     clock = Clock()
     with labels(
-        tmp_path / "s.db", arms=MANY, patience=10, after="again", clock=clock, survives="crash"
+        tmp_path / "s.db",
+        arms=MANY,
+        timeout=10,
+        on_timeout="ask_again",
+        clock=clock,
+        durability="process_crash",
     ) as study:
         first = [study.ask().id for _ in range(60)]
         clock.now += 11

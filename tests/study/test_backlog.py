@@ -4,12 +4,12 @@ import pickle
 
 import pytest
 
-from keyhole.policy import per
+from keyhole.policy import float_array
 from keyhole.stochastic import UCB1, Policy
 from keyhole.study import LearningError, Study, check_database
 from tests.study.studies import check_state_is_fold
 from tests.study.test_by_round import Plumber, Shift, Words
-from tests.study.test_turns import served
+from tests.study.test_writer import served
 
 
 class Careless(Policy):
@@ -18,8 +18,8 @@ class Careless(Policy):
     pending = ("ignore",)
 
     class State:
-        pulls = per("arms")
-        totals = per("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
 
     def select(p, t):
         return t % p.arms
@@ -36,15 +36,15 @@ MESSAGE = (
 
 
 def begun(path, **given):
-    return Study.create(path, "s", Careless(), ["x", "y"], survives="crash", **given)
+    return Study.create(path, "s", Careless(), ["x", "y"], durability="process_crash", **given)
 
 
 def opened(path):
-    return Study.open(path, "s", policies=[Careless], survives="crash")
+    return Study.open(path, "s", policies=[Careless], durability="process_crash")
 
 
 def test_feedback_at_which_the_policy_fails_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("keyhole.study.fold.AT_ONCE", 3)
+    monkeypatch.setattr("keyhole.study.state.AT_ONCE", 3)
     path = tmp_path / "s.db"
     with begun(path) as study:
         ids = [study.ask().id for _ in range(5)]
@@ -56,7 +56,7 @@ def test_feedback_at_which_the_policy_fails_is_not_written(tmp_path, monkeypatch
             lambda: study.tell(ids[3], 0.5),
         )
         assert [type(one.exception()) for one in found] == [type(None), LearningError, type(None)]
-        assert [one.id for one in study.open_decisions] == [ids[2], ids[4]]
+        assert [one.id for one in study.pending] == [ids[2], ids[4]]
         study.tell(ids[2], 0.5)
         study.tell(ids[2], 0.5)
         assert [row.decision for row in study.log()[5:]] == [ids[0], ids[1], ids[3], ids[2]]
@@ -110,15 +110,15 @@ def test_another_takes_over_when_so_much_was_told_that_no_state_can_be_made(tmp_
         ids = [study.ask().id for _ in range(4)]
         for id in ids[:3]:
             study.tell(id, 1.0)
-    monkeypatch.setattr("keyhole.study.fold.AT_ONCE", 2)
+    monkeypatch.setattr("keyhole.study.state.AT_ONCE", 2)
     with opened(path) as study:
-        for call in (study.ask, lambda: study.tell(ids[3], 0.5), lambda: study.open_decisions):
+        for call in (study.ask, lambda: study.tell(ids[3], 0.5), lambda: study.pending):
             with pytest.raises(LearningError, match=MESSAGE.format(5)):
                 call()
         with pytest.raises(ValueError, match="policy must be of the setting"):
             study.change_policy(Plumber())
         study.change_policy(UCB1())
-        assert [one.id for one in study.open_decisions] == [ids[3]]
+        assert [one.id for one in study.pending] == [ids[3]]
         study.tell(ids[3], 0.5)
         check_state_is_fold(study)
 
@@ -142,12 +142,14 @@ def test_feedback_that_a_round_refuses_is_not_written(tmp_path):
         vocabulary_class = Strict
 
     path = tmp_path / "s.db"
-    with Study.create(path, "s", Careful(), ["a", "b"], seen=1, survives="crash") as study:
+    with Study.create(
+        path, "s", Careful(), ["a", "b"], seen=1, durability="process_crash"
+    ) as study:
         first, second = study.ask(pressure=1), study.ask(pressure=1)
         with pytest.raises(ValueError, match="leaks must be at most 4 in a round"):
             study.tell(first.id, 5)
         study.tell(first.id, 1)
-        assert [one.id for one in study.open_decisions] == [second.id]
+        assert [one.id for one in study.pending] == [second.id]
         assert len(study.log()) == 3
         check_state_is_fold(study, {"pressure": 1})
         study.tell(second.id, 3)
@@ -164,7 +166,7 @@ def test_a_study_whose_state_cannot_be_kept_is_closed(tmp_path, monkeypatch):
     def fail(_):
         raise TypeError("no JSON")
 
-    monkeypatch.setattr("keyhole.study.turns.snapshot_of", fail)
+    monkeypatch.setattr("keyhole.study.writer.make_snapshot", fail)
     with pytest.warns(RuntimeWarning, match=r"no snapshot was written, .*TypeError\('no JSON'\)"):
         study.close()
     study.close()

@@ -2,21 +2,21 @@
 
 import pytest
 
-from keyhole.contract.memory import Field
 from keyhole.contract.policy import Policy
 from keyhole.contract.setting import Setting
+from keyhole.contract.state_memory import Field
 from keyhole.policy import (
     RoundFeedback,
     SettingLearner,
     StudyRound,
     StudyVocabulary,
-    counts,
     fact,
-    per,
+    float_array,
+    int_array,
 )
 from keyhole.study import Study
-from keyhole.study.snapshot import read_snapshot, snapshot_of
-from keyhole.validate import Range, integer
+from keyhole.study.snapshot import make_snapshot, read_snapshot
+from keyhole.validate import Range, check_integer
 from tests.study.studies import check_state_is_fold, fold_of
 
 pytestmark = pytest.mark.interpreted
@@ -59,7 +59,7 @@ class Shift(StudyRound):
         self.places += [decision["arm"]] * feedback["leaks"]
 
     def check_sum(self, values, rounds):
-        integer("leaks", values["leaks"], Range(ge=0, le=9 * rounds))
+        check_integer("leaks", values["leaks"], Range(ge=0, le=9 * rounds))
 
     def add_sum(self, values):
         self.leaks += values["leaks"]
@@ -87,7 +87,7 @@ class Words(StudyVocabulary):
     round_class = Shift
 
     def parse_context(self, *, pressure):
-        return {"pressure": integer("pressure", pressure, Range(ge=1))}
+        return {"pressure": check_integer("pressure", pressure, Range(ge=1))}
 
     def format_context(self, context):
         return context
@@ -101,7 +101,7 @@ class Words(StudyVocabulary):
         return {"leaks": Field("int64")}
 
     def parse_feedback(self, context, decision, leaks):
-        return {"leaks": integer("leaks", leaks, Range(ge=0))}
+        return {"leaks": check_integer("leaks", leaks, Range(ge=0))}
 
     def format_feedback(self, context, decision, feedback):
         return feedback
@@ -114,7 +114,7 @@ class Words(StudyVocabulary):
         return {} if self.has_feedback else {"leaks": Field("int64")}
 
     def parse_sum(self, leaks):
-        return {"leaks": integer("leaks", leaks, Range(ge=0))}
+        return {"leaks": check_integer("leaks", leaks, Range(ge=0))}
 
     def format_sum(self, values):
         return values
@@ -131,9 +131,9 @@ class Plumber(Policy):
     vocabulary_class = Words
 
     class State:
-        runs = counts("arms")
-        leaks = per("arms")
-        rooms = per("ledger")  # as long as there is room for leaks
+        runs = int_array("arms")
+        leaks = float_array("arms")
+        rooms = float_array("ledger")  # as long as there is room for leaks
 
     def select(p, s):
         best = 0
@@ -159,7 +159,9 @@ class Plumber(Policy):
 
 
 def begun(path, *, seen, **facts):
-    return Study.create(path, "s", Plumber(), ["a", "b", "c"], seen=seen, survives="crash", **facts)
+    return Study.create(
+        path, "s", Plumber(), ["a", "b", "c"], seen=seen, durability="process_crash", **facts
+    )
 
 
 def test_feedback_of_decisions_is_learnt_when_their_round_ends(tmp_path):
@@ -167,14 +169,14 @@ def test_feedback_of_decisions_is_learnt_when_their_round_ends(tmp_path):
         first = study.ask(pressure=2)
         second = study.ask(pressure=1)
         assert (first.arm, first.pressure, second.arm) == ("a", 2, "b")
-        assert [decision.id for decision in study.open_decisions] == [first.id, second.id]
+        assert [decision.id for decision in study.pending] == [first.id, second.id]
         study.tell(first.id, leaks=3)  # three places: the arrays grow
         assert study.recommend() == "a"  # the round of the second decision has not ended
         assert study.ask(pressure=1).arm == "c"
         assert study.recommend() == "b"
         check_state_is_fold(study, {"pressure": 1})
-        with pytest.raises(TypeError, match="arrived is for anonymous feedback; here each"):
-            study.arrived(1)
+        with pytest.raises(TypeError, match="tell_sum is for anonymous feedback; here each"):
+            study.tell_sum(1)
         with pytest.raises(TypeError, match="cannot go on with other arms"):
             study.add_arm("d")
 
@@ -183,15 +185,15 @@ def test_sums_belong_to_the_round_in_which_they_are_told(tmp_path):
     path = tmp_path / "s.db"
     with begun(path, seen=0) as study:
         assert study.ask(pressure=1).arm == "a"
-        assert study.open_decisions == []
-        study.arrived(leaks=2)
-        study.arrived(1)
+        assert study.pending == []
+        study.tell_sum(leaks=2)
+        study.tell_sum(1)
         for bad, message in ((10, r"leaks must lie in \[0, 9\], got 10"), (-1, "leaks must be")):
             with pytest.raises(ValueError, match=message):
-                study.arrived(bad)
-        with pytest.raises(TypeError, match="arrived takes leaks in this study; got 'total'"):
-            study.arrived(total=1)
-    with Study.open(path, "s", policies=[Plumber], survives="crash") as study:
+                study.tell_sum(bad)
+        with pytest.raises(TypeError, match="tell_sum takes leaks in this study; got 'total'"):
+            study.tell_sum(total=1)
+    with Study.open(path, "s", policies=[Plumber], durability="process_crash") as study:
         assert [study.ask(pressure=1).arm for _ in range(3)] == ["b", "c", "b"]
         assert study.recommend() == "b"
         sums = [event for event in study.history().to_pylist() if event["event"] == "arrived"]
@@ -210,7 +212,7 @@ def test_rounds_end_at_the_horizon(tmp_path):
         needs = ("horizon",)
 
     with Study.create(
-        tmp_path / "s.db", "s", Short(), ["a", "b"], seen=0, horizon=2, survives="crash"
+        tmp_path / "s.db", "s", Short(), ["a", "b"], seen=0, horizon=2, durability="process_crash"
     ) as study:
         study.ask(pressure=1)
         study.ask(pressure=1)
@@ -239,5 +241,5 @@ def test_a_snapshot_with_longer_arrays_than_its_feedback_needs_is_not_believed(t
         fold, last = fold_of(study), study.log()[-1]
         for ledger, is_believed in ((1 + 9 * fold.told, True), (2 + 9 * fold.told, False)):
             fold.mind = fold.mind.with_facts({"ledger": ledger})
-            found = read_snapshot((fold.seq, snapshot_of(fold)), last, [Plumber])
+            found = read_snapshot((fold.seq, make_snapshot(fold)), last, [Plumber])
             assert (found is not None) == is_believed

@@ -152,7 +152,7 @@ def check(address, journals):
                 assert (id in open_) == (what == "told")
                 told.add(id)
                 open_.pop(id, None)
-            elif what == "lapsed":
+            elif what == "expired":
                 lapsed.add(id)
                 del open_[id]
             elif what == "arm added":
@@ -164,11 +164,11 @@ def check(address, journals):
         assert max(Counter(id for id, _ in handed_out).values()) == 1
         assert {id: arm for id, arm in handed_out}.items() <= asked.items()
         assert set(journals.of("told")) <= told
-        assert set(journals.of("lapsed")) <= lapsed
+        assert set(journals.of("expired")) <= lapsed
         names = {event["arm"] for event in events if event["event"] == "arm added"}
         assert set(journals.of("retired")) <= set(journals.of("added")) <= names
         assert study.arms == tuple(arms)
-        assert [decision.id for decision in study.open_decisions] == list(open_)
+        assert [decision.id for decision in study.pending] == list(open_)
         check_state_is_fold(study)
     if not address.startswith("postgresql"):
         with closing(sqlite3.connect(address)) as db:

@@ -10,8 +10,8 @@ import pytest
 from keyhole import thresholding
 from keyhole.resource import RCUCB, Power
 from keyhole.study import Study
-from keyhole.study.head import Head
-from keyhole.study.storage.chain import digest_of_definition
+from keyhole.study.definition import Definition
+from keyhole.study.storage.digest_chain import digest_of_definition
 from keyhole.thresholding import LSA
 from keyhole.thresholding.setting import SETTING
 from tests.study.studies import labels
@@ -122,11 +122,11 @@ def test_an_export_may_have_another_order(path, tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"arms": ("x", "y")}, {"seed": 7}, {"second": 2.0}],
+    [{"arms": ("x", "y")}, {"seed": 7}, {"time_unit": 2.0}],
 )
 def test_a_change_of_policy_changes_nothing_else(change):
-    first = Head.made(LSA(), ["a", "b"], {"threshold": 0.5})
-    first.check_successor(first.changed(LSA(alpha=0.5), {}))
+    first = Definition.create(LSA(), ["a", "b"], {"threshold": 0.5})
+    first.check_successor(first.with_policy(LSA(alpha=0.5), {}))
     with pytest.raises(ValueError, match="must leave arms, rule, seed and units as they are"):
         first.check_successor(replace(first, **change))
 
@@ -152,7 +152,7 @@ def test_the_version_of_a_setting_is_a_whole_number(version):
         lambda words: words.update(rule={"seconds": -1}),
         lambda words: words.update(rule={"hope": 1}),
         lambda words: words.update(scale=[1, 0]),
-        lambda words: words.update(second=float("nan")),
+        lambda words: words.update(time_unit=float("nan")),
         lambda words: words["parameters"].update(alpha=-1),
         lambda words: words["parameters"].update(beta=1),
         lambda words: words.update(policy="../../etc"),

@@ -11,6 +11,7 @@ import pytest
 from keyhole.delayed import ODAAF
 from keyhole.resource import RCUCB, Power
 from keyhole.study import DamagedError, Study
+from keyhole.study.decision_ids import new_id
 from keyhole.study.events import (
     ADDED,
     AGAIN,
@@ -23,7 +24,6 @@ from keyhole.study.events import (
     RETIRED,
     TOLD,
 )
-from keyhole.study.ids import new_id
 from keyhole.study.storage import Row, open_store
 from keyhole.threshold import KaplanMeierUCB
 from tests.study.studies import ARMS, labels
@@ -212,7 +212,7 @@ def test_late_feedback_is_of_a_decision_that_was_allowed(tmp_path):
 def test_a_change_of_policy_that_changes_more_is_refused(path):
     with closing(Study.open(path, "labels")) as study:
         other = replace(study.head, seed=7)
-    append(path, event(CHANGED, None, other.written()))
+    append(path, event(CHANGED, None, other.to_bytes()))
     with closing(Study.open(path, "labels")) as study:
         for call in (study.ask, study.recommend):
             with pytest.raises(DamagedError, match="must leave arms, rule, seed and units"):

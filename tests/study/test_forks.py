@@ -16,13 +16,13 @@ from contextlib import closing, contextmanager
 import pytest
 
 import keyhole.study
-from keyhole.contract import component
-from keyhole.contract.component import policy_component
-from keyhole.kernels import lock
+from keyhole.contract import compiled_class
+from keyhole.contract.compiled_class import policy_component
+from keyhole.kernels import compiler_lock
 from keyhole.results.html import Table
-from keyhole.study import Study, backup, head, list_studies, log, turns
+from keyhole.study import Study, backup, definition, list_studies, log_export, writer
 from keyhole.study.events import ASKED, TOLD
-from keyhole.study.storage import Row, StoreError, fork_lock, open_store, place, queued_file
+from keyhole.study.storage import Row, StoreError, file_identity, fork_lock, open_store, queued_file
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.thresholding import LSA
 from tests.forks import ENOUGH, in_child
@@ -187,7 +187,7 @@ def test_a_fork_by_a_signal_handler_goes_on_in_the_parent(tmp_path):
     before = signal.signal(signal.SIGUSR1, fork)
     try:
         with labels(address) as study:
-            study._turns.take(lambda turn: (os.kill(os.getpid(), signal.SIGUSR1), turn.now))
+            study._turns.submit(lambda turn: (os.kill(os.getpid(), signal.SIGUSR1), turn.now))
             ids = decide(study, 2)
     finally:
         signal.signal(signal.SIGUSR1, before)
@@ -204,7 +204,7 @@ def test_a_child_that_returns_into_a_call_can_write_nothing(address):
             turn.write(8, None, b"d")  # adds an arm
 
         try:
-            study._turns.take(return_twice)
+            study._turns.submit(return_twice)
             code = 1
         except (StoreError, RuntimeError):
             code = 7
@@ -221,7 +221,7 @@ def test_a_fork_does_not_wait_for_ever_for_a_call_of_another_thread(tmp_path, mo
     address = str(tmp_path / "s.db")
     begun, go = threading.Event(), threading.Event()
     with labels(address) as study, ThreadPoolExecutor(1) as pool:
-        call = pool.submit(study._turns.take, lambda turn: (begun.set(), go.wait(ENOUGH)))
+        call = pool.submit(study._turns.submit, lambda turn: (begun.set(), go.wait(ENOUGH)))
         begun.wait()
         check_refused(in_child(lambda: refusals(study, address, str(tmp_path / "o.db"))), True)
         go.set()
@@ -249,7 +249,7 @@ def test_a_child_keeps_no_queue_open_that_a_thread_was_just_opening(tmp_path, mo
     opened = threading.Event()
 
     def open_slowly(path):
-        queue = place.open_queue(path)
+        queue = file_identity.open_queue(path)
         opened.set()
         time.sleep(0.3)  # not noted yet: a fork that did not wait would come now
         return queue
@@ -402,12 +402,12 @@ def test_the_children_of_who_is_idle_are_refused_a_file_that_was_replaced(tmp_pa
 
 
 def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
-    monkeypatch.setitem(lock._wait_for_compiler.keywords, "timeout", 0.01)
+    monkeypatch.setitem(compiler_lock._wait_for_compiler.keywords, "timeout", 0.01)
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)  # of what is not to be released
     begun, go = threading.Event(), threading.Event()
 
     def compile_slowly():
-        with lock._compiling:
+        with compiler_lock._compiling:
             begun.set()
             go.wait(ENOUGH)
 
@@ -415,7 +415,7 @@ def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
         pool.submit(compile_slowly)
         begun.wait()
         try:
-            assert in_child(lambda: lock._compiling.acquire(timeout=10)) == "True"
+            assert in_child(lambda: compiler_lock._compiling.acquire(timeout=10)) == "True"
         finally:
             go.set()
 
@@ -466,14 +466,22 @@ class Slow:
 
 
 LOCKING = {  # what may take locks that a child would inherit locked, and where a study does so
-    "create": (head, "facts_given", lambda study, path: labels(f"{path}.db").close()),
-    "open": (head, "find_policy", lambda study, path: Study.open(study._storage, "labels").close()),
-    "history": (log, "table", lambda study, path: study.history()),
-    "export": (log, "write_export", lambda study, path: study.export(path)),
-    "restore": (log, "read_export", lambda study, path: Study.restore(f"{path}.db", f"{path}.in")),
-    "replay": (log, "replay", lambda study, path: study.replay(LSA(), threshold=0.5)),
+    "create": (definition, "facts_given", lambda study, path: labels(f"{path}.db").close()),
+    "open": (
+        definition,
+        "find_policy",
+        lambda study, path: Study.open(study._storage, "labels").close(),
+    ),
+    "history": (log_export, "table", lambda study, path: study.history()),
+    "export": (log_export, "write_export", lambda study, path: study.export(path)),
+    "restore": (
+        log_export,
+        "read_export",
+        lambda study, path: Study.restore(f"{path}.db", f"{path}.in"),
+    ),
+    "replay": (log_export, "replay", lambda study, path: study.replay(LSA(), threshold=0.5)),
     "show": (Table, "html", lambda study, path: study._repr_html_()),
-    "close": (turns, "snapshot_of", lambda study, path: study.close()),
+    "close": (writer, "snapshot_of", lambda study, path: study.close()),
 }
 
 
@@ -498,12 +506,14 @@ def test_a_fork_waits_for_modules_that_a_study_imports(slow, tmp_path, monkeypat
     class Finder:
         @staticmethod
         def find_spec(name, *_):
-            if name == "keyhole.study.log":
+            if name == "keyhole.study.log_export":
                 slow.wait()
 
     with labels(tmp_path / "s.db") as study:
-        monkeypatch.setattr(keyhole.study, "log", log)  # both are as they were in the end
-        monkeypatch.delitem(sys.modules, "keyhole.study.log")
+        monkeypatch.setattr(
+            keyhole.study, "log_export", log_export
+        )  # both are as they were in the end
+        monkeypatch.delitem(sys.modules, "keyhole.study.log_export")
         monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
 
         def child():
@@ -516,7 +526,7 @@ def test_a_fork_waits_for_modules_that_a_study_imports(slow, tmp_path, monkeypat
 def test_a_fork_while_a_thread_finds_the_digest_of_a_policy_can_use_policies(
     slow, tmp_path, monkeypatch
 ):
-    find = component.fingerprint
+    find = compiled_class.fingerprint
     with labels(tmp_path / "s.db"):
 
         def slowly(kernel):
@@ -524,7 +534,7 @@ def test_a_fork_while_a_thread_finds_the_digest_of_a_policy_can_use_policies(
                 slow.wait()
             return find(kernel)
 
-        monkeypatch.setattr(component, "fingerprint", slowly)
+        monkeypatch.setattr(compiled_class, "fingerprint", slowly)
         slow.check(
             lambda: policy_component(LSA).digest,
             lambda: decide_elsewhere(tmp_path / "s.db", 1),

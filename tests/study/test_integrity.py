@@ -10,13 +10,13 @@ import psycopg
 import pytest
 
 from keyhole.study import DamagedError, Study, check_database, save_whole_events
+from keyhole.study.decision_ids import new_id
 from keyhole.study.events import ADDED, ARRIVED, ASKED, CHANGED, KEPT, LAPSED, LATE, RETIRED, TOLD
-from keyhole.study.ids import new_id
 from keyhole.study.storage import Row
 from keyhole.thresholding import LSA
 from tests.study.damage import append, flip, forget_snapshots, outcome, read_everything, use
 from tests.study.studies import labels
-from tests.study.test_log import eventful, everywhere
+from tests.study.test_log_export import eventful, everywhere
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def test_who_is_stopped_in_his_turn_holds_up_no_look_and_nobody_once_he_is_gone(
         stopped = SPAWN.Process(target=stop_in_my_turn, args=(address,), daemon=True)
         stopped.start()
         os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
-        assert len(study.open_decisions) == 1
+        assert len(study.pending) == 1
         with ThreadPoolExecutor(1) as pool:
             asked = pool.submit(study.ask)
             stopped.kill()

@@ -39,11 +39,11 @@ def run_verbs(path):
 
 def restored(study, path):
     study.export(path.parent / "log.jsonl")
-    Study.restore(path, path.parent / "log.jsonl", name="again").close()
+    Study.restore(path, path.parent / "log.jsonl", name="ask_again").close()
 
 
 def lapsed(study, _):
-    study.lapse(study.ask().id)
+    study.expire(study.ask().id)
 
 
 def told_elsewhere(study, path):
@@ -56,12 +56,12 @@ CALLS = {
     "ask": lambda study, _: study.ask(key="key"),
     "tell": lambda study, _: study.tell(study.ask().id, 1),
     "a refusal": lambda study, _: study.tell("none", 1),
-    "arrived": lambda study, _: study.arrived(1.0),
+    "sum told": lambda study, _: study.tell_sum(1.0),
     "lapse": lapsed,
     "recommend": lambda study, _: study.recommend(),
     "policy": lambda study, _: study.policy,
     "arms": lambda study, _: study.arms,
-    "open decisions": lambda study, _: study.open_decisions,
+    "open decisions": lambda study, _: study.pending,
     "history": lambda study, _: study.history(),
     "log": lambda study, _: study.log(),
     "export": lambda study, path: study.export(path.parent / "log.jsonl"),

@@ -65,7 +65,7 @@ def test_a_failure_is_told_once(runs):
 
 def test_a_failure_told_late_is_one(runs):
     id = runs.ask().id
-    runs.lapse(id)
+    runs.expire(id)
     runs.tell(id, consumption=0.5, failed=True)
     assert told(runs) == [{"consumption": 0.5, "failed": True}]
     check_state_is_fold(runs)
@@ -96,7 +96,7 @@ def test_a_study_of_the_first_version_goes_on(old):
             {"exceeded": True},
             {"reward": 0.0, "consumption": 0.75},
         ]
-        study.tell(study.open_decisions[0].id, consumption=0.5, failed=True)
+        study.tell(study.pending[0].id, consumption=0.5, failed=True)
         assert told(study)[-1] == {"consumption": 0.5, "failed": True}
         check_state_is_fold(study)
     with closing(sqlite3.connect(old)) as db:

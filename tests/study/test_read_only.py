@@ -51,7 +51,7 @@ def look(path, study=None):
     """Return all that there is to be seen."""
     study = study or Study.open(path, "labels")
     with study:
-        return study.recommend(), study.open_decisions, study.log(), study.arms
+        return study.recommend(), study.pending, study.log(), study.arms
 
 
 def contents(folder):

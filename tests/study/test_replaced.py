@@ -165,7 +165,7 @@ def test_a_whole_copy_over_a_file_that_nobody_has_open_is_gone_on_with(path, els
         backup(path, elsewhere)
         put(elsewhere, path, study)
         assert study.ask().arm == "b"
-        assert len(study.open_decisions) == 2
+        assert len(study.pending) == 2
         check_state_is_fold(study)
 
 
@@ -177,7 +177,7 @@ def fill(study):
     """Write more than SQLite keeps in its log, then an event with which it begins it anew."""
     begin = len(study.arms)
     study.add_arms(f"{'x' * 3000} {i}" for i in range(begin, begin + 9))
-    study._turns.store.keep(1, 1, bytes(9_000_000))
+    study._turns.store.save_snapshot(1, 1, bytes(9_000_000))
     study.ask()
 
 
@@ -207,7 +207,7 @@ def test_another_file_in_the_place_of_an_open_one_is_never_connected_to(path, el
         with Study.open(path, "labels") as other:
             assert other.ask().arm == "a"
             study.close()
-            assert [d.arm for d in other.open_decisions] == ["a"]
+            assert [d.arm for d in other.pending] == ["a"]
         assert len(contents(path, "labels")) == 1
         return
     path.unlink()
@@ -242,7 +242,7 @@ def test_a_copy_over_an_open_file_whose_log_has_all_that_it_lacks_loses_nothing(
         shutil.copyfile(elsewhere, path)
         first.append(study.ask().id)
         drop(study)
-        assert [decision.id for decision in study.open_decisions] == first
+        assert [decision.id for decision in study.pending] == first
     assert len(contents(path, "labels")) == 4
 
 
@@ -282,7 +282,7 @@ def test_a_copy_over_the_file_in_a_turn_whose_log_has_all_it_lacks_loses_nothing
         ids.append(study.ask().id)
         clock.work = None
         ids.append(study.ask().id)
-        assert [decision.id for decision in study.open_decisions] == ids
+        assert [decision.id for decision in study.pending] == ids
     assert len(contents(path, "labels")) == 5
 
 
@@ -298,7 +298,7 @@ def test_a_failure_in_a_turn_writes_no_log_into_a_copy(path, elsewhere):
         raise StoreError("as where the disk fails")
 
     with pytest.raises(StoreError, match="as where the disk fails"):
-        study._turns.take(fail)
+        study._turns.submit(fail)
     with pytest.raises(StoreError, match=MIXED):
         study.ask()
     study.close()
@@ -419,7 +419,7 @@ def test_a_log_that_another_program_has_written_into_the_file_does_no_harm(path)
 
 def test_the_log_is_written_into_the_file_by_two_in_turn(path):
     """Each then finds a file that the other has changed, and reads nothing twice."""
-    with labels(path) as one, Study.open(path, "labels", survives="crash") as two:
+    with labels(path) as one, Study.open(path, "labels", durability="process_crash") as two:
         for study in (one, two) * 3:
             fill(study)
             one.recommend()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.study import Study, WaitingError, check_database
+from keyhole.study import PendingDecisionError, Study, check_database
 from keyhole.study.storage import open_store
 from tests.study.studies import Clock, check_state_is_fold
 from tests.study.test_vocabulary import Champion
@@ -54,7 +54,7 @@ def asked(study, context):
     before = {row.decision: row.seq for row in study.log() if row.kind == 1}
     try:
         one = study.ask(**context)
-    except WaitingError:
+    except PendingDecisionError:
         return ["waits"]
     return [*told_of(one), before.get(one.id)]
 
@@ -68,7 +68,7 @@ def found(study):
         "seed": study.head.seed,
         "units": list(study.head.scale),
         "recommended": as_json(study.recommend()) if recommends else None,
-        "open": [[one.id, *told_of(one)] for one in study.open_decisions],
+        "open": [[one.id, *told_of(one)] for one in study.pending],
         "kinds": [row.kind for row in study.log()],
         "log": digest_of(study.log()),
     }
@@ -85,8 +85,8 @@ def went_on(study, clock, context, feedback):
     for wait in (0, 0, 0, 0, 0, 1.5, 1.5, 1.5, 2, 2, 7, 0, 1000, 0, 0):
         clock.now += wait
         steps.append(asked(study, context))
-        if feedback and study.open_decisions and len(steps) > 8 and len(steps) % 2:
-            study.tell(study.open_decisions[-1].id, **feedback)
+        if feedback and study.pending and len(steps) > 8 and len(steps) % 2:
+            study.tell(study.pending[-1].id, **feedback)
     if feedback:
         gone = [row.decision for row in study.log() if row.kind == 3]
         for id in gone[-1:]:

@@ -11,7 +11,7 @@ import pytest
 
 from keyhole.study import Study
 from keyhole.study import snapshot as snapshot_module
-from keyhole.study import turns as turns_module
+from keyhole.study import writer as turns_module
 from keyhole.study.storage import open_store
 from tests.study.studies import fingerprint, fold_of, labels
 
@@ -63,14 +63,14 @@ def keep(path, seq, body):
 def read_events(monkeypatch):
     """Return a list of how many events each opening folds."""
     seen = []
-    take = turns_module.Fold.take
+    take = turns_module.State.apply_all
 
     def counting(self, events):
         events = list(events)
         seen.append(len(events))
         return take(self, events)
 
-    monkeypatch.setattr(turns_module.Fold, "take", counting)
+    monkeypatch.setattr(turns_module.State, "apply_all", counting)
     return seen
 
 
@@ -174,7 +174,7 @@ def test_a_forged_snapshot_that_no_study_can_have_is_not_believed(path, state, c
 
 
 def test_a_snapshot_of_other_code_is_not_believed(path, state, monkeypatch):
-    monkeypatch.setattr("keyhole.study.mind.Mind.digest", "other")
+    monkeypatch.setattr("keyhole.study.policy_state.PolicyState.digest", "other")
     assert opened_state(path) == state
 
 

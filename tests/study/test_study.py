@@ -15,7 +15,7 @@ from keyhole.delayed import ODAAF, QPMD
 from keyhole.resource import RCUCB, Power
 from keyhole.semibandit import CSBDT
 from keyhole.stochastic import UCB1, ImprovedUCB
-from keyhole.study import ConflictError, Decision, Study, WaitingError, list_studies
+from keyhole.study import ConflictError, Decision, PendingDecisionError, Study, list_studies
 from keyhole.study.storage import open_store
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
@@ -58,7 +58,7 @@ def test_feedback_comes_in_any_order(study):
     for decision in reversed(decisions):
         study.tell(decision.id, decision.arm == "b")
     assert study.recommend() == {"a": False, "b": True, "c": False}
-    assert study.open_decisions == []
+    assert study.pending == []
 
 
 def test_both_databases_take_the_same_decisions(address):
@@ -72,7 +72,7 @@ def test_both_databases_take_the_same_decisions(address):
 
 
 def test_a_decision_says_when_and_until_when(path):
-    with labels(path, patience=60, clock=Clock(1000.5)) as study:
+    with labels(path, timeout=60, clock=Clock(1000.5)) as study:
         decision = study.ask()
     assert decision.at == datetime(1970, 1, 1, 0, 16, 40, 500_000, tzinfo=UTC)
     assert decision.until == decision.at + timedelta(seconds=60)
@@ -115,7 +115,7 @@ def test_ids_are_in_the_order_of_time(path):
 def test_open_decisions_are_listed_as_they_were_handed_out(study):
     decisions = [study.ask() for _ in range(3)]
     study.tell(decisions[1].id, 1)
-    assert study.open_decisions == [decisions[0], decisions[2]]
+    assert study.pending == [decisions[0], decisions[2]]
 
 
 def test_the_same_question_gets_the_same_answer(study):
@@ -194,7 +194,7 @@ def test_told_otherwise_is_a_conflict(study):
 def test_an_id_that_was_never_handed_out_is_refused(study, id):
     study.ask()
     refuses(study, lambda: study.tell(id, 1), ValueError, "id must be that of a decision of this")
-    refuses(study, lambda: study.lapse(id), ValueError, "id must be that of a decision of this")
+    refuses(study, lambda: study.expire(id), ValueError, "id must be that of a decision of this")
 
 
 def test_an_id_of_another_study_is_refused(path, study):
@@ -234,7 +234,9 @@ def test_words_that_the_room_does_not_have_are_refused(study):
 
 
 def test_sums_are_for_feedback_without_names(study):
-    refuses(study, lambda: study.arrived(1.0), TypeError, "arrived is for anonymous feedback; here")
+    refuses(
+        study, lambda: study.tell_sum(1.0), TypeError, "tell_sum is for anonymous feedback; here"
+    )
 
 
 # Beginning and opening.
@@ -266,19 +268,23 @@ def begun(path, **given):
         ({"arms": ["a", ""]}, ValueError, r"arms\[1\] must not be empty"),
         ({"threshold": 1.5}, ValueError, "threshold must"),
         ({"treshold": 0.5}, TypeError, "treshold"),
-        ({"pending": "hope"}, ValueError, "pending must be one of imagine, ignore, wait"),
-        ({"patience": 0}, ValueError, "patience must"),
-        ({"patience": float("inf")}, ValueError, "patience must"),
-        ({"patience": 1e300}, ValueError, "patience must"),
-        ({"patience": "long"}, TypeError, "patience must be a number, got 'long'"),
-        ({"patience": timedelta(0)}, ValueError, "patience must"),
-        ({"patience_decisions": 0}, ValueError, "patience_decisions must be at least 1, got 0"),
-        ({"patience_decisions": 1.5}, TypeError, "patience_decisions must be a whole number"),
-        ({"after": "hope"}, ValueError, "after must be one of forget, again, nothing came"),
+        ({"pending": "hope"}, ValueError, "pending must be one of impute, ignore, wait"),
+        ({"timeout": 0}, ValueError, "timeout must"),
+        ({"timeout": float("inf")}, ValueError, "timeout must"),
+        ({"timeout": 1e300}, ValueError, "timeout must"),
+        ({"timeout": "long"}, TypeError, "timeout must be a number, got 'long'"),
+        ({"timeout": timedelta(0)}, ValueError, "timeout must"),
+        ({"timeout_decisions": 0}, ValueError, "timeout_decisions must be at least 1, got 0"),
+        ({"timeout_decisions": 1.5}, TypeError, "timeout_decisions must be a whole number"),
+        (
+            {"on_timeout": "hope"},
+            ValueError,
+            "on_timeout must be one of forget, ask_again, no_reward",
+        ),
         ({"seed": -1}, ValueError, "seed must"),
         ({"seed": 2**63}, ValueError, "seed must"),
-        ({"second": -1}, ValueError, "second must be at least 0, got -1"),
-        ({"survives": "fire"}, ValueError, "survives must be one of power cut, crash"),
+        ({"time_unit": -1}, ValueError, "time_unit must be at least 0, got -1"),
+        ({"durability": "fire"}, ValueError, "durability must be one of power_loss, process_crash"),
         ({"clock": lambda: float("nan")}, ValueError, "clock must return the seconds since 1970"),
         ({"clock": lambda: -1.0}, ValueError, "clock must return the seconds since 1970"),
     ],
@@ -301,8 +307,8 @@ def test_a_storage_is_a_path_or_an_address(storage):
 
 
 def test_a_policy_that_cannot_imagine_is_not_made_to(path):
-    with pytest.raises(ValueError, match=r"pending must be 'wait' for ImprovedUCB.*got 'imagine'"):
-        Study.create(path, "s", ImprovedUCB(), ARMS, horizon=10, pending="imagine")
+    with pytest.raises(ValueError, match=r"pending must be 'wait' for ImprovedUCB.*got 'impute'"):
+        Study.create(path, "s", ImprovedUCB(), ARMS, horizon=10, pending="impute")
 
 
 def test_to_open_what_is_not_there_makes_nothing(path):
@@ -323,9 +329,9 @@ def test_feedback_of_a_retired_arm_teaches_nothing_wherever_the_arm_stood(path, 
     with labels(path) as study:
         open_ = {decision.arm: decision.id for decision in (study.ask(), study.ask(), study.ask())}
         study.retire(name)
-        before = fold_of(study).remembered()
+        before = fold_of(study).arrays_to_save()
         study.tell(open_[name], 1)
-        assert fold_of(study).remembered() == before
+        assert fold_of(study).arrays_to_save() == before
         check_state_is_fold(study)
 
 
@@ -363,11 +369,11 @@ def test_a_pickled_study_is_opened_again(path):
     with labels(path, clock=Clock()) as study:
         decision = study.ask()
         with pickle.loads(pickle.dumps(study)) as other:
-            assert other.open_decisions == [decision]
-            assert other._survives == "crash"
+            assert other.pending == [decision]
+            assert other._survives == "process_crash"
             assert other._turns.clock.now == 1000.0
             other.tell(decision.id, 1)
-        assert study.open_decisions == []
+        assert study.pending == []
 
 
 def test_a_study_is_printed_as_where_it_is(path, study):
@@ -440,7 +446,7 @@ def test_another_policy_has_learnt_the_same(path, study):
             study.tell(decision.id, reward)
         study.change_policy(APT(epsilon=0.1))
         assert repr(study.policy) == "APT(epsilon=0.1)"
-        assert fold_of(study).remembered() != fold_of(other).remembered()
+        assert fold_of(study).arrays_to_save() != fold_of(other).arrays_to_save()
         check_state_is_fold(study)
         assert study.ask().round == 8
         check_state_is_fold(study)
@@ -492,8 +498,8 @@ def test_a_decision_stands_for_its_id(path):
     with labels(path) as study:
         first, second = study.ask(), study.ask()
         study.tell(first, 1)
-        study.lapse(second)
-        assert study.open_decisions == []
+        study.expire(second)
+        assert study.pending == []
         for wrong in (None, 3, first.words):
             refuses(study, lambda wrong=wrong: study.tell(wrong, 1), ValueError, "id must be that")
 
@@ -514,7 +520,7 @@ def test_the_studies_of_a_database_are_listed_and_none_is_made(path):
 def test_a_policy_that_waits_takes_one_decision_at_a_time(path):
     with labels(path, pending="wait") as study:
         decision = study.ask()
-        refuses(study, study.ask, WaitingError, rf"waits for the feedback of {decision.id}")
+        refuses(study, study.ask, PendingDecisionError, rf"waits for the feedback of {decision.id}")
         study.tell(decision.id, 1)
         assert study.ask().id != decision.id
 
@@ -604,7 +610,7 @@ def test_named_feedback_is_told_by_its_decision(path):
         decisions = [study.ask() for _ in range(6)]
         study.tell(decisions[3].id, 1)
         with pytest.raises(TypeError, match="here each decision is told by its id"):
-            study.arrived(1)
+            study.tell_sum(1)
         study.ask()
         study.tell(decisions[0].id, 0)
         check_state_is_fold(study)
@@ -614,24 +620,26 @@ def test_nameless_feedback_is_told_as_a_sum(path):
     with Study.create(
         path, "s", ODAAF(expected_delay=2), ARMS, horizon=1000, feedback="anonymous"
     ) as study:
-        refuses(study, lambda: study.arrived(1), ValueError, r"total must lie in \[0, 0\], got 1")
+        refuses(study, lambda: study.tell_sum(1), ValueError, r"total must lie in \[0, 0\], got 1")
         decisions = [study.ask() for _ in range(3)]
-        assert study.open_decisions == []  # nobody can tell them
-        study.arrived(1.5, rounds=3)
-        study.arrived(-0.0)
+        assert study.pending == []  # nobody can tell them
+        study.tell_sum(1.5, rounds=3)
+        study.tell_sum(-0.0)
         for total, error in ((1.6, ValueError), (-1, ValueError), ("1", TypeError)):
-            refuses(study, lambda total=total: study.arrived(total), error, "total must")
+            refuses(study, lambda total=total: study.tell_sum(total), error, "total must")
         for rounds, error in ((0, ValueError), (1.5, TypeError), ("a", TypeError)):
-            refuses(study, lambda rounds=rounds: study.arrived(0, rounds=rounds), error, "rounds")
+            refuses(study, lambda rounds=rounds: study.tell_sum(0, rounds=rounds), error, "rounds")
         id = decisions[0].id
         refuses(study, lambda: study.tell(id, 1), TypeError, "anonymous feedback is told by arrive")
         study.ask()
-        study.arrived(2.5)
+        study.tell_sum(2.5)
         check_state_is_fold(study)
 
 
 def test_a_study_goes_on_beyond_the_horizon_of_a_policy_that_needs_none(path):
-    with Study.create(path, "s", QPMD(), ARMS, feedback="named", survives="crash") as study:
+    with Study.create(
+        path, "s", QPMD(), ARMS, feedback="named", durability="process_crash"
+    ) as study:
         for _ in range(200):
             study.tell(study.ask().id, 1)
         assert len(study.log()) == 400
@@ -643,7 +651,7 @@ def test_a_decision_is_made_by_hand_for_comparison():
 
 
 def test_no_decision_is_taken_beyond_the_horizon(tmp_path):
-    given = {"feedback": "anonymous", "horizon": 2, "survives": "crash"}
+    given = {"feedback": "anonymous", "horizon": 2, "durability": "process_crash"}
     with pytest.warns(UserWarning, match="phase"):
         study = Study.create(tmp_path / "one.db", "x", ODAAF(expected_delay=2), ["a", "b"], **given)
     study.ask(), study.ask()
@@ -653,22 +661,27 @@ def test_no_decision_is_taken_beyond_the_horizon(tmp_path):
 
 
 def test_what_was_chosen_for_open_decisions_outlives_a_change_of_policy(tmp_path):
-    given = {"threshold": 0.5, "survives": "crash"}
+    given = {"threshold": 0.5, "durability": "process_crash"}
     study = Study.create(tmp_path / "one.db", "x", LSA(), ["a", "b"], pending="wait", **given)
     study.change_policy(APT())
     study.ask()
-    with pytest.raises(WaitingError):
+    with pytest.raises(PendingDecisionError):
         study.ask()
     study.close()
 
 
 def test_a_retired_arm_is_not_handed_out_again(path):
     clock = Clock()
-    given = {"patience": 10, "after": "again", "clock": clock, "survives": "crash"}
+    given = {
+        "timeout": 10,
+        "on_timeout": "ask_again",
+        "clock": clock,
+        "durability": "process_crash",
+    }
     with Study.create(path, "x", UCB1(), ["bad", "good"], **given) as study:
         early, late = study.ask(), study.ask()
         assert (early.arm, late.arm) == ("bad", "good")
-        study.lapse(early.id)
+        study.expire(early.id)
         study.retire("bad")
         clock.now += 11
         assert [study.ask().arm for _ in range(3)] == ["good"] * 3

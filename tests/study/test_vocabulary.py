@@ -2,10 +2,10 @@
 
 import pytest
 
-from keyhole.policy import Field, Policy, SettingLearner, per
+from keyhole.policy import Field, Policy, SettingLearner, float_array
 from keyhole.study import Study, check_database
 from tests.study.studies import Clock, check_state_is_fold
-from tests.testing.test_vocabularies import PAIRS, NamesNoArm, NothingWins, PairWords, TellsAt
+from tests.testing.test_vocabulary_checks import PAIRS, NamesNoArm, NothingWins, PairWords, TellsAt
 from tests.toys import ArmsOnly
 
 pytestmark = pytest.mark.interpreted
@@ -24,7 +24,7 @@ class Champion(Duels):
     pending = ("ignore",)
 
     class State:
-        wins = per("arms")
+        wins = float_array("arms")
 
     def select(p, s, t):
         best = 0
@@ -45,7 +45,7 @@ def with_words(kind):
 def test_all_arms_of_a_decision_are_renumbered_when_arms_come_and_go(tmp_path):
     path = tmp_path / "s.db"
     arms = ["v", "w", "x", "y", "z"]
-    with Study.create(path, "s", Champion(), arms, survives="crash") as study:
+    with Study.create(path, "s", Champion(), arms, durability="process_crash") as study:
         asked = [study.ask() for _ in range(4)]
         assert {one.arm for one in asked} == {"v"}
         for _ in range(2):
@@ -59,7 +59,7 @@ def test_all_arms_of_a_decision_are_renumbered_when_arms_come_and_go(tmp_path):
         pairs = [tuple(study.ask().words.values()) for _ in range(12)]
         assert {arm for pair in pairs for arm in pair} == {"w", "y", "z", "u"}
         assert all(arm != rival for arm, rival in pairs)
-        one = study.open_decisions[-1]
+        one = study.pending[-1]
         study.tell(one.id, winner=one.rival)
         check_state_is_fold(study)
         study.export(tmp_path / "s.jsonl")
@@ -69,7 +69,9 @@ def test_all_arms_of_a_decision_are_renumbered_when_arms_come_and_go(tmp_path):
 
 def test_arms_do_not_come_and_go_where_the_fields_that_hold_them_are_not_known(tmp_path):
     policy = with_words(NamesNoArm)
-    with Study.create(tmp_path / "s.db", "s", policy, ["x", "y", "z"], survives="crash") as study:
+    with Study.create(
+        tmp_path / "s.db", "s", policy, ["x", "y", "z"], durability="process_crash"
+    ) as study:
         for call in (lambda: study.retire("x"), lambda: study.add_arm("w")):
             with pytest.raises(TypeError, match=r"NamesNoArm does not say .*, as `arm_fields`"):
                 call()
@@ -87,9 +89,13 @@ def test_words_that_studies_use_themselves_are_refused(tmp_path):
 
     for word, kind in (("at", TellsAt), ("round", Round)):
         with pytest.raises(ValueError, match=f"a vocabulary must have a word other than '{word}'"):
-            Study.create(tmp_path / "s.db", "s", with_words(kind), ["x", "y"], survives="crash")
+            Study.create(
+                tmp_path / "s.db", "s", with_words(kind), ["x", "y"], durability="process_crash"
+            )
     policy = with_words(Anything)
-    with Study.create(tmp_path / "s.db", "s", policy, ["x", "y"], survives="crash") as study:
+    with Study.create(
+        tmp_path / "s.db", "s", policy, ["x", "y"], durability="process_crash"
+    ) as study:
         id = study.ask().id
         with pytest.raises(ValueError, match="a vocabulary must have a word other than 'key'"):
             study.tell(id, key="x")
@@ -98,15 +104,15 @@ def test_words_that_studies_use_themselves_are_refused(tmp_path):
 
 def test_nothing_came_needs_feedback_that_can_be_told(tmp_path):
     path, clock = tmp_path / "s.db", Clock()
-    given = {"after": "nothing came", "patience": 5, "survives": "crash", "clock": clock}
-    message = "after must not be 'nothing came' in the setting 'pairs': for that NothingWins.def"
+    given = {"on_timeout": "no_reward", "timeout": 5, "durability": "process_crash", "clock": clock}
+    message = "on_timeout must not be 'no_reward' in the setting 'pairs': for that NothingWins.def"
     with pytest.raises(ValueError, match=message):
         Study.create(path, "s", with_words(NothingWins), ["x", "y", "z"], **given)
     with Study.create(path, "s", Champion(), ["x", "y", "z"], **given) as study:
         asked = study.ask()
         clock.now += 6
         study.ask()
-        lapsed = next(one for one in study.history().to_pylist() if one["event"] == "lapsed")
+        lapsed = next(one for one in study.history().to_pylist() if one["event"] == "expired")
         assert lapsed["winner"] == asked.rival
         check_state_is_fold(study)
 
@@ -135,4 +141,4 @@ def test_a_default_that_needs_no_context_is_tried_without_one(tmp_path):
     with pytest.raises(
         ValueError, match=r"Seen.default_feedback has {'reward': 0.0}, which cannot"
     ):
-        Study.create(tmp_path / "s.db", "s", Staged(), ["x", "y"], after="nothing came")
+        Study.create(tmp_path / "s.db", "s", Staged(), ["x", "y"], on_timeout="no_reward")

@@ -51,7 +51,7 @@ def policy_of(vocabulary):
 
 
 def study_of(path, policy, **given):
-    return Study.create(path, "s", policy, ARMS, threshold=0.5, survives="crash", **given)
+    return Study.create(path, "s", policy, ARMS, threshold=0.5, durability="process_crash", **given)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_feedback_that_cannot_be_read_back_is_not_written(tmp_path, vocabulary, 
         message = r"the vocabulary of setting 'thresholding' failed \(tests.*Own\): .*"
         with pytest.raises(VocabularyError, match=message + why):
             study.tell(decision.id, 1)
-        assert [one.id for one in study.open_decisions] == [decision.id]
+        assert [one.id for one in study.pending] == [decision.id]
         assert len(study.log()) == 1
         policy.vocabulary_class.format_feedback = StudyVocabulary.format_feedback
         policy.vocabulary_class.parse_feedback = StudyVocabulary.parse_feedback
@@ -94,7 +94,7 @@ def test_a_decision_that_cannot_be_read_back_is_not_written(tmp_path, vocabulary
 
 
 def test_a_mistake_in_what_an_expired_decision_is_told_is_named(tmp_path):
-    given = {"patience": 1, "after": "nothing came", "clock": (clock := Clock())}
+    given = {"timeout": 1, "on_timeout": "no_reward", "clock": (clock := Clock())}
     with pytest.raises(VocabularyError, match="has no attribute 'nothing'"):
         study_of(tmp_path / "s.db", policy_of(DefaultsWithOtherValues), **given)
     policy = policy_of(StudyVocabulary)

@@ -2,7 +2,7 @@
 
 from keyhole.draws.samplers import beta
 from keyhole.draws.streams import POLICY, WORLD, seek, stream, uniform
-from keyhole.play.referee import Referee
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.threshold import (
     DKWUCB,
     KMUCB,
@@ -65,7 +65,7 @@ def sampler(survival, seed, replication):
 
 def thresholds_of(problem, rounds, seed, replication):
     """Return the thresholds that the world shows."""
-    referee = Referee(problem, seed=seed, replication=replication, horizon=rounds)
+    referee = InteractiveEnvironment(problem, seed=seed, replication=replication, horizon=rounds)
     return [int(referee.observe()["threshold"].item()) for _ in range(rounds)]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import parameter, simulate
-from keyhole.testing import Trial
+from keyhole.testing import CheckContext
 from keyhole.threshold import (
     DKWUCB,
     KMUCB,
@@ -74,13 +74,13 @@ DRAWING = (KaplanMeierThompson, SurvivalThompson)
     ],
 )
 def test_every_policy_keeps_the_contract(policy, check):
-    check(Trial(policy, problem_for(policy, [row[::3] for row in FIVE[:3]]), 60, 2))
+    check(CheckContext(policy, problem_for(policy, [row[::3] for row in FIVE[:3]]), 60, 2))
 
 
 @parametrize_with_policies([DKWUCB(), KaplanMeierUCB()])
 def test_replayed_samples_keep_the_contract(policy, check):
     problem = Problem.replay([[0, 1, 3], [2, 2], [1, 3, 3, 0]], 3, feedback="uncensored")
-    check(Trial(policy, problem, 40, 1))
+    check(CheckContext(policy, problem, 40, 1))
 
 
 @st.composite

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.play.referee import Referee
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.threshold import DKWUCB, KMUCB, KaplanMeierUCB, PerThresholdUCB, Problem, bounds
 from tests.threshold.cases import FIVE, drive, sampler, thresholds_of
 
@@ -39,7 +39,7 @@ def test_best_arms_and_gaps():
     ids=["tabled", "replayed"],
 )
 def test_samples_follow_the_survival_functions(problem, n):
-    referee = Referee(problem, horizon=n)
+    referee = InteractiveEnvironment(problem, horizon=n)
     for arm in range(2):
         values = np.empty(n)
         for i in range(n):
@@ -55,7 +55,7 @@ def test_censored_feedback_never_shows_more_than_the_threshold():
     seen = {}
     for feedback in ("censored", "uncensored"):
         problem = Problem(FIVE, feedback=feedback)
-        referee, pairs = Referee(problem, seed=3, horizon=500), []
+        referee, pairs = InteractiveEnvironment(problem, seed=3, horizon=500), []
         for t in range(500):
             c = referee.observe()["threshold"].item()
             pairs.append((c, referee.respond({"arm": t % 5})["value"].item()))
@@ -68,7 +68,10 @@ def test_censored_feedback_never_shows_more_than_the_threshold():
 
 def test_the_world_draws_what_the_tests_draw():
     problem = Problem(FIVE, feedback="uncensored")
-    referee, sample = Referee(problem, seed=4, replication=2, horizon=40), sampler(FIVE, 4, 2)
+    referee, sample = (
+        InteractiveEnvironment(problem, seed=4, replication=2, horizon=40),
+        sampler(FIVE, 4, 2),
+    )
     for n in range(40):
         referee.observe()
         assert referee.respond({"arm": 3})["value"].item() == sample(3, n)
@@ -79,7 +82,7 @@ def test_regret_and_share_are_what_the_pulls_come_to():
     curves = simulate(problem, [PerThresholdUCB()], horizon=6, replications=1, seed=8)
     # Each threshold's first pull is of arm 0, its second of arm 1; the third at 1 is of arm 0,
     # unless arm 0 failed and arm 1 did not.
-    referee = Referee(problem, seed=8, horizon=6)
+    referee = InteractiveEnvironment(problem, seed=8, horizon=6)
     learner = PerThresholdUCB().learner(arms=2, levels=3, feedback="censored", seed=8)
     regret = reached = 0.0
     for c in [1, 3, 2, 3, 1, 1]:

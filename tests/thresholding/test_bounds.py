@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.thresholding import LSA, KnownGaps, Problem, allocation, bounds
+from keyhole.thresholding import LSA, KnownGaps, Problem, bounds, sampling_allocation
 
 gap_lists = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=8)
 
@@ -49,7 +49,7 @@ def test_lambda_solves_the_programme_that_the_paper_says(alpha):
     level = bounds.exploration_level(gaps, budget, alpha=alpha)
     raised = np.maximum(gaps, math.exp(-level))
     shares = bounds.exploration_budget(gaps, budget, alpha=alpha)
-    expected = allocation.optimal_allocation(raised, shares.sum(), c=2 * alpha)
+    expected = sampling_allocation.optimal_allocation(raised, shares.sum(), c=2 * alpha)
     assert shares == pytest.approx(expected, rel=1e-8)
 
 
@@ -127,11 +127,13 @@ def test_remark_2_follows():
         level = bounds.exploration_level(gaps, budget, alpha=1 / 20)
         raised = np.maximum(gaps, math.exp(-level))
         factor = upsilon(1 / 20) * math.exp(1 / 10)
-        first = factor * allocation.optimal_value(raised, budget / 801, c=1 / 10)
-        second = factor * allocation.optimal_value(raised, budget / 128160, c=16)
+        first = factor * sampling_allocation.optimal_value(raised, budget / 801, c=1 / 10)
+        second = factor * sampling_allocation.optimal_value(raised, budget / 128160, c=16)
         assert bound <= first * (1 + 1e-9)
         assert first == pytest.approx(second, rel=1e-9)
-        assert second <= factor * allocation.optimal_value(gaps, budget / 128160, c=16) * (1 + 1e-9)
+        assert second <= factor * sampling_allocation.optimal_value(gaps, budget / 128160, c=16) * (
+            1 + 1e-9
+        )
 
 
 def test_the_regret_of_lsa_stays_below_theorem_1():
@@ -156,7 +158,7 @@ def test_the_oracle_stays_below_twice_its_optimal_value():
     )
     for c, budget in enumerate(curves.checkpoints):
         # O' spends whole pulls: equation (8) allows for K of them.
-        bound = 2 * allocation.optimal_value(problem.gaps, budget - problem.arms)
+        bound = 2 * sampling_allocation.optimal_value(problem.gaps, budget - problem.arms)
         assert mean[c] <= bound + 5 * error[c]
 
 

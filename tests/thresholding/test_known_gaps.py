@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keyhole.thresholding import KnownGaps, Problem
-from keyhole.thresholding.allocation import optimal_allocation
+from keyhole.thresholding.sampling_allocation import optimal_allocation
 from tests.thresholding.cases import SETUP_1, SETUP_2, SETUP_3, drive, learner_of
 
 

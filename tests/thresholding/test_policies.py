@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.testing import Trial
+from keyhole.testing import CheckContext
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
 from tests.conformance import parametrize_with_policies
 from tests.reference.thresholding import play
@@ -120,7 +120,7 @@ def test_they_agree_on_any_problem(policy, means, threshold, rounds, seed):
 
 @parametrize_with_policies(POLICIES[::2], compiled=[LSA()])
 def test_they_conform(policy, check):
-    check(Trial(policy, Problem([0.2, 0.45, 0.55, 0.7, 0.8], 0.5)))
+    check(CheckContext(policy, Problem([0.2, 0.45, 0.55, 0.7, 0.8], 0.5)))
 
 
 @pytest.mark.parametrize("policy", [LSA(), APT(), UCBE()], ids=repr)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from keyhole import simulate
-from keyhole.play.referee import Referee
+from keyhole.play.interactive import InteractiveEnvironment
 from keyhole.thresholding import LSA, Policy, Problem, Uniform
 
 pytestmark = pytest.mark.interpreted
@@ -21,7 +21,7 @@ FEW = 4_000
 
 
 def rewards(problem, arm=0, draws=FEW, replication=0):
-    referee = Referee(problem, seed=6, replication=replication)
+    referee = InteractiveEnvironment(problem, seed=6, replication=replication)
     answers = np.empty(draws)
     for i in range(draws):
         referee.observe()
@@ -167,18 +167,22 @@ def test_bernoulli_rewards_have_the_mean(mean, draws):
 @pytest.mark.parametrize("mean", [0.05, 0.5, 0.8])
 @pytest.mark.parametrize("concentration", [0.02, 0.5, 2.0, 30.0])
 def test_beta_rewards_have_the_law(mean, concentration, draws):
-    drawn = rewards(Problem([mean], 0.5, law="beta", concentration=concentration), draws=draws)
-    law = stats.beta(mean * concentration, (1 - mean) * concentration)
+    drawn = rewards(
+        Problem([mean], 0.5, distribution="beta", concentration=concentration), draws=draws
+    )
+    distribution = stats.beta(mean * concentration, (1 - mean) * concentration)
     assert ((drawn >= 0) & (drawn <= 1)).all()
-    assert abs(drawn.mean() - law.mean()) < 5 * law.std() / math.sqrt(draws)
-    fourth = law.stats("k") + 3  # E (X - mean)^4 / var^2
-    assert abs(drawn.var() - law.var()) < 5 * law.var() * math.sqrt((fourth - 1) / draws)
+    assert abs(drawn.mean() - distribution.mean()) < 5 * distribution.std() / math.sqrt(draws)
+    fourth = distribution.stats("k") + 3  # E (X - mean)^4 / var^2
+    assert abs(drawn.var() - distribution.var()) < 5 * distribution.var() * math.sqrt(
+        (fourth - 1) / draws
+    )
     # Laws of small shapes have mass closer to 1 than the next smaller number: no test of fit there.
-    assert concentration < 2 or stats.kstest(drawn, law.cdf).pvalue > 1e-6
+    assert concentration < 2 or stats.kstest(drawn, distribution.cdf).pvalue > 1e-6
 
 
 def test_beta_rewards_of_tiny_concentration_are_0_or_1():
-    drawn = rewards(Problem([0.3], 0.5, law="beta", concentration=1e-6))
+    drawn = rewards(Problem([0.3], 0.5, distribution="beta", concentration=1e-6))
     assert np.isin(drawn.round(9), [0.0, 1.0]).mean() > 0.999
     assert abs(drawn.mean() - 0.3) < 5 * math.sqrt(0.21 / FEW)
 
@@ -272,7 +276,7 @@ def test_an_arm_whose_samples_are_used_up_shows_their_mean():
 
 
 def test_the_order_of_an_arm_does_not_depend_on_pulls_of_others():
-    referee, problem = Referee(once(), seed=6), once()
+    referee, problem = InteractiveEnvironment(once(), seed=6), once()
     mixed = {0: [], 1: [], 2: []}
     for arm in (2, 0, 1, 0, 2, 0, 0, 2):
         referee.observe()
@@ -303,7 +307,7 @@ def test_gold_is_compared_without_replacement_too():
 
 def test_it_says_how_samples_are_drawn():
     assert repr(once()).startswith("Problem(3 replay-once arms, ")
-    assert repr(Problem([0.5], 0.5, law="truncated-normal", scale=1)).startswith(
+    assert repr(Problem([0.5], 0.5, distribution="truncated-normal", scale=1)).startswith(
         "Problem(1 truncated-normal arms, "
     )
 
@@ -328,12 +332,15 @@ def test_it_says_how_samples_are_drawn():
         (lambda: Problem([0.2], math.nan), r"threshold must lie in \(0, 1\), got nan"),
         (lambda: Problem([0.2], None), "threshold must be a number, got None"),
         (
-            lambda: Problem([0.2], 0.5, law="beat"),
-            r"law must be one of bernoulli, .*; got 'beat' \(did you mean 'beta'\?\)",
+            lambda: Problem([0.2], 0.5, distribution="beat"),
+            r"distribution must be one of bernoulli, .*; got 'beat' \(did you mean 'beta'\?\)",
         ),
-        (lambda: Problem([0.2], 0.5, law="beta"), "concentration must be given for the law 'beta'"),
         (
-            lambda: Problem([0.2], 0.5, law="beta", concentration=0),
+            lambda: Problem([0.2], 0.5, distribution="beta"),
+            "concentration must be given for the law 'beta'",
+        ),
+        (
+            lambda: Problem([0.2], 0.5, distribution="beta", concentration=0),
             "concentration must be at least 1e-06, got 0",
         ),
         (
@@ -341,7 +348,7 @@ def test_it_says_how_samples_are_drawn():
             "concentration must be left out for the law 'bernoulli'",
         ),
         (
-            lambda: Problem([0.0], 0.5, law="beta", concentration=2),
+            lambda: Problem([0.0], 0.5, distribution="beta", concentration=2),
             r"means\[0\] must lie in \(0, 1\), got 0.0",
         ),
         (lambda: Problem.replay([], 0.5), "samples must have at least one arm, got none"),

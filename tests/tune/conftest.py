@@ -8,7 +8,7 @@ from keyhole.tune import Spec
 
 @dataclass
 class Run:
-    """How a run ended: as `keyhole.runner.Run`."""
+    """How a run ended: as `keyhole.runner.CommandResult`."""
 
     outcome: str = "ok"
     seconds: float = 0.1

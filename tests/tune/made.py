@@ -2,7 +2,7 @@
 
 import itertools
 
-from keyhole.tune import Record
+from keyhole.tune import TrialRecord
 
 _NUMBERS = itertools.count(1)
 
@@ -29,4 +29,4 @@ def record(outcome, seconds, limit, arm="quick", **changed):
         "elapsed": float(number),
         "others": 0.0,
     }
-    return Record(**(facts | changed))
+    return TrialRecord(**(facts | changed))

@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.resource import HazardThompson, HazardUCB, Power, portfolio
 from keyhole.tune import Spec, Tune, Tuner
-from keyhole.tune.summary import recommendation
+from keyhole.tune.summary import format_recommendation
 from tests.tune.conftest import Run
 from tests.tune.made import record
 
@@ -38,8 +38,8 @@ def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_told_apart(tmp_path
     assert (best.limit, best.more.high) == (1.0, 0.0)
     assert best.more.value < 0.0
     assert -0.5 < best.more.low < -0.1  # the share done of either is known to some .06
-    assert "it looks best at that" in recommendation(tune)[3]
-    assert "another command at it is better by at most 0." in recommendation(tune)[3]
+    assert "it looks best at that" in format_recommendation(tune)[3]
+    assert "another command at it is better by at most 0." in format_recommendation(tune)[3]
 
 
 def test_why_nothing_is_gained_over_the_full_cut_off_is_said(tmp_path):
@@ -50,7 +50,7 @@ def test_why_nothing_is_gained_over_the_full_cut_off_is_said(tmp_path):
     tune = Tune(tmp_path, spec_of(12, LIMITS), runs)
     assert tune.best().limit == 0.1
     assert tune.best().more.value < 0.0
-    assert "below 0 since another command, not known which" in recommendation(tune)[3]
+    assert "below 0 since another command, not known which" in format_recommendation(tune)[3]
 
 
 @pytest.mark.parametrize("limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=len)
@@ -93,7 +93,7 @@ def replayed(policy, seed, limits, runs):
     """Return a tune of recorded runs: how sure it is, whether that is so, and of the cut-off."""
     problem = portfolio("scattered", 6, seed=34, limits=limits)
     rng = np.random.default_rng(seed)
-    orders = [rng.permutation(law.consumptions) for law in problem.laws]
+    orders = [rng.permutation(distribution.consumptions) for distribution in problem.distributions]
     learner = policy.learner(
         arms=6, limits=limits, cost=Power(slope=1.0), penalty=Power(slope=1.0), seed=seed
     )

@@ -5,27 +5,27 @@ import pytest
 
 from keyhole.tune import Spec
 from keyhole.tune.command import Arm
-from keyhole.tune.outcome import CannotStartError, outcome_of
-from keyhole.tune.success import Success
+from keyhole.tune.outcome import CannotStartError, judge_outcome
+from keyhole.tune.success_rule import SuccessRule
 from tests.tune.conftest import TABLE, Run
 
 COMMAND, FUNCTION = Arm("a", ("true",)), Arm("f", function="module:f")
-READS = Success.of({"pattern": "^done$", "number": r"cost (\S+)", "scale": [0, 100]})
-MARK = b"keyhole.tune.call: "
+READS = SuccessRule.of({"pattern": "^done$", "number": r"cost (\S+)", "scale": [0, 100]})
+MARK = b"keyhole.tune.function_process: "
 CASES = {
-    "an exit code of success": (Success(), Run(), "ok", 1.0, ""),
-    "another code": (Success(), Run("failed", code=3), "failed", None, "ended with code 3"),
-    "a code that is one": (Success((10,)), Run("failed", code=10), "ok", 1.0, ""),
-    "0 where it is none": (Success((10,)), Run(), "failed", None, "ended with code 0"),
+    "an exit code of success": (SuccessRule(), Run(), "ok", 1.0, ""),
+    "another code": (SuccessRule(), Run("failed", code=3), "failed", None, "ended with code 3"),
+    "a code that is one": (SuccessRule((10,)), Run("failed", code=10), "ok", 1.0, ""),
+    "0 where it is none": (SuccessRule((10,)), Run(), "failed", None, "ended with code 0"),
     "a crash": (
-        Success(), Run("failed", code=None, signal=11), "failed", None, "ended by signal 11"),
-    "the time": (Success(), Run("out of time", 1.003), "out of time", None, ""),
-    "the memory": (Success(), Run("out of memory"), "out of memory", None, ""),
+        SuccessRule(), Run("failed", code=None, signal=11), "failed", None, "ended by signal 11"),
+    "the time": (SuccessRule(), Run("out of time", 1.003), "out of time", None, ""),
+    "the memory": (SuccessRule(), Run("out of memory"), "out of memory", None, ""),
     "by itself, but too late": (
-        Success(), Run(seconds=1.2), "out of time", None, "ended after 1.200 s"),
+        SuccessRule(), Run(seconds=1.2), "out of time", None, "ended after 1.200 s"),
     "a machine that slept": (
-        Success(), Run(slept=True), "lapsed", None, "the machine was asleep meanwhile"),
-    "a run that was lost": (Success(), Run("lost", reason="gone"), "lapsed", None, "gone"),
+        SuccessRule(), Run(slept=True), "expired", None, "the machine was asleep meanwhile"),
+    "a run that was lost": (SuccessRule(), Run("lost", reason="gone"), "expired", None, "gone"),
     "a number": (READS, Run(output=b"cost 3\ncost 41.5\ndone\n"), "ok", 41.5, ""),
     "no pattern": (READS, Run(output=b"cost 3\n"), "failed", None, "the pattern was not found"),
     "no number": (READS, Run(output=b"done\n"), "failed", None, "the number was not found"),
@@ -43,14 +43,16 @@ def asked(success, clock="wall"):
 @pytest.mark.parametrize(("success", "run", "outcome", "reward", "reason"), CASES.values(),
                          ids=CASES)  # fmt: skip
 def test_a_run_ends_with(success, run, outcome, reward, reason):
-    found = outcome_of(asked(success), COMMAND, 1.0, run)
+    found = judge_outcome(asked(success), COMMAND, 1.0, run)
     assert (found.outcome, found.reward, found.reason) == (outcome, reward, reason)
     assert found.seconds <= 1.0
 
 
 def test_what_cannot_start_ends_the_tune():
     with pytest.raises(CannotStartError, match="arm 'a' could not be started: no such file"):
-        outcome_of(asked(Success()), COMMAND, 1.0, Run("could not start", reason="no such file"))
+        judge_outcome(
+            asked(SuccessRule()), COMMAND, 1.0, Run("could not start", reason="no such file")
+        )
 
 
 @pytest.mark.parametrize(
@@ -64,42 +66,44 @@ def test_what_cannot_start_ends_the_tune():
 )
 def test_a_function_says_itself_how_long_it_took(output, outcome, reward, seconds):
     run = Run(seconds=30.0, output=b"words\n" + MARK + output + b"\n")
-    found = outcome_of(asked(Success(scale=(0.0, 50.0))), FUNCTION, 1.0, run)
+    found = judge_outcome(asked(SuccessRule(scale=(0.0, 50.0))), FUNCTION, 1.0, run)
     assert (found.outcome, found.reward, found.seconds) == (outcome, reward, seconds)
 
 
 def test_a_function_that_its_alarm_ends_is_out_of_time_and_one_that_raises_has_failed():
     ended = Run("failed", 1.2, code=None, signal=int(signal.SIGALRM))
-    assert outcome_of(asked(Success()), FUNCTION, 1.0, ended).outcome == "out of time"
-    raised = outcome_of(asked(Success()), FUNCTION, 1.0, Run("failed", 1.2, code=1))
+    assert judge_outcome(asked(SuccessRule()), FUNCTION, 1.0, ended).outcome == "out of time"
+    raised = judge_outcome(asked(SuccessRule()), FUNCTION, 1.0, Run("failed", 1.2, code=1))
     assert (raised.outcome, raised.reason) == ("failed", "ended with code 1")
 
 
 def test_by_the_clock_of_processors_a_run_took_what_they_worked():
     run = Run(seconds=30.0, cpu=0.5)
-    assert outcome_of(asked(Success(), "cpu"), COMMAND, 1.0, run).seconds == 0.5
+    assert judge_outcome(asked(SuccessRule(), "cpu"), COMMAND, 1.0, run).seconds == 0.5
     late = Run(seconds=30.0, cpu=1.5)
-    assert outcome_of(asked(Success(), "cpu"), COMMAND, 1.0, late).outcome == "out of time"
+    assert judge_outcome(asked(SuccessRule(), "cpu"), COMMAND, 1.0, late).outcome == "out of time"
 
 
 def test_a_call_that_raised_has_failed_after_the_time_that_the_function_took():
     said = MARK + b'{"seconds": 0.25, "raised": "ValueError: no"}\n'
-    found = outcome_of(asked(Success()), FUNCTION, 1.0, Run("failed", 30.0, code=1, output=said))
+    found = judge_outcome(
+        asked(SuccessRule()), FUNCTION, 1.0, Run("failed", 30.0, code=1, output=said)
+    )
     assert (found.outcome, found.seconds) == ("failed", 0.25)
     assert found.reason == "raised ValueError: no"
 
 
 def test_an_answer_counts_only_of_a_call_that_came_to_its_end():
     said = MARK + b'{"seconds": 0.25, "reward": true}\nbye\n'
-    assert outcome_of(asked(Success()), FUNCTION, 1.0, Run(output=said)).outcome == "ok"
+    assert judge_outcome(asked(SuccessRule()), FUNCTION, 1.0, Run(output=said)).outcome == "ok"
     crashed = Run("failed", code=1, output=said)
-    assert outcome_of(asked(Success()), FUNCTION, 1.0, crashed).outcome == "failed"
+    assert judge_outcome(asked(SuccessRule()), FUNCTION, 1.0, crashed).outcome == "failed"
 
 
 @pytest.mark.parametrize(("end", "reward"), [(b"9\ndone\n", None), (b"9\ncost 5\ndone\n", 5.0)])
 def test_a_line_that_is_cut_where_the_middle_is_left_out_is_not_read(end, reward):
     half = 40
     output = b"cost 1".rjust(half) + b"\n... 900 bytes ...\n" + end.rjust(half, b"7")
-    assert outcome_of(asked(READS), COMMAND, 1.0, Run(output=output)).reward == reward
+    assert judge_outcome(asked(READS), COMMAND, 1.0, Run(output=output)).reward == reward
     whole = b"cost 12\n... 900 bytes ...\ndone\n"  # which a command may well write itself
-    assert outcome_of(asked(READS), COMMAND, 1.0, Run(output=whole)).reward == 12
+    assert judge_outcome(asked(READS), COMMAND, 1.0, Run(output=whole)).reward == 12

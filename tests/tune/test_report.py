@@ -7,12 +7,18 @@ import pytest
 
 from keyhole.data import load_aslib
 from keyhole.tune import Spec, Tune, figures
-from keyhole.tune.export import write_scenario
+from keyhole.tune.aslib_export import write_scenario
 from keyhole.tune.report import write_report
-from keyhole.tune.summary import arms_table, best_as_json, command_line, progress, recommendation
+from keyhole.tune.summary import (
+    arms_table,
+    best_as_json,
+    command_line,
+    format_progress,
+    format_recommendation,
+)
 from tests.tune.conftest import TABLE
 from tests.tune.made import record
-from tests.tune.test_gains import played
+from tests.tune.test_value_estimates import played
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +27,7 @@ def tune(tmp_path_factory):
     spec = Spec.from_table(TABLE)
     runs = played(np.random.default_rng(9), (0.05, 1.0), 58, [0.1, 1.0])
     runs.append(record("failed", 0.5, 1.0, "slow", reason="<script>alert(1)</script>", output="x"))
-    runs.append(record("lapsed", 0.5, 1.0, "slow", reason="the machine was asleep meanwhile"))
+    runs.append(record("expired", 0.5, 1.0, "slow", reason="the machine was asleep meanwhile"))
     return Tune(tmp_path_factory.mktemp("tune"), spec, runs)
 
 
@@ -38,7 +44,7 @@ def test_a_report_says_what_to_run_and_shows_every_run(tune, page):
         assert f">{title}" in page
     rows = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])
     assert len(rows) == 60
-    assert {row[4] for row in rows} >= {"ok", "out of time", "failed", "lapsed"}
+    assert {row[4] for row in rows} >= {"ok", "out of time", "failed", "expired"}
     assert {path.suffix for path in tune.folder.iterdir()} == {".html", ".svg", ".png", ".pdf"}
 
 
@@ -72,13 +78,13 @@ def test_seconds_are_written_without_powers_of_ten(tmp_path):
 def test_the_summary_counts_what_became_of_runs_and_the_time_they_took(tune):
     assert re.match(
         r"two: 59 runs in \S+; \d+ ok, \d+ out of time, 1 failed; 1 counted for nothing",
-        progress(tune),
+        format_progress(tune),
     )
     head, rows = arms_table(tune)
     assert [row[0] for row in rows] == ["quick", "slow"]
     assert sum(int(row[head.index("runs")]) for row in rows) == 59
     assert sum(int(row[head.index("of all")].rstrip("%")) for row in rows) == pytest.approx(100, 1)
-    assert len(recommendation(tune)) == 5
+    assert len(format_recommendation(tune)) == 5
 
 
 def test_the_best_can_be_read_by_a_program(tune):
@@ -93,7 +99,7 @@ def test_the_best_can_be_read_by_a_program(tune):
 def test_it_is_said_how_many_runs_tell_of_the_full_cut_off(spec, tmp_path):
     runs = [record("ok", 0.05, 1.0), record("out of time", 1.0, 1.0)] * 20
     runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
-    against = recommendation(Tune(tmp_path, spec, runs))[3]
+    against = format_recommendation(Tune(tmp_path, spec, runs))[3]
     assert re.match(
         r"against the full cut-off, 1 s, .* perhaps quick, .* \(from 40 runs\)", against
     )
@@ -101,7 +107,7 @@ def test_it_is_said_how_many_runs_tell_of_the_full_cut_off(spec, tmp_path):
 
 def test_it_is_said_first_how_many_arms_were_not_tried(spec, tmp_path):
     tune = Tune(tmp_path, spec, [record("ok", 0.05, 1.0)] * 3)
-    assert recommendation(tune)[0].startswith("1 of 2 arms not tried yet; best: quick with ")
+    assert format_recommendation(tune)[0].startswith("1 of 2 arms not tried yet; best: quick with ")
     said = best_as_json(tune)
     assert said["runs_of_arms"] == {"quick": 1, "slow": 0}
     assert tune.best().untried == ["slow"]
@@ -111,15 +117,15 @@ def test_it_is_said_first_that_no_run_has_succeeded(spec, tmp_path):
     said = "no run has succeeded: nothing speaks for any command"
     runs = [record("failed", 0.1, 1.0, arm) for arm in ("quick", "slow")]
     tune = Tune(tmp_path, spec, runs)
-    assert recommendation(tune)[0] == said
+    assert format_recommendation(tune)[0] == said
     assert best_as_json(tune)["successes"] == 0
     tune = Tune(tmp_path, spec, [*runs, record("ok", 0.1, 1.0)])
-    assert said not in recommendation(tune)
+    assert said not in format_recommendation(tune)
     assert best_as_json(tune)["successes"] == 1
 
 
 def test_a_probability_is_stated_in_full(tune):
-    text = recommendation(tune)[2]
+    text = format_recommendation(tune)[2]
     assert re.match(
         r"probability that no other pair is better by more than 1 % of a success: \d+%; ", text
     )

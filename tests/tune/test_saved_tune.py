@@ -50,7 +50,7 @@ def found(folder):
             {
                 "runs": [facts_of(run) for run in tune.runs],
                 "outcomes": [kinds.index(run.outcome) for run in tune.runs],
-                "done over": [facts_of(run) for run in tune.lapsed],
+                "done over": [facts_of(run) for run in tune.expired],
                 "best": rounded(dataclasses.astuple(tune.best())),
                 "pairs": [
                     rounded(dataclasses.astuple(tune.pair(arm, limit)))
@@ -77,7 +77,7 @@ def test_its_spec_is_read_the_same_twice(folder):
 
 def test_it_goes_on_in_its_folder(folder):
     assert went_on(folder) == EXPECTED["went_on"]
-    assert len(Tune.load(folder).lapsed) == len(EXPECTED["found"]["done over"])
+    assert len(Tune.load(folder).expired) == len(EXPECTED["found"]["done over"])
 
 
 def went_on(folder):

@@ -53,9 +53,9 @@ BAD = {
     "a number without a group": (
         {"success": {"number": "x"}}, r"success.number must have one group, in \(\), got 0"),
     "a scale that falls": ({"success": {"scale": [1, 0]}}, "success.scale must rise, got 1 and 0"),
-    "an unknown preset": ({"worth": "PAR1"}, "worth must be one of PAR2, PAR10; got 'PAR1'"),
+    "an unknown preset": ({"objective": "PAR1"}, "objective must be one of PAR2, PAR10; got 'PAR1'"),
     "seconds that cost too much": (
-        {"worth": {"second": 2}}, "worth.second must be at most 1: the largest limit would cost"),
+        {"objective": {"cost_per_second": 2}}, "objective.cost_per_second must be at most 1: the largest limit would cost"),
     "memory without a unit": ({"memory": "2"}, "memory must be as '2 GiB', got '2'"),
     "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, kB"),
     "memory in bits": ({"memory": "2 Gb"}, "memory: its unit must be one of .*; got 'Gb'"),
@@ -136,7 +136,7 @@ def test_a_list_of_parameters_makes_an_arm_of_each():
 def test_a_spec_is_the_same_when_it_is_read_from_what_it_said():
     table = copy.deepcopy(TABLE) | {
         "memory": "1.5 GiB",
-        "worth": {"second": 0.5, "giving_up": 0.25},
+        "objective": {"cost_per_second": 0.5, "cost_of_giving_up": 0.25},
         "success": {"codes": [0, 3], "pattern": "yes", "number": "got (.*)", "scale": [-5, 5]},
         "policy": RCUCB(alpha=0.2),
         "environment": {"LANG": "C"},
@@ -149,7 +149,7 @@ def test_a_spec_is_the_same_when_it_is_read_from_what_it_said():
 
 @pytest.mark.parametrize(("preset", "times"), [("PAR2", 2), ("PAR10", 10)])
 def test_at_the_full_cut_off_a_gain_is_a_par_score(preset, times):
-    spec = Spec.from_table(TABLE | {"worth": preset, "limits": [1, 20]})
+    spec = Spec.from_table(TABLE | {"objective": preset, "limits": [1, 20]})
     cost, penalty = spec.facts()["cost"], spec.facts()["penalty"]
     for done, seconds in ((1.0, 5.0), (0.0, 20.0)):
         gain = done - float(cost(seconds)) if done else -float(penalty(20.0))
@@ -158,7 +158,10 @@ def test_at_the_full_cut_off_a_gain_is_a_par_score(preset, times):
 
 
 def test_who_gives_up_earns_the_least_of_a_scale():
-    table = {"worth": {"second": 0.5, "giving_up": 2}, "success": {"scale": [-5, 5]}}
+    table = {
+        "objective": {"cost_per_second": 0.5, "cost_of_giving_up": 2},
+        "success": {"scale": [-5, 5]},
+    }
     facts = Spec.from_table(TABLE | table).facts()
     assert float(facts["penalty"](1.0)) == 0.5 + 2 + 5
     assert facts["scale"] == (-5, 5)

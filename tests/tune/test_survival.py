@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from keyhole.tune.figures import thinned
+from keyhole.tune.figures import thin_curve
 from keyhole.tune.survival import Survival
 from tests.tune.made import record
 
@@ -46,6 +46,6 @@ def test_many_runs_are_estimated_at_once_and_drawn_with_few_steps():
     runs = [dataclasses.replace(one, seconds=float(s)) for s in seconds if s < 1.0]
     curve = Survival.of(runs)
     assert len(curve.seconds) == len(runs)
-    thin = thinned(curve)
+    thin = thin_curve(curve)
     assert len(thin.seconds) <= 500
     assert (thin.seconds[0], thin.seconds[-1]) == (curve.seconds[0], curve.seconds[-1])

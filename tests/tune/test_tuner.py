@@ -8,14 +8,14 @@ import warnings
 
 import pytest
 
-from keyhole.study import Study, WaitingError
+from keyhole.study import PendingDecisionError, Study
 from keyhole.tune import Spec, Tune, Tuner
-from keyhole.tune import stay as staying
+from keyhole.tune import loop as staying
 from keyhole.tune.folder import NAME, RUNS, STUDY, open_study
 from keyhole.tune.instances import command_seed
 from keyhole.tune.spec import DEFAULT_POLICY
-from keyhole.tune.tuner import rehearsed
-from keyhole.tune.watch import AllFailedError
+from keyhole.tune.tuner import make_dry_run
+from keyhole.tune.warnings import AllFailedError
 from tests.tune.conftest import TABLE, Run, Simulated
 
 
@@ -24,7 +24,7 @@ def check_every_run_counts_once(out, runs):
     tune = Tune.load(out)
     assert len(tune.runs) == runs == len({run.id for run in tune.runs})
     lines = (out / RUNS).read_text().splitlines()
-    counted = [json.loads(line)["id"] for line in lines if '"outcome": "lapsed"' not in line]
+    counted = [json.loads(line)["id"] for line in lines if '"outcome": "expired"' not in line]
     assert len(counted) == runs
     with Study.open(out / STUDY, NAME) as study:
         events = study.history().to_pylist()
@@ -35,7 +35,7 @@ def check_every_run_counts_once(out, runs):
             over = run.outcome == "out of time"
             assert bool(told[run.id].get("exceeded")) == over
             assert over or told[run.id]["consumption"] == min(run.seconds, run.limit)
-        assert not study.open_decisions
+        assert not study.pending
     return tune
 
 
@@ -154,7 +154,7 @@ def test_a_run_that_the_machine_slept_through_is_done_again(spec, tmp_path):
     with pytest.warns(UserWarning, match="done again: the machine was asleep meanwhile"):
         tune = Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
     assert [run.round for run in tune.runs] == [1, 2, 3, 4]
-    assert [run.round for run in tune.lapsed] == [2]
+    assert [run.round for run in tune.expired] == [2]
     assert made.commands[1] == made.commands[2]
     check_every_run_counts_once(tmp_path, 4)
 
@@ -199,7 +199,7 @@ def test_a_pattern_that_is_never_found_is_said_after_ten_runs(tmp_path):
 
 
 def test_a_busy_machine_is_said_once(spec, tmp_path, monkeypatch):
-    monkeypatch.setattr(staying.Watched, "others", lambda watched, own: 0.5)
+    monkeypatch.setattr(staying.LoadMonitor, "other_load", lambda watched, own: 0.5)
     with pytest.warns(UserWarning, match="the machine is busy: .* worked for others") as seen:
         Tuner(spec, tmp_path, executors=lambda: Simulated(slow)).run(runs=20)
     assert len(seen) == 1
@@ -210,7 +210,7 @@ def slow(number, run):
 
 
 def test_more_workers_than_cores_are_said(spec, tmp_path, monkeypatch):
-    monkeypatch.setattr("keyhole.tune.tuner.available", lambda: [0])
+    monkeypatch.setattr("keyhole.tune.tuner.available_cores", lambda: [0])
     with pytest.warns(UserWarning, match="2 workers with 1 core each share 1"):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=4, workers=2)
 
@@ -243,7 +243,7 @@ def test_it_must_be_said_how_long(spec, tmp_path):
 
 
 def test_a_rehearsal_shows_every_arm(spec):
-    shown = rehearsed(spec, 10)
+    shown = make_dry_run(spec, 10)
     assert len(shown) == 10
     assert {arm for arm, *_ in shown} == {"quick", "slow"}
     assert {limit for _, limit, _ in shown} == set(spec.limits)
@@ -255,7 +255,7 @@ def test_a_worker_waits_while_the_policy_does(spec, tmp_path, monkeypatch):
     def wait(study):
         if len(refused) < 2:
             refused.append(1)
-            raise WaitingError("the policy waits for the feedback of a decision")
+            raise PendingDecisionError("the policy waits for the feedback of a decision")
         return ask(study)
 
     monkeypatch.setattr(Study, "ask", wait)
@@ -280,8 +280,8 @@ def test_by_the_clock_of_processors_what_sleeps_is_ended_as_well(tmp_path):
 def test_by_the_clock_of_processors_open_runs_have_not_exceeded_their_limits(tmp_path):
     spec = Spec.from_table(TABLE | {"clock": "cpu"})
     newborn = Study.create(
-        tmp_path / "other.db", NAME, DEFAULT_POLICY, spec.names, after="again", survives="crash",
-        second=1.0, clock=lambda: 1e9, **spec.facts(),
+        tmp_path / "other.db", NAME, DEFAULT_POLICY, spec.names, on_timeout="ask_again", durability="process_crash",
+        time_unit=1.0, clock=lambda: 1e9, **spec.facts(),
     )  # fmt: skip
     with open_study(tmp_path, spec) as study, newborn:
         waiting = []

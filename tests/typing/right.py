@@ -10,8 +10,8 @@ from scipy import stats
 from keyhole import (
     Curves,
     delayed,
+    distributions,
     interpreted,
-    laws,
     parameter,
     resource,
     semibandit,
@@ -20,7 +20,7 @@ from keyhole import (
     threshold,
     thresholding,
 )
-from keyhole.policy import FloatArray, IntArray, counts, per
+from keyhole.policy import FloatArray, IntArray, float_array, int_array
 from keyhole.study import Study
 from keyhole.study.decision import Decision
 
@@ -39,9 +39,9 @@ class Turns(thresholding.Policy):
     """A state of its own."""
 
     class State:
-        pulls: FloatArray = per("arms")
-        totals: FloatArray = per("arms")
-        turn: IntArray = counts()
+        pulls: FloatArray = float_array("arms")
+        totals: FloatArray = float_array("arms")
+        turn: IntArray = int_array()
 
     def select(p, s: State, t: int) -> int:
         s.turn[0] = t
@@ -93,7 +93,7 @@ late = delayed.ODAAF(expected_delay=5).learner(arms=2, feedback="anonymous", hor
 assert_type(late, delayed.Learner)
 
 problem = stochastic.Problem(means=[0.2, 0.5])
-stochastic.Problem((0.2, stats.beta(2, 6), laws.Beta(2, 6)))
+stochastic.Problem((0.2, stats.beta(2, 6), distributions.Beta(2, 6)))
 stochastic.Problem(np.linspace(0.1, 0.9, 5))
 thresholding.Problem(pd.Series([0.2, 0.5]), threshold=0.5)
 semibandit.Problem([0.2, 0.5], 0.4, 1.0)

@@ -58,7 +58,7 @@ threshold.Problem(0.2, feedback="censored")  # refused
 threshold.Problem([[0.9, 0.2]], feedback="hidden")  # refused
 
 problem = stochastic.Problem(means=[0.2, 0.5])
-simulate(problem, [stochastic.UCB1()], horizon=9, replications=2, pending="imagin")  # refused
+simulate(problem, [stochastic.UCB1()], horizon=9, replications=2, pending="imput")  # refused
 simulate(problem, ["UCB1"], horizon=10, replications=2)  # refused
 simulate(problem, [stochastic.UCB1()], horizon=10, runs=2)  # refused
 simulate(problem, [stochastic.UCB1()], horizon=10, replications=2, seed=None)  # refused
@@ -66,6 +66,6 @@ simulate(problem, [stochastic.UCB1()], horizon=10, replications=2, seed=None)  #
 study = Study.create("items.db", "labels", stochastic.UCB1(), ["cat", "dog"])
 study.ask().arm + 1  # refused
 unknown = study.ask().arms  # refused
-Study.create("b.db", "b", stochastic.UCB1(), ["cat"], pending="imagin")  # refused
-Study.create("c.db", "c", stochastic.UCB1(), ["cat"], after="never")  # refused
-Study.open("c.db", "c", survives="fire")  # refused
+Study.create("b.db", "b", stochastic.UCB1(), ["cat"], pending="imput")  # refused
+Study.create("c.db", "c", stochastic.UCB1(), ["cat"], on_timeout="never")  # refused
+Study.open("c.db", "c", durability="fire")  # refused

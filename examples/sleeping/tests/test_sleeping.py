@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from keyhole import simulate
-from keyhole.testing import Trial, check_problem, check_setting, parametrize_with_checks
+from keyhole.testing import CheckContext, check_problem, check_setting, parametrize_with_checks
 from keyhole_sleeping import AUER, SETTING, Problem, Uniform
 
 PROBLEM = Problem(means=[0.2, 0.4, 0.6, 0.8], awake=[1, 0.9, 0.5, 0.3])
 
 
-@parametrize_with_checks([Trial(policy, PROBLEM) for policy in (AUER(), Uniform())])
+@parametrize_with_checks([CheckContext(policy, PROBLEM) for policy in (AUER(), Uniform())])
 def test_policies_keep_the_contract(check, subject):
     check(subject)
 

@@ -1,5 +1,5 @@
 """Words on a terminal."""
 
-from keyhole.cli.starting import main
+from keyhole.cli.entry_point import main
 
 __all__ = ["main"]

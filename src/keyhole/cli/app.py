@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from keyhole.cli import study, study_check, tune
-from keyhole.cli.text import heading, on_a_line, paragraph
-from keyhole.clusters.connecting import check_on
-from keyhole.validate import shown
+from keyhole.cli.text import heading, one_line_text, paragraph
+from keyhole.clusters.connection import check_address
+from keyhole.validate import short_repr
 
 if TYPE_CHECKING:
-    from keyhole.papers import Everything, Reproduction
+    from keyhole.papers import BatchReproduction, Reproduction
 
 CLAIM_FAILED: Final = 1
 BAD_INPUT: Final = 2
@@ -94,8 +94,8 @@ def run(
     ] = False,
 ) -> None:
     """Run an experiment, or finish one that was cut off."""
-    check_on(on, threads)
-    from keyhole.cli.running import run_spec, show_forecast
+    check_address(on, threads)
+    from keyhole.cli.experiments import run_spec, show_forecast
 
     if dry_run:
         show_forecast(spec, threads, on)
@@ -133,11 +133,11 @@ def reproduce(
 ) -> None:
     """Rerun published experiments and judge their claims."""
     if list_:
-        from keyhole.cli.entries import show_entries
+        from keyhole.cli.reproductions import show_entries
 
         show_entries()
         return
-    check_on(on, threads)
+    check_address(on, threads)
     from keyhole import papers
 
     everything = all_ or paper is not None
@@ -165,7 +165,7 @@ def compile_(
     ] = None,
 ) -> None:
     """Compile ahead what a setting or an experiment needs."""
-    from keyhole.cli.compiling import compile_ahead
+    from keyhole.cli.compilation import compile_ahead
 
     compile_ahead(what)
 
@@ -175,11 +175,11 @@ def cache(
     action: Annotated[str, typer.Argument(metavar="info|clear", help="Show, or remove.")],
 ) -> None:
     """Show how much compiled code is kept, or remove it."""
-    from keyhole.cli.compiling import empty_cache, show_cache
-    from keyhole.validate import choice
+    from keyhole.cli.compilation import empty_cache, show_cache
+    from keyhole.validate import check_choice
 
     actions = {"info": show_cache, "clear": empty_cache}
-    actions[choice("action", action, actions)]()
+    actions[check_choice("action", action, actions)]()
 
 
 @app.command()
@@ -233,7 +233,7 @@ def _conclude(result: "Reproduction") -> None:
     raise typer.Exit(CLAIM_FAILED if failed else 0)
 
 
-def _conclude_all(result: "Everything") -> None:
+def _conclude_all(result: "BatchReproduction") -> None:
     """Print how many claims hold, by whose they are, and end with 1 if one does not."""
     entries = "entry" if len(result.parts) == 1 else "entries"
     typer.echo(f"{len(result.parts)} {entries}, {len(result.verdicts)} claims")
@@ -286,14 +286,14 @@ def _in_our_words(error: Any) -> str:
     for found in getattr(error.__cause__, "errors", list)():
         wanted = _NUMBERS.get(found["type"].partition("_")[0])
         if wanted:
-            return f"{where} must be {wanted}, got {shown(found['input'])}"
+            return f"{where} must be {wanted}, got {short_repr(found['input'])}"
     return message
 
 
 def _warned(message: Warning | str) -> None:
     """Show a warning on one line, without the place in the code."""
     with suppress(OSError):  # what cannot be said ends nothing
-        print(f"keyhole: warning: {on_a_line(str(message))}", file=sys.stderr)  # noqa: T201
+        print(f"keyhole: warning: {one_line_text(str(message))}", file=sys.stderr)  # noqa: T201
 
 
 def _discard_output() -> int:
@@ -305,5 +305,5 @@ def _discard_output() -> int:
 
 def _refused(message: str, code: int = BAD_INPUT) -> int:
     with suppress(OSError):  # nobody may read on
-        print(f"keyhole: {on_a_line(message)}", file=sys.stderr)  # noqa: T201
+        print(f"keyhole: {one_line_text(message)}", file=sys.stderr)  # noqa: T201
     return code

@@ -10,13 +10,13 @@ import typer
 
 from keyhole.cli.text import heading, paragraph
 from keyhole.contract.policy import Policy
-from keyhole.experiment import rooms
+from keyhole.experiment import settings
 from keyhole.metric import Metric
 
 
 def show(setting: str | None, as_json: bool) -> None:
     """Print the catalog of one setting, or of all."""
-    found = rooms.every() if setting is None else [rooms.find(setting)]
+    found = settings.all_settings() if setting is None else [settings.find_setting(setting)]
     described = [_describe_setting(room) for room in found]
     if as_json:
         typer.echo(json.dumps(described))
@@ -25,11 +25,11 @@ def show(setting: str | None, as_json: bool) -> None:
         _print_setting(one)
 
 
-def _describe_setting(room: rooms.Room) -> dict[str, Any]:
+def _describe_setting(setting_entry: settings.SettingEntry) -> dict[str, Any]:
     """Return what there is to say of a setting, as JSON has it."""
     return {
-        "setting": room.name,
-        "doc": _sentence(room.module),
+        "setting": setting_entry.name,
+        "doc": _sentence(setting_entry.module),
         "problems": {
             source: {
                 "doc": how.doc,
@@ -38,7 +38,7 @@ def _describe_setting(room: rooms.Room) -> dict[str, Any]:
                     for entry, what in how.entries.items()
                 },
             }
-            for source, how in room.sources.items()
+            for source, how in setting_entry.problem_factories.items()
         },
         "metrics": {
             metric.name: {
@@ -47,10 +47,10 @@ def _describe_setting(room: rooms.Room) -> dict[str, Any]:
                 "better": metric.better,
                 "remarks": _remarks(metric),
             }
-            for metric in room.metrics.values()
+            for metric in setting_entry.metrics.values()
         },
         "policies": {
-            policy.__name__: _describe_policy(policy) for policy in room.policies.values()
+            policy.__name__: _describe_policy(policy) for policy in setting_entry.policies.values()
         },
     }
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import typer
 
-from keyhole.cli.text import on_a_line
+from keyhole.cli.text import one_line_text
 from keyhole.extras import EXTRAS
 from keyhole.kernels.cache_files import cache_folder, cache_limit
 from keyhole.runner import Runner
@@ -32,7 +32,7 @@ def show_doctor() -> None:
     } | {f"keyhole[{extra}]": _extra(there.package) for extra, there in EXTRAS.items()}
     width = max(map(len, rows))
     for name, value in rows.items():
-        typer.echo(f"{name:{width}}  {on_a_line(value)}")
+        typer.echo(f"{name:{width}}  {one_line_text(value)}")
 
 
 def _cores() -> str:

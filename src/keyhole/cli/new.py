@@ -11,8 +11,8 @@ from typing import Final
 
 import typer
 
-from keyhole.experiment import rooms
-from keyhole.validate import choice
+from keyhole.experiment import settings
+from keyhole.validate import check_choice
 
 _ENDING: Final = ".tmpl"
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -41,18 +41,18 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
     """Write the stubs of one kind of addition, and print the paths; no file is overwritten."""
     templates = resources.files("keyhole.cli") / "templates"
     kinds = sorted(folder.name for folder in templates.iterdir())
-    folder = templates / choice("KIND", kind, kinds)
+    folder = templates / check_choice("KIND", kind, kinds)
     if setting is not None and kind != "policy":
         raise ValueError(f"--setting must be left out for a new {kind}, got {setting!r}")
-    room = setting or _DEFAULT_ROOM
-    if room not in _PROBLEMS:
-        folder = _brought(rooms.find(room, "--setting"))
+    setting_name = setting or _DEFAULT_ROOM
+    if setting_name not in _PROBLEMS:
+        folder = _brought(settings.find_setting(setting_name, "--setting"))
     snake, camel = _spellings(name)
-    problem = "".join(f"\n        {value}," for value in _PROBLEMS.get(room, ()))
-    words = {"name": snake, "Name": camel, "setting": room, "problem": problem}
+    problem = "".join(f"\n        {value}," for value in _PROBLEMS.get(setting_name, ()))
+    words = {"name": snake, "Name": camel, "setting": setting_name, "problem": problem}
     stubs = {
         out / path.replace("name", snake): Template(file.read_text(encoding="utf-8"))
-        for path, file in _files(folder, room)
+        for path, file in _files(folder, setting_name)
     }
     for path in stubs:
         if path.exists():
@@ -63,14 +63,14 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
         typer.echo(path)
 
 
-def _brought(room: rooms.Room) -> Traversable:
+def _brought(setting_name: settings.SettingEntry) -> Traversable:
     """Return the stubs of a policy that a package brings: the folder `stubs` beside its room."""
-    for place in getattr(room.module, "__path__", ()):
+    for place in getattr(setting_name.module, "__path__", ()):
         if (Path(place) / "stubs").is_dir():
             return Path(place) / "stubs"
-    file = inspect.getfile(next(iter(room.policies.values()), room.module))
+    file = inspect.getfile(next(iter(setting_name.policies.values()), setting_name.module))
     raise ValueError(
-        f"--setting: {room.package} has no stubs of a policy for its room {room.name!r}; begin "
+        f"--setting: {setting_name.package} has no stubs of a policy for its room {setting_name.name!r}; begin "
         f"from what is in {file}, and test yours with keyhole.testing.check_policy"
     )
 
@@ -87,13 +87,15 @@ def _spellings(name: str) -> tuple[str, str]:
     return snake, camel
 
 
-def _files(folder: Traversable, room: str, above: str = "") -> list[tuple[str, Traversable]]:
+def _files(
+    folder: Traversable, setting_name: str, above: str = ""
+) -> list[tuple[str, Traversable]]:
     """Return the templates of a folder, each with its path; of those for one room, that room's."""
     found = []
     for file in folder.iterdir():
         if file.is_dir():
-            found += _files(file, room, f"{above}{file.name}/")
-        elif file.name == f"{room}.py{_ENDING}":
+            found += _files(file, setting_name, f"{above}{file.name}/")
+        elif file.name == f"{setting_name}.py{_ENDING}":
             found.append((f"{above}name.py", file))
         elif file.name.removesuffix(f".py{_ENDING}") not in _PROBLEMS:
             found.append((f"{above}{file.name.removesuffix(_ENDING)}", file))

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
+from keyhole.cli.key_values import format_recommendation, format_words, read_words
 from keyhole.cli.user_policies import own_policies, users_policy
-from keyhole.cli.words import in_words, read_words, recommended
-from keyhole.contract.words import counted
-from keyhole.validate import choice, shown
+from keyhole.contract.descriptions import count_text
+from keyhole.validate import check_choice, short_repr
 
 app = typer.Typer(invoke_without_command=True)
 
@@ -33,9 +33,9 @@ Own = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-_ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "patience",
-                   "patience_decisions", "after", "seed", "second", "scale",
-                   "survives")  # fmt: skip
+_ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "timeout",
+                   "timeout_decisions", "on_timeout", "seed", "time_unit", "scale",
+                   "durability")  # fmt: skip
 
 
 @app.callback()
@@ -51,21 +51,21 @@ def create(
     spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="What the study is.")],
 ) -> None:
     """Begin a study that a file describes."""
-    from keyhole.experiment import making, rooms
+    from keyhole.experiment import factories, settings
     from keyhole.study import Study
 
     said = _toml(spec)
     for entry in said:
-        choice(f"an entry of {spec}", entry, _ENTRIES)
+        check_choice(f"an entry of {spec}", entry, _ENTRIES)
     for entry in ("setting", "name", "arms", "policy"):
         if entry not in said:
             raise ValueError(f"{spec} must have the entry {entry!r}")
     setting = said.pop("setting")
-    rooms.find(setting)
+    settings.find_setting(setting)
     table = said.pop("policy")
     table = {"name": table} if isinstance(table, str) else _table("policy", table)
     try:
-        policy = making.make_policy(table, setting, spec.parent)
+        policy = factories.make_policy(table, setting, spec.parent)
     except (TypeError, ValueError, FileNotFoundError) as error:
         raise ValueError(f"policy.{error}") from error
     if policy.setting.name != setting:
@@ -77,7 +77,7 @@ def create(
     }
     name, arms = said.pop("name"), said.pop("arms")
     Study.create(storage, name, policy, arms, **said, **facts).close()
-    typer.echo(f"{name}: {type(policy).__name__}, {counted(len(arms), 'arm')}")
+    typer.echo(f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}")
 
 
 @app.command()
@@ -95,7 +95,7 @@ def ask(
     if as_json:
         typer.echo(json.dumps(decision.as_json()))
     else:
-        typer.echo(f"{decision.id} {in_words(decision.words)}")
+        typer.echo(f"{decision.id} {format_words(decision.words)}")
 
 
 @app.command()
@@ -111,8 +111,8 @@ def tell(
         study.tell(id, **read_words(words))
 
 
-@app.command()
-def arrived(
+@app.command("tell-sum")
+def tell_sum(
     storage: Storage,
     name: Name,
     total: Annotated[float, typer.Argument(help="The sum of the rewards.")],
@@ -121,11 +121,11 @@ def arrived(
 ) -> None:
     """Tell the sum of what has arrived, where nobody can say whose it is."""
     with _opened(storage, name, own) as study:
-        study.arrived(total, rounds=rounds)
+        study.tell_sum(total, rounds=rounds)
 
 
-@app.command()
-def lapse(
+@app.command("expire")
+def expire(
     storage: Storage,
     name: Name,
     id: Annotated[str, typer.Argument(metavar="ID", help="The decision's.")],
@@ -133,7 +133,7 @@ def lapse(
 ) -> None:
     """Give a decision up."""
     with _opened(storage, name, own) as study:
-        study.lapse(id)
+        study.expire(id)
 
 
 @app.command()
@@ -166,7 +166,7 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     with _opened(storage, name, own) as study:
         policy = study.policy
         found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
-        open_ = study.open_decisions
+        open_ = study.pending
         said = {
             "name": name,
             "policy": repr(policy),
@@ -177,20 +177,22 @@ def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None)
     if as_json:
         typer.echo(json.dumps(said))
         return
-    typer.echo(f"{name}: {said['policy']}, {counted(len(said['arms']), 'arm')}, {len(open_)} open")
+    typer.echo(
+        f"{name}: {said['policy']}, {count_text(len(said['arms']), 'arm')}, {len(open_)} open"
+    )
     if found is not None:
-        typer.echo(f"recommended: {recommended(found)}")
+        typer.echo(f"recommended: {format_recommendation(found)}")
     for decision in open_:
-        typer.echo(f"{decision.id} {in_words(decision.words)} since {decision.at:%F %T} UTC")
+        typer.echo(f"{decision.id} {format_words(decision.words)} since {decision.at:%F %T} UTC")
 
 
 @app.command()
 def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
     """Print all events, a line each."""
-    from keyhole.study.log import Scribe
+    from keyhole.study.log_export import EventFormatter
 
     with _opened(storage, name, own) as study:
-        scribe = Scribe(study.head)
+        scribe = EventFormatter(study.head)
         for row in study.log():
             event = scribe.words(row)
             if as_json:
@@ -201,7 +203,7 @@ def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = No
                 rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
                 if "head" in event:
                     rest["policy"] = event["head"]["policy"]
-                words = (first, event.get("decision", ""), in_words(rest))
+                words = (first, event.get("decision", ""), format_words(rest))
                 typer.echo(" ".join(filter(None, words)))
 
 
@@ -269,7 +271,7 @@ def backup(
     from keyhole.study import backup
 
     names = backup(storage, path)
-    typer.echo(f"{path}: {counted(len(names), 'study')}")
+    typer.echo(f"{path}: {count_text(len(names), 'study')}")
 
 
 @app.command(name="list")
@@ -292,21 +294,23 @@ def _toml(path: Path) -> dict[str, Any]:
 
 def _table(name: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise TypeError(f"{name} must be a table, got {shown(value)}")
+        raise TypeError(f"{name} must be a table, got {short_repr(value)}")
     return dict(value)
 
 
 def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
     """Return a policy of a study's room, and the facts among the words that follow its name."""
-    from keyhole.experiment import rooms
+    from keyhole.experiment import settings
 
-    known = rooms.find(study.policy.setting.name).policies
-    kind = users_policy("policy", name) if ":" in name else known[choice("policy", name, known)]
+    known = settings.find_setting(study.policy.setting.name).policies
+    kind = (
+        users_policy("policy", name) if ":" in name else known[check_choice("policy", name, known)]
+    )
     given = read_words(words)
     own = [field.name for field in fields(cast(Any, kind))]
     facts_known = [n for n in study.policy.setting.facts if n != "arms"]
     for word in given:
-        choice("a parameter or fact", word, [*own, *facts_known])
+        check_choice("a parameter or fact", word, [*own, *facts_known])
     parameters = {n: v for n, v in given.items() if n in own}
     facts = {n: v for n, v in given.items() if n not in parameters}
     return kind.from_parameters(parameters), facts

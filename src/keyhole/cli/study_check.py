@@ -34,7 +34,7 @@ def check(
     Prints a line a study, and ends with 1 if anything is damaged. --repair-to leaves the damaged
     database as it is.
     """
-    from keyhole.contract.words import counted
+    from keyhole.contract.descriptions import count_text
     from keyhole.study import check_database, save_whole_events
 
     if (repair_to is None) != (out is None):
@@ -45,7 +45,7 @@ def check(
         found = save_whole_events(storage, name, repair_to, out, policies=own_policies(own))
         lost = found.events - repair_to
         typer.echo(str(found))
-        without = f", without the last {counted(lost, 'event')}" if lost else ""
+        without = f", without the last {count_text(lost, 'event')}" if lost else ""
         typer.echo(f"{name}: goes on after event {repair_to} in {out}{without}")
         return
     result = check_database(storage, name, policies=own_policies(own))

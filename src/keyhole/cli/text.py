@@ -10,7 +10,7 @@ import typer
 _MOST_COLUMNS: Final = 100
 
 
-def on_a_line(text: str) -> str:
+def one_line_text(text: str) -> str:
     """Return a text on one line; what a terminal would obey is written out."""
     return printable(" ".join(text.split()))
 

@@ -13,11 +13,11 @@ import typer
 from typer.core import TyperGroup
 
 from keyhole.cli.text import printable
-from keyhole.clusters.connecting import check_on
-from keyhole.validate import integer, shown
+from keyhole.clusters.connection import check_address
+from keyhole.validate import check_integer, short_repr
 
 if TYPE_CHECKING:
-    from keyhole.tune import Record, Spec, Tune
+    from keyhole.tune import Spec, TrialRecord, Tune
 
 _RUN: Final = "run"
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -68,12 +68,12 @@ def run(
     ] = False,
 ) -> None:
     """Learn which command to run, and when to give up on it; or go on where it was left."""
-    check_on(on, None)
+    check_address(on, None)
     from keyhole.tune import Spec
     from keyhole.tune.tuner import WORKERS
 
     read = Spec.from_file(spec)
-    integer("workers", workers, WORKERS)
+    check_integer("workers", workers, WORKERS)
     seconds = None if budget is None else _duration(budget)
     if dry_run:
         _rehearse(read)
@@ -111,10 +111,10 @@ def show(folder: Folder) -> None:
 def best(folder: Folder, as_json: AsJson = False) -> None:
     """Print which command to run with which limit, and how sure that is."""
     from keyhole.tune import Tune
-    from keyhole.tune.summary import best_as_json, command_line, recommendation
+    from keyhole.tune.summary import best_as_json, command_line, format_recommendation
 
     tune = Tune.load(folder)
-    found, texts = tune.best(), recommendation(tune)
+    found, texts = tune.best(), format_recommendation(tune)
     if not found.successes:
         typer.echo(texts.pop(0), err=True)
     if as_json:
@@ -141,25 +141,25 @@ def export(
 ) -> None:
     """Write all runs as others read them."""
     from keyhole.tune import Tune
-    from keyhole.tune.export import write_scenario
+    from keyhole.tune.aslib_export import write_scenario
 
     typer.echo(f"scenario: {write_scenario(Tune.load(folder), aslib)}")
 
 
 def _rehearse(spec: "Spec") -> None:
-    from keyhole.tune.tuner import rehearsed
+    from keyhole.tune.tuner import make_dry_run
 
-    for arm, limit, words in rehearsed(spec, _REHEARSED):
+    for arm, limit, words in make_dry_run(spec, _REHEARSED):
         typer.echo(f"{printable(shlex.join(words))}    # {arm}, at most {limit:g} s")
 
 
 def _print(tune: "Tune") -> None:
-    from keyhole.tune.summary import POOLED, arms_table, progress, recommendation
+    from keyhole.tune.summary import POOLED, arms_table, format_progress, format_recommendation
 
-    typer.echo(progress(tune))
+    typer.echo(format_progress(tune))
     if not tune.runs:
         return
-    for text in recommendation(tune):
+    for text in format_recommendation(tune):
         typer.echo(text)
     head, rows = arms_table(tune)
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
@@ -180,7 +180,7 @@ def _duration(text: str) -> float:
     """
     text = text.strip()
     if not _DURATION.fullmatch(text):
-        raise ValueError(f"--budget must be as 90s, 30m, 2h or 1d12h, got {shown(text)}")
+        raise ValueError(f"--budget must be as 90s, 30m, 2h or 1d12h, got {short_repr(text)}")
     if text[-1] not in _SECONDS:
         return float(text)
     parts = re.findall(r"([\d.]+)([smhd])", text)
@@ -195,7 +195,7 @@ class _Progress:
         self._counts: dict[str, int] = {}
         self._began = self._last = time.monotonic()
 
-    def __call__(self, record: "Record") -> None:
+    def __call__(self, record: "TrialRecord") -> None:
         """Take a run into account."""
         self._counts[record.outcome] = self._counts.get(record.outcome, 0) + 1
         now = time.monotonic()

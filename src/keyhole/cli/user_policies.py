@@ -3,25 +3,25 @@
 from pathlib import Path
 from typing import Any
 
-from keyhole.validate import shown
+from keyhole.validate import short_repr
 
 
 def own_policies(names: list[str] | None) -> list[Any]:
     """Return the classes that are named as ``file.py:Class``; make those of packages known."""
-    from keyhole.experiment import rooms
+    from keyhole.experiment import settings
 
-    rooms.import_brought()
+    settings.import_plugins()
     for name in names or []:
         if ":" not in name:
-            raise ValueError(f"--policy must be FILE.py:CLASS, got {shown(name)}")
+            raise ValueError(f"--policy must be FILE.py:CLASS, got {short_repr(name)}")
     return [users_policy("--policy", name) for name in names or []]
 
 
 def users_policy(said: str, name: str) -> Any:
     """Return the class that is named as ``file.py:Class``; `said` is where."""
-    from keyhole.experiment import making
+    from keyhole.experiment import factories
 
     try:
-        return making.users_policy(name, Path())
+        return factories.users_policy(name, Path())
     except (FileNotFoundError, ValueError) as error:
         raise type(error)(f"{said}{str(error).removeprefix('name')}") from error

@@ -7,14 +7,14 @@ from typing import Any, Final, Protocol, Self, runtime_checkable
 _WAIT: Final = 0.5
 
 
-class GoneError(RuntimeError):
+class ClusterLostError(RuntimeError):
     """The cluster does not answer any more: nothing is wrong with the work; try again later."""
 
     later = True
 
 
 @dataclass(frozen=True)
-class Ended:
+class TaskResult:
     """A task that ended: what it returned, or the error that it ended with."""
 
     ticket: int
@@ -33,25 +33,25 @@ class Cluster(Protocol):
     """Workers under somebody's scheduler.
 
     A task that ends with its worker is begun again on another one, a few times; then it ends with
-    an error of its own, which says so (`keyhole.clusters.carrying.died`).
+    an error of its own, which says so (`keyhole.clusters.serialization.lost_workers_message`).
 
     One thread may wait for tasks while others hand them out. Where the scheduler does not answer,
-    `ended` raises a `GoneError`, and all else may. After `close`, which may be called again,
-    all else raises a RuntimeError. A client that is killed leaves nothing at work that was started
-    for it, and Ctrl-C is for the client alone.
+    `as_completed` raises a `ClusterLostError`, and all else may. After `close`, which may be called
+    again, all else raises a RuntimeError. A client that is killed leaves nothing at work that was
+    started for it, and Ctrl-C is for the client alone.
     """
 
     @property
     def name(self) -> str:
         """As one types it: ``dask``, ``ray=auto``."""
 
-    def slots(self) -> int:
+    def capacity(self) -> int:
         """Return how many tasks can be at work at a time just now; 0 while there is no worker."""
 
-    def share(self, data: bytes) -> Any:
+    def broadcast(self, data: bytes) -> Any:
         """Return what stands for these bytes among the arguments of `submit`, however often."""
 
-    def forget(self, shared: Any) -> None:
+    def release(self, shared: Any) -> None:
         """Let go of what was shared, once no task needs it."""
 
     def submit(self, function: Callable[..., Any], *args: Any) -> int:
@@ -61,13 +61,13 @@ class Cluster(Protocol):
         an error of the same built-in type, with the same words.
         """
 
-    def recall(self, tickets: Iterable[int]) -> None:
+    def cancel(self, tickets: Iterable[int]) -> None:
         """Take tasks back: they do not end any more, and what no worker has yet never begins.
 
         What a worker already has at hand may begin before the worker hears of it.
         """
 
-    def ended(self, seconds: float) -> list[Ended]:
+    def as_completed(self, seconds: float) -> list[TaskResult]:
         """Wait until a task has ended, at most so long; return all that have."""
 
     def close(self) -> None:
@@ -85,8 +85,8 @@ def results(cluster: Cluster, tickets: Iterable[int]) -> Iterator[Any]:
     left = set(tickets)
     try:
         while left:
-            for one in cluster.ended(_WAIT):
+            for one in cluster.as_completed(_WAIT):
                 left.remove(one.ticket)
                 yield one.result()
     finally:
-        cluster.recall(left)
+        cluster.cancel(left)

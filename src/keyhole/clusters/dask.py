@@ -22,10 +22,17 @@ from distributed.comm import CommClosedError, connect, get_address_host_port, pa
 from distributed.comm.registry import get_backend
 from distributed.security import Security
 
-from keyhole.clusters.carrying import Failure, Shared, died, ended, lacks_keyhole, packed
-from keyhole.clusters.cluster import Cluster, Ended, GoneError
+from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
+from keyhole.clusters.serialization import (
+    Failure,
+    Shared,
+    lost_workers_message,
+    missing_package_message,
+    serialize_task,
+    unpack_result,
+)
 from keyhole.interrupts import delayed_interrupts
-from keyhole.validate import shown
+from keyhole.validate import short_repr
 
 _PATIENCE: Final = 10.0
 """Seconds in which a scheduler must answer."""
@@ -55,7 +62,7 @@ def start(on: str, address: str | None, workers: int | None) -> Cluster:
         _check_scheduler(address)
         return Dask(on, Client(address, timeout=_PATIENCE, set_as_default=False))
     except OSError as error:
-        raise GoneError(f"there is no scheduler of Dask at {address}: {error}") from error
+        raise ClusterLostError(f"there is no scheduler of Dask at {address}: {error}") from error
 
 
 @contextmanager
@@ -92,7 +99,7 @@ def _reach(address: str) -> None:
         place = get_address_host_port(address)
     except ValueError as error:
         raise ValueError(
-            f"the address of Dask must be one such as tcp://HOST:PORT, got {shown(address)}: "
+            f"the address of Dask must be one such as tcp://HOST:PORT, got {short_repr(address)}: "
             f"{error}"
         ) from error
     if scheme in ("tcp", "tls", "ws", "wss"):
@@ -139,15 +146,15 @@ async def _identify(address: str) -> str:
         comm.abort()
 
 
-def carried(task: bytes, *shared: bytes) -> bytes:
+def run_carried(task: bytes, *shared: bytes) -> bytes:
     """Return what a packed task returns, pickled."""
-    from keyhole.clusters import carrying
+    from keyhole.clusters import serialization
 
-    return carrying.carried(task, *shared)
+    return serialization.run_serialized(task, *shared)
 
 
 # It travels as text: a worker that cannot import what a task names would be ended by Dask.
-carried.__module__ = "__main__"
+run_carried.__module__ = "__main__"
 
 
 class Dask:
@@ -166,7 +173,7 @@ class Dask:
         for task in (self._look, self._bring):
             threading.Thread(target=task, daemon=True).start()
 
-    def slots(self) -> int:
+    def capacity(self) -> int:
         """Return how many threads all workers have, as of some moments ago."""
         self._check()
         return self._slots
@@ -189,9 +196,9 @@ class Dask:
         if self._closed.is_set():
             raise RuntimeError(f"the cluster {self.name} has been closed")
         if self._lost or self._client.status != "running":
-            raise GoneError(f"the scheduler of {self.name} does not answer any more")
+            raise ClusterLostError(f"the scheduler of {self.name} does not answer any more")
 
-    def share(self, data: bytes) -> Shared:
+    def broadcast(self, data: bytes) -> Shared:
         """Have the bytes as a result, since one that is lost is computed again."""
         self._check()
         shared = Shared(next(self._tickets))
@@ -201,7 +208,7 @@ class Dask:
             self._shared[shared.ticket] = self._client.submit(bytes, data, key=key)
         return shared
 
-    def forget(self, shared: Shared) -> None:
+    def release(self, shared: Shared) -> None:
         """Release the result."""
         self._shared.pop(shared.ticket).release()
 
@@ -209,13 +216,15 @@ class Dask:
         """Hand out a task."""
         self._check()
         ticket = next(self._tickets)
-        task, shared = packed(function, args)
+        task, shared = serialize_task(function, args)
         given = [self._shared[one] for one in shared]
-        self._under_way[ticket] = future = self._client.submit(carried, task, *given, pure=False)
+        self._under_way[ticket] = future = self._client.submit(
+            run_carried, task, *given, pure=False
+        )
         future.add_done_callback(lambda _: self._ready.put(ticket))
         return ticket
 
-    def recall(self, tickets: Iterable[int]) -> None:
+    def cancel(self, tickets: Iterable[int]) -> None:
         """Cancel tasks."""
         known = [self._under_way.pop(one) for one in list(tickets) if one in self._under_way]
         if known and not self._lost:  # else nobody would answer
@@ -242,7 +251,7 @@ class Dask:
         while any(await states()):
             await asyncio.sleep(_SOON)
 
-    def ended(self, seconds: float) -> list[Ended]:
+    def as_completed(self, seconds: float) -> list[TaskResult]:
         """Wait for a task to end."""
         came = []
         with suppress(Empty):
@@ -250,7 +259,7 @@ class Dask:
             while True:
                 came.append(self._done.get_nowait())
         self._check()
-        return [ended(*one) for one in came if one and self._under_way.pop(one[0], None)]
+        return [unpack_result(*one) for one in came if one and self._under_way.pop(one[0], None)]
 
     def _bring(self) -> None:
         """Fetch what tasks returned, one after the other, however long a slow line takes.
@@ -271,11 +280,11 @@ class Dask:
         try:
             return bytes(future.result())
         except KilledWorker as error:
-            return died(error.allowed_failures + 1)
+            return lost_workers_message(error.allowed_failures + 1)
         except _LOST:
             raise
         except ImportError:
-            return lacks_keyhole("Dask")
+            return missing_package_message("Dask")
         except Exception as error:
             return Failure("RuntimeError", f"a worker of {self.name} failed: {error}")
 
@@ -285,7 +294,7 @@ class Dask:
             return
         self._closed.set()
         self._ready.put(None)
-        self.recall(self._under_way)
+        self.cancel(self._under_way)
         for part in (self._client, self._local):
             if part is not None:
                 with suppress(*_LOST):

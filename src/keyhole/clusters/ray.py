@@ -23,9 +23,9 @@ from typing import IO, Any, Final, Self, cast
 
 import ray
 
-from keyhole.clusters.carrying import AGAIN, Shared, ended, packed
-from keyhole.clusters.cluster import Cluster, Ended, GoneError
+from keyhole.clusters.cluster import Cluster, ClusterLostError, TaskResult
 from keyhole.clusters.ray_driver import EVERY, START, remove
+from keyhole.clusters.serialization import AGAIN, Shared, serialize_task, unpack_result
 
 _BOOT: Final = (
     "import sys; sys.argv[0], *sys.path[:] = sys.argv[1:]; "
@@ -73,16 +73,16 @@ class Ray:
             thread.start()
         self._ask(START, (address, workers, self._folder and self._folder.path))
         try:
-            [begun] = self.ended(_TO_START) or [Ended(START, error=self._gone())]
+            [begun] = self.as_completed(_TO_START) or [TaskResult(START, error=self._gone())]
             if begun.error is not None:
                 raise begun.error
         except BaseException as error:
             self.close()
             if isinstance(error, ConnectionError):
-                raise GoneError(str(error)) from None
+                raise ClusterLostError(str(error)) from None
             raise
 
-    def slots(self) -> int:
+    def capacity(self) -> int:
         """Return how many processors all nodes have, as of some seconds ago."""
         self._check()
         return self._slots
@@ -91,26 +91,26 @@ class Ray:
         if self._closing:
             raise RuntimeError(f"the cluster {self.name} has been closed")
 
-    def share(self, data: bytes) -> Shared:
+    def broadcast(self, data: bytes) -> Shared:
         """Put the bytes into Ray's store."""
         self._check()
         shared = Shared(next(self._tickets))
         self._ask(shared.ticket, data)
         return shared
 
-    def forget(self, shared: Shared) -> None:
+    def release(self, shared: Shared) -> None:
         """Take the bytes out of Ray's store."""
         self._ask(shared.ticket, None)
 
     def submit(self, function: Any, *args: Any) -> int:
         """Hand out a task."""
         self._check()
-        ticket, task = next(self._tickets), packed(function, args)
+        ticket, task = next(self._tickets), serialize_task(function, args)
         self._under_way.add(ticket)
         self._ask(ticket, *task)
         return ticket
 
-    def recall(self, tickets: Iterable[int]) -> None:
+    def cancel(self, tickets: Iterable[int]) -> None:
         """Cancel tasks, and wait until the driver has: others would still begin meanwhile."""
         known = set(tickets) & self._under_way
         if not known:
@@ -159,24 +159,24 @@ class Ray:
         with suppress(OSError):
             os.killpg(self._driver.pid, signal.SIGKILL)
 
-    def ended(self, seconds: float) -> list[Ended]:
+    def as_completed(self, seconds: float) -> list[TaskResult]:
         """Wait for a task to end."""
         self._check()
-        found: list[Ended] = []
+        found: list[TaskResult] = []
         with suppress(Empty):
             came = self._came.get(timeout=seconds)
             while came is not None:
                 if came[0] in self._under_way:  # else it was recalled
                     self._under_way.remove(came[0])
-                    found.append(ended(*came))
+                    found.append(unpack_result(*came))
                 came = self._came.get_nowait()
             self._came.put(None)  # for who asks next
             if not found:
                 raise self._gone()
         return found
 
-    def _gone(self) -> GoneError:
-        return GoneError(f"the head of {self.name} does not answer any more")
+    def _gone(self) -> ClusterLostError:
+        return ClusterLostError(f"the head of {self.name} does not answer any more")
 
     def close(self) -> None:
         """End the driver, and with it what is at work."""

@@ -26,7 +26,13 @@ from ray.exceptions import (
     WorkerCrashedError,
 )
 
-from keyhole.clusters.carrying import AGAIN, Failure, carried, died, lacks_keyhole
+from keyhole.clusters.serialization import (
+    AGAIN,
+    Failure,
+    lost_workers_message,
+    missing_package_message,
+    run_serialized,
+)
 
 START: Final = 0
 """The ticket of the start, asked for with an address and the number of workers."""
@@ -95,7 +101,7 @@ class Driver:
                 ray.init(address)
             at = address if address and "://" in address else _head()
             self._head = _place(at)
-            self._task = ray.remote(num_cpus=1, max_retries=AGAIN)(carried)
+            self._task = ray.remote(num_cpus=1, max_retries=AGAIN)(run_serialized)
             self._slots = _slots()
             self._say_slots()
         except Exception as error:  # nobody else would say what it is
@@ -250,14 +256,14 @@ def _came_of(future: "Future[bytes]") -> bytes | Failure:
     if error is None:
         return future.result()
     if isinstance(error, WorkerCrashedError):
-        return died()
+        return lost_workers_message()
     if isinstance(error, OutOfMemoryError):
         return Failure(
             "MemoryError",
             f"Ray ended {AGAIN + 1} workers at the same task: their machines ran out of memory",
         )
     if "No module named 'keyhole" in _words(error):
-        return lacks_keyhole("Ray")
+        return missing_package_message("Ray")
     return Failure("RuntimeError", f"Ray could not have a task done: {_words(error)}")
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from keyhole.contract.memory import counts, per
 from keyhole.contract.state_access import StateAccess, find_access
+from keyhole.contract.state_memory import float_array, int_array
 
 
 def check_analysis() -> None:
@@ -34,11 +34,11 @@ class _Trial:
     helpers = ()
 
     class State:
-        pulls = per("arms")
-        totals = per("arms")
-        passed = per("arms")
-        tables = per("arms", 2)
-        untouched = counts()
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        passed = float_array("arms")
+        tables = float_array("arms", 2)
+        untouched = int_array()
 
     def select(p: Any, s: Any, t: int) -> int:
         """Write all but two arrays, in several ways."""

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from keyhole.draws.argmin import argmin
-from keyhole.kernels.link import source_of
+from keyhole.draws.argmin_tree import argmin
+from keyhole.kernels.fingerprint import source_of
 
 
 class View(NamedTuple):

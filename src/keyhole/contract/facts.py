@@ -5,9 +5,18 @@ from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, Final, cast, get_args, overload
 
-from keyhole.contract.memory import Field, FloatArray
 from keyhole.contract.scale import UNIT, Scale
-from keyhole.validate import ANY, Range, choice, hint, integer, number, shown, vector
+from keyhole.contract.state_memory import Field, FloatArray
+from keyhole.validate import (
+    ANY,
+    Range,
+    check_choice,
+    check_integer,
+    check_number,
+    check_vector,
+    short_repr,
+    suggestion,
+)
 
 if TYPE_CHECKING:
     from keyhole.contract.setting import Setting
@@ -56,14 +65,14 @@ class Fact:
     def check(self, name: str, value: Any) -> Any:
         """Return the value, converted; raise an error that names the fact if it is not allowed."""
         if self.field.shape:
-            return vector(name, value, self.allowed)
-        convert = integer if self.field.dtype == "int64" else number
+            return check_vector(name, value, self.allowed)
+        convert = check_integer if self.field.dtype == "int64" else check_number
         return convert(name, value, self.allowed)
 
     def inward(self, name: str, value: Any, scale: Scale) -> Any:
         """Return the value as policies have it; what is not allowed is told in the user's units."""
         theirs = replace(self, allowed=scale.range(self.allowed, self.unit))
-        return scale.inward(theirs.check(name, value), self.unit)
+        return scale.to_unit(theirs.check(name, value), self.unit)
 
 
 @overload
@@ -253,7 +262,7 @@ _OPTIONS: Final = ("scale", "seed", "interpreted")
 """Arguments of `Policy.learner` that are no facts."""
 
 
-def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Callable[..., Any]:
+def make_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Callable[..., Any]:
     """Return the method `learner` of a room's policies, with a signature made from its facts."""
     signature = signature_of(setting, kind)
     names = [name for name in signature.parameters if name != "self"]
@@ -263,8 +272,8 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
     ) -> Any:
         if unnamed:
             told = ", ".join(f"{name}=..." for name in names if name not in _OPTIONS)
-            raise TypeError(f"learner() takes facts by name ({told}); got {shown(unnamed[0])}")
-        facts, scale = facts_given(setting, type(self), given)
+            raise TypeError(f"learner() takes facts by name ({told}); got {short_repr(unnamed[0])}")
+        facts, scale = resolve_facts(setting, type(self), given)
         own = {"scale": scale} if setting.rewards else {}
         return kind(self, facts, seed=seed, interpreted=interpreted, **own)
 
@@ -278,7 +287,7 @@ def made_learner(setting: "Setting", kind: Callable[..., Any], home: type) -> Ca
     return learner
 
 
-def facts_given(
+def resolve_facts(
     setting: "Setting", policy: Any, given: Mapping[str, Any], *, told: str = "learner()"
 ) -> tuple[dict[str, Any], Scale]:
     """Return the facts that arguments of `Policy.learner` say, and the units that they are in.
@@ -288,7 +297,9 @@ def facts_given(
     names = [name for name in signature_of(setting, None).parameters if name != "self"]
     for name in given:
         if name not in names:
-            raise TypeError(f"{told} takes {', '.join(names)}; got {name!r}{hint(name, names)}")
+            raise TypeError(
+                f"{told} takes {', '.join(names)}; got {name!r}{suggestion(name, names)}"
+            )
     if not setting.rewards:
         return policy.facts_of(_complete(setting, given)), UNIT
     scale = Scale.of(given.get("scale", UNIT))
@@ -305,6 +316,6 @@ def _complete(setting: "Setting", given: Mapping[str, Any]) -> dict[str, Any]:
         if value is None and one.always and one.argument is not None:
             raise TypeError(f"{argument} ({one.doc}) must be given")
         if name == setting.mode:
-            value = setting.modes.index(choice("feedback", value, setting.modes))
+            value = setting.modes.index(check_choice("feedback", value, setting.modes))
         found[name] = value
     return found

@@ -4,10 +4,10 @@ import math
 from types import MappingProxyType
 from typing import ClassVar
 
-from keyhole.contract.memory import keys, per
-from keyhole.contract.policy import Policy, known
-from keyhole.draws.argmin import argmin, argmin_fill, argmin_set
-from keyhole.kernels.link import Kernel
+from keyhole.contract.policy import Policy, known_fact
+from keyhole.contract.state_memory import argmin_keys, float_array
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set
+from keyhole.kernels.fingerprint import Kernel
 
 
 class IndexPolicy(Policy, abstract=True):
@@ -25,14 +25,14 @@ class IndexPolicy(Policy, abstract=True):
     helpers: ClassVar[tuple[str, ...]] = ("index",)
     helper_arguments = MappingProxyType({"index": ("p", "pulls", "total")})
     off_policy: ClassVar[bool] = True
-    arms: ClassVar[int] = known()
+    arms: ClassVar[int] = known_fact()
 
     class State:
         """Pulls and summed rewards of each arm, and the negative of its index."""
 
-        pulls = per("arms")
-        totals = per("arms")
-        index = keys("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        index = argmin_keys("arms")
 
     def init(p, s: State) -> None:
         """Put every arm ahead of all that have been pulled."""

@@ -8,15 +8,15 @@ from importlib.metadata import version
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from keyhole.cached import cached_property
-from keyhole.contract.grammar import missing_arrays
-from keyhole.contract.memory import declared_state
-from keyhole.contract.words import listed
-from keyhole.kernels.lock import compiler_lock, import_numba
-from keyhole.validate import choice
+from keyhole.contract.descriptions import join_words
+from keyhole.contract.kernel_signatures import missing_arrays
+from keyhole.contract.state_memory import declared_state
+from keyhole.kernels.compiler_lock import compiler_lock, import_numba
+from keyhole.validate import check_choice
 
 Ways = tuple[str, ...]
 
-Pending = Literal["imagine", "ignore", "wait"]
+Pending = Literal["impute", "ignore", "wait"]
 PENDING: Final = get_args(Pending)
 """What a policy can do while decisions are open: see `Policy`."""
 WAIT: Final = ("wait",)
@@ -106,9 +106,9 @@ def check_pending(cls: Any) -> None:
     if not isinstance(ways, tuple) or not ways:
         raise TypeError(f"{name} must be a tuple of at least one way, got {ways!r}")
     for way in ways:
-        choice(name, way, PENDING)
-    if "imagine" in ways and not (cls.abstract or hasattr(cls, "imagine")):
-        raise TypeError(f"{name} has 'imagine', but {cls.__name__} lacks the kernel imagine")
+        check_choice(name, way, PENDING)
+    if "impute" in ways and not (cls.abstract or hasattr(cls, "impute")):
+        raise TypeError(f"{name} has 'impute', but {cls.__name__} lacks the kernel impute")
 
 
 def check_allowed(policy: Any, pending: str, ways: Ways) -> None:
@@ -132,8 +132,8 @@ def infer_pending(cls: Any) -> None:
     plain: list[_Reason] = []
     if ways == WAIT and not inherits:
         plain = [_Reason(_describe_default(home))]
-    elif "imagine" in ways and (missing := missing_arrays(cls, "imagine")):
-        lacks = f"its State lacks {_quoted(missing)}, which `imagine` of its setting uses"
+    elif "impute" in ways and (missing := missing_arrays(cls, "impute")):
+        lacks = f"its State lacks {_quoted(missing)}, which `impute` of its setting uses"
         plain = [_Reason(lacks)]
     if plain or not inherits:
         cls.pending = InferredPending(
@@ -215,8 +215,8 @@ def _find_analysis() -> Any:
 def _find_reasons(cls: Any) -> list[_Reason]:
     """Return which arrays `select` writes that are read later on, by what, and the mends.
 
-    Nobody keeps what is in an array made with `scratch`: it counts where `select` alone writes it,
-    since then another kernel reads what `select` has left there.
+    Nobody keeps what is in an array made with `scratch_array`: it counts where `select` alone
+    writes it, since then another kernel reads what `select` has left there.
     """
     find_access = _find_analysis()
     if find_access is None:
@@ -259,9 +259,9 @@ def _describe_mends(reader: str, left: Sequence[str], work: Sequence[str]) -> st
         )
     if work:
         who = "`select` writes" if reader == "select" else f"`select` and `{reader}` each write"
-        mends.append(f"make {_quoted(work)} with `scratch` if {who} it before reading it")
+        mends.append(f"make {_quoted(work)} with `scratch_array` if {who} it before reading it")
     return "; ".join(mends)
 
 
 def _quoted(names: Sequence[str]) -> str:
-    return listed([f"`{name}`" for name in names])
+    return join_words([f"`{name}`" for name in names])

@@ -7,14 +7,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform, overload
 
-from keyhole.contract.facts import made_learner
-from keyhole.contract.grammar import (
+from keyhole.contract.descriptions import count_text, mean_text
+from keyhole.contract.facts import make_learner
+from keyhole.contract.kernel_signatures import (
     IMAGINE,
     POLICY,
     check_functions,
     check_kernels,
 )
-from keyhole.contract.memory import Field
 from keyhole.contract.pending import (
     PENDING as PENDING,
 )
@@ -26,8 +26,8 @@ from keyhole.contract.pending import (
     reason_to_wait,
 )
 from keyhole.contract.setting import Setting
-from keyhole.contract.words import averaged, counted
-from keyhole.validate import Range, choice, hint, integer, number
+from keyhole.contract.state_memory import Field
+from keyhole.validate import Range, check_choice, check_integer, check_number, suggestion
 
 T = TypeVar("T")
 
@@ -81,13 +81,13 @@ def parameter(
     return dataclass_field(default=default, metadata={"allowed": allowed, "doc": doc})
 
 
-def known() -> Any:
+def known_fact() -> Any:
     """Tell a type checker that kernels may read from `p` what is no fact of the class's own.
 
     Examples
     --------
     >>> class Policy:
-    ...     grid_size: ClassVar[int] = known()
+    ...     grid_size: ClassVar[int] = known_fact()
     """
     return None
 
@@ -98,9 +98,9 @@ class Policy:
 
     A policy has three parts. Its *parameters* are annotated class attributes made with
     `parameter`; the object is immutable. Its *state* is described by the nested class `State`,
-    whose attributes are made with `per`, `counts`, `keys` and `scratch`; it starts as zeros. Its
-    *kernels* are plain functions in the class body, compiled when first used. A kernel receives
-    what it names, out of these words:
+    whose attributes are made with `float_array`, `int_array`, `argmin_keys` and `scratch_array`; it
+    starts as zeros. Its *kernels* are plain functions in the class body, compiled when first used.
+    A kernel receives what it names, out of these words:
 
     ``p``
         the parameters, and what the setting lets a policy know (`p.arms`, `p.threshold`, ...);
@@ -152,7 +152,7 @@ class Policy:
         that is not so, `select` returns a decision that the setting does not allow (arm -1).
     pending : tuple of str
         What it can do while decisions are open, whose feedback is yet to come; the best first. Of
-        "imagine": open ones are imagined by the kernel of that name, on a copy of the state;
+        "impute": open ones are imagined by the kernel of that name, on a copy of the state;
         "ignore": it decides as if they had not been taken; "wait": it takes no other. A class
         that does not declare it has what its setting says, but waits if its `select` writes state
         that matters later (see `explain_waiting`).
@@ -196,10 +196,10 @@ class Policy:
         if "setting" in vars(cls):
             cls.works_with = cls.setting.modes
             if cls.learner_class is not None:
-                made = made_learner(cls.setting, cls.learner_class, cls)
+                made = make_learner(cls.setting, cls.learner_class, cls)
                 cls.learner = made  # type: ignore[method-assign]
         for name in cls.needs:
-            choice(f"{cls.__name__}.needs", name, cls.setting.facts)
+            check_choice(f"{cls.__name__}.needs", name, cls.setting.facts)
         check_functions(cls, (*POLICY, IMAGINE), Policy, abstract=abstract)
         check_pending(cls)
         if not abstract:
@@ -216,7 +216,7 @@ class Policy:
     def traits(cls) -> dict[str, str]:
         """Return what catalog and documentation print beside the docstring, by heading."""
         secrets = [name for name in cls.needs if name != "horizon"] if cls.oracle else []
-        told = ", ".join(cls.setting.told(cls.needs))
+        told = ", ".join(cls.setting.check_told(cls.needs))
         told += "" if "horizon" in cls.needs else "; needs no horizon (anytime)"
         reason = reason_to_wait(cls)
         told += f"; in practice nobody knows {' and '.join(secrets)}" if secrets else ""
@@ -237,8 +237,8 @@ class Policy:
             return f"add {name!r} to `needs`" if name in cls.setting.facts else ""
 
         infer_pending(cls)
-        rules = (*POLICY, IMAGINE) if "imagine" in list_candidates(cls) else POLICY
-        check_kernels(cls, rules, cls.input_fields(), cls.lent(), remedy)
+        rules = (*POLICY, IMAGINE) if "impute" in list_candidates(cls) else POLICY
+        check_kernels(cls, rules, cls.input_fields(), cls.borrowed_kernels(), remedy)
 
     @classmethod
     def explain_waiting(cls) -> str:
@@ -255,7 +255,7 @@ class Policy:
         )
 
     @classmethod
-    def lent(cls) -> tuple[str, ...]:
+    def borrowed_kernels(cls) -> tuple[str, ...]:
         """Return the functions that kernels may name: by default `helpers`."""
         return cls.helpers
 
@@ -267,7 +267,7 @@ class Policy:
             if name not in names:
                 allowed = f"parameter of {cls.__name__} must be one of {', '.join(names)};"
                 wrong = allowed if names else f"{cls.__name__} has no parameters,"
-                raise TypeError(f"{wrong} got {name!r}{hint(name, names)}")
+                raise TypeError(f"{wrong} got {name!r}{suggestion(name, names)}")
         for item in fields(cast(Any, cls))[len(args) :]:
             if item.default is MISSING and item.name not in values:
                 raise TypeError(f"{cls.__name__} needs the parameter {item.name!r}")
@@ -282,10 +282,10 @@ class Policy:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how a copy is made: by its parameters, which may have no default."""
         values = {item.name: getattr(self, item.name) for item in fields(cast(Any, self))}
-        return partial(self.maker(), **values), ()
+        return partial(self.factory(), **values), ()
 
     @classmethod
-    def maker(cls) -> type[Self]:
+    def factory(cls) -> type[Self]:
         """Return the class that is called to make a policy of this one: itself."""
         return cls
 
@@ -294,7 +294,7 @@ class Policy:
         for item in fields(cast(Any, self)):
             if isinstance(getattr(self, item.name), Policy):
                 continue
-            convert = integer if item.type in (int, "int") else number
+            convert = check_integer if item.type in (int, "int") else check_number
             value = convert(item.name, getattr(self, item.name), item.metadata["allowed"])
             object.__setattr__(self, item.name, value)
 
@@ -369,7 +369,7 @@ class Policy:
             return [f"{name}: {value}" for name, value in state.items()]
         both = zip(state["pulls"], state["totals"], strict=True)
         return [
-            f"arm {arm}: {counted(n, 'pull')}{averaged(n, total, learner.scale)}"
+            f"arm {arm}: {count_text(n, 'pull')}{mean_text(n, total, learner.scale)}"
             for arm, (n, total) in enumerate(both)
         ]
 
@@ -387,7 +387,7 @@ class Policy:
             item.name: Field("int64" if item.type in (int, "int") else "float64")
             for item in fields(cast(Any, cls))
         }
-        return parameters | {n: f.field for n, f in cls.setting.known(cls.needs).items()}
+        return parameters | {n: f.field for n, f in cls.setting.known_quantities(cls.needs).items()}
 
 
 def _check_parameter(cls: type, item: Any) -> None:

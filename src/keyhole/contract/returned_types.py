@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from numba import types
 
-from keyhole.contract.memory import Field
+from keyhole.contract.state_memory import Field
 
 
 def fits(value: types.Type, wanted: Sequence[Field]) -> bool:

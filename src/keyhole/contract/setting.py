@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.answers import check_names, check_reads
 from keyhole.contract.facts import Fact, facts_in
-from keyhole.contract.memory import Field
+from keyhole.contract.kernel_checks import check_field_access, check_names
 from keyhole.contract.scale import UNIT, Scale
-from keyhole.kernels.link import Kernel
-from keyhole.validate import Range, integer
+from keyhole.contract.state_memory import Field
+from keyhole.kernels.fingerprint import Kernel
+from keyhole.validate import Range, check_integer
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,16 @@ class Setting:
     def __post_init__(self) -> None:
         """Collect the facts; refuse a guard that names or reads what it is not given."""
         object.__setattr__(self, "facts", facts_in(self.declarations))
-        integer("version", self.version, Range(ge=1))
+        check_integer("version", self.version, Range(ge=1))
         owner = f"Setting({self.name!r})"
         check_names(owner, self.allowed, ["p", *self.context, *self.decision])
-        check_reads(owner, self.allowed, "p", self.known(()), lambda name: "")
+        check_field_access(owner, self.allowed, "p", self.known_quantities(()), lambda name: "")
 
-    def known(self, needs: tuple[str, ...]) -> dict[str, Fact]:
+    def known_quantities(self, needs: tuple[str, ...]) -> dict[str, Fact]:
         """Return the facts that a policy with these needs is told."""
         return {n: f for n, f in self.facts.items() if f.always or n in needs}
 
-    def inward(self, values: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
+    def to_unit(self, values: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
         """Return facts that a user has told in his own units as policies have them."""
         found = dict(values)
         for name, fact in self.facts.items():
@@ -92,7 +92,7 @@ class Setting:
 
     def check(self, needs: tuple[str, ...], values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the facts that a policy with these needs is told, each checked."""
-        facts = self.known(needs)
+        facts = self.known_quantities(needs)
         for name in facts:
             if values.get(name) is None:
                 raise TypeError(f"{name} ({facts[name].doc}) must be given")
@@ -110,7 +110,7 @@ class Setting:
             )
         return checked
 
-    def told(self, needs: tuple[str, ...]) -> list[str]:
+    def check_told(self, needs: tuple[str, ...]) -> list[str]:
         """Return the arguments of `Policy.learner` by which one with these needs is told them."""
-        facts = {n: f for n, f in self.known(needs).items() if f.argument is not None}
+        facts = {n: f for n, f in self.known_quantities(needs).items() if f.argument is not None}
         return ["feedback" if name == self.mode else name for name in facts]

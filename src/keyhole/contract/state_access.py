@@ -31,15 +31,15 @@ from keyhole.contract.first_pass import (
     takes_rest,
     variables_of,
 )
-from keyhole.contract.memory import declared_state
-from keyhole.kernels.link import Kernel, is_function, source_of
+from keyhole.contract.state_memory import declared_state
+from keyhole.kernels.fingerprint import Kernel, is_function, source_of
 from keyhole.kernels.numba_first_pass import ir
 
 _BASE_KERNELS: Final = ("init", "select", "update")
 
 
 class _BaseKernel(NamedTuple):
-    """A kernel of the policy that another one has as its base: see `WithBase`."""
+    """A kernel of the policy that another one has as its base: see `WrapperPolicy`."""
 
     policy: Any
     name: str

@@ -5,32 +5,32 @@ as it should be is refused with an error that names the line and the field; file
 """
 
 from keyhole.data.aslib import Scenario, aslib, load_aslib
-from keyhole.data.aslib_writing import Made, write_aslib
-from keyhole.data.conversions import (
+from keyhole.data.aslib_export import ExportedRun, write_aslib
+from keyhole.data.crowd_labels import Labels, crowd, load_labels, read_labels_csv
+from keyhole.data.delayed_conversions import (
     Conversions,
     cdnow,
     load_cdnow,
     read_conversions_csv,
 )
-from keyhole.data.deliveries import deliveries, load_deliveries
 from keyhole.data.flights import flights, load_flights
-from keyhole.data.forests import Forests, forests, load_forests, measure_forests
-from keyhole.data.labels import Labels, crowd, load_labels, read_labels_csv
-from keyhole.data.measured import Measured, read_measured_csv
-from keyhole.data.patrols import Events, load_patrols, patrols, read_patrols_csv
-from keyhole.data.reporting import reporting_delay
-from keyhole.data.rewards import read_rewards_csv
-from keyhole.data.times import Times, deadlines_kept
+from keyhole.data.food_deliveries import deliveries, load_deliveries
+from keyhole.data.measured_runs import MeasuredRuns, read_measured_csv
+from keyhole.data.patrol_events import Events, load_patrols, patrols, read_patrols_csv
+from keyhole.data.random_forests import Forests, forests, load_forests, measure_forests
+from keyhole.data.recorded_rewards import read_rewards_csv
+from keyhole.data.recorded_times import Times, deadlines_kept
+from keyhole.data.reporting_delays import reporting_delay
 from keyhole.data.worker import JobError, Worker
 
 __all__ = [
     "Conversions",
     "Events",
+    "ExportedRun",
     "Forests",
     "JobError",
     "Labels",
-    "Made",
-    "Measured",
+    "MeasuredRuns",
     "Scenario",
     "Times",
     "Worker",

@@ -9,12 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
-from keyhole.data.aslib_files import RUNS, Run, read_folder, read_table
-from keyhole.data.measured import Measured
+from keyhole.contract.state_memory import FloatArray
+from keyhole.data.aslib_files import RUNS, ScenarioRun, read_folder, read_table
+from keyhole.data.measured_runs import MeasuredRuns
 from keyhole.resource import Power, Problem
-from keyhole.resource.functions import KnownFunction
-from keyhole.validate import SequenceLike, choice
+from keyhole.resource.cost_functions import KnownFunction
+from keyhole.validate import SequenceLike, check_choice
 
 LIMITS: Final = (1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1.0)
 """Limits as parts of the cut-off, unless told otherwise."""
@@ -94,7 +94,7 @@ class Scenario:
 
         A pull draws one of the instances, each equally likely, so that the gains are exact means
         over them. Where runs have limits of their own, it draws one of those that were watched
-        until the largest limit here: see `keyhole.data.Measured.problem`.
+        until the largest limit here: see `keyhole.data.MeasuredRuns.problem`.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Scenario:
         if (most := np.max(np.asarray(limits))) > 1:
             raise ValueError(f"limits must be at most 1, the cut-off, got {most:g}")
         earned = np.isfinite(self.seconds).astype(np.float64)
-        if choice("reward", reward, REWARDS) == "quality":
+        if check_choice("reward", reward, REWARDS) == "quality":
             if self.quality is None:
                 raise ValueError(f"reward must be done for {self.name}, which has no quality")
             earned = np.where(earned > 0, self.quality, 0.0)
@@ -122,7 +122,7 @@ class Scenario:
             [values[limit > 0.0] for values in (reward, used / self.cutoff, limit / self.cutoff)]
             for reward, used, limit in zip(*columns, strict=True)
         ]
-        runs = Measured(self.name, self.solvers, *map(tuple, zip(*made, strict=True)))
+        runs = MeasuredRuns(self.name, self.solvers, *map(tuple, zip(*made, strict=True)))
         return runs.problem(
             limits,
             cost=Power(slope=1.0) if cost is None else cost,
@@ -211,9 +211,9 @@ def load_aslib(path: str | PathLike[str]) -> Scenario:
     return _scenario(where / RUNS, name, runs, cutoff)
 
 
-def _scenario(path: Path, name: str, runs: Iterator[Run], cutoff: float) -> Scenario:
+def _scenario(path: Path, name: str, runs: Iterator[ScenarioRun], cutoff: float) -> Scenario:
     """Return the table of the runs; refuse gaps and repeated entries."""
-    found: dict[tuple[str, str], dict[str, Run]] = {}
+    found: dict[tuple[str, str], dict[str, ScenarioRun]] = {}
     for run in runs:
         row = found.setdefault(run.task, {})
         if run.solver in row:
@@ -227,7 +227,7 @@ def _scenario(path: Path, name: str, runs: Iterator[Run], cutoff: float) -> Scen
         missing = [solver for solver in solvers if solver not in row]
         if missing and not gaps:
             raise ValueError(f"{path}: {missing[0]} on {', '.join(task)}, must be given")
-    none = Run(("", ""), "", math.inf, math.nan, 0.0)
+    none = ScenarioRun(("", ""), "", math.inf, math.nan, 0.0)
     table = np.array([[row.get(one, none)[2:] for one in solvers] for row in found.values()])
     table.setflags(write=False)
     seconds, quality, limits = (table[:, :, k] for k in range(3))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from keyhole.data.rows import read_text, shortened
+from keyhole.data.csv_rows import read_text, shorten_message
 
 RUNS: Final = "algorithm_runs.arff"
 DESCRIPTION: Final = "description.txt"
@@ -20,7 +20,7 @@ LIMIT: Final = "limit"
 _FURTHER: Final = ("objective", "objective_consistent")
 
 
-class Run(NamedTuple):
+class ScenarioRun(NamedTuple):
     """A solver's run on an instance."""
 
     task: tuple[str, str]  # instance and repetition
@@ -39,7 +39,7 @@ class _Measure:
     more_is_better: bool
 
 
-def read_folder(folder: Path) -> tuple[str, float, Iterator[Run]]:
+def read_folder(folder: Path) -> tuple[str, float, Iterator[ScenarioRun]]:
     """Read name, cutoff in seconds and runs of a scenario in the library's own format.
 
     They are in ``algorithm_runs.arff`` and ``description.txt``.
@@ -96,7 +96,7 @@ def _seconds(path: Path, name: str, text: str) -> float:
     return value
 
 
-def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[Run]:
+def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[ScenarioRun]:
     """Yield the runs of a file; its measures say which columns hold time and quality."""
     lines = read_text(path).splitlines()
     words = [line.split(maxsplit=2) for line in lines]
@@ -113,7 +113,7 @@ def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[R
     places = []
     for name in ("instance_id", "repetition", "algorithm", "runstatus", time):
         if name not in columns:
-            got = shortened(str(columns))
+            got = shorten_message(str(columns))
             raise ValueError(f"{path}: the attribute {name} must be given, got {got}")
         places.append(columns.index(name))
     quality = next(
@@ -134,7 +134,7 @@ def _arff(path: Path, cutoff: float, measures: Sequence[_Measure]) -> Iterator[R
         limit = math.inf
         if LIMIT in columns:
             limit = _seconds(path, LIMIT, fields[columns.index(LIMIT)].strip())
-        yield Run((instance, repetition), solver, seconds, good, limit)
+        yield ScenarioRun((instance, repetition), solver, seconds, good, limit)
 
 
 def _taken(where: str, text: str, status: str, cutoff: float) -> float:
@@ -165,7 +165,7 @@ def _quality(where: str, measure: _Measure, text: str) -> float:
     return value if measure.more_is_better else 1.0 - value
 
 
-def read_table(path: Path) -> tuple[float, Iterator[Run]]:
+def read_table(path: Path) -> tuple[float, Iterator[ScenarioRun]]:
     """Read cutoff in seconds and runs of a scenario from a Parquet file.
 
     Its columns are instance, repetition, algorithm, runtime, runstatus and cutoff; maybe objective,
@@ -181,20 +181,22 @@ def read_table(path: Path) -> tuple[float, Iterator[Run]]:
         wanted = [name for name in (*_TABLE, *_FURTHER) if name in table.column_names]
         columns = {name: table[name].to_pylist() for name in wanted}
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: the file must be Parquet: {shortened(str(error))}") from None
+        raise ValueError(
+            f"{path}: the file must be Parquet: {shorten_message(str(error))}"
+        ) from None
     for name in _TABLE:
         if name not in columns:
-            got = shortened(str(table.column_names))
+            got = shorten_message(str(table.column_names))
             raise ValueError(f"{path}: the column {name} must be given, got {got}")
     cutoffs = list(dict.fromkeys(map(str, columns["cutoff"])))
     if len(cutoffs) != 1:
-        got = shortened(", ".join(cutoffs)) or "no row"
+        got = shorten_message(", ".join(cutoffs)) or "no row"
         raise ValueError(f"{path}: cutoff must be the same in all rows, got {got}")
     cutoff = _seconds(path, "cutoff", cutoffs[0])
     return cutoff, _rows(path, cutoff, columns)
 
 
-def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterator[Run]:
+def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterator[ScenarioRun]:
     file, size = str(path), len(columns["runtime"])
     objectives = columns.get("objective", [None] * size)
     believed = columns.get("objective_consistent", [True] * size)
@@ -208,4 +210,4 @@ def _rows(path: Path, cutoff: float, columns: Mapping[str, list[Any]]) -> Iterat
         quality = math.nan
         if good and objective is not None and seconds < math.inf:
             quality = _quality(where, _Measure("objective", "", False), str(objective))
-        yield Run((str(instance), str(repetition)), str(solver), seconds, quality)
+        yield ScenarioRun((str(instance), str(repetition)), str(solver), seconds, quality)

@@ -6,11 +6,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray
-from keyhole.data.times import Times, shipped
+from keyhole.contract.state_memory import FloatArray
+from keyhole.data.recorded_times import Times, bundled_datasets
 from keyhole.threshold import Problem
 from keyhole.threshold.setting import Feedback
-from keyhole.validate import Range, choice, integer
+from keyhole.validate import Range, check_choice, check_integer
 
 ORIGINS: Final = ("EWR", "JFK", "LGA")
 DEADLINES: Final = (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
@@ -44,7 +44,7 @@ def flights(
     feedback : {"uncensored", "censored"}, default "censored"
         Whether arrivals are seen in any case, or only those after the deadline.
     order : Order, str or mapping, default "iid"
-        How deadlines come: see `keyhole.threshold.orders`.
+        How deadlines come: see `keyhole.threshold.threshold_sequences`.
     deadlines : sequence of float, default (60, 45, 30, 15, 10, 5, 0, -5, -10, -20)
         In minutes after the scheduled arrival, falling.
     origin : {"EWR", "JFK", "LGA"}, optional
@@ -99,12 +99,12 @@ def load_flights(route: str, *, origin: str | None = None, min_flights: int = 30
            [0.864, 0.636, 0.368, 0.044],
            [0.873, 0.659, 0.427, 0.064]])
     """
-    notes, rows = shipped("nycflights13", "arrival_delays.csv")
+    notes, rows = bundled_datasets("nycflights13", "arrival_delays.csv")
     table = [row.split(",") for row in rows]
-    choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
+    check_choice("route", route, dict.fromkeys(dest for dest, _, _, _ in table))
     if origin is not None:
-        choice("origin", origin, ORIGINS)
-    least = integer("min_flights", min_flights, Range(ge=1))
+        check_choice("origin", origin, ORIGINS)
+    least = check_integer("min_flights", min_flights, Range(ge=1))
     found: dict[str, list[FloatArray]] = {}
     for dest, start, carrier, delays in table:
         if dest == route and origin in (None, start):

@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any, Final, Self
 
 from keyhole.data import worker_process
-from keyhole.data.rows import shortened
+from keyhole.data.csv_rows import shorten_message
 from keyhole.data.worker_process import LENGTH
-from keyhole.runner import LEAST_MEMORY, Run, Runner
-from keyhole.validate import Range, integer, number
+from keyhole.runner import LEAST_MEMORY, CommandResult, Runner
+from keyhole.validate import Range, check_integer, check_number
 
 _SECONDS: Final = Range(gt=0, le=threading.TIMEOUT_MAX)
 _FOR_EVER: Final = 1e9  # seconds that a process may live: some thirty years
@@ -78,8 +78,8 @@ class Worker:
             if function is not None:
                 _check_importable(name, function)
         self._jobs = _framed("job", (job, prepare))
-        self._prepare_limit = number("prepare_limit", prepare_limit, _SECONDS)
-        self._memory = None if memory is None else integer("memory", memory, LEAST_MEMORY)
+        self._prepare_limit = check_number("prepare_limit", prepare_limit, _SECONDS)
+        self._memory = None if memory is None else check_integer("memory", memory, LEAST_MEMORY)
         self._process: _Process | None = None
         self._lock = threading.Lock()
 
@@ -101,7 +101,7 @@ class Worker:
         TypeError, ValueError
             If the argument cannot be pickled, or the limit is not allowed.
         """
-        allowed = number("limit", limit, _SECONDS)
+        allowed = check_number("limit", limit, _SECONDS)
         frame = _framed("argument", argument)
         with self._lock:
             try:
@@ -128,7 +128,9 @@ class Worker:
         if answer["seconds"] > allowed:
             return None
         if answer["failure"]:
-            raise JobError(f"the job failed: {shortened(answer['failure'])}", answer["seconds"])
+            raise JobError(
+                f"the job failed: {shorten_message(answer['failure'])}", answer["seconds"]
+            )
         return answer["result"], answer["seconds"]
 
     def _start(self) -> "_Process":
@@ -140,7 +142,7 @@ class Worker:
         if answer is None:
             reason = f" within {self._prepare_limit:g} s"
         else:
-            reason = f": {shortened(answer.get('ended', '') or answer['failure'])}"
+            reason = f": {shorten_message(answer.get('ended', '') or answer['failure'])}"
         if answer is None or answer.get("ended") or answer["failure"]:
             raise RuntimeError(f"the job's process could not be prepared{reason}")
         return process
@@ -177,7 +179,7 @@ def _framed(name: str, value: object) -> bytes:
         return pickle.dumps(value)
     except Exception as error:
         message = f"{name} must be something that can be pickled, got {type(error).__name__}"
-        raise TypeError(f"{message}: {shortened(str(error))}") from None
+        raise TypeError(f"{message}: {shorten_message(str(error))}") from None
 
 
 class _Process:
@@ -187,7 +189,7 @@ class _Process:
         self._runner = Runner()
         self._channel, self._theirs = socket.socketpair()
         self._memory = memory
-        self._ended: Run | None = None
+        self._ended: CommandResult | None = None
         self._heard = bytearray()
         self._thread = threading.Thread(target=self._be, daemon=True)
         self._thread.start()
@@ -233,7 +235,9 @@ class _Process:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict) or not answer.keys() & {"ended", "failure"}:
-            raise RuntimeError(f"the job's process must answer in JSON, got {shortened(str(line))}")
+            raise RuntimeError(
+                f"the job's process must answer in JSON, got {shorten_message(str(line))}"
+            )
         return answer
 
     def _how_it_ended(self) -> str:

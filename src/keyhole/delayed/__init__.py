@@ -16,21 +16,22 @@ from keyhole.delayed.delays import (
     Uniform,
 )
 from keyhole.delayed.learner import Learner
-from keyhole.delayed.phases import PhasePolicy
+from keyhole.delayed.phase_policy import PhasePolicy
 from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, QPMD, DelayedUCB1, NaivePhases
 from keyhole.delayed.problem import Problem
+from keyhole.delayed.problem_factories import PROBLEM_FACTORIES
 from keyhole.delayed.setting import SETTING, Policy
-from keyhole.delayed.sources import SOURCES
-from keyhole.laws import Sampler
+from keyhole.distributions import CustomDistribution
 
 __all__ = [
     "ODAAF",
     "ODAAFB",
     "ODAAFV",
+    "PROBLEM_FACTORIES",
     "QPMD",
     "SETTING",
-    "SOURCES",
     "Constant",
+    "CustomDistribution",
     "Delay",
     "DelayedUCB1",
     "Empirical",
@@ -43,7 +44,6 @@ __all__ = [
     "Poisson",
     "Policy",
     "Problem",
-    "Sampler",
     "TwoPoint",
     "Uniform",
 ]

@@ -19,10 +19,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray, IntArray
-from keyhole.delayed.phases import PhasePolicy
+from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.delayed.phase_policy import PhasePolicy
 from keyhole.delayed.policies import ODAAF, ODAAFB, ODAAFV, NaivePhases
-from keyhole.validate import Range, integer, number, vector
+from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
 _MOMENT: Final = Range(ge=0)
@@ -42,7 +42,7 @@ def odaaf_order(means: ArrayLike, horizon: int, expected_delay: float) -> float:
     124
     """
     gaps, logs = _gaps_and_logs(means, horizon)
-    delay = number("expected_delay", expected_delay, _MOMENT)
+    delay = check_number("expected_delay", expected_delay, _MOMENT)
     return float((logs / gaps + np.log(1.0 / gaps) * delay).sum())
 
 
@@ -59,8 +59,8 @@ def odaafb_order(means: ArrayLike, horizon: int, expected_delay: float, bound: f
     138
     """
     gaps, logs = _gaps_and_logs(means, horizon)
-    delay = number("expected_delay", expected_delay, _MOMENT)
-    longest = number("bound", bound, Range(ge=delay))
+    delay = check_number("expected_delay", expected_delay, _MOMENT)
+    longest = check_number("bound", bound, Range(ge=delay))
     unbridged = logs / gaps + np.log(1.0 / gaps) * delay
     return float((logs / gaps + delay + np.minimum(longest, unbridged)).sum())
 
@@ -77,8 +77,8 @@ def odaafv_order(means: ArrayLike, horizon: int, expected_delay: float, variance
     118
     """
     gaps, logs = _gaps_and_logs(means, horizon)
-    delay = number("expected_delay", expected_delay, _MOMENT)
-    return float((logs / gaps + delay + number("variance", variance, _MOMENT)).sum())
+    delay = check_number("expected_delay", expected_delay, _MOMENT)
+    return float((logs / gaps + delay + check_number("variance", variance, _MOMENT)).sum())
 
 
 def worst_case_order(
@@ -110,10 +110,13 @@ def worst_case_order(
     >>> round(worst_case_order(2, 250_000, 20))
     629
     """
-    count, rounds = integer("arms", arms, Range(ge=1)), integer("horizon", horizon, Range(ge=1))
-    moments = number("expected_delay", expected_delay, _MOMENT)
-    moments += number("variance", variance, _MOMENT)
-    return math.sqrt(count * rounds * math.log(count)) + count * moments * number(
+    count, rounds = (
+        check_integer("arms", arms, Range(ge=1)),
+        check_integer("horizon", horizon, Range(ge=1)),
+    )
+    moments = check_number("expected_delay", expected_delay, _MOMENT)
+    moments += check_number("variance", variance, _MOMENT)
+    return math.sqrt(count * rounds * math.log(count)) + count * moments * check_number(
         "factor", factor, _MOMENT
     )
 
@@ -134,8 +137,8 @@ def pulls_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> IntArray
     >>> pulls_bound(ODAAF(expected_delay=20), [0.5, 0.6], 250_000)
     array([ 79511, 250000])
     """
-    values = vector("means", means, _UNIT)
-    rounds = integer("horizon", horizon, Range(ge=1))
+    values = check_vector("means", means, _UNIT)
+    rounds = check_integer("horizon", horizon, Range(ge=1))
     bounds = np.full(len(values), rounds, np.int64)
     for arm, gap in enumerate(values.max() - values):
         if gap > 0:
@@ -156,7 +159,7 @@ def stretch_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     >>> round(stretch_bound(ODAAF(expected_delay=20), [0.5, 0.6], 250_000))
     7951
     """
-    values = vector("means", means, _UNIT)
+    values = check_vector("means", means, _UNIT)
     return float(((values.max() - values) * pulls_bound(policy, means, horizon)).sum())
 
 
@@ -176,8 +179,8 @@ def failure_bound(policy: PhasePolicy, horizon: int, phase: int) -> float:
     >>> failure_bound(ODAAF(expected_delay=20), 250_000, phase=4)
     0.003072
     """
-    rounds = integer("horizon", horizon, Range(ge=1))
-    m = integer("phase", phase, Range(ge=1))
+    rounds = check_integer("horizon", horizon, Range(ge=1))
+    m = check_integer("phase", phase, Range(ge=1))
     return min(1.0, _failures(policy) * 4.0**m / rounds)
 
 
@@ -208,7 +211,7 @@ def regret_bound(policy: PhasePolicy, means: ArrayLike, horizon: int) -> float:
     10831
     """
     failures, bound = _failures(policy), stretch_bound(policy, means, horizon)
-    values = vector("means", means, _UNIT)
+    values = check_vector("means", means, _UNIT)
     for gap in (values.max() - values).tolist():
         if gap > 0:
             bound += 96.0 * failures / gap
@@ -232,8 +235,8 @@ def _last_phase(gap: float) -> int:
 
 def _gaps_and_logs(means: ArrayLike, horizon: int) -> tuple[FloatArray, FloatArray]:
     """Return the gaps above 0, and ln(T gap^2) for each, at least 1."""
-    values = vector("means", means, _UNIT)
+    values = check_vector("means", means, _UNIT)
     gaps = values.max() - values
     gaps = gaps[gaps > 0]
-    rounds = integer("horizon", horizon, Range(ge=1))
+    rounds = check_integer("horizon", horizon, Range(ge=1))
     return gaps, np.maximum(1.0, np.log(rounds * gaps**2))

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfc
 
-from keyhole.laws.arms import law_of
-from keyhole.laws.law import Law, Number
-from keyhole.laws.replay import Replay, draw_recorded, draw_recorded_pair
+from keyhole.distributions.distribution import Distribution, Number
+from keyhole.distributions.replay import Replay, draw_recorded, draw_recorded_pair
+from keyhole.distributions.reward_problem import parse_distribution
 from keyhole.policy import FloatArray, Kernel, Stream, exponential, normal, poisson, uniform
-from keyhole.validate import Range, integer, number, vector
+from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
 # Above this, float64 no longer holds every whole number; no run is that long.
@@ -82,7 +82,7 @@ class Constant(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("rounds", integer, _WHOLE)
+        self._check("rounds", check_integer, _WHOLE)
         rounds = float(self.rounds)
         self._settle(numbers=np.array([rounds, 1.0]), mean=rounds, variance=0.0, bound=rounds)
 
@@ -108,8 +108,8 @@ class Uniform(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check("low", integer, _WHOLE)
-        self._check("high", integer, Range(ge=self.low, le=_LONGEST))
+        self._check("low", check_integer, _WHOLE)
+        self._check("high", check_integer, Range(ge=self.low, le=_LONGEST))
         count = self.high - self.low + 1
         mean, variance = (self.low + self.high) / 2, (count * count - 1) / 12
         numbers = np.array([self.low, count], np.float64)
@@ -137,7 +137,7 @@ class Geometric(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("expected", number, Range(ge=0, le=1e12))
+        self._check("expected", check_number, Range(ge=0, le=1e12))
         mean = self.expected
         # A scale of 0 has the whole part 0.
         scale = 1.0 / math.log1p(1.0 / mean) if mean > 0.0 else 0.0
@@ -164,7 +164,7 @@ class Exponential(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("scale", number, Range(gt=0, le=1e12))
+        self._check("scale", check_number, Range(gt=0, le=1e12))
         # The rounded variate is geometric.
         mean = 1.0 / math.expm1(1.0 / self.scale)
         self._settle(numbers=np.array([self.scale]), mean=mean, variance=mean * (1.0 + mean))
@@ -190,7 +190,7 @@ class Poisson(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("expected", number, Range(ge=0, le=1e9))
+        self._check("expected", check_number, Range(ge=0, le=1e9))
         mean = self.expected
         self._settle(numbers=np.array([mean]), mean=mean, variance=mean)
 
@@ -207,7 +207,7 @@ class HalfNormal(Delay):
 
     Examples
     --------
-    >>> law = HalfNormal(50)
+    >>> distribution = HalfNormal(50)
     >>> round(law.mean, 4), round(law.variance, 2)
     (39.3956, 908.43)
     """
@@ -217,7 +217,7 @@ class HalfNormal(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameter."""
-        self._check("scale", number, Range(gt=0, le=1e6))
+        self._check("scale", check_number, Range(gt=0, le=1e6))
         # The moments are sums over P(delay >= k), of 1 and of 2 k - 1.
         steps = np.arange(1.0, math.ceil(38.0 * self.scale) + 2.0)  # beyond, below 1e-300
         chances = erfc(steps / (self.scale * math.sqrt(2.0)))
@@ -241,7 +241,7 @@ class TwoPoint(Delay):
 
     Examples
     --------
-    >>> law = TwoPoint(late=100, probability=0.5)
+    >>> distribution = TwoPoint(late=100, probability=0.5)
     >>> law.mean, law.variance, law.bound
     (50.0, 2500.0, 100.0)
     """
@@ -253,9 +253,9 @@ class TwoPoint(Delay):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        self._check("early", integer, _WHOLE)
-        self._check("late", integer, Range(ge=self.early, le=_LONGEST))
-        self._check("probability", number, _UNIT)
+        self._check("early", check_integer, _WHOLE)
+        self._check("late", check_integer, Range(ge=self.early, le=_LONGEST))
+        self._check("probability", check_number, _UNIT)
         chance, gap = self.probability, self.late - self.early
         mean, variance = self.early + chance * gap, chance * (1.0 - chance) * gap * gap
         numbers = np.array([self.early, self.late, chance], np.float64)
@@ -273,7 +273,7 @@ class Empirical(Replay):
 
     Examples
     --------
-    >>> law = Empirical([0, 0, 1, 5])
+    >>> distribution = Empirical([0, 0, 1, 5])
     >>> law.mean, law.variance, law.bound
     (1.5, 4.25, 5.0)
     """
@@ -286,7 +286,7 @@ class Empirical(Replay):
         return f"Empirical({len(self.samples)} delays, mean {self.mean:g})"
 
 
-class Pairs(Law):
+class Pairs(Distribution):
     """Recorded rewards, each with its delay, drawn with replacement.
 
     Parameters
@@ -310,7 +310,7 @@ class Pairs(Law):
 
 def rounds_of(name: str, delays: ArrayLike | Sequence[int]) -> FloatArray:
     """Return delays; refuse those that are no whole numbers of rounds."""
-    values = vector(name, delays, _WHOLE)
+    values = check_vector(name, delays, _WHOLE)
     uneven = np.flatnonzero(values != np.floor(values))
     if len(uneven):
         i = int(uneven[0])
@@ -324,7 +324,7 @@ def delay_of(value: Any) -> Number:
     Parameters
     ----------
     value : law, distribution of SciPy, or mapping
-        See `keyhole.laws.arms.law_of`.
+        See `keyhole.distributions.reward_problem.parse_distribution`.
 
     Returns
     -------
@@ -338,17 +338,17 @@ def delay_of(value: Any) -> Number:
 
     Examples
     --------
-    >>> delay_of({"law": "Uniform", "low": 0, "high": 4})
+    >>> delay_of({"distribution": "Uniform", "low": 0, "high": 4})
     Uniform(low=0, high=4)
     """
-    law = law_of("delay", value, Number, _LAWS)
-    law.check("delay", Range(ge=0), whole=True)
-    return law
+    distribution = parse_distribution("delay", value, Number, _LAWS)
+    distribution.check("delay", Range(ge=0), whole=True)
+    return distribution
 
 
 _LAWS: Final[dict[str, type[Number]]] = {
-    law.__name__: law
-    for law in (
+    distribution.__name__: distribution
+    for distribution in (
         Constant, Uniform, Geometric, Poisson, Exponential, HalfNormal, TwoPoint, Empirical,
     )
 }  # fmt: skip

@@ -5,20 +5,26 @@ from typing import Any, ClassVar, Final, Protocol, cast
 
 from keyhole.delayed.delays import KERNELS, Pairs
 from keyhole.delayed.setting import SETTING
-from keyhole.laws import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.laws.gathered import Drawn, Gathered, completed, one_of, world_of
+from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
+from keyhole.distributions.combined_sampler import (
+    CombinedSampler,
+    SampledEnvironment,
+    complete_environment,
+    one_of,
+    world_of,
+)
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
+    Environment,
     FloatArray,
     IntArray,
     Kernel,
     Stream,
-    World,
-    counts,
-    per,
-    real,
+    float_array,
+    int_array,
+    integer,
+    number,
     seek,
-    whole,
 )
 
 
@@ -43,7 +49,7 @@ class _Listed(_Earned, Protocol):
 _ARM_BITS: Final = 24
 
 
-class Anonymous(Drawn, World, abstract=True):
+class Anonymous(SampledEnvironment, Environment, abstract=True):
     """Arms whose rewards arrive summed up; a subclass says how reward and delay are drawn.
 
     The n-th pull of an arm draws its reward, then its delay, from the n-th stretch of the world's
@@ -68,26 +74,26 @@ class Anonymous(Drawn, World, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = whole()
-    horizon = whole()
-    memory = whole()
-    best = real()
+    arms = integer()
+    horizon = integer()
+    memory = integer()
+    best = number()
     """The largest mean reward."""
-    means = per("arms")
+    means = float_array("arms")
     """The mean rewards."""
-    span = whole()
-    delay = per("span")
+    span = integer()
+    delay = float_array("span")
     """The numbers of the law of delays."""
 
     class State:
         """Pulls, regret and rewards so far, and what arrives in each round to come."""
 
-        pulls = counts("arms")
-        regret = per()
-        earned = per()
-        seen = counts()
+        pulls = int_array("arms")
+        regret = float_array()
+        earned = float_array()
+        seen = int_array()
         """Sums, or rewards, that have been handed out."""
-        due = per("horizon")
+        due = float_array("horizon")
 
     def respond(
         e, s: _Summed, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
@@ -126,16 +132,16 @@ class Named(Anonymous, abstract=True):
     class State:
         """Pulls, regret and rewards so far; for each round the list of what arrives in it."""
 
-        pulls = counts("arms")
-        regret = per()
-        earned = per()
-        seen = counts()
-        newest = counts("horizon")
+        pulls = int_array("arms")
+        regret = float_array()
+        earned = float_array()
+        seen = int_array()
+        newest = int_array("horizon")
         """The last pull whose reward arrives in this round: how many had been before, and which arm
         it was; 0 for none."""
-        earlier = counts("horizon")
+        earlier = int_array("horizon")
         """For each pull the same of the one before it whose reward arrives in the same round."""
-        reward = per("horizon")
+        reward = float_array("horizon")
 
     def respond(  # type: ignore[override]
         e, s: _Listed, t: int, rng: Stream, arm: int, total: FloatArray, count: IntArray,
@@ -174,7 +180,9 @@ def earn(e: Anonymous, s: _Earned, rng: Stream, arm: int, draw: Kernel) -> tuple
     return reward, delay
 
 
-def world_with(base: type[Anonymous], drawn: Gathered, wait: Kernel | None) -> type[Anonymous]:
+def make_environment(
+    base: type[Anonymous], drawn: CombinedSampler, wait: Kernel | None
+) -> type[Anonymous]:
     """Return the world of arms with these laws.
 
     Parameters
@@ -200,14 +208,17 @@ def _waiting(base: Any, name: str, reward: Kernel, wait: Kernel) -> Any:
         earned = float(reward(rng, e.numbers[e.starts[arm] : e.ends[arm]]))
         return earned, float(wait(rng, e.delay))
 
-    return completed(base, name, draw)
+    return complete_environment(base, name, draw)
 
 
 WORLDS: Final = tuple(
-    world_with(base, Gathered(law.__name__, law.draw, []), wait)
+    make_environment(base, CombinedSampler(distribution.__name__, distribution.draw, []), wait)
     for base in (Anonymous, Named)
-    for law, wait in (
-        *((law, one_of(KERNELS)) for law in (Bernoulli, Beta, TruncatedNormal, Replay)),
+    for distribution, wait in (
+        *(
+            (distribution, one_of(KERNELS))
+            for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
+        ),
         (Pairs, None),
     )
 )

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyhole.contract.policy import Policy
-from keyhole.drivers.step import PLAN
+from keyhole.drivers.policy_step import PLAN
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.logs import reals, wholes
-from keyhole.validate import Range, integer, number
+from keyhole.play.log_columns import float_column, int_column
+from keyhole.validate import Range, check_integer, check_number
 
 # By how much, relatively, sums of sums may round up.
 _ROUNDING: Final = 1e-9
@@ -105,7 +105,7 @@ class Learner(CoreLearner):
             return
         before = copy(self)
         try:
-            self._wait(integer("rounds", rounds, Range(ge=1)))
+            self._wait(check_integer("rounds", rounds, Range(ge=1)))
             self._tell_of(arrived)
         except BaseException:
             vars(self).update(vars(before))
@@ -150,12 +150,12 @@ class Learner(CoreLearner):
             How many rounds there were.
         """
         self._expect_no_decision()
-        pulled = wholes("arms", arms, Range(ge=0, lt=self.facts["arms"]))
+        pulled = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
         if (left := self.facts.get("horizon", math.inf) - self.rounds) < len(pulled):
             raise ValueError(f"arms must have at most {left} entries, the rounds left")
         if self.facts["named"]:
             return self._replay_pairs(pulled.tolist(), cast(Any, arrived))
-        sums = reals("arrived", arrived, Range(ge=0), pulled) / self.scale.span
+        sums = float_column("arrived", arrived, Range(ge=0), pulled) / self.scale.span
         before = self._ledger["sum"].item()
         # As one after the other would be added, to the bit.
         total = np.add.accumulate(np.concatenate([[before], sums]))
@@ -199,7 +199,7 @@ class Learner(CoreLearner):
             span = self.scale.span
             if isinstance(arrived, bool | np.bool_) and not self._scaled:
                 arrived = float(arrived)
-            total = number("arrived", arrived, Range(ge=0, le=most * span)) / span
+            total = check_number("arrived", arrived, Range(ge=0, le=most * span)) / span
         self._feedback["total"][()] = total
         self._feedback["count"][()] = 0
         self._compare_with_bound(total)
@@ -254,7 +254,7 @@ class Learner(CoreLearner):
         """Double the memory until it holds so many rewards more than the policy does."""
         policy = cast(Any, self.policy)
         memory: int = self.facts["memory"]
-        needed = policy.held(self.state, int(self._ledger["told"].sum())) + rewards
+        needed = policy.buffered_rounds(self.state, int(self._ledger["told"].sum())) + rewards
         if needed <= memory:
             return
         while memory < needed:
@@ -275,7 +275,7 @@ class Learner(CoreLearner):
         except (TypeError, ValueError):
             raise TypeError(f"{name} must be a pair (arm, reward), got {pair!r}") from None
         return (
-            integer(f"{name}[0]", arm, Range(ge=0, le=self.facts["arms"] - 1)),
+            check_integer(f"{name}[0]", arm, Range(ge=0, le=self.facts["arms"] - 1)),
             self._inward(f"{name}[1]", reward),
         )
 
@@ -287,5 +287,5 @@ class Learner(CoreLearner):
         if pulls.sum() != self.told or (told < 0).any() or (told > pulls).any():
             raise ValueError("its ledger must have a pull a round, and no more rewards than pulls")
         rewards, policy = int(told.sum()), cast(Any, self.policy)
-        if not 0 <= policy.held(self.state, rewards) <= rewards:
+        if not 0 <= policy.buffered_rounds(self.state, rewards) <= rewards:
             raise ValueError(f"it must hold no more than the {rewards} rewards that it was told")

@@ -5,17 +5,17 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
-from keyhole.contract.world import World
+from keyhole.contract.environment import Environment
+from keyhole.contract.state_memory import FloatArray
 from keyhole.delayed.delays import KERNELS, Constant, Pairs, delay_of, rounds_of
-from keyhole.delayed.environment import Anonymous, Named, world_with
+from keyhole.delayed.environment import Anonymous, Named, make_environment
 from keyhole.delayed.setting import SETTING, Feedback
-from keyhole.laws import Number
-from keyhole.laws.arms import RewardProblem, listed, rewards_of
-from keyhole.laws.gathered import Gathered, gathered
-from keyhole.laws.replay import recorded, samples_by_arm
-from keyhole.laws.rewards import UNIT
-from keyhole.validate import SequenceLike, choice
+from keyhole.distributions import Number
+from keyhole.distributions.combined_sampler import CombinedSampler, combine_distributions
+from keyhole.distributions.replay import check_recorded, samples_by_arm
+from keyhole.distributions.reward_problem import RewardProblem, list_values, reward_distributions
+from keyhole.distributions.rewards import UNIT
+from keyhole.validate import SequenceLike, check_choice
 
 
 class Problem(RewardProblem):
@@ -35,13 +35,14 @@ class Problem(RewardProblem):
     ----------
     means : sequence of float or law, shape (arms,)
         The mean reward of each arm, in [0, 1], in (0, 1) for all laws but Bernoulli's; or the law
-        of its rewards, with values in [0, 1]: see `keyhole.laws`.
+        of its rewards, with values in [0, 1]: see `keyhole.distributions`.
     delay : law or mapping
-        The law of the delays, of whole numbers: see `keyhole.delayed.delays` and `keyhole.laws`;
-        or, as in a spec, its name with its parameters, ``{"law": "Poisson", "expected": 20}``.
+        The law of the delays, of whole numbers: see `keyhole.delayed.delays` and
+        `keyhole.distributions`; or, as in a spec, its name with its parameters, ``{"distribution":
+        "Poisson", "expected": 20}``.
     feedback : {"anonymous", "named"}, default "anonymous"
         Whether only the sum of what arrives is seen, or each reward and whose it is.
-    law : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
+    distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
         The law of the arms whose means are given.
     concentration : float, optional
         For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
@@ -71,16 +72,18 @@ class Problem(RewardProblem):
         delay: Number | Mapping[str, Any] | None,
         *,
         feedback: Feedback = "anonymous",
-        law: str = "bernoulli",
+        distribution: str = "bernoulli",
         concentration: float | None = None,
         scale: float | None = None,
     ) -> None:
-        self.feedback: Feedback = choice("feedback", feedback, get_args(Feedback))
+        self.feedback: Feedback = check_choice("feedback", feedback, get_args(Feedback))
         self.delay: Number | None = None if delay is None else delay_of(delay)
         if self.delay is None:
             super().__init__(*_pairs_of(means))
             return
-        super().__init__(*rewards_of(means, law, concentration=concentration, scale=scale))
+        super().__init__(
+            *reward_distributions(means, distribution, concentration=concentration, scale=scale)
+        )
 
     @classmethod
     def replay(
@@ -130,7 +133,7 @@ class Problem(RewardProblem):
                 f"delays must have the arms of rewards, {arms}; got {', '.join(map(repr, later))}"
             )
         pairs = []
-        for arm, values in zip(earned, recorded("rewards", earned, UNIT), strict=True):
+        for arm, values in zip(earned, check_recorded("rewards", earned, UNIT), strict=True):
             waits = rounds_of(f"delays[{arm!r}]", later[arm])
             if len(waits) != len(values):
                 raise ValueError(
@@ -142,7 +145,7 @@ class Problem(RewardProblem):
     def __repr__(self) -> str:
         """Return law, means, delay and feedback, shortened."""
         delay = "recorded" if self.delay is None else self.delay
-        means = listed(self.means)
+        means = list_values(self.means)
         return f"Problem({self.arms} arms, means=[{means}], delay={delay}, {self.feedback})"
 
     @property
@@ -156,14 +159,14 @@ class Problem(RewardProblem):
         return SETTING.modes.index(self.feedback)
 
     @property
-    def world(self) -> type[World]:
+    def environment(self) -> type[Environment]:
         """The compiled side of the arms."""
         base = Named if self.named else Anonymous
-        return world_with(base, self._drawn, self._waits.draw if self._waits else None)
+        return make_environment(base, self._drawn, self._waits.draw if self._waits else None)
 
     @property
-    def _waits(self) -> Gathered | None:
-        return None if self.delay is None else gathered([self.delay], always=KERNELS)
+    def _waits(self) -> CombinedSampler | None:
+        return None if self.delay is None else combine_distributions([self.delay], always=KERNELS)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms with the same means, over and over."""

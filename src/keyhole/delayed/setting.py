@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from keyhole.contract.descriptions import count_text, mean_text
 from keyhole.contract.facts import fact
-from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.scale import Scale
 from keyhole.contract.setting import Setting
-from keyhole.contract.words import averaged, counted
+from keyhole.contract.state_memory import Field, FloatArray, IntArray
 from keyhole.delayed.learner import Learner
 from keyhole.delayed.study_adapter import StudyVocabulary
 
@@ -116,7 +116,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             eliminated[arm] = judged[arm] = 0
             estimates[arm] = 0.0
 
-    def held(self, state: Mapping[str, Any], told: int) -> int:
+    def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
         """Return how many rewards the state holds, or at most as many as it may hold.
 
         `told` is how many rewards it has been told, with named feedback: by default all. A policy
@@ -130,15 +130,16 @@ class Policy(Facts, CorePolicy, abstract=True):
         return math.inf
 
     def describe(self, learner: Any) -> list[str]:
-        """Return all that the state keeps; a policy that counts what arrives says that by `used`.
+        """Return all that the state keeps; a policy that counts what arrives says that by
+        `usable_rewards`.
 
         Its pulls are no rewards yet, so that nothing can be said of them by their name.
         """
         return [f"{name}: {value}" for name, value in learner.state.items()]
 
 
-def used(rewards: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
+def usable_rewards(rewards: FloatArray, totals: FloatArray, scale: Scale) -> list[str]:
     """Return a line for each arm: how many rewards have been used, and their mean."""
     both = zip(rewards, totals, strict=True)
-    words = (f"{counted(n, 'reward')} used{averaged(n, total, scale)}" for n, total in both)
+    words = (f"{count_text(n, 'reward')} used{mean_text(n, total, scale)}" for n, total in both)
     return [f"arm {arm}: {word}" for arm, word in enumerate(words)]

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from keyhole.contract.memory import Field
 from keyhole.contract.policy import Policy
+from keyhole.contract.state_memory import Field
 from keyhole.play.study_vocabulary import RoundFeedback, StudyRound, Values, Words
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
-from keyhole.validate import Range, integer, number
+from keyhole.validate import Range, check_integer, check_number
 
 _REWARD: Final = MappingProxyType({"reward": Field("float64")})
 _SUM: Final = MappingProxyType({"total": Field("float64"), "rounds": Field("float64")})
@@ -40,7 +40,7 @@ class Round(StudyRound):
         most = max(0.0, rounds - self._all)
         span = self.vocabulary.scale.span
         slack = _ROUNDING * rounds if most > 0.0 else 0.0
-        number("total", values["total"] * span, Range(ge=0, le=(most + slack) * span))
+        check_number("total", values["total"] * span, Range(ge=0, le=(most + slack) * span))
 
     def add_sum(self, values: Values) -> None:
         """Add rewards of which only the sum is known."""
@@ -59,7 +59,7 @@ class Round(StudyRound):
         arm, pairs, total = self._arm, self._pairs, self._total
         self._arm, self._pairs, self._total = -1, [], 0.0
         named = pairs if facts["named"] else []
-        needed = cast(Any, self.policy).held(state, told - len(pairs)) + len(named)
+        needed = cast(Any, self.policy).buffered_rounds(state, told - len(pairs)) + len(named)
         memory: int = facts["memory"]
         while memory < needed:
             memory *= 2
@@ -86,7 +86,7 @@ class Round(StudyRound):
 
 
 class StudyVocabulary(CoreVocabulary):
-    """``ask()`` gives an ``arm``; with named feedback ``tell(id, reward)``, else ``arrived(sum)``.
+    """``ask()`` gives an ``arm``; with named feedback ``tell(id, reward)``, else ``tell_sum(sum)``.
 
     What arrives is learnt with the next `ask`, at the end of the round of the last decision.
     """
@@ -114,7 +114,7 @@ class StudyVocabulary(CoreVocabulary):
     def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:
         """Return the reward."""
         if not self.has_feedback:
-            raise TypeError("tell is for named feedback; anonymous feedback is told by arrived")
+            raise TypeError("tell is for named feedback; anonymous feedback is told by tell_sum")
         return super().parse_feedback(context, decision, reward)
 
     @property
@@ -124,8 +124,8 @@ class StudyVocabulary(CoreVocabulary):
 
     def parse_sum(self, total: float, *, rounds: int = 1) -> Values:
         """Return the sum of the rewards that have arrived, and for how many rounds."""
-        found = number("total", total, Range(ge=0)) / self.scale.span
-        return {"total": found, "rounds": float(integer("rounds", rounds, Range(ge=1)))}
+        found = check_number("total", total, Range(ge=0)) / self.scale.span
+        return {"total": found, "rounds": float(check_integer("rounds", rounds, Range(ge=1)))}
 
     def format_sum(self, values: Values) -> Words:
         """Return the sum and its rounds."""

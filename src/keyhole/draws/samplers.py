@@ -356,4 +356,4 @@ def geometric(rng: Stream, p: float) -> int:
 
 
 for _kernel in (normal, exponential, beta):
-    set_twin(_kernel, f"keyhole.draws.twins:{_kernel.__name__}")
+    set_twin(_kernel, f"keyhole.draws.interpreted_draws:{_kernel.__name__}")

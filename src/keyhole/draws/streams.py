@@ -130,4 +130,4 @@ def seek(rng: Stream, arm: int, pull: int) -> None:
 
 
 for _kernel in (mix64, stream_key, next_uint64, uniform, seek):
-    set_twin(_kernel, f"keyhole.draws.twins:{_kernel.__name__}")
+    set_twin(_kernel, f"keyhole.draws.interpreted_draws:{_kernel.__name__}")

@@ -14,14 +14,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.component import Component, digest_of, guard, tuple_of
-from keyhole.contract.grammar import Channels
-from keyhole.contract.memory import FloatArray, IntArray, Layout, borrow_word
+from keyhole.contract.compiled_class import Component, add_checks, digest_of, tuple_of
+from keyhole.contract.kernel_signatures import KernelRecords
 from keyhole.contract.setting import Setting
+from keyhole.contract.state_memory import FloatArray, IntArray, Layout, borrow_word
 from keyhole.draws.streams import POLICY, WORLD, stream_key
-from keyhole.kernels.cache import compile_cached
+from keyhole.kernels.compile_cache import compile_cached
+from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.jit import kernel, signature
-from keyhole.kernels.link import Kernel, fingerprint
 
 Kernels = Mapping[str, Kernel]
 Sizes = Mapping[str, int]
@@ -57,7 +57,9 @@ SIGNATURE: Final = signature(
 )
 
 
-def memory_plan(policy: Component, world: Component, sizes: Sizes, w_sizes: Sizes) -> IntArray:
+def memory_plan(
+    policy: Component, environment: Component, sizes: Sizes, w_sizes: Sizes
+) -> IntArray:
     """Return where everything lies that a block works on.
 
     In order: how many cells a lane takes on the policy's side and on the world's, in whole cache
@@ -68,7 +70,7 @@ def memory_plan(policy: Component, world: Component, sizes: Sizes, w_sizes: Size
     channels = policy.channels
     context = policy.state.size(sizes)
     decision = context + channels.context.layout.size(sizes)
-    ends = (decision + channels.decision.layout.size(sizes), world.state.size(w_sizes))
+    ends = (decision + channels.decision.layout.size(sizes), environment.state.size(w_sizes))
     lanes = [cells // _LINE * _LINE + _LINE for cells in ends]
     plan = [*lanes, LANES * lanes[0], context, decision, LANES * sum(lanes)]
     for channel in (channels.feedback, channels.report):
@@ -76,7 +78,7 @@ def memory_plan(policy: Component, world: Component, sizes: Sizes, w_sizes: Size
     return np.array(plan, np.int64)
 
 
-def scratch(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64]]:
+def working_memory(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64]]:
     """Return the memory that a block works in: compiled code allocates nothing.
 
     That is the cells, and the streams of all lanes; `metrics` are the numbers that the world writes
@@ -85,21 +87,21 @@ def scratch(plan: IntArray, metrics: int) -> tuple[FloatArray, NDArray[np.uint64
     return np.empty(int(plan[_METRICS]) + metrics), np.empty(4 * LANES, np.uint64)
 
 
-def compiled_engine(setting: Setting, policy: Component, world: Component) -> Kernel:
+def compiled_engine(setting: Setting, policy: Component, environment: Component) -> Kernel:
     """Return the machine code that plays a policy in a world, and takes what `SIGNATURE` lists."""
-    digest = digest_of("engine", policy.digest, world.digest, fingerprint(setting.allowed))
-    owner = f"{policy.owner.__name__} in {world.owner.__name__}"
-    return compile_cached(owner, digest, lambda: _build(setting, policy, world), SIGNATURE)
+    digest = digest_of("engine", policy.digest, environment.digest, fingerprint(setting.allowed))
+    owner = f"{policy.owner.__name__} in {environment.owner.__name__}"
+    return compile_cached(owner, digest, lambda: _build(setting, policy, environment), SIGNATURE)
 
 
-def _build(setting: Setting, policy: Component, world: Component) -> Kernel:
-    for_policy, for_world = policy.kernels(), world.kernels()
-    lane_of = _lane_reader(policy, world)
+def _build(setting: Setting, policy: Component, environment: Component) -> Kernel:
+    for_policy, for_world = policy.kernels(), environment.kernels()
+    lane_of = _lane_reader(policy, environment)
     start = _start(for_policy, for_world, lane_of)
-    advance = _advance(for_policy, for_world, lane_of, policy.channels, guard(policy, setting))
-    measure = _measure(for_policy, for_world, lane_of, policy.channels, world.metrics)
-    read_p, read_e = policy.inputs.reader("P"), world.inputs.reader("E")
-    p_sizes, e_sizes = tuple_of(len(policy.dims)), tuple_of(len(world.dims))
+    advance = _advance(for_policy, for_world, lane_of, policy.channels, add_checks(policy, setting))
+    measure = _measure(for_policy, for_world, lane_of, policy.channels, environment.metrics)
+    read_p, read_e = policy.inputs.reader("P"), environment.inputs.reader("E")
+    p_sizes, e_sizes = tuple_of(len(policy.dims)), tuple_of(len(environment.dims))
     read_plan = tuple_of(_METRICS + 1)
 
     def block(  # type: ignore[no-untyped-def]
@@ -132,9 +134,9 @@ def _build(setting: Setting, policy: Component, world: Component) -> Kernel:
     return block
 
 
-def _lane_reader(policy: Component, world: Component) -> Kernel:
+def _lane_reader(policy: Component, environment: Component) -> Kernel:
     """Return the compiled access to one lane: both states, both streams."""
-    read_s, read_w = policy.state.reader("S"), world.state.reader("W")
+    read_s, read_w = policy.state.reader("S"), environment.state.reader("W")
 
     @kernel
     def lane_of(cells: Any, words: Any, at: Any, shapes: Any, lane: int) -> Any:
@@ -170,7 +172,11 @@ def _start(for_policy: Kernels, for_world: Kernels, lane_of: Kernel) -> Kernel:
 
 
 def _advance(
-    for_policy: Kernels, for_world: Kernels, lane_of: Kernel, channels: Channels, allowed: Kernel
+    for_policy: Kernels,
+    for_world: Kernels,
+    lane_of: Kernel,
+    channels: KernelRecords,
+    allowed: Kernel,
 ) -> Kernel:
     """Return the compiled rounds, the only part where speed matters."""
     observe = channels.context.producer(for_world["observe"], "e, w, t, rng")
@@ -215,7 +221,7 @@ def _measure(
     for_policy: Kernels,
     for_world: Kernels,
     lane_of: Kernel,
-    channels: Channels,
+    channels: KernelRecords,
     layout: Layout,
 ) -> Kernel:
     """Return the compiled taking of the metrics at a checkpoint."""

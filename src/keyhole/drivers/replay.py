@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from keyhole.contract.component import Component, digest_of
-from keyhole.contract.memory import borrow_int
+from keyhole.contract.compiled_class import Component, digest_of
 from keyhole.contract.setting import Setting
-from keyhole.drivers.step import PLAN, REFUSED, ROUNDS, Words, kernels_of
-from keyhole.kernels.cache import compile_cached
+from keyhole.contract.state_memory import borrow_int
+from keyhole.drivers.policy_step import PLAN, REFUSED, ROUNDS, Words, learner_kernels
+from keyhole.kernels.compile_cache import compile_cached
+from keyhole.kernels.fingerprint import Kernel, fingerprint
 from keyhole.kernels.jit import kernel, signature
-from keyhole.kernels.link import Kernel, fingerprint
 
 # What a call may return, in place of how many decisions were the policy's own.
 NOT_ITS_OWN, IMPOSSIBLE = -4, -5
@@ -33,14 +33,16 @@ def compiled_replay(side: Component, setting: Setting) -> Kernel:
 
 
 @kernel
-def put(words: Words, log: Words, row: int, begin: int, first: int, last: int) -> None:
+def store_decision(words: Words, log: Words, row: int, begin: int, first: int, last: int) -> None:
     """Copy cells of a row, whose first one belongs at `begin`, to where they belong."""
     for cell in range(first, last):
         words[cell] = log[row, cell - begin]
 
 
 @kernel
-def same(words: Words, log: Words, row: int, begin: int, first: int, last: int) -> bool:
+def are_decisions_equal(
+    words: Words, log: Words, row: int, begin: int, first: int, last: int
+) -> bool:
     """Return whether cells of a row are what lies where they belong."""
     equal = True
     for cell in range(first, last):
@@ -49,7 +51,7 @@ def same(words: Words, log: Words, row: int, begin: int, first: int, last: int) 
 
 
 def _build(side: Component, setting: Setting) -> Kernel:
-    parts = kernels_of(side, setting)
+    parts = learner_kernels(side, setting)
     seen, select, allowed, update = parts.seen, parts.select, parts.allowed, parts.update
     read_context, read_decision = parts.read_context, parts.read_decision
     read_feedback, write_decision = parts.read_feedback, parts.write_decision
@@ -60,21 +62,21 @@ def _build(side: Component, setting: Setting) -> Kernel:
         begin, decided, told = plan[2], plan[3], plan[4]
         for row in range(log.shape[0]):
             t = head[ROUNDS] + 1
-            put(words, log, row, begin, begin, decided)
+            store_decision(words, log, row, begin, begin, decided)
             context = read_context(cells, begin, dims)
             decision = select(p, s, t, rng, context, cells, decided, dims)
             write_decision(cells, decided, dims, decision)
             if not allowed(p, context, decision):
                 return REFUSED
-            if same(words, log, row, begin, decided, told):
+            if are_decisions_equal(words, log, row, begin, decided, told):
                 own += 1
             elif strict:
                 return NOT_ITS_OWN
             else:
-                put(words, log, row, begin, decided, told)
+                store_decision(words, log, row, begin, decided, told)
                 if not allowed(p, context, read_decision(cells, decided, dims)):
                     return IMPOSSIBLE
-            put(words, log, row, begin, told, begin + log.shape[1])
+            store_decision(words, log, row, begin, told, begin + log.shape[1])
             taken, feedback = read_decision(cells, decided, dims), read_feedback(cells, told, dims)
             update(p, s, t, rng, context, taken, feedback)
             head[ROUNDS] = t

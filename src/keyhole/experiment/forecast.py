@@ -12,15 +12,15 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from keyhole.clusters import Cluster
-from keyhole.experiment.grid_report import panels
 from keyhole.experiment.plots import KINDS, blank, picture
-from keyhole.experiment.shelf import Shelf
+from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.spec import Spec
+from keyhole.experiment.sweep_report import panels
 from keyhole.kernels.cache_files import cached_files
-from keyhole.play.afar import pace_afar
+from keyhole.play.cluster_jobs import measure_speed_on_cluster
 from keyhole.play.jobs import Job
-from keyhole.play.pace import seconds_per_round
 from keyhole.play.plan import Plan
+from keyhole.play.speed import measure_seconds_per_round
 
 _SPAN: Final = 1.0
 _LEAST: Final = 0.05  # of the span, for one sample
@@ -35,7 +35,7 @@ _SECONDS_A_PANEL: Final = 0.105
 
 
 class Measure(Protocol):
-    """Returns seconds per round: see `keyhole.play.pace.seconds_per_round`."""
+    """Returns seconds per round: see `keyhole.play.speed.measure_seconds_per_round`."""
 
     def __call__(
         self, plan: Plan, label: str, seconds: float, *, replications: int, threads: int
@@ -107,8 +107,8 @@ class _Unit:
     def kind(self) -> tuple[Any, ...]:
         """What is compiled together, and about as fast."""
         policy, work = self.plan.policies[self.label], self.plan.work.get(self.label)
-        how = (work.count, work.way(policy), repr(work.duration)) if work else ()
-        return type(policy).__name__, self.plan.problem.world.__qualname__, *how
+        how = (work.number, work.pending_mode(policy), repr(work.duration)) if work else ()
+        return type(policy).__name__, self.plan.problem.environment.__qualname__, *how
 
     def alone(self) -> Plan:
         """Return a plan that has no other run."""
@@ -121,22 +121,22 @@ def forecast(
     threads: int | None = None,
     cluster: Cluster | None = None,
     span: float = _SPAN,
-    measure: Measure = seconds_per_round,
+    measure: Measure = measure_seconds_per_round,
     clock: Callable[[], float] = perf_counter,
     slowness: Callable[[], float] | None = None,
 ) -> Forecast:
     """Measure runs of each kind for about `span` seconds in all, and say what all are to take.
 
     What is not compiled yet is compiled first. On a cluster that is awake (see
-    `keyhole.play.afar.waken`) `threads` are what can be at work there, and the workers measure, all
-    at once. `slowness` says how much slower this machine draws than the one where the rest was
-    measured; by default it draws.
+    `keyhole.play.cluster_jobs.warm_up_workers`) `threads` are what can be at work there, and the
+    workers measure, all at once. `slowness` says how much slower this machine draws than the one
+    where the rest was measured; by default it draws.
     """
     if cluster is not None:
-        threads, measure = cluster.slots(), partial(pace_afar, cluster)
+        threads, measure = cluster.capacity(), partial(measure_speed_on_cluster, cluster)
     threads = cpu_count() or 1 if threads is None else threads
     specs = [point.spec for point in spec.points]
-    jobs = Shelf(Path(), specs).everything()
+    jobs = ResultCache(Path(), specs).is_complete()
     began, known = clock(), {path for path, _ in cached_files()}
     kinds = _kinds(jobs)
     for units in kinds if cluster is None else ():

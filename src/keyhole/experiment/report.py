@@ -11,14 +11,14 @@ from typing import Any, Final, cast
 import numpy as np
 from matplotlib.figure import Figure
 
-from keyhole.experiment.grid_report import grid_sections, grid_summary
-from keyhole.experiment.page import Picture, Section, Text, write_page
+from keyhole.experiment.html_page import Picture, Section, Text, write_page
 from keyhole.experiment.plots import caption, figure_of, in_cells
-from keyhole.experiment.store import Run, open_run
-from keyhole.experiment.summary import Summaries
-from keyhole.experiment.sweeping import steps_of
+from keyhole.experiment.run_folder import RunFolder, open_run
+from keyhole.experiment.sweep_points import range_values
+from keyhole.experiment.sweep_report import grid_sections, grid_summary
+from keyhole.experiment.sweep_summary import Summaries
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import Estimate, written
+from keyhole.results.estimate import Estimate, format_estimate
 from keyhole.results.html import Table
 from keyhole.results.plot import per_arm
 
@@ -27,7 +27,7 @@ _SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper
 _SHOWN_ENTRIES: Final = 12
 
 
-def shown(curves: Curves) -> list[int]:
+def render_curves(curves: Curves) -> list[int]:
     """Return the positions of at most five checkpoints, evenly spread, the last among them."""
     count = len(curves.checkpoints)
     spread = np.linspace(0, count, min(count, _SHOWN_CHECKPOINTS) + 1)[1:] - 1
@@ -36,7 +36,7 @@ def shown(curves: Curves) -> list[int]:
 
 def values_table(curves: Curves, metric: str, arms: int | None) -> Table:
     """Return the table of means with their 95 % intervals, and per arm ln(mean / arms)."""
-    places = shown(curves)
+    places = render_curves(curves)
     rows = []
     for label in curves.labels:
         found = curves.estimates(label, metric)
@@ -63,7 +63,7 @@ def _logarithm(number: Estimate, arms: int) -> str:
     if not math.isfinite(high):
         return f"ln {value:.3f}"
     reach = (high - value) if math.isinf(low) else (high - low) / 2
-    return f"ln {written(value, reach)} [{written(low, reach)}, {written(high, reach)}]"
+    return f"ln {format_estimate(value, reach)} [{format_estimate(low, reach)}, {format_estimate(high, reach)}]"
 
 
 def paired_tables(curves: Curves, metric: str) -> list[Table]:
@@ -81,7 +81,7 @@ Decorate = Callable[[Figure, str], None]
 """Draws more into the figure of a metric, given its name."""
 
 
-def metric_figure(run: Run, metric: str, *, decorate: Decorate | None = None) -> Figure:
+def metric_figure(run: RunFolder, metric: str, *, decorate: Decorate | None = None) -> Figure:
     """Return the figure of one metric of a run."""
     figure = figure_of(run.curves, metric, **_axes(run))
     if decorate is not None:
@@ -90,7 +90,7 @@ def metric_figure(run: Run, metric: str, *, decorate: Decorate | None = None) ->
 
 
 def metric_section(
-    run: Run, metric: str, path: Path, *, decorate: Decorate | None = None
+    run: RunFolder, metric: str, path: Path, *, decorate: Decorate | None = None
 ) -> Section:
     """Return figure and tables of one metric; the figure's files begin with `path`."""
     curves, y = run.curves, _axes(run).get("y")
@@ -119,13 +119,13 @@ def _in_words(curves: Curves, metric: str) -> str:
     )
 
 
-def _axes(run: Run) -> dict[str, Any]:
+def _axes(run: RunFolder) -> dict[str, Any]:
     """Return the axes that the spec asks for."""
     axes: dict[str, Any] = run.spec.get("figure", {})
     return axes
 
 
-def provenance_section(runs: Sequence[Run]) -> Section:
+def provenance_section(runs: Sequence[RunFolder]) -> Section:
     """Return what was run, and how to run it again."""
     rows = []
     for run in runs:
@@ -174,7 +174,7 @@ def write_report(folder: str | Path, *, title: str | None = None) -> Path:
     return report_of(open_run(folder), title=title)
 
 
-def report_of(run: Run, *, title: str | None = None, grid: Summaries | None = None) -> Path:
+def report_of(run: RunFolder, *, title: str | None = None, grid: Summaries | None = None) -> Path:
     """Write the report of a run; what sums up its grid need not be worked out again."""
     if "sweep" in run.spec:
         grid = grid or Summaries.of(run)
@@ -189,7 +189,7 @@ def report_of(run: Run, *, title: str | None = None, grid: Summaries | None = No
     )
 
 
-def _sections(run: Run) -> list[Section]:
+def _sections(run: RunFolder) -> list[Section]:
     metrics = run.curves.metrics
     names = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
     return [
@@ -224,7 +224,7 @@ def _with_varied(spec: dict[str, Any]) -> dict[str, Any]:
     """Return a spec that says what is varied: at no point need it have the value given there."""
     spec = deepcopy(spec)
     for name in spec.get("sweep", {}):
-        *way, last = steps_of(name)
+        *way, last = range_values(name)
         try:
             place = reduce(getitem, way, cast(Any, spec))
             of_all = way == ["policy"] and isinstance(last, str)

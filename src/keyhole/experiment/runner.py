@@ -13,17 +13,15 @@ from typing import Any, Final
 import pyarrow as pa
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connecting import THREADS, check_on, connected
-from keyhole.experiment import rooms
-from keyhole.experiment.grid import CURVES, Sweep, points_file, values_schema
-from keyhole.experiment.shelf import Shelf
-from keyhole.experiment.spec import Spec
-from keyhole.experiment.store import (
+from keyhole.clusters.connection import THREADS, check_address, cluster_connection
+from keyhole.experiment import settings
+from keyhole.experiment.result_cache import ResultCache
+from keyhole.experiment.run_folder import (
     FORMAT,
     RESULTS,
     SPEC,
     VERSION,
-    Run,
+    RunFolder,
     as_json,
     checksum,
     file_checksum,
@@ -33,10 +31,12 @@ from keyhole.experiment.store import (
     write_provenance,
     write_table,
 )
-from keyhole.experiment.sweeping import Point
-from keyhole.files import held, is_begun, remove_drafts, write_atomically
-from keyhole.kernels.arithmetic import arithmetic_digest
-from keyhole.play.identity import digest_of, identity
+from keyhole.experiment.spec import Spec
+from keyhole.experiment.sweep_points import Point
+from keyhole.experiment.sweep_tables import CURVES, Sweep, points_file, values_schema
+from keyhole.files import folder_lock, is_draft, remove_drafts, write_atomically
+from keyhole.kernels.math_library import math_library_digest
+from keyhole.play.plan_fingerprint import json_digest, plan_parts
 from keyhole.play.progress import Report, bar, step
 
 _BLOCKS: Final = "blocks"
@@ -53,9 +53,9 @@ def run(
     threads: int | None = None,
     progress: bool | Report = False,
     command: str = "",
-    shelf: Shelf | None = None,
+    shelf: ResultCache | None = None,
     on: str | Cluster = THREADS,
-) -> Run:
+) -> RunFolder:
     """Play a spec into a folder, or finish what an earlier call began there.
 
     However often the run is killed and started again, and wherever it is played, the Parquet files
@@ -87,20 +87,20 @@ def run(
     OSError
         If a file cannot be written; what was finished is kept.
     """
-    check_on(on, threads)
+    check_address(on, threads)
     folder = Path(out)
     digest = run_digest(spec)
-    is_begun(folder)  # refuses a file
-    with _made(folder), held(folder):
+    is_draft(folder)  # refuses a file
+    with _made(folder), folder_lock(folder):
         found = _found(folder, spec, digest)
         if found is not None and found.get("finished") is not None:
             _begin(folder, spec, digest, command, found)
         else:
             # A cluster that is not there leaves the folder as it was.
-            with connected(on, threads) as cluster:
+            with cluster_connection(on, threads) as cluster:
                 provenance = _begin(folder, spec, digest, command, found)
                 specs = [point.spec for point in spec.points]
-                shelf = shelf or Shelf(folder / _BLOCKS, specs)
+                shelf = shelf or ResultCache(folder / _BLOCKS, specs)
                 with bar(progress) as report:
                     shelf.fill(specs, cluster, threads, report)
             if progress is True:
@@ -127,14 +127,14 @@ def _made(folder: Path) -> Iterator[None]:
 
 
 def run_digest(spec: Spec) -> str:
-    """Return a digest of a spec, but for what only reports show, and of its plans' `identity`."""
+    """Return a digest of a spec, but for what only reports show, and of its plans' `plan_parts`."""
     table = {name: entry for name, entry in spec.table().items() if name not in _SHOWN}
-    return digest_of([table, *(identity(point.spec.plan) for point in spec.points)])
+    return json_digest([table, *(plan_parts(point.spec.plan) for point in spec.points)])
 
 
 def _found(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
     """Return the provenance of the run that was begun in the folder, if any; refuse another's."""
-    if not is_begun(folder):
+    if not is_draft(folder):
         return None
     found = read_provenance(folder)
     if found["digest"] != digest:
@@ -179,15 +179,15 @@ def _other(folder: Path, spec: Spec, found: Mapping[str, Any]) -> str:
     others = [p for p in _with_room(_DECIDING, spec) if found["versions"].get(p) != version(p)]
     if others:
         return f"of other versions of {', '.join(others)}"
-    if found.get("arithmetic", arithmetic_digest()) != arithmetic_digest():
+    if found.get("arithmetic", math_library_digest()) != math_library_digest():
         return "of a machine that computes logarithms otherwise"
     return "of other data, or of another version of the code"
 
 
 def _with_room(packages: tuple[str, ...], spec: Spec) -> dict[str, None]:
     """Return packages, and the one that brings the room, each once."""
-    settings = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
-    return dict.fromkeys([*packages, *(rooms.find(name).package for name in settings)])
+    wanted = dict.fromkeys(point.spec.plan.problem.setting.name for point in spec.points)
+    return dict.fromkeys([*packages, *(settings.find_setting(name).package for name in wanted)])
 
 
 def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
@@ -203,13 +203,13 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
         "versions": {package: version(package) for package in _with_room(_PACKAGES, spec)},
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "arithmetic": arithmetic_digest(),
+        "arithmetic": math_library_digest(),
         "started": _now(),
         "finished": None,
     }
 
 
-def _finish(folder: Path, spec: Spec, shelf: Shelf) -> dict[str, Any]:
+def _finish(folder: Path, spec: Spec, shelf: ResultCache) -> dict[str, Any]:
     """Write the results; return what provenance has to say of a grid."""
     if spec.sweep is not None:
         return {"groups": _write_grid(folder, spec.sweep, spec.points, shelf)}
@@ -218,7 +218,7 @@ def _finish(folder: Path, spec: Spec, shelf: Shelf) -> dict[str, Any]:
     return {}
 
 
-def _tables(spec: Spec, shelf: Shelf) -> tuple[pa.Table, pa.Table]:
+def _tables(spec: Spec, shelf: ResultCache) -> tuple[pa.Table, pa.Table]:
     """Return what `RESULTS` hold of a spec without a sweep."""
     plan, values = spec.plan, shelf.values(spec)
     tables = [
@@ -228,7 +228,9 @@ def _tables(spec: Spec, shelf: Shelf) -> tuple[pa.Table, pa.Table]:
     return pa.concat_tables(tables), plan.curves(values).to_arrow()
 
 
-def _write_grid(folder: Path, sweep: Sweep, points: Sequence[Point], shelf: Shelf) -> list[int]:
+def _write_grid(
+    folder: Path, sweep: Sweep, points: Sequence[Point], shelf: ResultCache
+) -> list[int]:
     """Write the tables of a grid, point by point; return how many row groups each has."""
     metrics = dict.fromkeys(name for point in points for name in point.spec.plan.metrics)
     counts = []

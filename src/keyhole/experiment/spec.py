@@ -10,15 +10,15 @@ from typing import Annotated, Any, Final, Literal, Self
 import tomli_w
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
-from keyhole.contract.world import Problem
-from keyhole.experiment import sweeping
-from keyhole.experiment.making import OWN_WORK, make_policy, make_problem, make_workers
+from keyhole.experiment import sweep_points
+from keyhole.experiment.factories import OWN_WORK, make_policy, make_problem, make_workers
 from keyhole.play.checkpoints import MOST_CHECKPOINTS, SpacingKind
 from keyhole.play.plan import Plan
-from keyhole.play.workers import Workers
-from keyhole.reading import complaint, plain, unknown
-from keyhole.validate import SEEDS, line
+from keyhole.play.simulated_workers import SimulatedWorkers
+from keyhole.spec_values import error_message, plain_value, unknown_name_error
+from keyhole.validate import SEEDS, check_line
 
 Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 """Until there a float counts exactly."""
@@ -27,7 +27,7 @@ Count = Annotated[int, Field(ge=1, le=2**53, strict=True)]
 def _on_a_line(text: str) -> str:
     """Return a text that can stand in a figure and on a terminal; empty ones are for others."""
     if text:
-        line("", text)
+        check_line("", text)
     return text
 
 
@@ -99,8 +99,8 @@ class Spec(BaseModel):
         How many decisions may be open at a time; see `keyhole.simulate`, as for the next two. Each
         policy may have its own of all three, beside its parameters.
     duration : dict, optional
-        The law of how long they are: a table ``{law = "Exponential", mean = 1}``.
-    pending : {"imagine", "ignore", "wait"}, optional
+        The law of how long they are: a table ``{distribution = "Exponential", mean = 1}``.
+    pending : {"impute", "ignore", "wait"}, optional
         What policies make of open decisions.
     figure : Axes
         The table ``[figure]``.
@@ -179,19 +179,19 @@ class Spec(BaseModel):
         known = [name for name in cls.model_fields if name != "folder"]
         for name in table:
             if name not in known:
-                raise unknown(name, known)
+                raise unknown_name_error(name, known)
         try:
-            given = {name: plain(name, v) for name, v in table.items() if v is not None}
+            given = {name: plain_value(name, v) for name, v in table.items() if v is not None}
             if "sweep" in given:
-                sweeping.check(given["sweep"])
-                given |= sweeping.whole_entries(given["sweep"])
+                sweep_points.check(given["sweep"])
+                given |= sweep_points.whole_entries(given["sweep"])
             spec = cls(**given, folder=folder)
         except TypeError as error:
             raise ValueError(str(error)) from None
         except RecursionError:
             raise ValueError("lists or tables must not be nested so deeply") from None
         except ValidationError as error:
-            raise ValueError(complaint(error, _MODELS, _TABLES)) from None
+            raise ValueError(error_message(error, _MODELS, _TABLES)) from None
         _ = spec.points  # everything else is checked where it is made
         return spec
 
@@ -209,7 +209,7 @@ class Spec(BaseModel):
         return tomli_w.dumps(self.table())
 
     @cached_property
-    def points(self) -> tuple[sweeping.Point, ...]:
+    def points(self) -> tuple[sweep_points.Point, ...]:
         """The experiments of the grid that the sweep spans, without one: this one alone.
 
         All combinations in the order of the table; the last thing varies the fastest. A policy
@@ -218,12 +218,12 @@ class Spec(BaseModel):
         """
         if self.sweep is None:
             _ = self.plan
-            return (sweeping.Point({}, self),)
+            return (sweep_points.Point({}, self),)
         found = []
-        for values, table in sweeping.tables(self.table(), self.folder):
-            with sweeping.naming(values):
+        for values, table in sweep_points.point_tables(self.table(), self.folder):
+            with sweep_points.point_label(values):
                 found.append(
-                    sweeping.Point(values, type(self).from_table(table, folder=self.folder))
+                    sweep_points.Point(values, type(self).from_table(table, folder=self.folder))
                 )
         return tuple(found)
 
@@ -246,7 +246,7 @@ class Spec(BaseModel):
             work=self._work(policies),
         )
 
-    def _work(self, labels: Iterable[str]) -> dict[str, Workers] | None:
+    def _work(self, labels: Iterable[str]) -> dict[str, SimulatedWorkers] | None:
         """Return the workers of each policy; None where no decision takes time."""
         common = {name: getattr(self, name) for name in OWN_WORK}
         own = [{name: entry.get(name, common[name]) for name in OWN_WORK} for entry in self.policy]
@@ -272,7 +272,7 @@ class Spec(BaseModel):
             except (TypeError, ValueError, FileNotFoundError) as error:
                 raise ValueError(f"policy[{i}].{error}") from error
             try:
-                label = repr(policy) if label is None else line("label", label)
+                label = repr(policy) if label is None else check_line("label", label)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"policy[{i}].{error}") from error
             if label in policies:

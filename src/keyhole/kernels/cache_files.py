@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from keyhole.validate import Range, integer
+from keyhole.validate import Range, check_integer
 
 _FOLDER: Final = "KEYHOLE_CACHE_DIR"
 _SIZE: Final = "KEYHOLE_CACHE_MB"
@@ -53,7 +53,7 @@ def cache_limit() -> int:
     given = os.environ.get(_SIZE) or str(_DEFAULT_SIZE)
     if not given.isascii() or not given.isdigit():
         raise ValueError(f"{_SIZE} must be a whole number of megabytes, got {given!r}")
-    return integer(_SIZE, int(given), Range(ge=1)) * 10**6
+    return check_integer(_SIZE, int(given), Range(ge=1)) * 10**6
 
 
 def cached_files() -> list[tuple[Path, os.stat_result]]:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
-from keyhole.kernels.link import Kernel
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.kernels.one_step import OneStep
 
 BUDGET: Final = 0.5

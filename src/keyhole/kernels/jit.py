@@ -13,7 +13,7 @@ from importlib.metadata import version
 from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
-from keyhole.kernels.lock import compiler_lock, import_numba
+from keyhole.kernels.compiler_lock import compiler_lock, import_numba
 from keyhole.kernels.numba_settings import changed_settings
 
 if changed_settings().get("DISABLE_JIT"):

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.kernels.lock import import_numba
+from keyhole.kernels.compiler_lock import import_numba
 
 # What machine code depends on, and what holds where nobody has said otherwise, as Numba prints it.
 _DEFAULTS: Final = {

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.kernels.lock import call_lock
+from keyhole.kernels.compiler_lock import call_lock
 
 
 class OneStep:
     """A function of Python that is run to its end, or not at all if something comes in between.
 
     So is a compiled function that keeps Python's lock. A fork waits for the end of a call, up to
-    the limit of `keyhole.kernels.lock`; a child of a fork that waited in vain has half of one.
+    the limit of `keyhole.kernels.compiler_lock`; a child of a fork that waited in vain has half of
+    one.
 
     Parameters
     ----------

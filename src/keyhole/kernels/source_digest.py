@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from keyhole.kernels.cache_files import NOTE, cache_folder, is_usable, read_file, write_file
 
-COMPILED_ROOMS: Final = ("kernels", "draws", "contract", "drivers")
+COMPILED_PACKAGES: Final = ("kernels", "draws", "contract", "drivers")
 """The packages whose sources are part of every cache key as a whole: code is made in them that no
 kernel names. All else is followed."""
 _INTERPRETER: Final = "interpreter"
@@ -25,9 +25,9 @@ _LEFT_OUT: Final = ("kind", "type_comment")  # of a node: what says nothing of w
 
 
 def _read_sources() -> dict[str, bytes]:
-    """Return the sources of `COMPILED_ROOMS`, by their names."""
+    """Return the sources of `COMPILED_PACKAGES`, by their names."""
     home = Path(__file__).parents[1]
-    found = [path for room in COMPILED_ROOMS for path in sorted((home / room).rglob("*.py"))]
+    found = [path for room in COMPILED_PACKAGES for path in sorted((home / room).rglob("*.py"))]
     paths = [path for path in found if path.parent.name != _INTERPRETER]
     return {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
 
@@ -38,7 +38,7 @@ _sources: Final = _read_sources()
 
 @cache
 def code_digest() -> str:
-    """Return a digest of the sources of `COMPILED_ROOMS`, which is part of all compiled code.
+    """Return a digest of the sources of `COMPILED_PACKAGES`, which is part of all compiled code.
 
     Examples
     --------

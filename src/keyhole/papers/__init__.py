@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from keyhole.papers.files import FILES
+from keyhole.papers.entry_files import FILES
 
 if TYPE_CHECKING:
+    from keyhole.papers.batch_reproduction import BatchReproduction, reproduce_all
     from keyhole.papers.entry import SCALES, Entry
-    from keyhole.papers.everything import Everything, reproduce_all
     from keyhole.papers.reproduction import (
         Reproduction,
         demo,
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = [
     "FILES",
     "SCALES",
+    "BatchReproduction",
     "Entry",
-    "Everything",
     "Reproduction",
     "demo",
     "is_reproduction",
@@ -32,7 +32,7 @@ __all__ = [
 # All but the list of entries takes seconds to import: rooms, data, figures, compiled code.
 _HOMES: Final = {
     "entry": ("SCALES", "Entry"),
-    "everything": ("Everything", "reproduce_all"),
+    "batch_reproduction": ("BatchReproduction", "reproduce_all"),
     "reproduction": ("Reproduction", "demo", "is_reproduction", "report_again", "reproduce"),
 }
 

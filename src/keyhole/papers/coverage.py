@@ -6,13 +6,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from keyhole.papers.files import FILES, PAPERS
-from keyhole.reading import complaint
-from keyhole.validate import choice
+from keyhole.papers.entry_files import FILES, PAPERS
+from keyhole.spec_values import error_message
+from keyhole.validate import check_choice
 
 
 def _known(name: str) -> str:
-    return choice("entry", name, FILES)
+    return check_choice("entry", name, FILES)
 
 
 class Item(BaseModel):
@@ -59,7 +59,7 @@ class Coverage(BaseModel):
     items: Annotated[list[Item], Field(min_length=1)]
 
     @property
-    def citation(self) -> str:
+    def format_citation(self) -> str:
         """Authors, year, venue and number."""
         names = [name.partition(", ")[0] for name in self.authors]
         who = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
@@ -69,9 +69,9 @@ class Coverage(BaseModel):
     @classmethod
     def load(cls, paper: str) -> Self:
         """Read what is known of a paper, by the folder of its entries."""
-        file = f"{choice('paper', paper, PAPERS)}/paper.toml"
+        file = f"{check_choice('paper', paper, PAPERS)}/paper.toml"
         text = resources.files("keyhole.papers").joinpath(file).read_text(encoding="utf-8")
         try:
             return cls.model_validate(tomllib.loads(text))
         except ValidationError as error:
-            raise ValueError(f"{file}: {complaint(error)}") from None
+            raise ValueError(f"{file}: {error_message(error)}") from None

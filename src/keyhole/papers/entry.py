@@ -7,22 +7,22 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
-from keyhole.experiment import Spec, rooms
-from keyhole.papers.checks import PlansOf, check_names, metrics_in
+from keyhole.experiment import Spec, settings
 from keyhole.papers.claims import AnyClaim, Claim, check_claim, read_claims
-from keyhole.papers.drawings import Drawing
-from keyhole.papers.files import FILES, by_label, picked, place, tables
-from keyhole.papers.overview import Overview
-from keyhole.papers.printed import Printed
+from keyhole.papers.entry_files import FILES, entry_folder, policies_by_label, select_keys, tables
+from keyhole.papers.entry_validation import PlansOf, check_names, metrics_in
+from keyhole.papers.parameter_figures import ParameterFigure
+from keyhole.papers.problem_figures import ProblemFigure
+from keyhole.papers.published_values import PublishedValues
 from keyhole.papers.verdicts import Setup
 from keyhole.play.plan import Plan
-from keyhole.reading import complaint
-from keyhole.validate import choice
+from keyhole.spec_values import error_message
+from keyhole.validate import check_choice
 
 SCALES: Final = ("quick", "paper")
 
 
-class Instance(BaseModel):
+class EntryProblem(BaseModel):
     """One problem of an entry."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,7 +38,7 @@ class Instance(BaseModel):
     parameters: Annotated[dict[str, dict[str, Any]], Field(default_factory=dict)]
 
 
-class Scale(BaseModel):
+class RunSize(BaseModel):
     """How much is run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -71,12 +71,12 @@ class Entry(BaseModel):
     metrics: Annotated[list[str], Field(min_length=1)]  # shown, the most important first
     tests: bool = False  # whether the report lists paired tests at every checkpoint
     ratio_to: str | None = None  # a policy: the report also shows means relative to its mean
-    scales: dict[str, Scale]  # "quick" and "paper"
-    problems: dict[str, Instance]
+    scales: dict[str, RunSize]  # "quick" and "paper"
+    problems: dict[str, EntryProblem]
     policies: list[dict[str, Any]]  # as in a spec's tables ``[[policy]]``, with labels
-    overviews: Annotated[list[Overview], Field(default_factory=list)]
-    drawings: Annotated[list[Drawing], Field(default_factory=list)]
-    printed: Annotated[list[Printed], Field(default_factory=list)]
+    parameter_figures: Annotated[list[ParameterFigure], Field(default_factory=list)]
+    problem_figures: Annotated[list[ProblemFigure], Field(default_factory=list)]
+    published: Annotated[list[PublishedValues], Field(default_factory=list)]
     claims: Annotated[list[AnyClaim], Field(default_factory=list)]
     # all metrics that the file names; where some are kept on request alone, they are
     named: Annotated[list[str], Field(default_factory=list)]
@@ -111,7 +111,7 @@ class Entry(BaseModel):
     @classmethod
     def load(cls, name: str) -> Self:
         """Read an entry by name."""
-        return cls._read(*place(name), name)[0]
+        return cls._read(*entry_folder(name), name)[0]
 
     @classmethod
     def from_file(cls, folder: Traversable, file: str, name: str) -> Self:
@@ -141,13 +141,13 @@ class Entry(BaseModel):
             read = [claim for _, claim in placed]
             named = [
                 one
-                for model in (*entry.overviews, *entry.printed, *read)
+                for model in (*entry.parameter_figures, *entry.published, *read)
                 for one in metrics_in(model)
             ]
             update = {"claims": read, "named": list(dict.fromkeys(entry.metrics + named))}
             return entry.model_copy(update=update), placed
         except ValidationError as error:
-            raise ValueError(f"{file}: {complaint(error)}") from None
+            raise ValueError(f"{file}: {error_message(error)}") from None
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
 
@@ -157,17 +157,17 @@ class Entry(BaseModel):
         for problem in self.problems:
             plans_of(problem)
         if self.ratio_to is not None:
-            choice("ratio_to", self.ratio_to, by_label(self.policies))
-        for i, overview in enumerate(self.overviews):
+            check_choice("ratio_to", self.ratio_to, policies_by_label(self.policies))
+        for i, overview in enumerate(self.parameter_figures):
             shown = overview.model_copy(update={"metric": overview.metric or self.metrics[0]})
             check_names(f"overviews[{i}]", shown, list(shown.x), self.problems, plans_of)
-        for i, printed in enumerate(self.printed):
+        for i, printed in enumerate(self.published):
             for problem, means in printed.values.items():
                 one = printed.model_copy(update={"values": {problem: means}})
                 check_names(f"printed[{i}]", one, [problem], self.problems, plans_of)
-        for i, drawing in enumerate(self.drawings):
+        for i, drawing in enumerate(self.problem_figures):
             for j, key in enumerate(drawing.problems):
-                choice(f"drawings[{i}].problems[{j}]", key, self.problems)
+                check_choice(f"drawings[{i}].problems[{j}]", key, self.problems)
             plans = {key: next(iter(plans_of(key).values())) for key in drawing.problems}
             drawing.check(f"drawings[{i}]", {key: plan.problem for key, plan in plans.items()})
         for where, claim in claims:
@@ -189,15 +189,17 @@ class Entry(BaseModel):
         """Return the entry with some of its problems, and what it claims and shows of them."""
         picked = {key: self.problems[key] for key in problems}
         claims = [claim for claim in self.claims if picked.keys() >= set(claim.concerns)]
-        overviews = [overview for overview in self.overviews if picked.keys() >= set(overview.x)]
-        drawings = [one for one in self.drawings if picked.keys() >= set(one.problems)]
-        printed = [one for one in self.printed if picked.keys() >= one.values.keys()]
+        overviews = [
+            overview for overview in self.parameter_figures if picked.keys() >= set(overview.x)
+        ]
+        drawings = [one for one in self.problem_figures if picked.keys() >= set(one.problems)]
+        printed = [one for one in self.published if picked.keys() >= one.values.keys()]
         shown = {"overviews": overviews, "drawings": drawings, "printed": printed}
         return self.model_copy(update={"problems": picked, "claims": claims} | shown)
 
     def spec(self, problem: str, scale: str) -> Spec:
         """Return the experiment on a problem, by its key, at the scale "quick" or "paper"."""
-        choice("scale", scale, self.scales)
+        check_choice("scale", scale, self.scales)
         size, instance = self.scales[scale], self.problems[problem]
         table = {
             "name": f"{self.name}/{problem}",
@@ -213,19 +215,21 @@ class Entry(BaseModel):
         }
         return Spec.from_table(table, folder=Path() if self._file is None else self._file.parent)
 
-    def _details(self, instance: Instance) -> bool:
+    def _details(self, instance: EntryProblem) -> bool:
         """Return whether a metric is named that is kept on request alone."""
         setting = instance.problem.get("setting")
-        if setting not in rooms.names():
+        if setting not in settings.setting_names():
             return False  # which is refused by its own words
-        details = {name for name, metric in rooms.find(setting).metrics.items() if metric.detail}
+        details = {
+            name for name, metric in settings.find_setting(setting).metrics.items() if metric.detail
+        }
         return not details.isdisjoint(name.partition("[")[0] for name in self.named)
 
     def _policies_of(self, problem: str) -> list[dict[str, Any]]:
         """Return the policies that play a problem."""
-        labelled, instance = by_label(self.policies), self.problems[problem]
-        playing = picked(f"problems.{problem}.policies", labelled, instance.policies)
+        labelled, instance = policies_by_label(self.policies), self.problems[problem]
+        playing = select_keys(f"problems.{problem}.policies", labelled, instance.policies)
         for label, own in instance.parameters.items():
-            choice(f"problems.{problem}.parameters", label, playing)
+            check_choice(f"problems.{problem}.parameters", label, playing)
             playing[label] = playing[label] | own
         return list(playing.values())

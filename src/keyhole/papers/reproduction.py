@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connecting import THREADS, check_on, connected
-from keyhole.experiment import Run, Spec, open_run, run
+from keyhole.clusters.connection import THREADS, check_address, cluster_connection
+from keyhole.experiment import RunFolder, Spec, open_run, run
+from keyhole.experiment.result_cache import ResultCache
+from keyhole.experiment.run_folder import is_finished, read_provenance
 from keyhole.experiment.runner import run_digest
-from keyhole.experiment.shelf import Shelf
-from keyhole.experiment.store import is_finished, read_provenance
-from keyhole.files import is_begun, remove_drafts, write_atomically
-from keyhole.papers.ahead import compiling_ahead
+from keyhole.files import is_draft, remove_drafts, write_atomically
+from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
-from keyhole.papers.pages import Part, write_pages
+from keyhole.papers.report_pages import ReportPart, write_pages
 from keyhole.papers.verdicts import Verdict
 from keyhole.play.progress import Report, bar, step
-from keyhole.validate import choice, distinct, line
+from keyhole.validate import check_choice, check_distinct, check_line
 
 SHARED: Final = "shared"
 """Where what runs have in common is, until they are finished."""
@@ -41,7 +41,7 @@ class Reproduction:
 
     title: str
     report: Path
-    parts: tuple[Part, ...]
+    parts: tuple[ReportPart, ...]
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -78,8 +78,8 @@ def reproduce(
         Where: as for `keyhole.simulate`.
     """
     entry = Entry.find(name)
-    choice("scale", scale, SCALES)
-    return play([(entry, scale)], Path(out), threads=threads, progress=progress, on=on)
+    check_choice("scale", scale, SCALES)
+    return simulate_entries([(entry, scale)], Path(out), threads=threads, progress=progress, on=on)
 
 
 def demo(out: str | Path, *, threads: int | None = None, progress: bool = False) -> Reproduction:
@@ -93,7 +93,7 @@ def demo(out: str | Path, *, threads: int | None = None, progress: bool = False)
         (Entry.load("crowd-labels").only("bluebirds"), "paper"),
     ]
     title = "Keyhole: eleven policies, a paper's claims, and real labels"
-    return play(
+    return simulate_entries(
         choices, Path(out), title=title, threads=threads, progress=progress,
         command="keyhole demo", renew=True,
     )  # fmt: skip
@@ -111,7 +111,7 @@ def report_again(out: str | Path) -> Reproduction:
     return Reproduction(marker["title"], write_pages(folder, marker["title"], parts), tuple(parts))
 
 
-def finished(entry: Entry, scale: str, folder: Path) -> Part | None:
+def is_entry_finished(entry: Entry, scale: str, folder: Path) -> ReportPart | None:
     """Return what an earlier call left of an entry in a folder, or None if it did not finish."""
     try:
         runs = {key: open_run(folder / key) for key in entry.problems}
@@ -125,7 +125,7 @@ def is_reproduction(folder: str | Path) -> bool:
     return (Path(folder) / MARKER).is_file()
 
 
-def play(
+def simulate_entries(
     choices: Sequence[_Choice],
     folder: Path,
     *,
@@ -134,7 +134,7 @@ def play(
     progress: bool | Tell = False,
     command: str | None = None,
     renew: bool = False,
-    shelf: Shelf | None = None,
+    shelf: ResultCache | None = None,
     ahead: bool = True,
     on: str | Cluster = THREADS,
 ) -> Reproduction:
@@ -144,7 +144,7 @@ def play(
     `renew` replaces what other code left in the folder; a `shelf` holds what the runs have in
     common with others; `ahead` has another process compile ahead, unless there is but one thread.
     """
-    check_on(on, threads)
+    check_address(on, threads)
     entry, scale = choices[0]
     title = title or f"{entry.title} ({scale} scale)"
     # A record names no places.
@@ -152,15 +152,15 @@ def play(
     marker = _marker(title, choices, command)
     _check_mark(folder, marker, renew=renew)
     specs = {folder / key: e.spec(key, scale) for e, scale in choices for key in e.problems}
-    with needed(specs, on, threads) as cluster:
+    with missing_runs(specs, on, threads) as cluster:
         _mark(folder, marker)
         if renew:
             for place, spec in specs.items():
                 _drop_stale(place, spec)
-        own = Shelf(folder / SHARED, specs.values()) if shelf is None else shelf
-        fill(own, specs, cluster, threads, progress is True)
+        own = ResultCache(folder / SHARED, specs.values()) if shelf is None else shelf
+        run_missing(own, specs, cluster, threads, progress is True)
     parts = []
-    with compiling_ahead(
+    with background_compilation(
         [entry for entry, _ in choices], wanted=ahead and on == THREADS and threads != 1
     ):
         for entry, scale in choices:
@@ -179,7 +179,7 @@ def play(
 
 
 @contextmanager
-def needed(
+def missing_runs(
     specs: Mapping[Path, Spec], on: str | Cluster, threads: int | None
 ) -> Iterator[Cluster | None]:
     """Give the cluster, if one is named, unless all runs are finished in their folders.
@@ -187,12 +187,12 @@ def needed(
     It comes before a folder is marked: one that is not there leaves it free for something else.
     """
     done = all(map(is_finished, specs))
-    with connected(THREADS if done else on, threads) as cluster:
+    with cluster_connection(THREADS if done else on, threads) as cluster:
         yield cluster
 
 
-def fill(
-    shelf: Shelf,
+def run_missing(
+    shelf: ResultCache,
     specs: Mapping[Path, Spec],
     cluster: Cluster | None,
     threads: int | None,
@@ -214,13 +214,13 @@ def _told(progress: bool | Tell, entry: Entry, problem: str) -> bool | Report:
     return progress
 
 
-def _judged(entry: Entry, scale: str, runs: Mapping[str, Run]) -> Part:
+def _judged(entry: Entry, scale: str, runs: Mapping[str, RunFolder]) -> ReportPart:
     results = {}
     for key, done in runs.items():
         plan = entry.spec(key, scale).plan
         results[key] = Result(entry.problems[key].title, plan.problem, done.curves, plan.policies)
     verdicts = tuple(claim.verdict(results) for claim in entry.claims)
-    return Part(entry, scale, dict(runs), verdicts)
+    return ReportPart(entry, scale, dict(runs), verdicts)
 
 
 def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, A
 
 def _check_mark(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
     """Refuse a folder that is something else's."""
-    if is_begun(folder):
+    if is_draft(folder):
         found = _read_marker(folder)
         if found != marker and not (renew and found.get("command") == marker["command"]):
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
@@ -247,7 +247,7 @@ def _check_mark(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None
 
 def _mark(folder: Path, marker: Mapping[str, Any]) -> None:
     """Mark the folder as the reproduction's."""
-    if is_begun(folder):
+    if is_draft(folder):
         remove_drafts(folder)
         if _read_marker(folder) == marker:
             return
@@ -268,11 +268,13 @@ def _read_marker(folder: Path) -> dict[str, Any]:
     if version > _VERSION:
         raise ValueError(f"{folder} was written by a newer version of Keyhole")
     try:
-        line("title", found["title"])
+        check_line("title", found["title"])
         for part in found["parts"]:
             known = Entry.find(part["entry"]).problems
-            choice("scale", part["scale"], SCALES)
-            distinct("problems", [choice("problem", name, known) for name in part["problems"]])
+            check_choice("scale", part["scale"], SCALES)
+            check_distinct(
+                "problems", [check_choice("problem", name, known) for name in part["problems"]]
+            )
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / MARKER} is damaged: {error}") from error
     return found

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from keyhole.contract.words import counted
-from keyhole.results.estimate import written
+from keyhole.contract.descriptions import count_text
+from keyhole.results.estimate import format_estimate
 
 Status = Literal["holds", "does not hold", "undecided"]
 
@@ -49,10 +49,10 @@ class Number:
         """Return the number with its interval, in as many digits as that is good for."""
         reach = (self.high - self.low) / 2
         if reach == 0.0:
-            return written(self.value)
+            return format_estimate(self.value)
         if math.isinf(reach):  # the end that is known says how good it is
             reach = min(self.high - self.value, self.value - self.low)
-        one, low, high = (written(x, reach) for x in (self.value, self.low, self.high))
+        one, low, high = (format_estimate(x, reach) for x in (self.value, self.low, self.high))
         return f"{one} [{low}, {high}]"
 
 
@@ -104,7 +104,7 @@ def counts_line(verdicts: Sequence[Verdict], *, every: bool = True) -> str:
     return ", ".join(f"{n} {words}" for n, words in counts if n or every)
 
 
-def by_whom(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]:
+def verdicts_by_origin(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]:
     """Return the papers' claims on set-ups of theirs, those on set-ups of ours, and our own.
 
     Each statement counts once (`deciding`); with how many there are, in words. What there is none
@@ -117,9 +117,9 @@ def by_whom(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]:
         else:
             (papers if verdict.setup in ("paper", "any") else elsewhere).append(verdict)
     groups = (
-        (f"{counted(len(papers), 'claim')} of the papers", papers),
-        (f"{counted(len(elsewhere), 'claim')} of the papers on set-ups of ours", elsewhere),
-        (f"{counted(len(ours), 'check')} of Keyhole's own", ours),
+        (f"{count_text(len(papers), 'claim')} of the papers", papers),
+        (f"{count_text(len(elsewhere), 'claim')} of the papers on set-ups of ours", elsewhere),
+        (f"{count_text(len(ours), 'check')} of Keyhole's own", ours),
     )
     return [(words, found) for words, found in groups if found]
 

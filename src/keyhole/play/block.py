@@ -12,16 +12,16 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
-from keyhole.play.identity import digest_of, identity
+from keyhole.contract.state_memory import FloatArray
 from keyhole.play.plan import Plan
+from keyhole.play.plan_fingerprint import json_digest, plan_parts
 
 _FORMAT: Final = b"keyhole-block"
 
 
 def plan_digest(plan: Plan) -> str:
     """Return a digest of all that decides what a plan's replications yield."""
-    return digest_of([plan.seed, plan.horizon, plan.details, plan.checked, identity(plan)])
+    return json_digest([plan.seed, plan.horizon, plan.details, plan.checked, plan_parts(plan)])
 
 
 @dataclass(frozen=True)

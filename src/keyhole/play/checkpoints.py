@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from keyhole.validate import Range, choice, entries, integer
+from keyhole.validate import Range, check_choice, check_entries, check_integer
 
 MOST_CHECKPOINTS: Final = 100_000
 SpacingKind = Literal["linear", "log"]
@@ -36,11 +36,11 @@ def check_checkpoints(
         return (horizon,)
     if isinstance(checkpoints, Mapping):
         return spaced_rounds(checkpoints, min(first, horizon), horizon)
-    listed = entries(
+    listed = check_entries(
         "checkpoints", checkpoints, "a list of rounds, or a number of them as {'count': 50}"
     )
     rounds = tuple(
-        integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(listed)
+        check_integer(f"checkpoints[{i}]", c, Range(ge=1, le=horizon)) for i, c in enumerate(listed)
     )
     if not rounds:
         raise ValueError("checkpoints must have at least one entry, got none")
@@ -62,12 +62,12 @@ def spaced_rounds(table: Mapping[str, Any], first: int, horizon: int) -> tuple[i
         The ends.
     """
     for name in table:
-        choice("each entry of checkpoints", name, sorted(_TABLE))
+        check_choice("each entry of checkpoints", name, sorted(_TABLE))
     if "count" not in table:
         raise ValueError("checkpoints.count must be given")
-    count = integer("checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS))
+    count = check_integer("checkpoints.count", table["count"], Range(ge=1, le=MOST_CHECKPOINTS))
     if (
-        choice("checkpoints.spacing", table.get("spacing", "linear"), get_args(SpacingKind))
+        check_choice("checkpoints.spacing", table.get("spacing", "linear"), get_args(SpacingKind))
         == "linear"
     ):
         points = horizon * np.arange(1, count + 1) / count

@@ -9,17 +9,17 @@ from weakref import ref
 
 import numpy as np
 
-from keyhole.contract.component import Component
-from keyhole.drivers.step import compiled_step
+from keyhole.contract.compiled_class import Component
+from keyhole.drivers.policy_step import compiled_step
 from keyhole.kernels import first_use
 from keyhole.kernels.execution import interpreted
+from keyhole.kernels.fingerprint import Kernel, is_own
 from keyhole.kernels.first_use import FirstUse, interpreted_at_first
 from keyhole.kernels.jit import bounds_checked
-from keyhole.kernels.link import Kernel, is_own
 
 if TYPE_CHECKING:
+    from keyhole.play.engine_simulator import EngineSimulator
     from keyhole.play.learner import Learner
-    from keyhole.play.player import Player
 
 # So many rounds are played to foresee how long all take. None takes less than this: a clock may be
 # coarse.
@@ -48,7 +48,7 @@ def _take_step(learner: ref[Learner], step: Kernel) -> None:
         found._step = step
 
 
-def compile_if_long(players: Sequence[Player], replications: range) -> None:
+def compile_if_long(players: Sequence[EngineSimulator], replications: range) -> None:
     """Compile what Python is to play at first only, if it would take more than its budget.
 
     How long that takes is foreseen from the first rounds of one replication.
@@ -66,7 +66,7 @@ def compile_if_long(players: Sequence[Player], replications: range) -> None:
         player.kernel = kernel.compiled()
 
 
-def _seconds_of_a_round(player: Player, kernel: FirstUse, replication: int) -> float:
+def _seconds_of_a_round(player: EngineSimulator, kernel: FirstUse, replication: int) -> float:
     """Return how long a round takes that Python plays; an hour where that cannot be said."""
     rounds = min(_SAMPLE_ROUNDS, int(player.checkpoints[-1]))
     control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))

@@ -10,8 +10,8 @@ from typing import Any, Final
 from keyhole.cached import cached_property
 from keyhole.drivers.engine import LANES
 from keyhole.play.block import Block, plan_digest
-from keyhole.play.identity import digest_of, printed
 from keyhole.play.plan import Plan
+from keyhole.play.plan_fingerprint import fingerprint_texts, json_digest
 from keyhole.play.progress import Report
 
 _SECONDS_HERE: Final = 2.0
@@ -37,14 +37,14 @@ class Job:
         The policy's.
     replications : int
         How many there are in all.
-    left : list of range
+    remaining : list of range
         Those that nobody plays or has played yet.
     """
 
     plan: Plan
     label: str
     replications: int
-    left: list[range]
+    remaining: list[range]
     _seconds: float = field(default=0.0, init=False)
     _measured: int = field(default=0, init=False)
 
@@ -66,7 +66,7 @@ class Job:
     @property
     def rounds_left(self) -> int:
         """The rounds that nobody has begun."""
-        return self.rounds * sum(map(len, self.left))
+        return self.rounds * sum(map(len, self.remaining))
 
     @property
     def measured(self) -> bool:
@@ -80,12 +80,12 @@ class Job:
             self.digest, self.label, part.start, plan.metrics, len(plan.checkpoints), len(part)
         )
 
-    def take(self, seconds: float, at_once: int = 1) -> range:
+    def next_block(self, seconds: float, at_once: int = 1) -> range:
         """Return replications that will take about so long, if so many are played at once.
 
         The first ones are few: nobody knows yet.
         """
-        first, *others = self.left
+        first, *others = self.remaining
         if self.measured:
             count = int(seconds * self._measured / max(self._seconds, 1e-9))
         else:
@@ -94,37 +94,41 @@ class Job:
         group = LANES * at_once
         count = max(count - count % group if count >= group else count, at_once)
         part = first[:count]
-        self.left = [first[count:], *others] if len(first) > count else others
+        self.remaining = [first[count:], *others] if len(first) > count else others
         return part
 
     @cached_property
-    def kind(self) -> tuple[Any, ...]:
+    def cost_key(self) -> tuple[Any, ...]:
         """What is alike in how long a round takes; a parameter can be what makes it long."""
         plan, policy = self.plan, self.plan.policies[self.label]
         arms = plan.problem.fact("arms") if "arms" in plan.problem.setting.facts else None
-        who = type(policy), digest_of(printed(policy.numbers())), plan.work.get(self.label)
-        return *who, plan.problem.world, arms, plan.horizon
+        who = (
+            type(policy),
+            json_digest(fingerprint_texts(policy.numbers())),
+            plan.work.get(self.label),
+        )
+        return *who, plan.problem.environment, arms, plan.horizon
 
     def expect(self, seconds: float) -> None:
         """Take for known how long a round takes."""
         self._seconds, self._measured = seconds * self.rounds, 1
 
-    def played(self, part: range, seconds: float) -> None:
+    def record_block(self, part: range, seconds: float) -> None:
         """Take note of how long a part took."""
         self._seconds += seconds
         self._measured += len(part)
 
 
-def play_here(job: Job, keep: Keep, threads: int | None, report: Report | None) -> None:
+def run_locally(job: Job, keep: Keep, threads: int | None, report: Report | None) -> None:
     """Play what is left of a job on threads of this process."""
     threads = os.cpu_count() or 1 if threads is None else threads
     total = job.rounds * job.replications
-    while job.left:
+    while job.remaining:
         told = report and partial(_told, report, total - job.rounds_left, total)
-        part = job.take(_SECONDS_HERE, threads)
+        part = job.next_block(_SECONDS_HERE, threads)
         began = monotonic()
         values = job.plan.play(job.label, part, threads=threads, report=told)
-        job.played(part, monotonic() - began)
+        job.record_block(part, monotonic() - began)
         block = job.block(part)
         keep(job, block, block.to_bytes(values))
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT, Scale
-from keyhole.contract.words import counted
 
 
 def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> list[str]:
@@ -19,7 +19,7 @@ def describe_facts(policy: Policy, facts: Mapping[str, Any], scale: Scale) -> li
             words.append(f"{setting.modes[value]} feedback")
         elif setting.facts[name].argument is not None:
             unit = setting.facts[name].unit
-            words.append(_describe(name, scale.outward(value, unit) if unit else value))
+            words.append(_describe(name, scale.from_unit(value, unit) if unit else value))
     return words + describe_units(scale)
 
 
@@ -31,7 +31,7 @@ def describe_units(scale: Scale) -> list[str]:
 
 def _describe(name: str, value: Any) -> str:
     if name == "arms":
-        return counted(value, "arm")
+        return count_text(value, "arm")
     if isinstance(value, np.ndarray):
         return f"{len(value)} {name}"
     return f"{name} {value:g}"

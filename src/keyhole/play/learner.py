@@ -12,11 +12,11 @@ from typing import Any, Final, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.component import policy_component
+from keyhole.contract.compiled_class import policy_component
+from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT, Scale
-from keyhole.contract.words import counted
-from keyhole.drivers.step import (
+from keyhole.drivers.policy_step import (
     ANOTHER_THREADS,
     ASK,
     ASK_WITH,
@@ -32,18 +32,18 @@ from keyhole.drivers.step import (
     STREAM,
     TELL,
     TELL_WITH,
-    memory_of,
-    state_in,
+    memory_layout,
+    state_view,
 )
 from keyhole.kernels.execution import is_interpreted, wanted_execution
 from keyhole.kernels.interpreter.faults import OutOfBoundsError
 from keyhole.kernels.jit import is_bounds_checked
 from keyhole.play.first_use import find_step
 from keyhole.play.known_facts import describe_facts
-from keyhole.play.logs import reals
-from keyhole.play.replaying import go_through
-from keyhole.play.saving import DAMAGE, SavedState, find_policy, read_state, write_state
-from keyhole.validate import Range, integer, room_in_memory, seed_number, shown
+from keyhole.play.log_columns import float_column
+from keyhole.play.log_replay import replay_rows
+from keyhole.play.saved_learner import DAMAGE, SavedLearner, find_policy, read_state, write_state
+from keyhole.validate import Range, check_integer, check_memory, check_seed, short_repr
 
 _SHOWN_LINES: Final = 10
 _ADDRESS: Final = Range(ge=0, lt=2**63)
@@ -102,8 +102,8 @@ class Learner:
     ) -> None:
         self._interpreted = wanted_execution() if interpreted is None else interpreted
         self.scale = Scale.of(scale)
-        told = policy.informed(policy.setting.inward(facts, self.scale))
-        address = [seed_number(seed), integer("replication", replication, _ADDRESS)]
+        told = policy.informed(policy.setting.to_unit(facts, self.scale))
+        address = [check_seed(seed), check_integer("replication", replication, _ADDRESS)]
         if text := policy.caution(told, None):
             warnings.warn(text, stacklevel=3)
         self._prepare(policy, told)
@@ -117,8 +117,8 @@ class Learner:
         self._scaled = self.scale != UNIT
         side = policy_component(type(policy))
         known = policy.numbers() | told
-        with room_in_memory(f"{policy} with {', '.join(self._known())}"):
-            self._words, parts = memory_of(side, side.sizes(known))
+        with check_memory(f"{policy} with {', '.join(self._known())}"):
+            self._words, parts = memory_layout(side, side.sizes(known))
         self._rng = self._words[STREAM : STREAM + 2]
         self._head = self._words[:PLAN].view(np.int64).data  # read sooner than an array
         inputs, self.state, self._context, self._decision, self._feedback, self._report = parts
@@ -176,7 +176,7 @@ class Learner:
                 "a learner is not shared between threads: the thread that asks must tell, before "
                 "another may ask, tell or save (a copy is for any thread)"
             )
-        taken = ", ".join(f"{n} {shown(v.tolist())}" for n, v in self._decision.items())
+        taken = ", ".join(f"{n} {short_repr(v.tolist())}" for n, v in self._decision.items())
         raise ValueError(self.policy.refusal(f"round {self.rounds + 1}", taken))
 
     def _ask(self, context: float | None = None) -> int:
@@ -216,7 +216,7 @@ class Learner:
         with self._alone():
             before = self._words.copy()
             try:
-                return go_through(self, columns)
+                return replay_rows(self, columns)
             except BaseException:
                 self._words[:] = before
                 raise
@@ -231,12 +231,12 @@ class Learner:
 
     def _inward(self, name: str, reward: Any) -> float:
         """Return a reward as the policy has it, in [0, 1]; refuse what is none."""
-        return self.scale.told(name, reward)
+        return self.scale.check_told(name, reward)
 
     def _inwards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
         """Return a column of rewards as the policy has them; refuse what is none."""
-        found = reals(name, rewards, self.scale.range(_UNIT), like)
-        return self.scale.inward(found) if self._scaled else found
+        found = float_column(name, rewards, self.scale.range(_UNIT), like)
+        return self.scale.to_unit(found) if self._scaled else found
 
     @property
     def told(self) -> int:
@@ -250,7 +250,7 @@ class Learner:
         lines = self.policy.describe(self)
         if len(lines) > _SHOWN_LINES:
             lines = [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} more"]
-        head = f"{self.policy} after {counted(self.told, 'round')}, {known}{waiting}"
+        head = f"{self.policy} after {count_text(self.told, 'round')}, {known}{waiting}"
         return "\n  ".join([head, *lines])
 
     def save(self, path: str | Path) -> None:
@@ -260,9 +260,9 @@ class Learner:
         """
         write_state(Path(path), self._saved())
 
-    def _saved(self) -> SavedState:
+    def _saved(self) -> SavedLearner:
         with self._alone():
-            return SavedState(
+            return SavedLearner(
                 policy=type(self.policy).__name__,
                 module=type(self.policy).__module__,
                 parameters=self.policy.parameters(),
@@ -299,7 +299,7 @@ class Learner:
             type(self), self.policy, self._saved(), self._loaded, self._interpreted
         )  # fmt: skip
 
-    def _restore(self, policy: Policy, saved: SavedState, *, loaded: bool) -> Self:
+    def _restore(self, policy: Policy, saved: SavedLearner, *, loaded: bool) -> Self:
         """Become a learner that was saved; refuse what no learner can have been."""
         self.scale = saved.scale
         told = policy.informed(saved.facts)
@@ -311,7 +311,7 @@ class Learner:
         self._loaded = loaded
         self._prepare(policy, told)
         saved.fill(self._kept())
-        side.state.mend(state_in(self._words), sizes)
+        side.state.rebuild_trees(state_view(self._words), sizes)
         self._rng[:] = saved.stream
         self._head[ROUNDS], self._head[PENDING] = saved.rounds, saved.pending
         if saved.pending and not (saved.rounds and self._do(CHECK)):
@@ -375,7 +375,7 @@ class Learner:
 def _revived(
     kind: type[Learner],
     policy: Policy,
-    saved: SavedState,
+    saved: SavedLearner,
     loaded: bool,
     interpreted: bool | None = None,
 ) -> Learner:

@@ -8,29 +8,42 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.environment import PER_ROUND, Problem, metrics_for
 from keyhole.contract.policy import Policy
-from keyhole.contract.world import PER_ROUND, Problem, metrics_of
+from keyhole.contract.state_memory import FloatArray
 from keyhole.kernels.execution import wanted_execution
 from keyhole.metric import CLOCK, Metric
 from keyhole.play.checkpoints import check_checkpoints
+from keyhole.play.engine_simulator import (
+    EngineSimulator,
+    simulate_in_this_thread,
+    simulate_in_threads,
+    split_replications,
+)
 from keyhole.play.first_use import compile_if_long
-from keyhole.play.player import Player, in_this_thread, in_threads, pieces
 from keyhole.play.progress import Report
-from keyhole.play.workers import Workers, WorkersPlayer
+from keyhole.play.simulated_workers import AsynchronousSimulator, SimulatedWorkers
 from keyhole.results.curves import Curves
-from keyhole.validate import Range, entries, integer, line, room_in_memory, seed_number, shown
+from keyhole.validate import (
+    Range,
+    check_entries,
+    check_integer,
+    check_line,
+    check_memory,
+    check_seed,
+    short_repr,
+)
 
 # Until here a float counts exactly, and pulls are counted in floats.
 COUNT: Final = Range(ge=1, le=2**53)
 
 
-def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
+def label_policies(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Policy]:
     """Return policies by label; raise if there is none, or two have the same label."""
     if isinstance(policies, Mapping):
         result = dict(policies)
     else:
-        listed = entries("policies", policies, "a list of policies")
+        listed = check_entries("policies", policies, "a list of policies")
         for i, policy in enumerate(listed):
             _check_policy(f"policies[{i}]", policy)
         result = {repr(policy): policy for policy in listed}
@@ -39,7 +52,7 @@ def labelled(policies: Mapping[str, Policy] | Iterable[Policy]) -> dict[str, Pol
     if not result:
         raise ValueError("policies must have at least one entry, got none")
     for label, policy in result.items():
-        line("the label of a policy", label)
+        check_line("the label of a policy", label)
         _check_policy(f"policies[{label!r}]", policy)
     return result
 
@@ -48,7 +61,7 @@ def _check_policy(name: str, policy: object) -> None:
     if not isinstance(policy, Policy):
         kind = policy if isinstance(policy, str) else getattr(policy, "__name__", "")
         made = f": write {kind}()" if kind.isidentifier() else ""
-        raise TypeError(f"{name} must be a policy, got {shown(policy)}{made}")
+        raise TypeError(f"{name} must be a policy, got {short_repr(policy)}{made}")
 
 
 @dataclass(frozen=True)
@@ -65,7 +78,7 @@ class Plan:
     interpreted: bool = False
     at_first: bool = False
     """Whether Python plays what takes less than a moment, and is not compiled yet."""
-    work: Mapping[str, Workers] = field(default_factory=dict)
+    work: Mapping[str, SimulatedWorkers] = field(default_factory=dict)
     """Of each policy, by label; none where decisions take no time."""
 
     @classmethod
@@ -81,27 +94,27 @@ class Plan:
         checked: bool = False,
         interpreted: bool | None = None,
         at_first: bool = False,
-        work: Workers | Mapping[str, Workers] | None = None,
+        work: SimulatedWorkers | Mapping[str, SimulatedWorkers] | None = None,
     ) -> "Plan":
         """Check the arguments of `simulate`, before anything is compiled or run."""
         if not isinstance(problem, Problem):
             raise TypeError(
-                f"problem must derive from keyhole.policy.Problem, got {shown(problem)}"
+                f"problem must derive from keyhole.policy.Problem, got {short_repr(problem)}"
             )
         interpreted = wanted_execution() if interpreted is None else interpreted
-        policies, horizon = labelled(policies), integer("horizon", horizon, COUNT)
+        policies, horizon = label_policies(policies), check_integer("horizon", horizon, COUNT)
         first = problem.fact("arms") if problem.setting.budgeted else 1
         plan = cls(
             problem,
             policies,
             horizon,
             check_checkpoints(checkpoints, horizon, first),
-            seed_number(seed),
+            check_seed(seed),
             details,
             checked,
             bool(interpreted),
             at_first and interpreted is None,
-            dict.fromkeys(policies, work) if isinstance(work, Workers) else work or {},
+            dict.fromkeys(policies, work) if isinstance(work, SimulatedWorkers) else work or {},
         )
         plan._check_length()
         plan._check_budgets()
@@ -146,7 +159,7 @@ class Plan:
     @property
     def measured(self) -> tuple[Metric, ...]:
         """The metrics."""
-        measured = metrics_of(self.problem, details=self.details)
+        measured = metrics_for(self.problem, details=self.details)
         return (*measured, CLOCK) if self.work else measured
 
     def curves(self, values: Mapping[str, FloatArray]) -> Curves:
@@ -166,17 +179,17 @@ class Plan:
 
     def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
         """Return what a policy is told, checked by the setting."""
-        names = policy.setting.known(policy.needs)
+        names = policy.setting.known_quantities(policy.needs)
         told = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
         return policy.informed(told)
 
-    def players(self, label: str) -> list[Player | WorkersPlayer]:
+    def players(self, label: str) -> list[EngineSimulator | AsynchronousSimulator]:
         """Return what plays each run of a policy; their code is compiled, or taken from a file."""
         policy = self.policies[label]
         return [
-            WorkersPlayer(self, policy, *run, self.work[label])
+            AsynchronousSimulator(self, policy, *run, self.work[label])
             if self.work
-            else Player(self, policy, *run)
+            else EngineSimulator(self, policy, *run)
             for run in self.runs(policy)
         ]
 
@@ -190,9 +203,9 @@ class Plan:
     ) -> FloatArray:
         """Run one policy for some replications: shape (checkpoints, metrics, replications)."""
         threads = os.cpu_count() or 1 if threads is None else threads
-        threads = integer("threads", threads, Range(ge=1))
+        threads = check_integer("threads", threads, Range(ge=1))
         policy, players = self.policies[label], self.players(label)
-        with room_in_memory(f"replications = {len(replications)}"):
+        with check_memory(f"replications = {len(replications)}"):
             out = [
                 np.empty((len(p.checkpoints), len(self.metrics), len(replications)))
                 for p in players
@@ -200,19 +213,19 @@ class Plan:
         work = [
             (player, piece, values)
             for player, values in zip(players, out, strict=True)
-            for piece in pieces(replications, threads)
+            for piece in split_replications(replications, threads)
         ]
         total = self.rounds(policy) * len(replications)
         if any(player.is_interpreted for player in players):
             compile_if_long(players, replications)
         interpreted = any(player.is_interpreted for player in players)
-        in_turn = in_this_thread if interpreted else in_threads
+        in_turn = simulate_in_this_thread if interpreted else simulate_in_threads
         in_turn(label, work, replications.start, threads, total, report)
         values = np.concatenate(out)
         if not np.isfinite(values).all():
             name = self.metrics[np.isfinite(values).all(axis=(0, 2)).argmin()]
             raise ValueError(
                 f"{label} led to a metric, {name}, that is not a finite number: "
-                f"{self.problem.world.__qualname__}.score must fill it"
+                f"{self.problem.environment.__qualname__}.score must fill it"
             )
         return values

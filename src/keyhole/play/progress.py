@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from keyhole.validate import shown
+from keyhole.validate import short_repr
 
 Report = Callable[[str, int, int], None]
 """Told, every now and then: a policy's label, rounds played so far, rounds in all."""
@@ -26,7 +26,7 @@ def bar(wanted: bool | Report) -> Iterator[Report | None]:
     elif not isinstance(wanted, bool):
         raise TypeError(
             "progress must be True, False or a function that is told how far it is, got "
-            f"{shown(wanted)}"
+            f"{short_repr(wanted)}"
         )
     elif not wanted:
         yield None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.contract.setting import Setting
-from keyhole.kernels.link import source_of
+from keyhole.kernels.fingerprint import source_of
 
 Values = dict[str, Any]
 

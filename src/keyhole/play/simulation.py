@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connecting import THREADS, check_on, connected
-from keyhole.contract.memory import FloatArray
+from keyhole.clusters.connection import THREADS, check_address, cluster_connection
+from keyhole.contract.environment import Problem
 from keyhole.contract.pending import Pending
 from keyhole.contract.policy import Policy
-from keyhole.contract.world import Problem
-from keyhole.play.afar import play_afar
+from keyhole.contract.state_memory import FloatArray
 from keyhole.play.block import Block
+from keyhole.play.cluster_jobs import run_on_cluster
 from keyhole.play.jobs import Job
+from keyhole.play.pickling import check_in_file
 from keyhole.play.plan import COUNT, Plan
 from keyhole.play.progress import Report, bar
-from keyhole.play.travel import check_in_file
-from keyhole.play.workers import Duration, Workers
+from keyhole.play.simulated_workers import Duration, SimulatedWorkers
 from keyhole.results.curves import Curves
-from keyhole.validate import integer, room_in_memory
+from keyhole.validate import check_integer, check_memory
 
 
 def simulate(
@@ -84,10 +84,10 @@ def simulate(
         and asks again. A checkpoint is a number of decisions; what is still open then is told
         before anything is measured. Not in the room `delayed`, where rounds are time.
     duration : law, optional
-        For how long a worker is busy with a decision: see `keyhole.laws.durations`; by default 1.
-        If it is given, or there are several workers, a metric more is taken: ``clock``, the time
-        until all feedback is back.
-    pending : {"imagine", "ignore", "wait"}, optional
+        For how long a worker is busy with a decision: see `keyhole.distributions.durations`; by
+        default 1. If it is given, or there are several workers, a metric more is taken: ``clock``,
+        the time until all feedback is back.
+    pending : {"impute", "ignore", "wait"}, optional
         What policies make of open decisions, see `keyhole.policy.Policy`; by default what is best
         for each. With "wait", and with one worker, decisions are those of one at a time.
     on : str or Cluster, default "threads"
@@ -106,7 +106,7 @@ def simulate(
     >>> curves.paired("LSA(alpha=1.35)", "Uniform()", metric="simple_regret", round=60).high < 0
     True
     """
-    check_on(on, threads)
+    check_address(on, threads)
     plan = Plan.make(
         problem,
         policies,
@@ -119,11 +119,11 @@ def simulate(
         at_first=on == THREADS,
         work=_work(workers, duration, pending),
     )
-    replications = integer("replications", replications, COUNT)
+    replications = check_integer("replications", replications, COUNT)
     if on != THREADS:  # before a cluster is started for it
         for thing in (problem, *plan.policies.values()):
             check_in_file(type(thing))
-    with bar(progress) as report, connected(on, threads) as cluster:
+    with bar(progress) as report, cluster_connection(on, threads) as cluster:
         if cluster is not None:
             return plan.curves(_values_from(cluster, plan, replications, report))
         values = {
@@ -138,19 +138,19 @@ def _values_from(
 ) -> dict[str, FloatArray]:
     """Return what all policies yield, played on a cluster."""
     shape = (len(plan.checkpoints), len(plan.metrics), replications)
-    with room_in_memory(f"replications = {replications}"):
+    with check_memory(f"replications = {replications}"):
         values = {label: np.empty(shape) for label in plan.policies}
 
     def keep(job: Job, block: Block, data: bytes) -> None:
         values[job.label][:, :, block.first : block.stop] = block.read(data)
 
     jobs = [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
-    play_afar(cluster, jobs, keep, report)
+    run_on_cluster(cluster, jobs, keep, report)
     return values
 
 
-def _work(count: int, duration: Duration | None, pending: str | None) -> Workers | None:
+def _work(count: int, duration: Duration | None, pending: str | None) -> SimulatedWorkers | None:
     """Return the workers of all policies, checked; None where none is needed."""
     given = {} if duration is None else {"duration": duration}
-    work = Workers(count, pending=pending, **given)
+    work = SimulatedWorkers(count, pending=pending, **given)
     return None if count == 1 and duration is None else work

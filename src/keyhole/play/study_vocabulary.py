@@ -7,11 +7,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from keyhole.contract.memory import Field
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT, Scale
 from keyhole.contract.setting import Setting
-from keyhole.validate import Range, choice, integer
+from keyhole.contract.state_memory import Field
+from keyhole.validate import Range, check_choice, check_integer
 
 FactReader = Callable[[str, Any, Path], Any]
 Values = dict[str, Any]
@@ -81,7 +81,7 @@ class StudyVocabulary:
             )
         for name in self.arm_fields or ():
             if name not in (known := _integers(setting)):
-                choice(f"a field of {type(self).__qualname__}.arm_fields", name, known)
+                check_choice(f"a field of {type(self).__qualname__}.arm_fields", name, known)
         self.setting, self.facts, self.arms, self.scale = setting, facts, arms, scale
         self._numbers: dict[str, int] = {}
 
@@ -97,13 +97,13 @@ class StudyVocabulary:
     def arm_number(self, name: str, arm: Any) -> int:
         """Return the number of an arm that is given by its name; `name` is the word it is for."""
         if isinstance(self.arms, range):
-            return integer(name, arm, Range(ge=0, lt=len(self.arms)))
+            return check_integer(name, arm, Range(ge=0, lt=len(self.arms)))
         numbers = self._numbers
         if len(numbers) < len(self.arms):
             new = range(len(numbers), len(self.arms))
             numbers.update({self.arms[number]: number for number in new})
         if not isinstance(arm, str) or arm not in numbers:
-            choice(name, arm, self.arms)
+            check_choice(name, arm, self.arms)
         return numbers[arm]
 
     # Decisions.
@@ -150,11 +150,11 @@ class StudyVocabulary:
 
     def parse_feedback(self, context: Values, decision: Values, reward: float) -> Values:
         """Return the feedback that `Study.tell` was given, as values; by default a reward."""
-        return {"reward": self.scale.told("reward", reward)}
+        return {"reward": self.scale.check_told("reward", reward)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return feedback in words: keywords with which `parse_feedback` returns the same."""
-        return {"reward": self.scale.outward(feedback["reward"])}
+        return {"reward": self.scale.from_unit(feedback["reward"])}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:
         """Return in words the feedback of a decision that nothing came of; by default no reward."""
@@ -168,7 +168,7 @@ class StudyVocabulary:
         return {}
 
     def parse_sum(self, *unnamed: Any, **words: Any) -> Values:
-        """Return what `Study.arrived` was given, as values."""
+        """Return what `Study.tell_sum` was given, as values."""
         raise NotImplementedError
 
     def format_sum(self, values: Values) -> Words:

@@ -4,15 +4,21 @@ Every round a policy chooses an arm and a limit. If the run consumes no more tha
 reward and its consumption come back, and the reward counts less the cost of the consumption. If it
 would consume more, nothing comes back but that, and a penalty counts, which depends on the limit.
 
-Cost and penalty are known functions. They travel as numbers (`keyhole.resource.functions`), so
+Cost and penalty are known functions. They travel as numbers (`keyhole.resource.cost_functions`), so
 that simulation, learner and saved learners share one source: the world answers with reward and
 consumption alone, and a policy works out what they were worth.
 """
 
-from keyhole.resource.functions import Power, Steps, Table
-from keyhole.resource.instances import replica, three_models
-from keyhole.resource.laws import BetaExponential, Independent, Replay, Sampler, TruncatedNormal
+from keyhole.resource.cost_functions import Power, Steps, Table
+from keyhole.resource.distributions import (
+    BetaExponential,
+    CustomDistribution,
+    Independent,
+    Replay,
+    TruncatedNormal,
+)
 from keyhole.resource.learner import Learner
+from keyhole.resource.paper_instances import replica, three_models
 from keyhole.resource.policies import (
     RCUCB,
     AnytimeZoomingRCUCB,
@@ -26,18 +32,19 @@ from keyhole.resource.policies import (
     SuccessiveHalving,
     ZoomingRCUCB,
 )
-from keyhole.resource.portfolios import portfolio
 from keyhole.resource.problem import Problem
-from keyhole.resource.rewards import RewardScale
+from keyhole.resource.problem_factories import PROBLEM_FACTORIES
+from keyhole.resource.reward_scale import RewardScale
 from keyhole.resource.setting import SETTING, Policy
-from keyhole.resource.sources import SOURCES
+from keyhole.resource.synthetic_solvers import portfolio
 
 __all__ = [
+    "PROBLEM_FACTORIES",
     "RCUCB",
     "SETTING",
-    "SOURCES",
     "AnytimeZoomingRCUCB",
     "BetaExponential",
+    "CustomDistribution",
     "FixedLimit",
     "HazardThompson",
     "HazardUCB",
@@ -51,7 +58,6 @@ __all__ = [
     "ReductionUCB",
     "Replay",
     "RewardScale",
-    "Sampler",
     "Steps",
     "StoOO",
     "SuccessiveHalving",

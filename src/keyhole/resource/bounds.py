@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray
-from keyhole.validate import Range, integer, number, vector
+from keyhole.contract.state_memory import FloatArray
+from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _ABOVE_1: Final = Range(gt=1)
 # Ratios between the slices of the peeling argument, among which the best is taken.
@@ -47,8 +47,8 @@ def deviation_failure(rounds: ArrayLike, *, alpha: float) -> FloatArray:
     >>> deviation_failure([1, 10, 1000], alpha=3.0).round(4)
     array([1.    , 0.0428, 0.    ])
     """
-    t = vector("rounds", rounds, Range(ge=1))
-    alpha = number("alpha", alpha, Range(gt=0))
+    t = check_vector("rounds", rounds, Range(ge=1))
+    alpha = check_number("alpha", alpha, Range(gt=0))
     best, log = np.ones(len(t)), np.log(t)
     for ratio in _RATIOS:
         slices = 1.0 + log / np.log(1.0 / ratio)
@@ -81,7 +81,7 @@ def checked_gaps(gaps: ArrayLike, limits: int) -> FloatArray:
     values = np.asarray(gaps, np.float64)
     if values.ndim != 2 or values.shape[1] != limits:
         raise ValueError(f"gaps must have shape (arms, {limits}), got {values.shape}")
-    vector("gaps", values.ravel(), Range(ge=0))
+    check_vector("gaps", values.ravel(), Range(ge=0))
     return values
 
 
@@ -169,11 +169,11 @@ def rcucb_regret_bound(
     >>> rcucb_regret_bound(gaps, [0.1, 0.2], 10**4, alpha=2) < 10**4 * 0.3
     True
     """
-    penalties = vector("penalties", penalties, Range(ge=0))
+    penalties = check_vector("penalties", penalties, Range(ge=0))
     gaps = checked_gaps(gaps, len(penalties))
-    horizon = integer("horizon", horizon, Range(ge=1))
-    alpha = number("alpha", alpha, _ABOVE_1)
-    width = number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
+    horizon = check_integer("horizon", horizon, Range(ge=1))
+    alpha = check_number("alpha", alpha, _ABOVE_1)
+    width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
     return regret_at_most(gaps, rcucb_plays(gaps, width, horizon, alpha), horizon)
 
 
@@ -194,10 +194,10 @@ def ucb_regret_bound(gaps: ArrayLike, penalties: ArrayLike, horizon: int, *, alp
     >>> ucb_regret_bound(gaps, [0.1, 0.2], 10**4, alpha=2) < 10**4 * 0.3
     True
     """
-    penalties = vector("penalties", penalties, Range(ge=0))
+    penalties = check_vector("penalties", penalties, Range(ge=0))
     gaps = checked_gaps(gaps, len(penalties))
-    horizon = integer("horizon", horizon, Range(ge=1))
-    alpha = number("alpha", alpha, _ABOVE_1)
+    horizon = check_integer("horizon", horizon, Range(ge=1))
+    alpha = check_number("alpha", alpha, _ABOVE_1)
     width = np.full(len(penalties), 1.0 + penalties[-1])
     failures = 2.0 * float(deviation_failure(np.arange(1, horizon + 1), alpha=alpha).sum())
     plays = enough_rounds(gaps, width, horizon, alpha) + 2.0 + failures
@@ -224,7 +224,7 @@ def regret_by_pair(gaps: ArrayLike, informative: ArrayLike) -> FloatArray:
     if rounds.shape != delta.shape:
         raise ValueError(f"informative must have shape {delta.shape}, got {rounds.shape}")
     plays = rounds - np.column_stack([rounds[:, 1:], np.zeros(len(rounds))])
-    vector("the plays of each pair", plays.ravel(), Range(ge=0))
+    check_vector("the plays of each pair", plays.ravel(), Range(ge=0))
     return np.asarray(delta * plays)
 
 
@@ -244,10 +244,13 @@ def anytime_probability(
     >>> round(anytime_probability(2, 2, 1000, alpha=40.0), 2)
     0.99
     """
-    arms, limits = integer("arms", arms, Range(ge=1)), integer("limits", limits, Range(ge=1))
-    horizon = integer("horizon", horizon, Range(ge=1))
-    alpha = number("alpha", alpha, Range(gt=0))
-    slack = number("slack", slack, Range(gt=0, lt=1))
+    arms, limits = (
+        check_integer("arms", arms, Range(ge=1)),
+        check_integer("limits", limits, Range(ge=1)),
+    )
+    horizon = check_integer("horizon", horizon, Range(ge=1))
+    alpha = check_number("alpha", alpha, Range(gt=0))
+    slack = check_number("slack", slack, Range(gt=0, lt=1))
     rounds = np.arange(arms + 1, max(horizon, arms + 1) + 1)
     failures = 2.0 * float(estimate_failure(rounds, alpha=alpha * slack**2).sum())
     return max(0.0, 1.0 - arms * limits * failures)
@@ -287,12 +290,12 @@ def least_informative_rounds(
     >>> least_informative_rounds([[0.0, 0.3]], [0.1, 0.2], 10**5, alpha=3.0)
     array([[50001.,   155.]])
     """
-    penalties = vector("penalties", penalties, Range(ge=0))
+    penalties = check_vector("penalties", penalties, Range(ge=0))
     delta = checked_gaps(gaps, len(penalties))
-    horizon = integer("horizon", horizon, Range(ge=1))
-    alpha = number("alpha", alpha, Range(gt=0))
-    width = number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
-    slack = number("slack", slack, Range(gt=0, lt=1))
+    horizon = check_integer("horizon", horizon, Range(ge=1))
+    alpha = check_number("alpha", alpha, Range(gt=0))
+    width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
+    slack = check_number("slack", slack, Range(gt=0, lt=1))
     lengths = np.tile(width * np.sqrt(alpha / 2.0), (len(delta), 1))
     return np.asarray(_informative(delta, lengths, np.array([float(horizon)]), slack)[0])
 
@@ -368,11 +371,11 @@ def refined_regret_bound(
     >>> round(refined_regret_bound(gaps, penalties, 10**5, alpha=40) / plain, 3)
     0.991
     """
-    penalties = vector("penalties", penalties, Range(ge=0))
+    penalties = check_vector("penalties", penalties, Range(ge=0))
     delta = checked_gaps(gaps, len(penalties))
-    horizon = integer("horizon", horizon, Range(ge=1))
-    alpha = number("alpha", alpha, Range(gt=1))
-    width = number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
+    horizon = check_integer("horizon", horizon, Range(ge=1))
+    alpha = check_number("alpha", alpha, Range(gt=1))
+    width = check_number("gain_range", gain_range, Range(gt=0, le=2)) + penalties
     arms, limits = delta.shape
     plays = rcucb_plays(delta, width, horizon, alpha)
     share = anytime_probability(arms, limits, horizon, alpha=alpha, slack=slack)

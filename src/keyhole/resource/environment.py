@@ -2,22 +2,22 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.laws.gathered import Drawn, one_of, world_of
+from keyhole.distributions.combined_sampler import SampledEnvironment, one_of, world_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
+    Environment,
     FloatArray,
     IntArray,
     Kernel,
     Stream,
-    World,
-    counts,
-    per,
-    real,
+    float_array,
+    int_array,
+    integer,
+    number,
     seek,
-    whole,
 )
-from keyhole.resource.laws import KERNELS
-from keyhole.resource.limits import place_of
+from keyhole.resource.distributions import KERNELS
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import SETTING
 
 
@@ -32,7 +32,7 @@ class _Sums(Protocol):
     allowed: FloatArray
 
 
-class Runs(Drawn, World, abstract=True):
+class LimitedRunEnvironment(SampledEnvironment, Environment, abstract=True):
     """Arms whose runs yield a reward and consume something, with limits out of a list.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
@@ -61,26 +61,26 @@ class Runs(Drawn, World, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw", "gap")
 
-    arms = whole()
-    limit_count = whole()
-    limits = per("limit_count")
-    best_arm_is = whole()
-    gaps = per("arms", "limit_count")
+    arms = integer()
+    limit_count = integer()
+    limits = float_array("limit_count")
+    best_arm_is = integer()
+    gaps = float_array("arms", "limit_count")
     """How much less than the best pair each pair is worth."""
 
     class State:
         """How often each arm has been pulled, and sums over the rounds."""
 
-        pulls = counts("arms")
-        regret = per()
-        censored = per()
-        on_best_arm = per()
-        on_best_pair = per()
-        earned = per()
+        pulls = int_array("arms")
+        regret = float_array()
+        censored = float_array()
+        on_best_arm = float_array()
+        on_best_pair = float_array()
+        earned = float_array()
         """Rewards of the runs within their limits."""
-        spent = per()
+        spent = float_array()
         """Consumption; of a run that exceeded its limit, the limit."""
-        allowed = per()
+        allowed = float_array()
         """The limits."""
 
     def respond(
@@ -112,7 +112,7 @@ class Runs(Drawn, World, abstract=True):
 
     def gap(e, arm: int, limit: float) -> float:
         """Return how much less than the best pair this one is worth."""
-        return float(e.gaps[arm, place_of(e.limits, limit)])
+        return float(e.gaps[arm, limit_index(e.limits, limit)])
 
     def score(
         e,
@@ -129,20 +129,22 @@ class Runs(Drawn, World, abstract=True):
         metrics.best_pair_share[0] = s.on_best_pair[0] / t
 
 
-class RunsWithAnyLimit(Runs, abstract=True):
+class ContinuousLimitEnvironment(LimitedRunEnvironment, abstract=True):
     """The same, with every limit up to the largest."""
 
-    metrics = tuple(metric for metric in Runs.metrics if metric.name != "best_pair_share")
+    metrics = tuple(
+        metric for metric in LimitedRunEnvironment.metrics if metric.name != "best_pair_share"
+    )
 
-    best_gain = real()
-    table_length = whole()
-    table_starts = counts("arms")
-    """Where each arm's table of gains begins; see `keyhole.resource.gains.GainTable`."""
-    table_ends = counts("arms")
-    knots = per("table_length")
-    at = per("table_length")
-    after = per("table_length")
-    slope = per("table_length")
+    best_gain = number()
+    table_length = integer()
+    table_starts = int_array("arms")
+    """Where each arm's table of gains begins; see `keyhole.resource.expected_gain.GainTable`."""
+    table_ends = int_array("arms")
+    knots = float_array("table_length")
+    at = float_array("table_length")
+    after = float_array("table_length")
+    slope = float_array("table_length")
 
     def gap(e, arm: int, limit: float) -> float:
         """Return how much less than the best pair this one is worth."""
@@ -184,5 +186,8 @@ def write_sums(s: _Sums, t: int, metrics: Any) -> None:
         metrics.pulls[arm] = s.pulls[arm]
 
 
-WORLDS: Final = tuple(world_of(base, "", one_of(KERNELS)) for base in (Runs, RunsWithAnyLimit))
+WORLDS: Final = tuple(
+    world_of(base, "", one_of(KERNELS))
+    for base in (LimitedRunEnvironment, ContinuousLimitEnvironment)
+)
 """Those that are compiled ahead."""

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from keyhole.contract.scale import Scale
 from keyhole.play.known_facts import describe_units
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.logs import reals, truths, wholes
-from keyhole.validate import Range, number
+from keyhole.play.log_columns import bool_column, float_column, int_column
+from keyhole.validate import Range, check_number
 
 _FROM_0: Final = Range(ge=0)
 
@@ -60,7 +60,7 @@ class Learner(CoreLearner):
         """
         self._expect_feedback()
         limit = self._decision["limit"].item()
-        values = ended(self.scale, limit, reward, consumption, exceeded)
+        values = has_exceeded_limit(self.scale, limit, reward, consumption, exceeded)
         for name, value in zip(self._feedback, values, strict=True):
             self._feedback[name][()] = value
         self._tell()
@@ -94,11 +94,11 @@ class Learner(CoreLearner):
         int
             How many rounds there were.
         """
-        run = wholes("arms", arms, Range(ge=0, lt=self.facts["arms"]))
-        limit = reals("limits", limits, _FROM_0, run)
-        over = truths("exceeded", exceeded, run)
+        run = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
+        limit = float_column("limits", limits, _FROM_0, run)
+        over = bool_column("exceeded", exceeded, run)
         earned = self._inwards("rewards", _unless(over, rewards, self.scale.low), run)
-        used = reals("consumptions", _unless(over, consumptions, 0.0), _FROM_0, run)
+        used = float_column("consumptions", _unless(over, consumptions, 0.0), _FROM_0, run)
         if (above := used > limit).any():
             at = int(above.argmax())
             raise ValueError(
@@ -129,7 +129,7 @@ def _unless(exceeded: NDArray[np.bool_], values: ArrayLike, other: float) -> Any
     return np.where(exceeded, other, found) if found.shape == exceeded.shape else values
 
 
-def ended(
+def has_exceeded_limit(
     scale: Scale, limit: float, reward: float | None, consumption: float | None, exceeded: bool
 ) -> tuple[float, float, int]:
     """Return how a run ended: its reward, its consumption, and whether it exceeded the limit."""
@@ -143,8 +143,8 @@ def ended(
         raise TypeError(
             "tell needs reward and consumption, or exceeded=True for a run above its limit"
         )
-    earned = scale.told("reward", reward)
-    used = number("consumption", consumption, _FROM_0)
+    earned = scale.check_told("reward", reward)
+    used = check_number("consumption", consumption, _FROM_0)
     if used > limit:
         raise ValueError(
             f"consumption must be at most the limit, {limit:g}, got {used:g}; "

@@ -5,16 +5,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
-from keyhole.contract.world import Problem as AnyProblem
-from keyhole.contract.world import World
-from keyhole.laws.gathered import gathered, world_of
-from keyhole.resource.environment import Runs, RunsWithAnyLimit
-from keyhole.resource.functions import Function, KnownFunction, as_function
-from keyhole.resource.gains import GainTable, gain_at, gain_table, profile_of
-from keyhole.resource.laws import KERNELS, Law, check_laws
+from keyhole.contract.environment import Environment
+from keyhole.contract.environment import Problem as AnyProblem
+from keyhole.contract.state_memory import FloatArray
+from keyhole.distributions.combined_sampler import combine_distributions, world_of
+from keyhole.resource.cost_functions import Function, KnownFunction, as_function
+from keyhole.resource.distributions import KERNELS, Distribution, check_distributions
+from keyhole.resource.environment import ContinuousLimitEnvironment, LimitedRunEnvironment
+from keyhole.resource.expected_gain import GainTable, gain_at, gain_curve, gain_table
 from keyhole.resource.setting import SETTING, facts_of
-from keyhole.validate import Range, SequenceLike, integer, number
+from keyhole.validate import Range, SequenceLike, check_integer, check_number
 
 # A limit between two knots is not taken for better than a knot on the word of its last digits.
 _ROUNDING: Final = 1e-12
@@ -41,12 +41,12 @@ class Problem(AnyProblem):
     Parameters
     ----------
     arms : sequence of Law
-        See `keyhole.resource.laws`.
+        See `keyhole.resource.distributions`.
     limits : sequence of float, shape (limits,)
         Rising, above 0.
     cost : Function or callable
         c: what consumption costs; not falling, in [0, 1] up to the largest limit. See
-        `keyhole.resource.functions`.
+        `keyhole.resource.cost_functions`.
     penalty : Function or callable
         :math:`\lambda`: what exceeding a limit costs; not falling, at least 0.
     continuous : bool, default False
@@ -89,24 +89,27 @@ class Problem(AnyProblem):
 
     def __init__(
         self,
-        arms: Sequence[Law],
+        arms: Sequence[Distribution],
         limits: SequenceLike,
         cost: KnownFunction,
         penalty: KnownFunction,
         *,
         continuous: bool = False,
     ) -> None:
-        self.laws = check_laws(arms)
-        self._drawn = gathered(self.laws, always=KERNELS)
-        self._facts = facts_of(len(self.laws), limits, cost, penalty, continuous)
+        self.distributions = check_distributions(arms)
+        self._drawn = combine_distributions(self.distributions, always=KERNELS)
+        self._facts = facts_of(len(self.distributions), limits, cost, penalty, continuous)
         self.limits: FloatArray = self._facts["limits"]
         self.continuous = bool(continuous)
         self.cost: Function = as_function("cost", cost, self.limits)
         self.penalty: Function = as_function("penalty", penalty, self.limits)
         edges = self._edges()
         # Arms may share a law: what costs time is done once for each.
-        profiles = {id(law): profile_of(law, self.cost, edges) for law in set(self.laws)}
-        self._profiles = [profiles[id(law)] for law in self.laws]
+        profiles = {
+            id(distribution): gain_curve(distribution, self.cost, edges)
+            for distribution in set(self.distributions)
+        }
+        self._profiles = [profiles[id(distribution)] for distribution in self.distributions]
         self.gains: FloatArray = np.array(
             [gain_at(profile, self.penalty, self.limits) for profile in self._profiles]
         )
@@ -124,9 +127,12 @@ class Problem(AnyProblem):
 
     def _best(self) -> tuple[float, tuple[int, float]]:
         if self.continuous:
-            first = {id(law): arm for arm, law in reversed(list(enumerate(self.laws)))}
+            first = {
+                id(distribution): arm
+                for arm, distribution in reversed(list(enumerate(self.distributions)))
+            }
             peaks = {key: self._best_limit(arm) for key, arm in first.items()}
-            found = [peaks[id(law)] for law in self.laws]
+            found = [peaks[id(distribution)] for distribution in self.distributions]
             arm = int(np.argmax([gain for gain, _ in found]))
             gain, limit = found[arm]
             return gain, (arm, limit)
@@ -153,7 +159,7 @@ class Problem(AnyProblem):
     @property
     def arms(self) -> int:
         """How many arms."""
-        return len(self.laws)
+        return len(self.distributions)
 
     @property
     def gaps(self) -> FloatArray:
@@ -185,20 +191,22 @@ class Problem(AnyProblem):
         TypeError, ValueError
             If there is no such arm or limit.
         """
-        arm = integer("arm", arm, Range(ge=0, lt=self.arms))
-        limit = number("limit", limit, Range(gt=0, le=float(self.limits[-1])))
+        arm = check_integer("arm", arm, Range(ge=0, lt=self.arms))
+        limit = check_number("limit", limit, Range(gt=0, le=float(self.limits[-1])))
         return float(gain_at(self._profiles[arm], self.penalty, np.array([limit]))[0])
 
     @property
-    def world(self) -> type[World]:
+    def environment(self) -> type[Environment]:
         """The compiled side of the arms."""
-        base = RunsWithAnyLimit if self.continuous else Runs
+        base = ContinuousLimitEnvironment if self.continuous else LimitedRunEnvironment
         return world_of(base, "", self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms with the same laws, over and over."""
-        laws = [self.laws[i % self.arms] for i in range(arms)]
-        return Problem(laws, self.limits, self.cost, self.penalty, continuous=self.continuous)
+        distributions = [self.distributions[i % self.arms] for i in range(arms)]
+        return Problem(
+            distributions, self.limits, self.cost, self.penalty, continuous=self.continuous
+        )
 
     def truth(self) -> dict[str, Any]:
         """Return what the world reads; no policy sees it."""

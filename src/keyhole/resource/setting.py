@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
+from keyhole.contract.descriptions import count_text
 from keyhole.contract.facts import fact
-from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.scale import UNIT, Scale
 from keyhole.contract.setting import Setting
-from keyhole.contract.words import counted
-from keyhole.resource.functions import (
+from keyhole.contract.state_memory import Field, FloatArray, IntArray
+from keyhole.resource.cost_functions import (
     PIECE,
     Function,
     KnownFunction,
     as_function,
+    check_increasing,
     check_scale,
-    rescaled,
-    rising,
+    rescale_function,
 )
 from keyhole.resource.learner import Learner
-from keyhole.resource.limits import is_admissible
+from keyhole.resource.limit_lookup import is_admissible
 from keyhole.resource.study_adapter import StudyVocabulary
-from keyhole.validate import Range, SequenceLike, vector
+from keyhole.validate import Range, SequenceLike, check_vector
 
 
 class Facts:
@@ -81,7 +81,7 @@ def facts_of(
 
     A gain, reward less cost or minus the penalty, is the same for policies but for its units.
     """
-    checked = rising("limits", vector("limits", limits, Range(gt=0)))
+    checked = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
     if not isinstance(continuous, bool | np.bool_):
         raise TypeError(f"continuous must be True or False, got {continuous!r}")
     functions: dict[str, Function] = {
@@ -90,8 +90,8 @@ def facts_of(
     }
     check_scale(functions["cost"], functions["penalty"], float(checked[-1]), scale.span)
     if scale != UNIT:
-        functions["cost"] = rescaled(functions["cost"], scale.span)
-        functions["penalty"] = rescaled(functions["penalty"], scale.span, scale.low)
+        functions["cost"] = rescale_function(functions["cost"], scale.span)
+        functions["penalty"] = rescale_function(functions["penalty"], scale.span, scale.low)
     facts: dict[str, Any] = {
         "arms": arms,
         "limit_count": len(checked),
@@ -112,8 +112,8 @@ class Policy(Facts, CorePolicy, abstract=True):
 
     Kernels read `p.arms`, `p.limits` (rising; `p.limit_count` of them), `p.continuous` (1 if
     every limit up to the largest may be chosen, 0 if only these), the known functions `p.cost`
-    and `p.penalty` (through `keyhole.resource.functions.value_at`), and `p.horizon` if the class
-    lists it in `needs`. `select` returns the pair ``arm, limit``. `update` may name ``arm``,
+    and `p.penalty` (through `keyhole.resource.cost_functions.value_at`), and `p.horizon` if the
+    class lists it in `needs`. `select` returns the pair ``arm, limit``. `update` may name ``arm``,
     ``limit``, ``reward``, ``consumption`` and ``exceeded``: 1 if consumption was above the limit,
     and reward and consumption are then 0. `recommend` fills ``best_arm`` and ``best_limit``.
 
@@ -176,7 +176,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked."""
         facts = super().informed(values)
-        rising("limits", facts["limits"])
+        check_increasing("limits", facts["limits"])
         return facts
 
     def describe(self, learner: Any) -> list[str]:
@@ -187,5 +187,5 @@ class Policy(Facts, CorePolicy, abstract=True):
             lines = [f"best so far: arm {arm} with limit {limit:g}"]
         if (plays := learner.state.get("plays")) is not None:
             runs = plays.reshape(len(plays), -1).sum(axis=1).tolist()
-            lines += [f"arm {arm}: {counted(n, 'run')}" for arm, n in enumerate(runs)]
+            lines += [f"arm {arm}: {count_text(n, 'run')}" for arm, n in enumerate(runs)]
         return lines

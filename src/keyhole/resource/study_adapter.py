@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keyhole.contract.memory import Field
+from keyhole.contract.state_memory import Field
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
-from keyhole.resource.functions import FUNCTIONS
-from keyhole.resource.learner import ended
+from keyhole.resource.cost_functions import FUNCTIONS
+from keyhole.resource.learner import has_exceeded_limit
 
 
 class StudyVocabulary(CoreVocabulary):
@@ -52,7 +52,9 @@ class StudyVocabulary(CoreVocabulary):
                     "tell needs consumption=..., failed=True for a run that broke off by itself"
                 )
             reward = self.scale.low
-        earned, used, over = ended(self.scale, decision["limit"], reward, consumption, exceeded)
+        earned, used, over = has_exceeded_limit(
+            self.scale, decision["limit"], reward, consumption, exceeded
+        )
         return {"reward": earned, "consumption": used, "exceeded": over, "failed": int(failed)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
@@ -61,7 +63,7 @@ class StudyVocabulary(CoreVocabulary):
             return {"exceeded": True}
         if feedback.get("failed"):
             return {"consumption": feedback["consumption"], "failed": True}
-        earned = self.scale.outward(feedback["reward"])
+        earned = self.scale.from_unit(feedback["reward"])
         return {"reward": earned, "consumption": feedback["consumption"]}
 
     def default_feedback(self, context: Values, decision: Values) -> Words:

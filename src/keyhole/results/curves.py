@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
-from keyhole.contract.words import counted
+from keyhole.contract.state_memory import FloatArray
 from keyhole.extras import require_extra
 from keyhole.metric import Metric
-from keyhole.results.estimate import Estimate, Paired, compare, mean_of, share_of
-from keyhole.validate import choice
+from keyhole.results.estimate import (
+    Estimate,
+    PairedDifference,
+    compare,
+    mean_estimate,
+    share_estimate,
+)
+from keyhole.validate import check_choice
 
 if TYPE_CHECKING:
     import pandas
@@ -79,9 +85,9 @@ class Curves:
     def __repr__(self) -> str:
         """Return how much there is of what."""
         return (
-            f"Curves({counted(len(self.labels), 'policy')}, "
-            f"{counted(len(self.checkpoints), 'checkpoint')}, "
-            f"{counted(self.replications, 'replication')}, metrics: {', '.join(self.metrics)})"
+            f"Curves({count_text(len(self.labels), 'policy')}, "
+            f"{count_text(len(self.checkpoints), 'checkpoint')}, "
+            f"{count_text(self.replications, 'replication')}, metrics: {', '.join(self.metrics)})"
         )
 
     def __str__(self) -> str:
@@ -116,7 +122,7 @@ class Curves:
 
     def metric(self, name: str) -> Metric:
         """Return what is to be known of a metric: its words, and which of two means is better."""
-        return self._known[choice("metric", name, self.metrics)]
+        return self._known[check_choice("metric", name, self.metrics)]
 
     def values(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric in every replication: shape (checkpoints, replications).
@@ -129,7 +135,7 @@ class Curves:
         metric : str
             A metric's name.
         """
-        choice("metric", metric, self.metrics)
+        check_choice("metric", metric, self.metrics)
         return self._values[self._label(policy)][:, self.metrics.index(metric), :]
 
     def _label(self, policy: str | Policy) -> str:
@@ -137,7 +143,7 @@ class Curves:
         name = policy if isinstance(policy, str) else repr(policy)
         meant = [label for label in self.labels if label.partition("(")[0] == name]
         given = name if isinstance(policy, Policy) else policy  # shown as it is
-        return meant[0] if len(meant) == 1 else choice("policy", given, self.labels)
+        return meant[0] if len(meant) == 1 else check_choice("policy", given, self.labels)
 
     def mean(self, policy: str | Policy, metric: str) -> FloatArray:
         """Return a metric's mean over replications, shape (checkpoints,)."""
@@ -155,10 +161,10 @@ class Curves:
 
         The interval is Student's t; of a metric that is 0 or 1, it is the exact one of a share.
         """
-        estimate = share_of if self.metric(metric).drawn == "share" else mean_of
+        estimate = share_estimate if self.metric(metric).drawn == "share" else mean_estimate
         return [estimate(row) for row in self.values(policy, metric)]
 
-    def paired(self, a: str, b: str, *, metric: str, round: int) -> Paired:
+    def paired(self, a: str, b: str, *, metric: str, round: int) -> PairedDifference:
         """Compare two policies, by label, at a checkpoint, replication by replication: a minus b.
 
         Since both policies met the same randomness, this is sharper than comparing the two means.
@@ -230,7 +236,7 @@ class Curves:
             The axis of means; by default as the metric is drawn (`keyhole.Metric`). What is not
             positive has no logarithm, and is left out where one is drawn.
         """
-        metric = choice("metric", metric or self.metrics[0], self.metrics)
+        metric = check_choice("metric", metric or self.metrics[0], self.metrics)
         from keyhole.results.plot import plot_curves
 
         return plot_curves(self, metric, axes, x=x, y=y)

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.state_memory import FloatArray
 
 _TAIL: Final = 0.025
 _ROUNDING: Final = 1e-12  # sums of the same numbers in another order differ by less than this share
@@ -50,7 +50,7 @@ class Estimate:
         return self._half() if self.count is None else (self.high - self.low) / 2
 
     def _half(self) -> float:
-        return student_reach(self.replications) * self.error if self.error else 0.0
+        return t_half_width(self.replications) * self.error if self.error else 0.0
 
     def p_value(self, low: float, high: float) -> float:
         """Return the two-sided p-value against the nearest number of a range; 1 inside of it."""
@@ -78,10 +78,10 @@ class Estimate:
     def __str__(self) -> str:
         """Return the estimate with its interval, in as many digits as that is good for."""
         if not math.isfinite(self.reach):
-            return f"{written(self.value)} (one replication: no interval)"
+            return f"{format_estimate(self.value)} (one replication: no interval)"
         if self.reach == 0.0:
-            return f"{written(self.value)} in every run"
-        one, low, high = (written(x, self.reach) for x in (self.value, self.low, self.high))
+            return f"{format_estimate(self.value)} in every run"
+        one, low, high = (format_estimate(x, self.reach) for x in (self.value, self.low, self.high))
         return f"{one} [{low}, {high}]"
 
     def plus_minus(self) -> str:
@@ -91,12 +91,14 @@ class Estimate:
         if self.reach == 0.0:
             return str(self)
         if not math.isfinite(self.reach):
-            return f"{written(self.value)} ± n/a"
-        return f"{written(self.value, self.reach)} ± {written(self.reach, self.reach)}"
+            return f"{format_estimate(self.value)} ± n/a"
+        return (
+            f"{format_estimate(self.value, self.reach)} ± {format_estimate(self.reach, self.reach)}"
+        )
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedDifference:
     """The mean difference of two policies over common random numbers.
 
     Attributes
@@ -136,14 +138,14 @@ class Paired:
             return "0, equal in every run"
         reach = (self.high - self.low) / 2
         if not math.isfinite(reach):
-            return f"{written(self.difference)} (one replication: no interval)"
+            return f"{format_estimate(self.difference)} (one replication: no interval)"
         if reach == 0.0:
-            return f"{written(self.difference)} in every run"
-        one, low, high = (written(x, reach) for x in (self.difference, self.low, self.high))
-        return f"{one} [{low}, {high}], {p_text(self.p_value)}"
+            return f"{format_estimate(self.difference)} in every run"
+        one, low, high = (format_estimate(x, reach) for x in (self.difference, self.low, self.high))
+        return f"{one} [{low}, {high}], {format_p_value(self.p_value)}"
 
 
-def student_reach(replications: int) -> float:
+def t_half_width(replications: int) -> float:
     """Return how many standard errors half of the 95 % interval of a mean is (Student's t)."""
     from scipy.special import stdtrit
 
@@ -159,7 +161,7 @@ def exact_interval(count: int, runs: int) -> tuple[float, float]:
     return low, high
 
 
-def mean_of(values: FloatArray) -> Estimate:
+def mean_estimate(values: FloatArray) -> Estimate:
     """Estimate a mean from its replications.
 
     Values that differ by no more than the rounding of their sums are equal.
@@ -172,26 +174,26 @@ def mean_of(values: FloatArray) -> Estimate:
     return Estimate(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n), n)
 
 
-def share_of(values: FloatArray) -> Estimate:
+def share_estimate(values: FloatArray) -> Estimate:
     """Estimate a share of replications, with its exact interval: the mean of values 0 or 1."""
     n, count = len(values), int(values.sum())
     share = count / n
     return Estimate(share, math.sqrt(share * (1.0 - share) / n), n, count)
 
 
-def compare(a: FloatArray, b: FloatArray) -> Paired:
+def compare(a: FloatArray, b: FloatArray) -> PairedDifference:
     """Compare two samples, pair by pair.
 
     Pairs that differ by no more than the rounding of their sums are equal.
     """
     gap = a - b
     gap = np.where(np.abs(gap) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, gap)
-    number = mean_of(gap)
+    number = mean_estimate(gap)
     p_value = number.p_value(0.0, 0.0)
-    return Paired(number.value, number.low, number.high, p_value, number.replications)
+    return PairedDifference(number.value, number.low, number.high, p_value, number.replications)
 
 
-def written(value: float, reach: float = 0.0) -> str:
+def format_estimate(value: float, reach: float = 0.0) -> str:
     """Return a number in as many digits as half of its interval is good for: two of that.
 
     `reach` is half of the interval, 0 where the number is known exactly.
@@ -211,7 +213,7 @@ def written(value: float, reach: float = 0.0) -> str:
     return text.rstrip("0").rstrip(".") if places else text
 
 
-def p_text(p_value: float) -> str:
+def format_p_value(p_value: float) -> str:
     """Return a p-value as reports show it."""
     if p_value < _LEAST_P:
         return "p < 1e-300"

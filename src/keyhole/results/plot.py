@@ -11,15 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.container import Container
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.state_memory import FloatArray
 from keyhole.metric import PER_ARM_LOGARITHM, Metric
 from keyhole.results.estimate import Estimate
-from keyhole.validate import choice
+from keyhole.validate import check_choice
 
 Scale = Literal["linear", "log"]
 
 
-class Drawable(Protocol):
+class CurveSet(Protocol):
     """What can be drawn: see `keyhole.Curves`."""
 
     @property
@@ -57,7 +57,7 @@ MOST_LOOKS: Final = len(_MARKERS)
 """More curves are not told apart."""
 
 
-def look(number: int) -> dict[str, Any]:
+def line_style(number: int) -> dict[str, Any]:
     """Return colour, line and marker of the policy with this number."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
@@ -69,7 +69,7 @@ def look(number: int) -> dict[str, Any]:
 
 
 def interval(
-    curves: Drawable, label: str, metric: str
+    curves: CurveSet, label: str, metric: str
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return mean, lower and upper end of the 95 % interval, by checkpoint.
 
@@ -83,7 +83,7 @@ def interval(
     return mean, np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def without_logarithm(curves: Drawable, metric: str) -> dict[str, int]:
+def without_logarithm(curves: CurveSet, metric: str) -> dict[str, int]:
     """Return at how many checkpoints a policy's mean has no logarithm, for those that have any.
 
     Empty where no mean has one: then all are drawn as they are.
@@ -94,7 +94,7 @@ def without_logarithm(curves: Drawable, metric: str) -> dict[str, int]:
     return {label: count for label, count in counts.items() if count}
 
 
-def per_arm(curves: Drawable, metric: str, y: Scale | None) -> int | None:
+def per_arm(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
     """Return the number of arms where ln(mean / arms) is drawn, as the metric says, else none.
 
     It is not where an axis `y` is asked for, or nobody says how many arms there are.
@@ -104,7 +104,7 @@ def per_arm(curves: Drawable, metric: str, y: Scale | None) -> int | None:
 
 
 def plot_curves(
-    curves: Drawable,
+    curves: CurveSet,
     metric: str,
     axes: Axes | None = None,
     *,
@@ -116,12 +116,12 @@ def plot_curves(
 
     Means are drawn as the metric says, unless `y` says otherwise. Those that are not positive have
     no logarithm: where one is drawn they are left out (see `without_logarithm`), unless all are
-    such: then they are drawn as they are. An interval over a logarithm ends at the `floor_of` the
+    such: then they are drawn as they are. An interval over a logarithm ends at the `log_floor` the
     curves, or at a `floor` that is lower: that of several panels.
     """
-    choice("x", x, SCALES)
+    check_choice("x", x, SCALES)
     if y is not None:
-        choice("y", y, SCALES)
+        check_choice("y", y, SCALES)
     arms, known = per_arm(curves, metric, y), curves.metric(metric)
     y = y or "linear"
     if axes is None:
@@ -129,7 +129,7 @@ def plot_curves(
     if not any((curves.mean(label, metric) > 0).any() for label in curves.labels):
         arms, y = None, "linear"
     logarithm = arms is not None or y == "log"
-    bottom = floor_of(curves, metric)
+    bottom = log_floor(curves, metric)
     floor = min(floor, bottom) if logarithm else -np.inf
     rounds = np.array(curves.checkpoints)
     drawn: dict[str, tuple[Artist | Container, float]] = {}
@@ -142,7 +142,7 @@ def plot_curves(
         mean, low, high = (np.where(drawable, np.maximum(one, floor), np.nan) for one in lines)
         if arms is not None:
             mean, low, high = (np.log(one / arms) for one in (mean, low, high))
-        style = look(number)
+        style = line_style(number)
         (line,) = axes.plot(rounds, mean, markevery=_marked(number, drawable), **style)
         axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
         drawn[label] = line, float(curves.mean(label, metric)[-1])
@@ -150,7 +150,7 @@ def plot_curves(
     axes.set_ylabel(known.title if arms is None else f"ln({known.title} / arms)")
     axes.set_xlabel("round")
     _set_scales(axes, x, y)
-    finish(axes, drawn)
+    finish_axes(axes, drawn)
     if logarithm:
         end = bottom if arms is None else np.log(bottom / arms)
         axes.dataLim.y0 = max(axes.dataLim.y0, end)  # or what is far below makes room above
@@ -171,7 +171,7 @@ def _marked(number: int, drawable: npt.NDArray[np.bool_]) -> list[int]:
     return sorted({*range(number % step, len(drawable), step), *np.flatnonzero(alone).tolist()})
 
 
-def floor_of(curves: Drawable, metric: str) -> float:
+def log_floor(curves: CurveSet, metric: str) -> float:
     """Return where a logarithmic axis ends: an interval's end may be anything below the means."""
     means = np.concatenate([curves.mean(label, metric) for label in curves.labels])
     return float(means[means > 0].min(initial=np.inf)) / 2
@@ -186,12 +186,12 @@ def _set_scales(axes: Axes, x: Scale, y: Scale) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def entitle(axes: Axes, title: str) -> None:
+def set_title(axes: Axes, title: str) -> None:
     """Set a title as it is written: a dollar sign begins no formula."""
     axes.set_title(title, fontsize=10, parse_math=False)
 
 
-def finish(axes: Axes, drawn: Mapping[str, tuple[Artist | Container, float]]) -> None:
+def finish_axes(axes: Axes, drawn: Mapping[str, tuple[Artist | Container, float]]) -> None:
     """Add the grid, and name the curves in the order in which they end, the highest first."""
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)

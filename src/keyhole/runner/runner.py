@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
-from keyhole.runner.channel import Helper, RefusedError
-from keyhole.runner.run import Run
-from keyhole.validate import Range, choice, integer, number, shown
+from keyhole.runner.command_result import CommandResult
+from keyhole.runner.helper_client import Helper, RefusedError
+from keyhole.validate import Range, check_choice, check_integer, check_number, short_repr
 
 MECHANISMS: Final = {
     "namespace": "nothing that a run starts outlives it, or the runner",
@@ -50,7 +50,9 @@ class Runner:
         if os.name != "posix":
             raise OSError("a runner needs Linux or macOS")
         self._lock, self._closed = threading.Lock(), False
-        names = MECHANISMS if mechanism is None else [choice("mechanism", mechanism, MECHANISMS)]
+        names = (
+            MECHANISMS if mechanism is None else [check_choice("mechanism", mechanism, MECHANISMS)]
+        )
         refused = []
         self._helper: Helper | None = None
         for name in names:
@@ -77,7 +79,7 @@ class Runner:
         output: int = 65_536,
         cores: Iterable[int] | None = None,
         passed: Sequence[int] = (),
-    ) -> Run:
+    ) -> CommandResult:
         """Run a command; return when it and all that it has started have ended.
 
         Its standard input is empty. A second thread waits until the first one's run is over.
@@ -101,15 +103,15 @@ class Runner:
         passed : sequence of int, optional
             Open files of this process, by their descriptors; to the command they are 3, 4, ...
         """
-        files = [integer("passed", file, Range(ge=0)) for file in passed]
+        files = [check_integer("passed", file, Range(ge=0)) for file in passed]
         ask = {
             "command": _command(command),
-            "limit": number("limit", limit, Range(gt=0)),
-            "memory": None if memory is None else integer("memory", memory, LEAST_MEMORY),
-            "cpu": None if cpu is None else number("cpu", cpu, Range(gt=0)),
+            "limit": check_number("limit", limit, Range(gt=0)),
+            "memory": None if memory is None else check_integer("memory", memory, LEAST_MEMORY),
+            "cpu": None if cpu is None else check_number("cpu", cpu, Range(gt=0)),
             "folder": _text("folder", os.getcwd() if folder is None else folder),
             "environment": _environment(environment),
-            "output": integer("output", output, Range(ge=0, le=1 << 30)),
+            "output": check_integer("output", output, Range(ge=0, le=1 << 30)),
             "cores": _cores(cores),
             "passed": len(files),
         }
@@ -119,8 +121,8 @@ class Runner:
             began = time.monotonic()
             words, printed = self._asked(ask, files)
         if "lost" in words:
-            return Run("lost", time.monotonic() - began, reason=words["lost"])
-        return Run(**words, output=printed)
+            return CommandResult("lost", time.monotonic() - began, reason=words["lost"])
+        return CommandResult(**words, output=printed)
 
     def _asked(self, ask: dict[str, Any], passed: Sequence[int]) -> tuple[dict[str, Any], bytes]:
         """Return what the helper answers; it is another one next time if this one does not."""
@@ -173,7 +175,7 @@ def _words(mechanism: str, exact: bool, refused: list[str]) -> str:
 
 def _command(command: Any) -> list[str]:
     if isinstance(command, str | bytes) or not isinstance(command, Sequence) or not command:
-        raise TypeError(f"command must be a list of at least one word, got {shown(command)}")
+        raise TypeError(f"command must be a list of at least one word, got {short_repr(command)}")
     return [_text(f"command[{i}]", word) for i, word in enumerate(command)]
 
 
@@ -181,12 +183,12 @@ def _environment(environment: Any) -> dict[str, str] | None:
     if environment is None:
         return None
     if not isinstance(environment, Mapping):
-        raise TypeError(f"environment must be a mapping, got {shown(environment)}")
+        raise TypeError(f"environment must be a mapping, got {short_repr(environment)}")
     found = {}
     for name, value in environment.items():
         word = _text("environment", name)
         if not word or "=" in word:
-            raise ValueError(f"environment must have names without '=', got {shown(word)}")
+            raise ValueError(f"environment must have names without '=', got {short_repr(word)}")
         found[word] = _text(f"environment[{word!r}]", value)
     return found
 
@@ -194,14 +196,16 @@ def _environment(environment: Any) -> dict[str, str] | None:
 def _text(name: str, value: Any) -> str:
     """Return what the kernel takes for a text."""
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{name} must be a text, got {shown(value)}")
+        raise TypeError(f"{name} must be a text, got {short_repr(value)}")
     text = os.fsdecode(value)
     if "\0" in text:
-        raise ValueError(f"{name} must have no null characters, got {shown(text)}")
+        raise ValueError(f"{name} must have no null characters, got {short_repr(text)}")
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        raise ValueError(f"{name} must be a text that can be encoded, got {shown(text)}") from None
+        raise ValueError(
+            f"{name} must be a text that can be encoded, got {short_repr(text)}"
+        ) from None
     return text
 
 
@@ -211,7 +215,7 @@ def _cores(cores: Any) -> list[int] | None:
     if not hasattr(os, "sched_getaffinity"):
         raise ValueError("cores must be None on this system, which pins nothing to processors")
     allowed = os.sched_getaffinity(0)
-    found = [integer("cores", core) for core in cores]
+    found = [check_integer("cores", core) for core in cores]
     for core in found:
         if core not in allowed:
             known = ", ".join(map(str, sorted(allowed)))

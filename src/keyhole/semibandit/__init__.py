@@ -4,20 +4,20 @@ Where to send the patrols: a place that is given enough shows nothing, and how m
 unknown.
 """
 
-from keyhole.semibandit.bisection import BisectionPolicy
+from keyhole.semibandit.bisection_policy import BisectionPolicy
 from keyhole.semibandit.equivalence import (
     allocation_equivalent,
     candidate_thresholds,
     equivalent_threshold,
     funded_arms,
 )
+from keyhole.semibandit.joint_losses import CustomDistribution
 from keyhole.semibandit.knapsack import solve_knapsack
-from keyhole.semibandit.laws import Sampler
 from keyhole.semibandit.learner import Learner
 from keyhole.semibandit.policies import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB
 from keyhole.semibandit.problem import Problem
+from keyhole.semibandit.problem_factories import PROBLEM_FACTORIES
 from keyhole.semibandit.setting import SETTING, Policy
-from keyhole.semibandit.sources import SOURCES
 
 __all__ = [
     "CSBDT",
@@ -26,14 +26,14 @@ __all__ = [
     "CTS",
     "ESCB",
     "MPTS",
+    "PROBLEM_FACTORIES",
     "SDCB",
     "SETTING",
-    "SOURCES",
     "BisectionPolicy",
+    "CustomDistribution",
     "Learner",
     "Policy",
     "Problem",
-    "Sampler",
     "allocation_equivalent",
     "candidate_thresholds",
     "equivalent_threshold",

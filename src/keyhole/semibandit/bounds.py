@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.state_memory import FloatArray
 from keyhole.semibandit.equivalence import candidate_thresholds, funded_arms
 from keyhole.semibandit.knapsack_search import SLACK
 from keyhole.semibandit.problem import Problem
-from keyhole.semibandit.setting import whole_part
-from keyhole.validate import Range, integer, number
+from keyhole.semibandit.setting import integer_part
+from keyhole.validate import Range, check_integer, check_number
 
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
 _MOST_ARMS: Final = 16  # all sets of arms are gone through
@@ -42,7 +42,7 @@ def lower_bound(problem: Problem, horizon: int) -> float:
     17.2
     """
     means, left_alone = _sorted(problem)
-    log = math.log(integer("horizon", horizon, Range(ge=1)))
+    log = math.log(check_integer("horizon", horizon, Range(ge=1)))
     if left_alone == 0:
         return 0.0
     last, others = means[left_alone - 1], means[left_alone:]
@@ -65,7 +65,7 @@ def csbst_search_bound(arms: int, resource: float, delta: float, epsilon: float)
     >>> round(csbst_search_bound(arms=20, resource=7, delta=0.1, epsilon=0.1), 2)
     18.79
     """
-    chance = number("delta", delta, _OPEN_UNIT)
+    chance = check_number("delta", delta, _OPEN_UNIT)
     steps = math.log2(len(candidate_thresholds(arms, resource)))
     if steps == 0.0:
         return 0.0
@@ -89,7 +89,7 @@ def csbst_bound(problem: Problem, horizon: int, epsilon: float) -> float:
     >>> round(csbst_bound(Problem([0.2, 0.5, 0.7], 0.5, resource=1), 1000, epsilon=0.2), 1)
     80.0
     """
-    rounds = integer("horizon", horizon, Range(ge=2))
+    rounds = check_integer("horizon", horizon, Range(ge=2))
     leading = lower_bound(problem, rounds)
     search = csbst_search_bound(problem.arms, problem.resource, 1.0 / rounds, epsilon)
     _check_conditions("Theorem 1", problem, rounds, search, epsilon)
@@ -117,8 +117,11 @@ def csbdt_search_bound(
     >>> round(csbdt_search_bound(arms=5, resource=2, delta=0.1, epsilon=0.1, gamma=1e-3))
     1469
     """
-    chance, count = number("delta", delta, _OPEN_UNIT), integer("arms", arms, Range(ge=1))
-    steps = math.log2(math.ceil(1.0 + 1.0 / number("gamma", gamma, _OPEN_UNIT)))
+    chance, count = (
+        check_number("delta", delta, _OPEN_UNIT),
+        check_integer("arms", arms, Range(ge=1)),
+    )
+    steps = math.log2(math.ceil(1.0 + 1.0 / check_number("gamma", gamma, _OPEN_UNIT)))
     trial = math.log(count * steps / chance) / _rate(epsilon)
     return count * trial * steps / _plays(resource)
 
@@ -163,12 +166,15 @@ def csbdt_bound(
     >>> csbdt_bound(problem, 1000, epsilon=0.3, eta=0.02, alpha_1=1.0) > 1e6
     True
     """
-    rounds = integer("horizon", horizon, Range(ge=2))
+    rounds = check_integer("horizon", horizon, Range(ge=2))
     if problem.gamma <= 0.0:
         raise ValueError("problem must leave something over for Theorem 2, got a residual of 0")
     if problem.arms > _MOST_ARMS:
         raise ValueError(f"problem must have at most {_MOST_ARMS} arms, got {problem.arms}")
-    width, constant = number("eta", eta, Range(gt=0)), number("alpha_1", alpha_1, Range(ge=0))
+    width, constant = (
+        check_number("eta", eta, Range(gt=0)),
+        check_number("alpha_1", alpha_1, Range(ge=0)),
+    )
     left_alone, regrets = _allocations(problem)
     fewest = int(problem.arms - problem.optimal.sum())
     worse = regrets > SLACK
@@ -179,7 +185,7 @@ def csbdt_bound(
     search = csbdt_search_bound(
         problem.arms, problem.resource, 1.0 / rounds, epsilon, problem.gamma
     )
-    at_a_time = max(1.0, whole_part(problem.resource))
+    at_a_time = max(1.0, integer_part(problem.resource))
     _check_conditions("Theorem 2", problem, rounds, search * at_a_time / problem.arms, epsilon)
     terms = 8.0 * left_alone[worse].sum(axis=1) * math.log(rounds) / margins
     sums = sum(terms[left_alone[worse][:, arm]].max(initial=0.0) for arm in range(problem.arms))
@@ -225,8 +231,8 @@ def _allocations(problem: Problem) -> tuple[NDArray[np.bool_], FloatArray]:
 
 
 def _plays(resource: float) -> float:
-    return max(1.0, whole_part(number("resource", resource, Range(gt=0))))
+    return max(1.0, integer_part(check_number("resource", resource, Range(gt=0))))
 
 
 def _rate(epsilon: float) -> float:
-    return -math.log1p(-number("epsilon", epsilon, _OPEN_UNIT))
+    return -math.log1p(-check_number("epsilon", epsilon, _OPEN_UNIT))

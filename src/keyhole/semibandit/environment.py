@@ -3,23 +3,23 @@
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.laws.gathered import completed
+from keyhole.distributions.combined_sampler import complete_environment
 from keyhole.metric import PULLS, REGRET, Metric
 from keyhole.policy import (
+    Environment,
     FloatArray,
     IntArray,
     Kernel,
     Stream,
-    World,
-    counts,
-    per,
-    real,
+    float_array,
+    int_array,
+    integer,
+    number,
     seek,
     uniform,
-    whole,
 )
-from keyhole.semibandit.laws import Days
-from keyhole.semibandit.setting import SETTING, sufficient
+from keyhole.semibandit.joint_losses import Days
+from keyhole.semibandit.setting import SETTING, is_sufficient
 
 
 class _Played(Protocol):
@@ -34,7 +34,7 @@ class _Lived(_Played, Protocol):
     day: FloatArray
 
 
-class Losses(World):
+class Losses(Environment):
     """Arms with Bernoulli losses, independent of each other.
 
     The loss of an arm in round t is drawn from the stretch of the world's stream that belongs to
@@ -55,23 +55,23 @@ class Losses(World):
         Metric("estimates", "estimated threshold", per_arm=True, detail=True),
     )
 
-    arms = whole()
-    means = per("arms")
+    arms = integer()
+    means = float_array("arms")
     """Mean losses."""
-    thresholds = per("arms")
-    least = real()
+    thresholds = float_array("arms")
+    least = number()
     """The expected loss of a round under the best allocation."""
 
     class State:
         """What has happened so far."""
 
-        regret = per()
-        loss = per()
+        regret = float_array()
+        loss = float_array()
         """Losses that were incurred, and seen."""
-        seen = counts()
+        seen = int_array()
         """How often an arm was given too little: its loss, 0 or 1, was seen."""
-        spent = per()
-        pulls = counts("arms")
+        spent = float_array()
+        pulls = int_array("arms")
         """In how many rounds each arm was given anything."""
 
     def respond(
@@ -81,7 +81,7 @@ class Losses(World):
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
-            if shows(s, arm, allocation[arm], e.thresholds[arm]):
+            if is_observed(s, arm, allocation[arm], e.thresholds[arm]):
                 seek(rng, arm, t - 1)
                 losses[arm] = 1.0 if uniform(rng) < e.means[arm] else 0.0
                 s.loss[0] += losses[arm]
@@ -95,7 +95,7 @@ class Losses(World):
         error, too_low = 0.0, 0.0
         for arm in range(e.arms):
             error = max(error, abs(estimates[arm] - e.thresholds[arm]))
-            if not sufficient(estimates[arm], e.thresholds[arm]):
+            if not is_sufficient(estimates[arm], e.thresholds[arm]):
                 too_low += 1.0
             metrics.pulls[arm] = s.pulls[arm]
             metrics.estimates[arm] = estimates[arm]
@@ -114,14 +114,14 @@ class JointLosses(Losses, abstract=True):
 
     helpers = ("draw",)
 
-    length = whole()
-    numbers = per("length")
+    length = integer()
+    numbers = float_array("length")
     """Of the law."""
 
     class State(Losses.State):
         """Beside it the losses of the day, shown or not."""
 
-        day = per("arms")
+        day = float_array("arms")
 
     def respond(  # type: ignore[override]
         e, s: _Lived, t: int, rng: Stream, allocation: FloatArray, losses: FloatArray, draw: Kernel
@@ -132,7 +132,7 @@ class JointLosses(Losses, abstract=True):
         expected = 0.0
         for arm in range(e.arms):
             losses[arm] = 0.0
-            if shows(s, arm, allocation[arm], e.thresholds[arm]):
+            if is_observed(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = s.day[arm]
                 s.loss[0] += losses[arm]
                 expected += e.means[arm]
@@ -140,34 +140,34 @@ class JointLosses(Losses, abstract=True):
 
 
 @lru_cache(maxsize=256)
-def world_of_days(name: str, draw: Kernel) -> type[JointLosses]:
+def make_replay_environment(name: str, draw: Kernel) -> type[JointLosses]:
     """Return the world of a law of days, with ``draw(rng, numbers, losses)``."""
 
     def draw_day(e: JointLosses, rng: Stream, losses: FloatArray) -> None:
         draw(rng, e.numbers, losses)
 
-    return completed(JointLosses, name, draw_day)
+    return complete_environment(JointLosses, name, draw_day)
 
 
-WORLDS: Final = (world_of_days(Days.__name__, Days.draw),)
+WORLDS: Final = (make_replay_environment(Days.__name__, Days.draw),)
 """Those that are compiled ahead."""
 
 
-class DaysInOrder(Losses):
+class ReplayEnvironment(Losses):
     """Recorded days, one after the other; regret is that of what happened on them."""
 
-    length = whole()
-    numbers = per("length")
+    length = integer()
+    numbers = float_array("length")
     """The losses, day after day."""
 
-    best = counts("arms")
+    best = int_array("arms")
     """Which arms the best allocation for all the days together gives enough."""
 
     def respond(e, s: _Played, t: int, allocation: FloatArray, losses: FloatArray) -> None:  # type: ignore[override]
         """Show the losses of the day, and add up what the best allocation would have saved."""
         for arm in range(e.arms):
             loss, losses[arm] = e.numbers[(t - 1) * e.arms + arm], 0.0
-            if shows(s, arm, allocation[arm], e.thresholds[arm]):
+            if is_observed(s, arm, allocation[arm], e.thresholds[arm]):
                 losses[arm] = loss
                 s.loss[0] += loss
                 s.regret[0] += loss
@@ -175,12 +175,12 @@ class DaysInOrder(Losses):
                 s.regret[0] -= loss
 
 
-def shows(s: _Played, arm: int, allocation: float, threshold: float) -> bool:
+def is_observed(s: _Played, arm: int, allocation: float, threshold: float) -> bool:
     """Return whether an arm's loss is seen; take note of what it was given."""
     if allocation > 0.0:
         s.pulls[arm] += 1
         s.spent[0] += allocation
-    if sufficient(allocation, threshold):
+    if is_sufficient(allocation, threshold):
         return False
     s.seen[0] += 1
     return True

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.state_memory import FloatArray
 from keyhole.semibandit.knapsack import solve_knapsack
-from keyhole.semibandit.setting import whole_part
-from keyhole.validate import Range, integer, number, vector
+from keyhole.semibandit.setting import integer_part
+from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _UNIT = Range(ge=0, le=1)
 _THRESHOLD = Range(gt=0, le=1)
@@ -36,8 +36,11 @@ def candidate_thresholds(arms: int, resource: float) -> FloatArray:
     >>> candidate_thresholds(arms=5, resource=2)
     array([0.4       , 0.5       , 0.66666667, 1.        ])
     """
-    most, available = integer("arms", arms, Range(ge=1)), number("resource", resource, _RESOURCE)
-    fewest = min(most, max(1, whole_part(available)))
+    most, available = (
+        check_integer("arms", arms, Range(ge=1)),
+        check_number("resource", resource, _RESOURCE),
+    )
+    fewest = min(most, max(1, integer_part(available)))
     return np.minimum(1.0, available / np.arange(most, fewest - 1, -1))
 
 
@@ -58,8 +61,10 @@ def equivalent_threshold(threshold: float, arms: int, resource: float) -> float:
     >>> round(equivalent_threshold(0.55, arms=20, resource=7), 4)  # 12 arms either way
     0.5833
     """
-    least = number("threshold", threshold, _THRESHOLD)
-    return min(1.0, number("resource", resource, _RESOURCE) / funded_arms(least, arms, resource))
+    least = check_number("threshold", threshold, _THRESHOLD)
+    return min(
+        1.0, check_number("resource", resource, _RESOURCE) / funded_arms(least, arms, resource)
+    )
 
 
 def funded_arms(threshold: float, arms: int, resource: float) -> int:
@@ -73,12 +78,12 @@ def funded_arms(threshold: float, arms: int, resource: float) -> int:
     >>> funded_arms(0.7, arms=20, resource=7)
     10
     """
-    least = number("threshold", threshold, _THRESHOLD)
-    available = number("resource", resource, _RESOURCE)
-    count = whole_part(available / least)
+    least = check_number("threshold", threshold, _THRESHOLD)
+    available = check_number("resource", resource, _RESOURCE)
+    count = integer_part(available / least)
     if count == 0:
         raise ValueError(f"threshold must be at most the resource, {available:g}; got {least:g}")
-    return min(count, integer("arms", arms, Range(ge=1)))
+    return min(count, check_integer("arms", arms, Range(ge=1)))
 
 
 def allocation_equivalent(
@@ -126,10 +131,10 @@ def allocation_equivalent(
     >>> allocation_equivalent([0.3, 0.8, 0.6], [0.5, 0.5, 0.5], [0.7, 0.7, 0.7], resource=1.2)
     False
     """
-    means = vector("mean_losses", mean_losses, _UNIT)
+    means = check_vector("mean_losses", mean_losses, _UNIT)
     lists = {
-        "thresholds": vector("thresholds", thresholds, _THRESHOLD),
-        "estimates": vector("estimates", estimates, _THRESHOLD),
+        "thresholds": check_vector("thresholds", thresholds, _THRESHOLD),
+        "estimates": check_vector("estimates", estimates, _THRESHOLD),
     }
     saved = []
     for name, weights in lists.items():

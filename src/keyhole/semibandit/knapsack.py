@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyhole.contract.memory import FloatArray, IntArray, Layout, declared
+from keyhole.contract.state_memory import FloatArray, IntArray, Layout, declared_fields
 from keyhole.semibandit.knapsack_search import (
     EMPTY,
     FULL,
@@ -28,7 +28,7 @@ from keyhole.semibandit.knapsack_search import (
     fitting,
     grow_sets,
 )
-from keyhole.validate import Range, number, vector
+from keyhole.validate import Range, check_number, check_vector
 
 
 def knapsack(
@@ -184,16 +184,19 @@ def solve_knapsack(values: ArrayLike, weights: ArrayLike, capacity: float) -> ND
     >>> solve_knapsack([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], 2)
     array([ True,  True, False,  True, False])
     """
-    worth, taking = vector("values", values, Range(ge=0)), vector("weights", weights, Range(ge=0))
+    worth, taking = (
+        check_vector("values", values, Range(ge=0)),
+        check_vector("weights", weights, Range(ge=0)),
+    )
     if len(worth) != len(taking):
         raise ValueError(f"weights must have {len(worth)} entries, got {len(taking)}")
     items, chosen = len(worth), np.zeros(len(worth), np.int64)
-    room = number("capacity", capacity, Range(ge=0))
+    room = check_number("capacity", capacity, Range(ge=0))
     knapsack(working_memory(items), worth, taking, items, room, chosen)
     return chosen.astype(bool)
 
 
 def working_memory(items: int) -> Any:
     """Return `Scratch` for so many items."""
-    layout, sizes = Layout(declared(Scratch), ["arms"]), {"arms": items}
+    layout, sizes = Layout(declared_fields(Scratch), ["arms"]), {"arms": items}
     return SimpleNamespace(**layout.views(np.zeros(layout.size(sizes)), sizes))

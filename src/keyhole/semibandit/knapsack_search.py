@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.state_memory import FloatArray, IntArray, float_array, int_array
 
 SLACK: Final = 1e-10
 """By how much the weight of a set may exceed the capacity: sums of decimals are not exact."""
@@ -17,22 +17,22 @@ KEPT: Final = 2**40  # taken off an item while its entry in the log is marked as
 class Scratch:
     """Working memory of `knapsack`, to be part of a state."""
 
-    order = counts("arms")
+    order = int_array("arms")
     """The items that are worth a look, the best value for its weight first."""
-    keys = per("arms")
-    weight_sums = per("arms")
-    gain_sums = per("arms")
+    keys = float_array("arms")
+    weight_sums = float_array("arms")
+    gain_sums = float_array("arms")
     """Of the first items, in this order; a gain is a value less the price."""
-    lightest = per("arms")
+    lightest = float_array("arms")
     """The least weight from here on."""
-    set_weights = per(2, "arms", SETS)
-    set_values = per(2, "arms", SETS)
-    set_names = counts(2, "arms", SETS)
+    set_weights = float_array(2, "arms", SETS)
+    set_values = float_array(2, "arms", SETS)
+    set_names = int_array(2, "arms", SETS)
     """Two lists of sets, before and after an item; the name of a set is its entry in the log."""
-    last_items = counts("arms", LOG)
-    other_items = counts("arms", LOG)
+    last_items = int_array("arms", LOG)
+    other_items = int_array("arms", LOG)
     """The log: the item of each set that was added last, and the name of the set of the others."""
-    new_names = counts("arms", LOG)
+    new_names = int_array("arms", LOG)
 
 
 def fitting(room: float, lightest: float, most: int) -> int:
@@ -42,7 +42,7 @@ def fitting(room: float, lightest: float, most: int) -> int:
     return int(room / lightest)
 
 
-def ceiling(
+def upper_bound(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
     first: int, stop: int, left: float,
 ) -> float:  # fmt: skip
@@ -70,7 +70,7 @@ def grow_sets(
 ) -> int:  # fmt: skip
     """Return the name of the best set, or that there are too many to keep."""
     old, sets, logged, best = 0, 1, 0, 0.0
-    put(s, 0, 0, 0.0, 0.0)
+    put_on_side(s, 0, 0, 0.0, 0.0)
     s.set_names[0, 0, 0] = EMPTY
     for k in range(count):
         if logged + sets > len(s.order) * LOG:
@@ -96,7 +96,7 @@ def add_item(
     item, top, stop, kept = s.order[k], -1.0, count, 0
     without, with_it = 0, 0
     while without < sets or with_it < sets:
-        add = with_is_next(s, old, sets, without, with_it, weights[item])
+        add = is_next_with_item(s, old, sets, without, with_it, weights[item])
         at = with_it if add else without
         without, with_it = without + (not add), with_it + add
         weight = s.set_weights[old, at // SETS, at % SETS]
@@ -109,7 +109,7 @@ def add_item(
             stop -= 1
         greedy = s.gain_sums[stop - 1] - s.gain_sums[k] + price * (stop - k - 1)
         best = max(best, value + greedy)
-        more = ceiling(s, values, weights, count, price, paying, k + 1, stop, room - weight)
+        more = upper_bound(s, values, weights, count, price, paying, k + 1, stop, room - weight)
         if value + more < best - SLACK:
             continue
         name = s.set_names[old, at // SETS, at % SETS]
@@ -117,13 +117,13 @@ def add_item(
             s.last_items[logged // LOG, logged % LOG] = item
             s.other_items[logged // LOG, logged % LOG] = name
             name, logged = logged, logged + 1
-        put(s, 1 - old, kept, weight, value)
+        put_on_side(s, 1 - old, kept, weight, value)
         s.set_names[1 - old, kept // SETS, kept % SETS] = name
         top, kept = value, kept + 1
     return kept, logged, best
 
 
-def with_is_next(
+def is_next_with_item(
     s: Scratch, old: int, sets: int, without: int, with_it: int, weight: float
 ) -> bool:
     """Return whether the next set by weight is one with the item; of equals it is not."""
@@ -167,11 +167,11 @@ def depth_first(
     Sets of equal value count as one: the first that is found is chosen.
     """
     best, k = 0.0, 0
-    put(s, 0, 0, 0.0, 0.0)
+    put_on_side(s, 0, 0, 0.0, 0.0)
     while k >= 0:
         row, column = k // SETS, k % SETS
         weight, value = s.set_weights[0, row, column], s.set_values[0, row, column]
-        if k < count and hopeful(
+        if k < count and can_improve(
             s, values, weights, count, price, paying, k, room - weight, best - value
         ):
             item = s.order[k]
@@ -181,7 +181,7 @@ def depth_first(
                 weight += weights[item]
                 value += values[item]
             k += 1
-            put(s, 0, k, weight, value)
+            put_on_side(s, 0, k, weight, value)
             continue
         if k == count and value > best + TIE:
             best = value
@@ -195,16 +195,16 @@ def depth_first(
             row, column = k // SETS, k % SETS
             s.set_names[0, row, column] = 0
             k += 1
-            put(s, 0, k, s.set_weights[0, row, column], s.set_values[0, row, column])
+            put_on_side(s, 0, k, s.set_weights[0, row, column], s.set_values[0, row, column])
 
 
-def put(s: Scratch, side: int, position: int, weight: float, value: float) -> None:
+def put_on_side(s: Scratch, side: int, position: int, weight: float, value: float) -> None:
     """Write weight and value of a set into a list."""
     s.set_weights[side, position // SETS, position % SETS] = weight
     s.set_values[side, position // SETS, position % SETS] = value
 
 
-def hopeful(
+def can_improve(
     s: Scratch, values: FloatArray, weights: FloatArray, count: int, price: float, paying: int,
     first: int, left: float, needed: float,
 ) -> bool:  # fmt: skip
@@ -213,5 +213,5 @@ def hopeful(
     stop = first
     while stop < count and s.weight_sums[stop] - before <= left:
         stop += 1
-    most = ceiling(s, values, weights, count, price, paying, first, stop, left)
+    most = upper_bound(s, values, weights, count, price, paying, first, stop, left)
     return most > needed + TIE

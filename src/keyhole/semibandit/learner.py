@@ -6,11 +6,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray
-from keyhole.drivers.step import RECOMMEND
+from keyhole.contract.state_memory import FloatArray
+from keyhole.drivers.policy_step import RECOMMEND
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.logs import reals
-from keyhole.validate import Range, integer, vector
+from keyhole.play.log_columns import float_column
+from keyhole.validate import Range, check_integer, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
 
@@ -56,7 +56,7 @@ class Learner(CoreLearner):
         """
         seen = zeros_and_ones("losses", losses, self.facts["arms"])
         self._expect_feedback()
-        if round is not None and integer("round", round) != self.rounds:
+        if round is not None and check_integer("round", round) != self.rounds:
             raise ValueError(f"round must be that of the last ask, {self.rounds}; got {round}")
         self._feedback["losses"][:] = seen
         before = self._refuted()
@@ -82,8 +82,8 @@ class Learner(CoreLearner):
             How many rounds there were.
         """
         arms = self.facts["arms"]
-        given = reals("allocations", allocations, _UNIT, wide=arms)
-        seen = reals("losses", losses, _UNIT, given, arms)
+        given = float_column("allocations", allocations, _UNIT, wide=arms)
+        seen = float_column("losses", losses, _UNIT, given, arms)
         if (between := (seen > 0) & (seen < 1)).any():
             row, arm = np.argwhere(between)[0].tolist()
             raise ValueError(f"losses[{row}, {arm}] must be 0 or 1, got {seen[row, arm]:g}")
@@ -126,7 +126,7 @@ def zeros_and_ones(name: str, values: Any, entries: int) -> FloatArray:
         values = values.astype(np.float64)
     elif isinstance(values, list | tuple):
         values = [float(v) if isinstance(v, bool | np.bool_) else v for v in values]
-    found = vector(name, values, _UNIT)
+    found = check_vector(name, values, _UNIT)
     if len(found) != entries:
         raise ValueError(f"{name} must have {entries} entries, one for each arm; got {len(found)}")
     between = np.flatnonzero((found > 0) & (found < 1))

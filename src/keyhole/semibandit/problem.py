@@ -6,16 +6,24 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray
-from keyhole.contract.world import Problem as AnyProblem
-from keyhole.contract.world import World
-from keyhole.laws.arms import listed
-from keyhole.semibandit.environment import DaysInOrder, Losses, world_of_days
+from keyhole.contract.environment import Environment
+from keyhole.contract.environment import Problem as AnyProblem
+from keyhole.contract.state_memory import FloatArray
+from keyhole.distributions.reward_problem import list_values
+from keyhole.semibandit.environment import Losses, ReplayEnvironment, make_replay_environment
+from keyhole.semibandit.joint_losses import DayDistribution, Days
 from keyhole.semibandit.knapsack import solve_knapsack
-from keyhole.semibandit.laws import DayLaw, Days
 from keyhole.semibandit.learner import zeros_and_ones
 from keyhole.semibandit.setting import ENOUGH, SETTING, sum_up
-from keyhole.validate import Range, SequenceLike, choice, column_names, number, shown, vector
+from keyhole.validate import (
+    Range,
+    SequenceLike,
+    check_choice,
+    check_number,
+    check_vector,
+    column_names,
+    short_repr,
+)
 
 _UNIT: Final = Range(ge=0, le=1)
 _THRESHOLD: Final = Range(gt=0, le=1)
@@ -43,7 +51,8 @@ class Problem(AnyProblem):
     Parameters
     ----------
     mean_losses : sequence of float, shape (arms,)
-        In [0, 1]: losses are independent. Or a `Sampler`, the law of all losses of a day.
+        In [0, 1]: losses are independent. Or a `CustomDistribution`, the law of all losses of a
+        day.
     thresholds : float or sequence of float, shape (arms,)
         From which allocation on each arm shows no loss, in (0, 1]; a number for one that all have
         in common. An allocation is sufficient from 1e-9 below the threshold on.
@@ -76,15 +85,17 @@ class Problem(AnyProblem):
     setting = SETTING
 
     def __init__(
-        self, mean_losses: SequenceLike | DayLaw, thresholds: ArrayLike, resource: float
+        self, mean_losses: SequenceLike | DayDistribution, thresholds: ArrayLike, resource: float
     ) -> None:
-        self.law = mean_losses if isinstance(mean_losses, DayLaw) else None
+        self.distribution = mean_losses if isinstance(mean_losses, DayDistribution) else None
         self.mean_losses: FloatArray = (
-            vector("mean_losses", mean_losses, _UNIT) if self.law is None else self.law.mean_losses
+            check_vector("mean_losses", mean_losses, _UNIT)
+            if self.distribution is None
+            else self.distribution.mean_losses
         )
         self.thresholds: FloatArray = _thresholds(thresholds, len(self.mean_losses))
-        self.resource = number("resource", resource, _RESOURCE)
-        self.rounds = None if self.law is None else self.law.rounds
+        self.resource = check_number("resource", resource, _RESOURCE)
+        self.rounds = None if self.distribution is None else self.distribution.rounds
         self.optimal = solve_knapsack(self.mean_losses, self.thresholds, self.resource)
         left = np.where(self.optimal, 0.0, self.mean_losses)
         self.least_loss = float(sum_up(left, self.arms))
@@ -129,32 +140,32 @@ class Problem(AnyProblem):
         if column_names(losses) is not None:
             losses = np.asarray(losses)
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) == 0:
-            raise ValueError(f"losses must have at least one day, got {shown(losses)}")
-        first = vector("losses[0]", losses[0], _UNIT)
+            raise ValueError(f"losses must have at least one day, got {short_repr(losses)}")
+        first = check_vector("losses[0]", losses[0], _UNIT)
         days = np.array(
             [zeros_and_ones(f"losses[{i}]", day, len(first)) for i, day in enumerate(losses)]
         )
-        in_order = choice("order", order, _ORDERS) == "recorded"
+        in_order = check_choice("order", order, _ORDERS) == "recorded"
         return cls(Days(days, in_order=in_order), thresholds, resource)
 
     def __repr__(self) -> str:
         """Return mean losses, thresholds and resource, shortened."""
-        several = f"[{listed(self.thresholds)}]"
+        several = f"[{list_values(self.thresholds)}]"
         thresholds = f"{self.thresholds[0]:g}" if self.common else several
-        days = f", {self.law.days} days" if isinstance(self.law, Days) else ""
+        days = f", {self.distribution.days} days" if isinstance(self.distribution, Days) else ""
         return (
-            f"Problem({self.arms} arms, mean_losses=[{listed(self.mean_losses)}], "
+            f"Problem({self.arms} arms, mean_losses=[{list_values(self.mean_losses)}], "
             f"thresholds={thresholds}, resource={self.resource:g}{days})"
         )
 
     @property
-    def world(self) -> type[World]:
+    def environment(self) -> type[Environment]:
         """The compiled side of the arms."""
-        if self.law is None:
+        if self.distribution is None:
             return Losses
-        if self.law.rounds is not None:
-            return DaysInOrder
-        return world_of_days(type(self.law).__name__, self.law.draw)
+        if self.distribution.rounds is not None:
+            return ReplayEnvironment
+        return make_replay_environment(type(self.distribution).__name__, self.distribution.draw)
 
     @property
     def arms(self) -> int:
@@ -205,7 +216,7 @@ class Problem(AnyProblem):
         TypeError, ValueError
             If it is no allocation.
         """
-        given = vector("allocation", allocation, _UNIT)
+        given = check_vector("allocation", allocation, _UNIT)
         if len(given) != self.arms:
             raise ValueError(f"allocation must have {self.arms} entries, got {len(given)}")
         if sum_up(given, self.arms) > self.resource + ENOUGH:
@@ -232,16 +243,19 @@ class Problem(AnyProblem):
             "thresholds": self.thresholds,
             "least": self.least_loss,
         }
-        if self.law is not None:
-            truth |= {"length": len(self.law.numbers), "numbers": self.law.numbers}
+        if self.distribution is not None:
+            truth |= {
+                "length": len(self.distribution.numbers),
+                "numbers": self.distribution.numbers,
+            }
         return truth | {"best": self.optimal}
 
 
 def _thresholds(thresholds: Any, arms: int) -> FloatArray:
     """Return a threshold for each arm."""
     if isinstance(thresholds, int | float | np.number):
-        return np.full(arms, number("thresholds", thresholds, _THRESHOLD))
-    found = vector("thresholds", thresholds, _THRESHOLD)
+        return np.full(arms, check_number("thresholds", thresholds, _THRESHOLD))
+    found = check_vector("thresholds", thresholds, _THRESHOLD)
     if len(found) != arms:
         raise ValueError(f"thresholds must have {arms} entries, one for each arm; got {len(found)}")
     return found

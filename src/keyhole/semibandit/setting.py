@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from keyhole.contract.facts import fact
-from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
+from keyhole.contract.state_memory import Field, FloatArray, IntArray
 from keyhole.semibandit.learner import Learner
 from keyhole.semibandit.study_adapter import StudyVocabulary
 
@@ -110,17 +110,17 @@ class Policy(Facts, CorePolicy, abstract=True):
         searched[0] = refuted[0] = 0
 
 
-def sufficient(allocation: float, threshold: float) -> bool:
+def is_sufficient(allocation: float, threshold: float) -> bool:
     """Return whether an arm shows no loss."""
     return allocation >= threshold - ENOUGH
 
 
-def whole_part(resource: float) -> int:
+def integer_part(resource: float) -> int:
     """Return how many whole units there are; a sum just below a whole number counts as it."""
     return math.floor(resource + ENOUGH)
 
 
-def unfinished(p: CorePolicy, rounds: int, told: Mapping[str, Any]) -> str:
+def warn_unfinished_search(p: CorePolicy, rounds: int, told: Mapping[str, Any]) -> str:
     """Return a warning if a search may take more rounds than there are, as far as is known."""
     horizon = told.get("horizon")
     if horizon is None or rounds <= horizon:
@@ -128,7 +128,7 @@ def unfinished(p: CorePolicy, rounds: int, told: Mapping[str, Any]) -> str:
     return f"{p} may search for {rounds:,} rounds, more than the horizon of {horizon:,}"
 
 
-def keep_within(allocation: FloatArray, arms: int, resource: float) -> None:
+def clip_to_budget(allocation: FloatArray, arms: int, resource: float) -> None:
     """Take off what exceeds the resource by rounding."""
     total = sum_up(allocation, arms)
     while total > resource:

@@ -6,7 +6,7 @@ from typing import Any
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
 from keyhole.semibandit.learner import zeros_and_ones
-from keyhole.validate import shown
+from keyhole.validate import short_repr
 
 
 class StudyVocabulary(CoreVocabulary):
@@ -28,7 +28,9 @@ class StudyVocabulary(CoreVocabulary):
     ) -> Values:
         """Return a number for each arm: 1 for a loss."""
         if isinstance(losses, str) or not isinstance(losses, Mapping | list | tuple | set):
-            raise TypeError(f"losses must be names of arms, or 0 or 1 by name; got {shown(losses)}")
+            raise TypeError(
+                f"losses must be names of arms, or 0 or 1 by name; got {short_repr(losses)}"
+            )
         for arm in losses:
             self.arm_number("an arm of losses", arm)
         if not isinstance(losses, Mapping):

@@ -8,7 +8,7 @@ optimum, and the sets that could still be better are gone through depth first.
 import math
 from typing import Final
 
-from keyhole.contract.memory import FloatArray, IntArray, counts, per
+from keyhole.contract.state_memory import FloatArray, IntArray, float_array, int_array
 from keyhole.semibandit.knapsack import sort_down
 
 TIE: Final = 1e-11
@@ -20,19 +20,19 @@ _HALVINGS: Final = 16  # of the range of slopes
 class Subsets:
     """Working memory; and what `best_subset` finds."""
 
-    best = counts("arms")
+    best = int_array("arms")
     """Whether each item is in the set."""
-    trial = counts("arms")
+    trial = int_array("arms")
     """The same of the set that is looked at."""
-    ranked = counts("arms")
+    ranked = int_array("arms")
     """Items by key, the least first."""
-    keys = per("arms")
+    keys = float_array("arms")
     """Minus what each item adds to the bound."""
-    sums = per("arms")
+    sums = float_array("arms")
     """Of the keys, by rank."""
-    chosen = counts("arms")
+    chosen = int_array("arms")
     """Ranks of the items of the set that is looked at."""
-    bounds = per("arms")
+    bounds = float_array("arms")
     """What the first of them add up to."""
 
 
@@ -45,7 +45,7 @@ def best_subset(
     v are `values`, b, at least 0, `spreads`, and w, at least 0, `width`; `s.best` is filled.
     """
     slope = best_slope(s, values, spreads, items, size, width)
-    take_least(s, values, spreads, items, size, slope)
+    take_smallest(s, values, spreads, items, size, slope)
     for item in range(items):
         s.best[item] = s.trial[item]
     if 0 < size < items:
@@ -65,7 +65,7 @@ def best_slope(
     high = 0.5 * math.sqrt(width / (size * least))
     for _ in range(_HALVINGS):
         slope = 0.5 * (low + high)
-        take_least(s, values, spreads, items, size, slope)
+        take_smallest(s, values, spreads, items, size, slope)
         spread = 0.0
         for item in range(items):
             spread += spreads[item] * s.trial[item]
@@ -77,7 +77,7 @@ def best_slope(
     return 0.5 * (low + high)
 
 
-def take_least(
+def take_smallest(
     s: Subsets, values: FloatArray, spreads: FloatArray, items: int, size: int, slope: float
 ) -> None:
     """Rank the items by value less slope times spread, and look at the set of the least."""
@@ -104,13 +104,13 @@ def search(
         total -= s.keys[s.ranked[k]]
         s.sums[k] = total
     line = width / (4.0 * slope) if slope > 0.0 else 0.0
-    least = worth(s.best, values, spreads, items, width)
+    least = objective(s.best, values, spreads, items, width)
     depth, rank = 0, 0  # how many items are chosen, and where the next is looked for
     while True:
         bound = s.bounds[depth - 1] if depth > 0 else -line
         last = rank + size - depth - 1
-        if last < items and bound + s.sums[last] - before(s, rank) <= least + TIE:
-            if not is_passed_twin(s, values, spreads, depth, rank):
+        if last < items and bound + s.sums[last] - is_before(s, rank) <= least + TIE:
+            if not is_duplicate(s, values, spreads, depth, rank):
                 s.chosen[depth] = rank
                 s.bounds[depth] = bound - s.keys[s.ranked[rank]]
                 depth += 1
@@ -125,12 +125,12 @@ def search(
         rank = s.chosen[depth] + 1
 
 
-def before(s: Subsets, rank: int) -> float:
+def is_before(s: Subsets, rank: int) -> float:
     """Return what the items below a rank add up to."""
     return s.sums[rank - 1] if rank > 0 else 0.0
 
 
-def is_passed_twin(
+def is_duplicate(
     s: Subsets, values: FloatArray, spreads: FloatArray, depth: int, rank: int
 ) -> bool:
     """Return whether the item is the same as the one before it, which was left out."""
@@ -154,7 +154,7 @@ def compare(
         s.trial[item] = 0
     for k in range(size):
         s.trial[s.ranked[s.chosen[k]]] = 1
-    value = worth(s.trial, values, spreads, items, width)
+    value = objective(s.trial, values, spreads, items, width)
     if value > least + TIE or (value >= least - TIE and not is_first(s, items)):
         return least
     for item in range(items):
@@ -170,7 +170,7 @@ def is_first(s: Subsets, items: int) -> bool:
     return False
 
 
-def worth(
+def objective(
     taken: IntArray, values: FloatArray, spreads: FloatArray, items: int, width: float
 ) -> float:
     """Return the sum of the values less the root."""

@@ -3,8 +3,7 @@
 The classical setting that others build on: its policies serve some of them as a base.
 """
 
-from keyhole.laws import Sampler
-from keyhole.stochastic.deviation import UCB
+from keyhole.distributions import CustomDistribution
 from keyhole.stochastic.learner import Learner
 from keyhole.stochastic.policies import (
     KLUCB,
@@ -17,24 +16,25 @@ from keyhole.stochastic.policies import (
     Uniform,
 )
 from keyhole.stochastic.problem import Problem
+from keyhole.stochastic.problem_factories import PROBLEM_FACTORIES
 from keyhole.stochastic.setting import SETTING, IndexPolicy, Policy
-from keyhole.stochastic.sources import SOURCES
+from keyhole.stochastic.ucb_policy import UCB
 
 __all__ = [
     "KLUCB",
     "MOSS",
+    "PROBLEM_FACTORIES",
     "SETTING",
-    "SOURCES",
     "UCB",
     "UCB1",
     "BernsteinUCB",
+    "CustomDistribution",
     "HoeffdingUCB",
     "ImprovedUCB",
     "IndexPolicy",
     "Learner",
     "Policy",
     "Problem",
-    "Sampler",
     "ThompsonSampling",
     "Uniform",
 ]

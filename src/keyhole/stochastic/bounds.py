@@ -11,9 +11,9 @@ from typing import Final
 
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray
-from keyhole.stochastic.gaps import gaps_of
-from keyhole.validate import Range, integer, vector
+from keyhole.contract.state_memory import FloatArray
+from keyhole.stochastic.gaps import suboptimality_gaps
+from keyhole.validate import Range, check_integer, check_vector
 
 _UNIT: Final = Range(ge=0, le=1)
 
@@ -65,7 +65,7 @@ def lai_robbins_constant(means: ArrayLike) -> float:
     )
 
 
-def theorem_1(means: ArrayLike, horizon: int) -> float:
+def hoeffding_ucb_bound(means: ArrayLike, horizon: int) -> float:
     r"""Return the leading term of the bound on the regret of `HoeffdingUCB`.
 
     .. math:: 8 \sum_{i : \Delta_i > 0} \frac{\ln T}{\Delta_i}
@@ -79,7 +79,7 @@ def theorem_1(means: ArrayLike, horizon: int) -> float:
 
     Examples
     --------
-    >>> round(theorem_1([0.5, 0.75], horizon=1000), 1)
+    >>> round(hoeffding_ucb_bound([0.5, 0.75], horizon=1000), 1)
     221.0
     """
     _, gaps = _gaps(means)
@@ -103,7 +103,7 @@ def ucb1_bound(means: ArrayLike, horizon: int) -> float:
     222.1
     """
     _, gaps = _gaps(means)
-    return theorem_1(means, horizon) + (1.0 + math.pi**2 / 3.0) * float(gaps.sum())
+    return hoeffding_ucb_bound(means, horizon) + (1.0 + math.pi**2 / 3.0) * float(gaps.sum())
 
 
 def moss_bound(arms: int, horizon: int) -> float:
@@ -119,14 +119,14 @@ def moss_bound(arms: int, horizon: int) -> float:
     >>> moss_bound(arms=4, horizon=100)
     980.0
     """
-    k, t = integer("arms", arms, Range(ge=1)), integer("horizon", horizon, Range(ge=1))
+    k, t = check_integer("arms", arms, Range(ge=1)), check_integer("horizon", horizon, Range(ge=1))
     return 49.0 * math.sqrt(k * t)
 
 
 def _gaps(means: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    mu = vector("means", means, _UNIT)
-    return mu, gaps_of(mu)
+    mu = check_vector("means", means, _UNIT)
+    return mu, suboptimality_gaps(mu)
 
 
 def _log(horizon: int) -> float:
-    return math.log(integer("horizon", horizon, Range(ge=1)))
+    return math.log(check_integer("horizon", horizon, Range(ge=1)))

@@ -2,10 +2,20 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.laws import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.laws.gathered import Drawn, world_of
+from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
+from keyhole.distributions.combined_sampler import SampledEnvironment, world_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
-from keyhole.policy import FloatArray, IntArray, Kernel, Stream, World, counts, per, seek, whole
+from keyhole.policy import (
+    Environment,
+    FloatArray,
+    IntArray,
+    Kernel,
+    Stream,
+    float_array,
+    int_array,
+    integer,
+    seek,
+)
 from keyhole.stochastic.setting import SETTING
 
 
@@ -16,7 +26,7 @@ class _Played(Protocol):
     reward: FloatArray
 
 
-class Arms(Drawn, World, abstract=True):
+class BanditEnvironment(SampledEnvironment, Environment, abstract=True):
     """Arms with independent rewards; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
@@ -33,17 +43,17 @@ class Arms(Drawn, World, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = whole()
-    gaps = per("arms")
+    arms = integer()
+    gaps = float_array("arms")
     """How far the mean of each arm is below the best."""
 
     class State:
         """Pulls of each arm, the regret, how often the best arm was pulled, and the rewards."""
 
-        pulls = counts("arms")
-        regret = per()
-        optimal = per()
-        reward = per()
+        pulls = int_array("arms")
+        regret = float_array()
+        optimal = float_array()
+        reward = float_array()
 
     def respond(e, s: _Played, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
@@ -66,6 +76,7 @@ class Arms(Drawn, World, abstract=True):
 
 
 WORLDS: Final = tuple(
-    world_of(Arms, law.__name__, law.draw) for law in (Bernoulli, Beta, TruncatedNormal, Replay)
+    world_of(BanditEnvironment, distribution.__name__, distribution.draw)
+    for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
 )
 """Those that are compiled ahead: of arms whose laws are of one kind."""

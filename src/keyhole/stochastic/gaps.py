@@ -4,18 +4,18 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.state_memory import FloatArray
 
 TIE: Final = 1e-12
 """Arms whose means differ by at most this much are equal: sums of decimals err by less."""
 
 
-def gaps_of(means: FloatArray) -> FloatArray:
+def suboptimality_gaps(means: FloatArray) -> FloatArray:
     """Return how far each mean is below the best, along the first axis; 0 up to `TIE`.
 
     Examples
     --------
-    >>> gaps_of(np.array([0.1 + 0.2, 0.3, 0.25])).round(2)
+    >>> suboptimality_gaps(np.array([0.1 + 0.2, 0.3, 0.25])).round(2)
     array([0.  , 0.  , 0.05])
     """
     gaps = means.max(axis=0) - means

@@ -1,6 +1,6 @@
 """A policy of the classical bandit at work: ask for an arm, tell its reward."""
 
-from keyhole.play.arms import ArmLearner
+from keyhole.play.arm_learner import ArmLearner
 
 
 class Learner(ArmLearner):

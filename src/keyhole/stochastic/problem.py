@@ -4,14 +4,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
-from keyhole.contract.world import World
-from keyhole.laws.arms import RewardProblem, listed, rewards_of
-from keyhole.laws.gathered import world_of
-from keyhole.laws.replay import replayed
-from keyhole.laws.rewards import UNIT
-from keyhole.stochastic.environment import Arms
-from keyhole.stochastic.gaps import gaps_of
+from keyhole.contract.environment import Environment
+from keyhole.contract.state_memory import FloatArray
+from keyhole.distributions.combined_sampler import world_of
+from keyhole.distributions.replay import make_replay
+from keyhole.distributions.reward_problem import RewardProblem, list_values, reward_distributions
+from keyhole.distributions.rewards import UNIT
+from keyhole.stochastic.environment import BanditEnvironment
+from keyhole.stochastic.gaps import suboptimality_gaps
 from keyhole.stochastic.setting import SETTING
 from keyhole.validate import SequenceLike
 
@@ -28,8 +28,8 @@ class Problem(RewardProblem):
     ----------
     means : sequence of float or law, shape (arms,)
         The mean reward of each arm, in [0, 1], in (0, 1) for all laws but Bernoulli's; or the law
-        of its rewards, with values in [0, 1]: see `keyhole.laws`.
-    law : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
+        of its rewards, with values in [0, 1]: see `keyhole.distributions`.
+    distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
         The law of the arms whose means are given.
     concentration : float, optional
         For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
@@ -42,7 +42,7 @@ class Problem(RewardProblem):
     ----------
     means : ndarray of float64, shape (arms,)
         The mean rewards.
-    laws : list of keyhole.laws.Number
+    laws : list of keyhole.distributions.Number
         Those of the rewards.
 
     Raises
@@ -66,11 +66,13 @@ class Problem(RewardProblem):
         self,
         means: SequenceLike,
         *,
-        law: str = "bernoulli",
+        distribution: str = "bernoulli",
         concentration: float | None = None,
         scale: float | None = None,
     ) -> None:
-        super().__init__(*rewards_of(means, law, concentration=concentration, scale=scale))
+        super().__init__(
+            *reward_distributions(means, distribution, concentration=concentration, scale=scale)
+        )
 
     @classmethod
     def replay(cls, samples: Any) -> Self:
@@ -97,16 +99,16 @@ class Problem(RewardProblem):
         >>> Problem.replay([[0, 1, 1, 0], [0.25]]).means
         array([0.5 , 0.25])
         """
-        return cls(replayed(samples, UNIT))
+        return cls(make_replay(samples, UNIT))
 
     def __repr__(self) -> str:
         """Return law and means, shortened."""
-        return f"Problem({self.arms} {self._drawn.words} arms, means=[{listed(self.means)}])"
+        return f"Problem({self.arms} {self._drawn.words} arms, means=[{list_values(self.means)}])"
 
     @property
     def gaps(self) -> FloatArray:
         """How far each mean is below the best, shape (arms,); up to 1e-12 counts as nothing."""
-        return gaps_of(self.means)
+        return suboptimality_gaps(self.means)
 
     @property
     def best(self) -> int:
@@ -114,9 +116,9 @@ class Problem(RewardProblem):
         return int(np.argmax(self.means))
 
     @property
-    def world(self) -> type[World]:
+    def environment(self) -> type[Environment]:
         """The compiled side of the arms."""
-        return world_of(Arms, self._drawn.name, self._drawn.draw)
+        return world_of(BanditEnvironment, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a Bernoulli problem of `arms` arms with the same means, over and over."""

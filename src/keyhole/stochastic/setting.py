@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from keyhole.contract.facts import fact
 from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
-from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
+from keyhole.contract.state_memory import Field, FloatArray, IntArray
 from keyhole.draws.streams import Stream
-from keyhole.kernels.link import Kernel
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.stochastic.learner import Learner
 from keyhole.stochastic.study_adapter import StudyVocabulary
 
@@ -63,7 +63,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
-    pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
+    pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 
     if TYPE_CHECKING:  # when the class is made, it is made from the facts
@@ -80,7 +80,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             """Return a learner: the policy at work, one decision at a time."""
             ...
 
-    def imagine(p, s: _Tally, t: int, rng: Stream, arm: int, update: Kernel) -> None:
+    def impute(p, s: _Tally, t: int, rng: Stream, arm: int, update: Kernel) -> None:
         """Learn the arm's mean once more, or 1/2 where nothing is known."""
         pulls = s.pulls[arm]
         update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
@@ -108,4 +108,4 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     0
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")

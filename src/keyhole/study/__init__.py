@@ -1,6 +1,6 @@
 """Studies: many decisions in flight, told in any order, kept in a database."""
 
-from keyhole.study.decision import ConflictError, Decision, WaitingError
+from keyhole.study.decision import ConflictError, Decision, PendingDecisionError
 from keyhole.study.integrity import DatabaseCheck, StudyCheck, check_database, save_whole_events
 from keyhole.study.listing import list_studies
 from keyhole.study.policy_errors import LearningError
@@ -14,11 +14,11 @@ __all__ = [
     "DatabaseCheck",
     "Decision",
     "LearningError",
+    "PendingDecisionError",
     "StoreError",
     "Study",
     "StudyCheck",
     "VocabularyError",
-    "WaitingError",
     "backup",
     "check_database",
     "list_studies",

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.contract.memory import IntArray
-from keyhole.validate import Range, choice, distinct, integer, line
+from keyhole.contract.state_memory import IntArray
+from keyhole.validate import Range, check_choice, check_distinct, check_integer, check_line
 
 
 class Arms:
@@ -33,11 +33,11 @@ class Arms:
 
     def restore(self, names: Iterable[str], live: Iterable[int] | None = None) -> None:
         """Have these arms, of which those with the numbers `live` are in use; by default all."""
-        self.names[:] = distinct("arms", [line("arm", name) for name in names])
+        self.names[:] = check_distinct("arms", [check_line("arm", name) for name in names])
         self._numbers = {name: number for number, name in enumerate(self.names)}
         numbers = range(len(self.names)) if live is None else list(live)
         known = Range(ge=0, lt=len(self.names))
-        self._in_use = {integer("an arm of live", number, known): None for number in numbers}
+        self._in_use = {check_integer("an arm of live", number, known): None for number in numbers}
         if len(self._in_use) < len(numbers):
             raise ValueError("live must have each arm once")
         self._forget()
@@ -67,7 +67,7 @@ class Arms:
     def check_can_retire(self, field: str, name: Any) -> None:
         """Refuse what is no arm in use, and the last one."""
         if not isinstance(name, str) or self._numbers.get(name) not in self._in_use:
-            choice(field, name, self.names_in_use)
+            check_choice(field, name, self.names_in_use)
         if len(self._in_use) == 1:
             raise ValueError(f"{name!r} is the last arm, and cannot be retired")
 

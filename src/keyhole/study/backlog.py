@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from keyhole.study.mind import Mind
 from keyhole.study.policy_errors import LearningError
+from keyhole.study.policy_state import PolicyState
 
 AT_ONCE: Final = 4096  # tellings that are learnt together
 
@@ -24,7 +24,7 @@ class Backlog:
         self._rows.append(row)
         self._events.append(event)
 
-    def learn(self, mind: Mind) -> None:
+    def learn(self, mind: PolicyState) -> None:
         """Have a mind learn all, and forget it.
 
         Raises
@@ -33,7 +33,9 @@ class Backlog:
             If a kernel fails. The mind may then have learnt any part.
         """
         rows, events = self._rows, self._events
-        before = mind.kept() if len(rows) > 1 else b""  # to find the event at which it fails
+        before = (
+            mind.arrays_to_save() if len(rows) > 1 else b""
+        )  # to find the event at which it fails
         try:
             mind.learn(b"".join(rows), len(rows))
         except Exception as error:
@@ -41,7 +43,7 @@ class Backlog:
             raise LearningError(mind.head.policy, seq, error) from error
         self._rows, self._events = [], []
 
-    def _first_failing(self, mind: Mind, before: bytes) -> int:
+    def _first_failing(self, mind: PolicyState, before: bytes) -> int:
         """Return the event at which a mind fails that is as it was `before`."""
         mind.restore(before)
         for row, event in zip(self._rows, self._events, strict=True):

@@ -10,7 +10,7 @@ class ConflictError(ValueError):
     """What is told differs from what was told before."""
 
 
-class WaitingError(RuntimeError):
+class PendingDecisionError(RuntimeError):
     """The policy waits for the feedback of a decision, and takes no other."""
 
     later = True
@@ -84,6 +84,6 @@ class Decision:
         return said | {"until": until}
 
 
-def id_of(decision: str | Decision) -> str:
+def decision_id(decision: str | Decision) -> str:
     """Return the id of a decision; what is none is refused by who looks for it."""
     return decision.id if isinstance(decision, Decision) else decision

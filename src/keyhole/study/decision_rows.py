@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.contract.setting import Setting
+from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
 from keyhole.study.events import AT, HEAD, ROUND, STREAM
-from keyhole.study.form import Form
+from keyhole.study.row_codec import RowCodec
 from keyhole.study.storage import Row
 
 _CELL: Final = 8
@@ -41,7 +41,10 @@ class DecisionRows:
     def __init__(
         self, setting: Setting, sizes: dict[str, int], arms: Arms, arm_fields: tuple[str, ...]
     ) -> None:
-        self.context, self.decision = Form(setting.context, sizes), Form(setting.decision, sizes)
+        self.context, self.decision = (
+            RowCodec(setting.context, sizes),
+            RowCodec(setting.decision, sizes),
+        )
         self._arms = arms
         self._decision = HEAD.size + self.context.bytes  # where it begins
         self.bytes = self._decision + self.decision.bytes

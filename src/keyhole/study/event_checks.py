@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from keyhole.contract.policy import Policy
 from keyhole.contract.scale import UNIT
-from keyhole.play.saving import DAMAGE
+from keyhole.play.saved_learner import DAMAGE
+from keyhole.study.decision_ids import is_id
+from keyhole.study.definition import Definition
 from keyhole.study.events import (
     ADDED,
     AGAIN,
@@ -25,15 +27,13 @@ from keyhole.study.events import (
     STREAM,
     TOLD,
 )
-from keyhole.study.head import Head
-from keyhole.study.ids import is_id
-from keyhole.study.rules import NOTHING_CAME
 from keyhole.study.storage import Row
+from keyhole.study.timeout_rule import NO_REWARD
 from keyhole.study.vocabulary_errors import naming_vocabulary, reading_back
-from keyhole.validate import line, shown
+from keyhole.validate import check_line, short_repr
 
 if TYPE_CHECKING:
-    from keyhole.study.fold import Fold
+    from keyhole.study.state import State
 
 _CACHED: Final = 4096  # decisions, and feedback, that have been checked before
 
@@ -62,7 +62,7 @@ class EventChecker:
     are when users give them: formatted as words, and parsed again, they must be the same.
     """
 
-    def __init__(self, fold: "Fold") -> None:
+    def __init__(self, fold: "State") -> None:
         self._fold = fold
         # In other units a value may not be the same to the bit when it is parsed.
         self._words = replace(fold.head, scale=UNIT).vocabulary(fold.arms.names)
@@ -84,12 +84,12 @@ class EventChecker:
                 raise ValueError(f"the log has a gap: event {event.seq} follows {self._fold.seq}")
             check = self._CHECKS.get(event.kind)
             if check is None:
-                raise ValueError(f"its kind is {shown(event.kind)}, which is not known here")
+                raise ValueError(f"its kind is {short_repr(event.kind)}, which is not known here")
             check_time(event.at)
             if event.key is not None:
                 if event.kind not in (ASKED, AGAIN):
                     raise ValueError("an event of its kind has no key")
-                line("key", event.key)
+                check_line("key", event.key)
             if (event.decision is None) != (event.kind in (ARRIVED, ADDED, RETIRED, CHANGED)):
                 raise ValueError(f"decision must be as its kind has it, got {event.decision!r}")
             check(self, event)
@@ -109,7 +109,7 @@ class EventChecker:
     def _asked(self, event: Row) -> None:
         fold = self._fold
         if not is_id(event.decision) or event.decision in fold.open:
-            raise ValueError(f"decision must be a new id, got {shown(event.decision)}")
+            raise ValueError(f"decision must be a new id, got {short_repr(event.decision)}")
         size = ROUND.size + fold.decisions.bytes - HEAD.size + STREAM.size
         if len(event.body) != size:
             raise ValueError(f"it must have {size} bytes, got {len(event.body)}")
@@ -123,13 +123,13 @@ class EventChecker:
     def _parse_decision(self, cells: bytes) -> None:
         """Refuse the context and decision of a row, if nobody can have decided so."""
         self._check_words(cells)
-        if not self._fold.allows(HEAD.pack(0.0, 0.0) + cells):
+        if not self._fold.is_allowed(HEAD.pack(0.0, 0.0) + cells):
             raise ValueError("its decision is none that is allowed")
 
     def _parse_past_decision(self, cells: bytes) -> None:
         """Refuse the context and decision of a row, of an arm that may have been retired since."""
         self._check_words(cells)
-        if not self._fold.allows(HEAD.pack(0.0, 0.0) + cells, retired=True):
+        if not self._fold.is_allowed(HEAD.pack(0.0, 0.0) + cells, retired=True):
             raise ValueError("its decision is none that was allowed")
 
     def _parse(self, cells: bytes) -> None:
@@ -137,7 +137,7 @@ class EventChecker:
         with naming_vocabulary(words):
             said = words.format_decision(*values)
             if words.parse_decision(said) != values:
-                raise ValueError(f"its decision is none that is allowed, {shown(said)}")
+                raise ValueError(f"its decision is none that is allowed, {short_repr(said)}")
 
     def check_words(self, row: bytes) -> None:
         """Refuse the row of a decision that words cannot say, of an arm that never was."""
@@ -160,7 +160,7 @@ class EventChecker:
         with naming_vocabulary(words):
             said = words.format_feedback(*values)
             if form.pack(words.parse_feedback(*values[:2], **said)) != told:
-                raise ValueError(f"its feedback is none that can be told, {shown(said)}")
+                raise ValueError(f"its feedback is none that can be told, {short_repr(said)}")
 
     def _told(self, event: Row) -> None:
         self._check_feedback(self._pending(event)[HEAD.size :], event.body)
@@ -169,12 +169,12 @@ class EventChecker:
         """Return the row of a decision that must be pending."""
         row = self._fold.open.get(str(event.decision))
         if row is None:
-            raise ValueError(f"decision must be a pending one, got {shown(event.decision)}")
+            raise ValueError(f"decision must be a pending one, got {short_repr(event.decision)}")
         return row
 
     def _lapsed(self, event: Row) -> None:
         row = self._pending(event)
-        if self._fold.head.rule.after == NOTHING_CAME:
+        if self._fold.head.rule.on_timeout == NO_REWARD:
             self._check_feedback(row[HEAD.size :], event.body)
         else:
             _check_empty(event)
@@ -187,9 +187,11 @@ class EventChecker:
     def _late(self, event: Row) -> None:
         fold = self._fold
         if not is_id(event.decision) or event.decision in fold.open:
-            raise ValueError(f"decision must be a settled one, got {shown(event.decision)}")
-        if (fold.head.rule.after == NOTHING_CAME) != (event.kind == KEPT):
-            raise ValueError(f"late feedback is not dealt with so after {fold.head.rule.after!r}")
+            raise ValueError(f"decision must be a settled one, got {short_repr(event.decision)}")
+        if (fold.head.rule.on_timeout == NO_REWARD) != (event.kind == KEPT):
+            raise ValueError(
+                f"late feedback is not dealt with so after {fold.head.rule.on_timeout!r}"
+            )
         end = fold.decisions.bytes
         self.check_pending(event.body[:end])
         self._check_feedback(event.body[HEAD.size : end], event.body[end:])
@@ -206,7 +208,7 @@ class EventChecker:
         with naming_vocabulary(words):
             said = words.format_sum(values)
             if fold.packed_sum(words.parse_sum(**said)) != told:
-                raise ValueError(f"it is no sum that can be told, {shown(said)}")
+                raise ValueError(f"it is no sum that can be told, {short_repr(said)}")
 
     # What is to be written.
 
@@ -229,7 +231,7 @@ class EventChecker:
 
     def _added(self, event: Row) -> None:
         self._fold.head.check_arms_change()
-        self._fold.arms.check_new("arm", line("arm", event.body.decode()))
+        self._fold.arms.check_new("arm", check_line("arm", event.body.decode()))
 
     def _retired(self, event: Row) -> None:
         self._fold.head.check_arms_change()
@@ -252,9 +254,11 @@ class EventChecker:
     }
 
 
-def read_successor(first: Head, data: bytes, policies: Iterable[type[Policy]], event: int) -> Head:
+def read_successor(
+    first: Definition, data: bytes, policies: Iterable[type[Policy]], event: int
+) -> Definition:
     """Return the definition that holds since an event, which may change but the policy."""
-    found = Head.read(data, policies)
+    found = Definition.from_bytes(data, policies)
     try:
         first.check_successor(found)
     except ValueError as error:

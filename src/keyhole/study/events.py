@@ -8,11 +8,11 @@ ASKED, TOLD, LAPSED, AGAIN, LATE, KEPT, ARRIVED, ADDED, RETIRED, CHANGED = range
 WORDS: Final = {
     ASKED: "asked",
     TOLD: "told",
-    LAPSED: "lapsed",
+    LAPSED: "expired",
     AGAIN: "asked again",
     LATE: "told late",
     KEPT: "told too late",
-    ARRIVED: "arrived",
+    ARRIVED: "sum told",
     ADDED: "arm added",
     RETIRED: "arm retired",
     CHANGED: "policy changed",
@@ -21,13 +21,13 @@ WORDS: Final = {
 
 ``asked``
     round, context and decision, then the two words of the policy's stream after it;
-``told``, ``lapsed``
+``told``, ``expired``
     the feedback, then what is only noted, if anything is; a lapsed decision has none if it is
     forgotten, or to be handed out once more;
 ``told late``, ``told too late``
     the decision's row (its round, when it was asked, context, decision), then the feedback; the
     first is learnt, the second only kept;
-``arrived``
+``sum told``
     feedback that says of no decision, as the setting sums it;
 ``arm added``, ``arm retired``
     the name; ``policy changed``: the new head of the study, as JSON; ``asked again``: nothing.

@@ -6,17 +6,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
+from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
-from keyhole.contract.words import counted
+from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventError, read_successor
 from keyhole.study.events import ASKED, CHANGED, KEPT, LATE
-from keyhole.study.fold import Fold
-from keyhole.study.head import Head
 from keyhole.study.policy_errors import LearningError
-from keyhole.study.snapshot import read_snapshot, snapshot_of
+from keyhole.study.snapshot import make_snapshot, read_snapshot
+from keyhole.study.state import State
 from keyhole.study.storage import Row, Store, StoreError, open_store
 from keyhole.study.vocabulary_errors import VocabularyError
-from keyhole.validate import Range, integer
+from keyhole.validate import Range, check_integer
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class StudyCheck:
     def __str__(self) -> str:
         """Return the result in a line."""
         if not self.damage:
-            return f"{self.name}: {counted(self.events, 'event')}, all whole"
+            return f"{self.name}: {count_text(self.events, 'event')}, all whole"
         are = "is" if self.events == 1 else "are"
         return (
             f"{self.name}: damaged: {self.damage}; {self.whole} of "
-            f"{counted(self.events, 'event')} {are} whole"
+            f"{count_text(self.events, 'event')} {are} whole"
         )
 
 
@@ -132,7 +132,9 @@ def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) ->
         study, head = store.find(name)
         events = store.last(study)
         kept = store.snapshot(study)
-        for fold in states(Head.read(head, policies), store.read(study), policies):
+        for fold in rebuild_states(
+            Definition.from_bytes(head, policies), store.read(study), policies
+        ):
             whole = fold.seq
             if kept is not None and whole == kept[0]:
                 _check_snapshot(kept, fold, policies)
@@ -144,16 +146,18 @@ def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) ->
 
 
 def _check_snapshot(
-    kept: tuple[int, bytes], fold: Fold, policies: tuple[type[Policy], ...]
+    kept: tuple[int, bytes], fold: State, policies: tuple[type[Policy], ...]
 ) -> None:
     """Refuse a snapshot that is used, and is not the state after its event."""
     assert fold.last is not None
     found = read_snapshot(kept, fold.last, policies)
-    if found is not None and snapshot_of(found) != snapshot_of(fold):
+    if found is not None and make_snapshot(found) != make_snapshot(fold):
         raise ValueError(f"the snapshot is not the state after event {fold.seq}")
 
 
-def states(head: Head, rows: Iterable[Row], policies: Iterable[type[Policy]]) -> Iterator[Fold]:
+def rebuild_states(
+    head: Definition, rows: Iterable[Row], policies: Iterable[type[Policy]]
+) -> Iterator[State]:
     """Yield the state of a study after each of its events, all of which are checked.
 
     More is checked than when a study is opened: that no id or key is used twice, ever, and that
@@ -166,7 +170,7 @@ def states(head: Head, rows: Iterable[Row], policies: Iterable[type[Policy]]) ->
     LearningError
         After all events, if the policy fails at one of them.
     """
-    fold, taken, keys = Fold(head), [], set()
+    fold, taken, keys = State(head), [], set()
     asked: dict[str | None, bytes] = {}
     failed: LearningError | None = None
     for row in rows:
@@ -182,19 +186,19 @@ def states(head: Head, rows: Iterable[Row], policies: Iterable[type[Policy]]) ->
         elif row.kind in (LATE, KEPT) and not row.body.startswith(asked.get(row.decision, b"?")):
             raise EventError(row.seq, f"its decision is not the one of {row.decision!r}")
         if row.kind == CHANGED:
-            fold, news = Fold(read_successor(head, row.body, policies, row.seq), row.seq), taken
+            fold, news = State(read_successor(head, row.body, policies, row.seq), row.seq), taken
         else:
             news = [row]
         try:
-            fold.take(news)
+            fold.apply_all(news)
         except LearningError as error:  # what follows is checked, the policy may change
             failed = error
-            fold = Fold(fold.head, fold.since, learns=False)
-            fold.take(taken)
+            fold = State(fold.head, fold.since, learns=False)
+            fold.apply_all(taken)
         yield fold
     if failed is not None and not fold.learns:
         raise failed
-    fold.remembered()
+    fold.arrays_to_save()
 
 
 def save_whole_events(
@@ -230,7 +234,7 @@ def save_whole_events(
     policies = tuple(policies)
     with closing(open_store(storage, make=False)) as store:
         found = _check_study(store, name, policies)
-        integer("event", event, Range(ge=0, le=found.whole))
+        check_integer("event", event, Range(ge=0, le=found.whole))
         study, head = store.find(name)
         at = dict(store.studies())[name]
         rows = list(islice(store.read(study, 0, event), event)) if event else []

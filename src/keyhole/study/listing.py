@@ -6,7 +6,7 @@ from typing import Any
 
 from keyhole.contract.policy import Policy
 from keyhole.study.storage import open_store
-from keyhole.validate import shown
+from keyhole.validate import short_repr
 
 
 def list_studies(storage: str | Path) -> list[str]:
@@ -50,5 +50,5 @@ def summary_rows(
         ["open decisions", f"{pending:,}"],
     ]
     if policy.vocabulary_class is not None and policy.vocabulary_class.has_recommendation():
-        rows.append(["recommended", shown(recommend())])
+        rows.append(["recommended", short_repr(recommend())])
     return rows

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from keyhole.contract.policy import Policy
-from keyhole.play.saving import DAMAGE
-from keyhole.study.fold import Fold
-from keyhole.study.head import Head
-from keyhole.study.mind import Mind
+from keyhole.play.saved_learner import DAMAGE
+from keyhole.study.definition import Definition
+from keyhole.study.policy_state import PolicyState
+from keyhole.study.state import State
 from keyhole.study.storage import Row
-from keyhole.validate import Range, integer, shown
+from keyhole.validate import Range, check_integer, short_repr
 
 _CHECK: Final = 32
 
 
-def snapshot_of(fold: Fold) -> bytes:
+def make_snapshot(fold: State) -> bytes:
     """Return a fold as bytes, with a checksum before them."""
-    mind = fold.remembered()
+    mind = fold.arrays_to_save()
     said = {
         "since": fold.since,
         "rounds": fold.rounds,
@@ -34,14 +34,14 @@ def snapshot_of(fold: Fold) -> bytes:
         "renewed": fold.renewed,
     }
     words = json.dumps(said, allow_nan=False).encode()
-    parts = (fold.head.written(), words, b"".join(fold.open.values()), mind)
+    parts = (fold.head.to_bytes(), words, b"".join(fold.open.values()), mind)
     content = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
     return hashlib.sha256(content).digest() + content
 
 
 def read_snapshot(
     found: tuple[int, bytes], last: Row, policies: Iterable[type[Policy]]
-) -> Fold | None:
+) -> State | None:
     """Return the fold of a snapshot that was taken after event `last`; None if it cannot be used.
 
     It is not whole, or was made by other code, or holds what no fold can be. That it is of this
@@ -53,7 +53,7 @@ def read_snapshot(
     try:
         head, words, rows, mind = _parts(data[_CHECK:])
         said: dict[str, Any] = json.loads(words)
-        fold = Fold(Head.read(head, policies), said["since"])
+        fold = State(Definition.from_bytes(head, policies), said["since"])
         if said["digest"] != fold.mind.digest:
             return None
         _check(fold, said)
@@ -63,12 +63,12 @@ def read_snapshot(
     return fold
 
 
-def _resume(fold: Fold, said: Mapping[str, Any], last: Row, rows: bytes, mind: bytes) -> None:
+def _resume(fold: State, said: Mapping[str, Any], last: Row, rows: bytes, mind: bytes) -> None:
     """Have a fold be the one of a snapshot that was taken after event `last`."""
     fold.seq, fold.last = last.seq, last
     fold.rounds, fold.told = said["rounds"], said["told"]
     fold.arms.restore(said["arms"], said["live"])
-    fold.mind = Mind(fold.head, fold.head.facts | said["facts"])
+    fold.mind = PolicyState(fold.head, fold.head.facts | said["facts"])
     fold.mind.restore(mind)
     width = fold.decisions.bytes
     cut = [rows[at : at + width] for at in range(0, len(rows), width)]
@@ -80,20 +80,20 @@ def _resume(fold: Fold, said: Mapping[str, Any], last: Row, rows: bytes, mind: b
     fold.restore_round(said["round"])
 
 
-def _check(fold: Fold, said: Mapping[str, Any]) -> None:
+def _check(fold: State, said: Mapping[str, Any]) -> None:
     """Refuse what no study has written: memory is made as it says."""
     for name in ("rounds", "told"):
-        integer(name, said[name], Range(ge=0, le=2**53))
+        check_integer(name, said[name], Range(ge=0, le=2**53))
     sizes, own = said["facts"], fold.mind.sizes | {"arms": len(said["live"])}
     for name, most in fold.longest_arrays(said["told"]).items():
-        own[name] = integer(name, sizes[name], Range(ge=own[name], le=most))
+        own[name] = check_integer(name, sizes[name], Range(ge=own[name], le=most))
     if sizes != own:
         raise ValueError(f"sizes must be {own}, got {sizes}")
     for name in ("returned", "renewed"):
         if missing := set(said[name]) - set(said["open"]):
-            raise ValueError(f"{name} must be pending, got {shown(min(missing))}")
+            raise ValueError(f"{name} must be pending, got {short_repr(min(missing))}")
     for rounds in said["renewed"].values():
-        integer("renewed", rounds, Range(ge=0, le=said["rounds"]))
+        check_integer("renewed", rounds, Range(ge=0, le=said["rounds"]))
 
 
 def _parts(content: bytes) -> list[bytes]:

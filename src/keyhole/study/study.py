@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from keyhole.contract.pending import Pending
 from keyhole.contract.policy import Policy
-from keyhole.study import verbs
-from keyhole.study.decision import Decision, id_of
+from keyhole.study import operations
+from keyhole.study.cached_state import ReadOnlyReplica
+from keyhole.study.decision import Decision, decision_id
+from keyhole.study.definition import Definition
 from keyhole.study.events import ASKED, CHANGED
-from keyhole.study.head import Head
-from keyhole.study.known import View
 from keyhole.study.listing import summary_rows
-from keyhole.study.rules import Rule
-from keyhole.study.storage import Row, StoreError, locate, open_store
+from keyhole.study.storage import Row, StoreError, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.rows import LONGEST
-from keyhole.study.turns import Clock, Turns, check_clock, checked
-from keyhole.validate import distinct, entries, line, short_line
+from keyhole.study.timeout_rule import TimeoutRule
+from keyhole.study.writer import Clock, GroupCommit, check_clock, check_time
+from keyhole.validate import check_distinct, check_entries, check_line, check_short_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from keyhole.study.log import Replay
+    from keyhole.study.log_export import Replay
 
-After = Literal["forget", "again", "nothing came"]
-Survives = Literal["power cut", "crash"]
+After = Literal["forget", "ask_again", "no_reward"]
+Survives = Literal["power_loss", "process_crash"]
 
 
 class Study:
@@ -68,24 +68,24 @@ class Study:
         name: str,
         *,
         policies: Iterable[type[Policy]] = (),
-        survives: Survives = "power cut",
+        durability: Survives = "power_loss",
         clock: Clock = time.time,
     ) -> None:
-        self.name, self._survives = line("name", name), survives
+        self.name, self._survives = check_line("name", name), durability
         check_clock(clock)
         policies = tuple(policies)
-        store = open_store(storage, survives=survives, make=False)
-        self._storage = storage = locate(storage)
+        store = open_store(storage, durability=durability, make=False)
+        self._storage = storage = normalize_address(storage)
         try:
             number_of, head = store.find(name)
             with FORK_LOCK.shared():
-                Head.read(head, policies)  # refuses a policy that is not known here
+                Definition.from_bytes(head, policies)  # refuses a policy that is not known here
         except BaseException:
             store.close()
             raise
-        self._turns = Turns(store, number_of, head, clock, policies)
+        self._turns = GroupCommit(store, number_of, head, clock, policies)
         # It must not take another study for this one.
-        self._view = View(store.another, number_of, head, policies)
+        self._view = ReadOnlyReplica(store.another, number_of, head, policies)
 
     @classmethod
     def create(
@@ -96,12 +96,12 @@ class Study:
         arms: Iterable[str],
         *,
         pending: Pending | None = None,
-        patience: float | timedelta | None = None,
-        patience_decisions: int | None = None,
-        after: After = "forget",
+        timeout: float | timedelta | None = None,
+        timeout_decisions: int | None = None,
+        on_timeout: After = "forget",
         seed: int = 0,
-        second: float = 0.0,
-        survives: Survives = "power cut",
+        time_unit: float = 0.0,
+        durability: Survives = "power_loss",
         clock: Clock = time.time,
         **facts: Any,
     ) -> Self:
@@ -118,26 +118,26 @@ class Study:
             Who decides.
         arms : iterable of str
             The names of the arms, in an order: no set, mapping or data frame, but a column of one.
-        pending : {"imagine", "ignore", "wait"}, optional
+        pending : {"impute", "ignore", "wait"}, optional
             What the policy does while decisions are open: see `keyhole.policy.Policy`. By
             default what costs it least.
-        patience : float or timedelta, optional
+        timeout : float or timedelta, optional
             How long to wait for feedback, in seconds. By default for ever.
-        patience_decisions : int, optional
+        timeout_decisions : int, optional
             For how many later decisions to wait.
-        after : {"forget", "again", "nothing came"}, default "forget"
+        on_timeout : {"forget", "ask_again", "no_reward"}, default "forget"
             What becomes of a decision then. "forget": the policy learns nothing of it, though its
             round stays counted, as in the logarithm of `UCB1`; feedback that comes later counts.
             It is wrong where silence is an answer, such as a visitor who does not buy: the policy
-            then hears of successes alone. "again": it is handed out once more. "nothing came": the
+            then hears of successes alone. "ask_again": it is handed out once more. "no_reward": the
             policy is told so, as a reward of 0; feedback that comes later is kept but not counted.
         seed : int, default 0
             Of the policy's own randomness.
-        second : float, default 0
+        time_unit : float, default 0
             Where runs consume time: how much of it a second is, in the unit of the limits. A run
             that has been open for longer than a limit is then known to exceed it. With 0 nothing
             is known of an open run but its arm and its limit.
-        survives : {"power cut", "crash"}, default "power cut"
+        durability : {"power_loss", "process_crash"}, default "power_loss"
             What all that was answered outlives. A crash is one of the process, or of all of them;
             a power cut may then lose the last decisions of a study in a file, which needs far less
             time for each.
@@ -152,19 +152,19 @@ class Study:
             The study, open.
         """
         check_clock(clock)
-        if isinstance(patience, timedelta):
-            patience = patience.total_seconds()
-        rule = Rule(patience, patience_decisions, after)
+        if isinstance(timeout, timedelta):
+            timeout = timeout.total_seconds()
+        rule = TimeoutRule(timeout, timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
-            head = Head.made(
-                policy, arms, facts, pending=pending, rule=rule, seed=seed, second=second
+            head = Definition.create(
+                policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
-        store = open_store(storage, survives=survives)
+        store = open_store(storage, durability=durability)
         try:
-            store.create(line("name", name), head.written(), checked(clock()))
+            store.create(check_line("name", name), head.to_bytes(), check_time(clock()))
         finally:
             store.close()
-        return cls(storage, name, policies=[type(policy)], survives=survives, clock=clock)
+        return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
 
     @classmethod
     def open(
@@ -173,7 +173,7 @@ class Study:
         name: str,
         *,
         policies: Iterable[type[Policy]] = (),
-        survives: Survives = "power cut",
+        durability: Survives = "power_loss",
         clock: Clock = time.time,
     ) -> Self:
         """Open a study that there is.
@@ -185,7 +185,7 @@ class Study:
         policies : iterable of Policy classes, optional
             Classes of your own among which to look for the policy.
         """
-        return cls(storage, name, policies=policies, survives=survives, clock=clock)
+        return cls(storage, name, policies=policies, durability=durability, clock=clock)
 
     def close(self) -> None:
         """Let go of the database. A closed study cannot be used any more."""
@@ -204,7 +204,7 @@ class Study:
         """Return how another process opens it."""
         turns = self._turns
         given: dict[str, Any] = {"policies": turns.policies, "clock": turns.clock}
-        made = partial(type(self), survives=self._survives, **given)
+        made = partial(type(self), durability=self._survives, **given)
         return made, (self._storage, self.name)
 
     # Deciding.
@@ -222,8 +222,8 @@ class Study:
             at a threshold.
         """
         if key is not None:
-            short_line("key", key, LONGEST)
-        decision: Decision = self._turns.take(lambda turn: verbs.ask(turn, key, context))
+            check_short_line("key", key, LONGEST)
+        decision: Decision = self._turns.submit(lambda turn: operations.ask(turn, key, context))
         return decision
 
     def tell(self, id: str | Decision, *unnamed: Any, **feedback: Any) -> None:
@@ -239,10 +239,10 @@ class Study:
         *unnamed, **feedback
             What the room calls it: a ``reward``, say; see the room's page.
         """
-        name = id_of(id)
-        self._turns.take(lambda turn: verbs.tell(turn, name, unnamed, feedback))
+        name = decision_id(id)
+        self._turns.submit(lambda turn: operations.tell(turn, name, unnamed, feedback))
 
-    def arrived(self, *unnamed: Any, **words: Any) -> None:
+    def tell_sum(self, *unnamed: Any, **words: Any) -> None:
         """Tell what has arrived since the last time, where nobody can say of which decision.
 
         Parameters
@@ -250,21 +250,23 @@ class Study:
         *unnamed, **words
             What the setting's vocabulary takes where feedback is anonymous: see its page.
         """
-        self._turns.take(lambda turn: verbs.arrived(turn, unnamed, words))
+        self._turns.submit(lambda turn: operations.tell_sum(turn, unnamed, words))
 
-    def lapse(self, id: str | Decision) -> None:
+    def expire(self, id: str | Decision) -> None:
         """Give a decision up, as if its feedback had been waited for long enough.
 
         It is dealt with as the study's rule says.
         """
-        self._turns.take(lambda turn: verbs.lapse(turn, verbs.known_open(turn, id_of(id))))
+        self._turns.submit(
+            lambda turn: operations.expire(turn, operations.require_pending(turn, decision_id(id)))
+        )
 
     def recommend(self) -> Any:
         """Return what the policy takes to be true so far, by name.
 
         Labels by arm, the best arm, the best at each threshold, allocations, or arm and limit.
         """
-        return self._view.look(lambda fold: fold.report())
+        return self._view.read(lambda fold: fold.report())
 
     # What may change.
 
@@ -274,12 +276,14 @@ class Study:
 
     def add_arms(self, names: Iterable[str]) -> None:
         """Add arms that were never pulled, all at once: if one is refused, none is added."""
-        new = distinct("names", [line("name", name) for name in entries("names", names)])
-        self._turns.take(lambda turn: verbs.add_arms(turn, new))
+        new = check_distinct(
+            "names", [check_line("name", name) for name in check_entries("names", names)]
+        )
+        self._turns.submit(lambda turn: operations.add_arms(turn, new))
 
     def retire(self, name: str) -> None:
         """Never choose an arm again, for good; its open decisions may still be told."""
-        self._turns.take(lambda turn: verbs.retire(turn, name))
+        self._turns.submit(lambda turn: operations.retire_arm(turn, name))
 
     def change_policy(self, policy: Policy, **facts: Any) -> None:
         """Have another policy of the same setting decide from now on; it learns the whole log.
@@ -297,25 +301,25 @@ class Study:
         if isinstance(policy, Policy):
             for known in (self._turns, self._view):
                 known.policies = (type(policy), *known.policies)
-        self._turns.change(lambda turn: verbs.change(turn, policy, facts))
+        self._turns.change(lambda turn: operations.change_policy(turn, policy, facts))
 
     # Looking.
 
     @property
     def policy(self) -> Policy:
         """Who decides."""
-        return self._view.look(lambda fold: fold.head.policy)
+        return self._view.read(lambda fold: fold.head.policy)
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The arms in use."""
-        return self._view.look(lambda fold: fold.arms.names_in_use)
+        return self._view.read(lambda fold: fold.arms.names_in_use)
 
     @property
-    def open_decisions(self) -> list[Decision]:
+    def pending(self) -> list[Decision]:
         """The decisions whose feedback is waited for, the oldest first."""
-        return self._view.look(
-            lambda fold: [verbs.decision_of(fold, id, row) for id, row in fold.open.items()]
+        return self._view.read(
+            lambda fold: [operations.make_decision(fold, id, row) for id, row in fold.open.items()]
         )
 
     def history(self) -> "pa.Table":
@@ -329,15 +333,15 @@ class Study:
         """
         rows = self.log()  # which may wait for other threads: forks do not wait for that
         with FORK_LOCK.shared(), self._view.naming_damage():
-            from keyhole.study.log import table
+            from keyhole.study.log_export import format_table
 
-            return table(self.head, rows)
+            return format_table(self.head, rows)
 
     def export(self, path: str | Path) -> None:
         """Write the log to a file, a line of JSON an event: all there is to the study."""
         rows = self.log()
         with FORK_LOCK.shared(), self._view.naming_damage():
-            from keyhole.study.log import write_export
+            from keyhole.study.log_export import write_export
 
             write_export(Path(path), self.name, self.head, rows)
 
@@ -362,12 +366,12 @@ class Study:
             What it is called; by default as it was.
         """
         with FORK_LOCK.shared():
-            from keyhole.study.log import read_export
+            from keyhole.study.log_export import read_export
 
             old, head, rows = read_export(Path(path), policies)
         store = open_store(storage)
         try:
-            store.create(line("name", name or old), head.written(), time.time(), rows)
+            store.create(check_line("name", name or old), head.to_bytes(), time.time(), rows)
         finally:
             store.close()
         return cls(storage, name or old, policies=policies)
@@ -390,23 +394,23 @@ class Study:
         """
         rows = self.log()
         with FORK_LOCK.shared(), self._view.naming_damage():
-            from keyhole.study.log import replay
+            from keyhole.study.log_export import replay_policy
 
             head = self.head
-            changed = head.changed(policy, facts)
+            changed = head.with_policy(policy, facts)
             if policy != head.policy or any(row.kind == CHANGED for row in rows):
-                verbs.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
-            return replay(changed, rows)
+                operations.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
+            return replay_policy(changed, rows)
 
     def log(self) -> list[Row]:
         """Return all events as they are stored."""
         return self._view.rows()
 
     @property
-    def head(self) -> Head:
+    def head(self) -> Definition:
         """What the study was at the beginning; `policy` is who decides since it was changed."""
         with FORK_LOCK.shared():
-            return Head.read(self._turns.head, self._turns.policies)
+            return Definition.from_bytes(self._turns.head, self._turns.policies)
 
     def __repr__(self) -> str:
         """Return what it is and how far it has come."""
@@ -415,7 +419,7 @@ class Study:
     def _repr_html_(self) -> str:
         """Return what notebooks show: who decides, what is recommended, and what is open."""
         try:
-            rows = summary_rows(self.policy, self.arms, len(self.open_decisions), self.recommend)
+            rows = summary_rows(self.policy, self.arms, len(self.pending), self.recommend)
         except (StoreError, RuntimeError):  # it is closed, or its database does not answer
             return escape(repr(self))
         with FORK_LOCK.shared():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from keyhole.play.saving import DAMAGE
+from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import StudyVocabulary
 
 # Values that are read have the types of their fields, whatever a database holds.

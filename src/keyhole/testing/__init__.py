@@ -1,21 +1,21 @@
 """The conformance test: what every policy must do, ours and yours; problems and settings too."""
 
-from keyhole.testing.checks import CHECKS, check_policy
+from keyhole.testing.check_context import CheckContext
 from keyhole.testing.parametrized import parametrize_with_checks
-from keyhole.testing.problems import (
+from keyhole.testing.policy_checks import CHECKS, check_policy
+from keyhole.testing.problem_checks import (
     PROBLEM_CHECKS,
     SETTING_CHECKS,
     check_problem,
     check_setting,
 )
 from keyhole.testing.setting_case import Vocabulary
-from keyhole.testing.trial import Trial
 
 __all__ = [
     "CHECKS",
     "PROBLEM_CHECKS",
     "SETTING_CHECKS",
-    "Trial",
+    "CheckContext",
     "Vocabulary",
     "check_policy",
     "check_problem",

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from keyhole.testing.checks import CHECKS, Check
+from keyhole.testing.check_context import CheckContext
+from keyhole.testing.policy_checks import CHECKS, Check
 from keyhole.testing.setting_case import Vocabulary
-from keyhole.testing.trial import Trial
-from keyhole.validate import choice
+from keyhole.validate import check_choice
 
 
 def parametrize_with_checks(
-    subjects: Iterable[Trial | Vocabulary], checks: Sequence[Check] = CHECKS
+    subjects: Iterable[CheckContext | Vocabulary], checks: Sequence[Check] = CHECKS
 ) -> Callable[[Any], Any]:
     """Return a pytest decorator that runs each check on each subject as a test of its own.
 
@@ -26,10 +26,10 @@ def parametrize_with_checks(
 
     Examples
     --------
-    >>> from keyhole.testing import Trial
+    >>> from keyhole.testing import CheckContext
     >>> from keyhole.thresholding import APT, LSA, Problem
     >>> problem = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
-    >>> @parametrize_with_checks([Trial(LSA(), problem), Trial(APT(), problem)])
+    >>> @parametrize_with_checks([CheckContext(LSA(), problem), CheckContext(APT(), problem)])
     ... def test_it_keeps_the_contract(check, subject):
     ...     check(subject)
     """
@@ -38,9 +38,9 @@ def parametrize_with_checks(
     names = [check.__name__ for check in checks]
     cases = []
     for subject in subjects:
-        what = repr(subject.policy if isinstance(subject, Trial) else subject)
+        what = repr(subject.policy if isinstance(subject, CheckContext) else subject)
         for name in subject.failing:
-            choice(f"failing of {what}", name, names)
+            check_choice(f"failing of {what}", name, names)
         for check in checks:
             reason = subject.failing.get(check.__name__)
             marks = () if reason is None else (pytest.mark.xfail(reason=reason, strict=True),)

@@ -4,9 +4,9 @@ Not to be confused with `keyhole.thresholding` (which arms have a mean above a t
 every round brings a threshold of its own, and a pull is worth 1 if its sample reaches it.
 """
 
+from keyhole.threshold.distributions import CustomDistribution
 from keyhole.threshold.estimators import KaplanMeier, ModifiedKaplanMeier
 from keyhole.threshold.index import IndexPolicy
-from keyhole.threshold.laws import Sampler
 from keyhole.threshold.learner import Learner
 from keyhole.threshold.policies import (
     DKWUCB,
@@ -23,19 +23,20 @@ from keyhole.threshold.policies import (
     Uniform,
 )
 from keyhole.threshold.problem import Problem
+from keyhole.threshold.problem_factories import PROBLEM_FACTORIES
 from keyhole.threshold.setting import SETTING, Policy
-from keyhole.threshold.sources import SOURCES
 
 __all__ = [
     "DKWUCB",
     "KMUCB",
     "OPTIM",
+    "PROBLEM_FACTORIES",
     "SETTING",
-    "SOURCES",
     "AnytimeDKWUCB",
     "AnytimeKaplanMeierUCB",
     "AnytimeOPTIM",
     "CappedKLUCB",
+    "CustomDistribution",
     "IndexPolicy",
     "KaplanMeier",
     "KaplanMeierThompson",
@@ -45,7 +46,6 @@ __all__ = [
     "PerThresholdUCB",
     "Policy",
     "Problem",
-    "Sampler",
     "SurvivalThompson",
     "Uniform",
 ]

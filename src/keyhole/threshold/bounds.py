@@ -4,11 +4,11 @@ Theorems 2, 4 and 5 bound the regret from above up to a constant O(1) that the p
 what is returned is the term that grows with the horizon. Theorem 3 bounds it from below, in the
 limit of long horizons. All logarithms are natural; arms whose chances differ by at most 1e-12 count
 as equal. Theorem 1 is about the classical bandit: see `keyhole.stochastic.bounds`, and for Lemmas 1
-and 2, eqs. (2) and (7), `keyhole.stochastic.potential`. Throughout, `problem` is a problem or its
-survival functions, of shape (arms, levels), and `horizon` is T, rounds in all, at least arms times
-levels (for the lower bound the levels, for `dkwucb_bound` 1). `pulls` and `support` are of how many
-samples each estimate is the mean: :math:`N_i`, and :math:`N_i(j)`. A bound on a chance, or a width,
-says nothing where it exceeds 1.
+and 2, eqs. (2) and (7), `keyhole.stochastic.ucb_potential`. Throughout, `problem` is a problem or
+its survival functions, of shape (arms, levels), and `horizon` is T, rounds in all, at least arms
+times levels (for the lower bound the levels, for `dkwucb_bound` 1). `pulls` and `support` are of
+how many samples each estimate is the mean: :math:`N_i`, and :math:`N_i(j)`. A bound on a chance, or
+a width, says nothing where it exceeds 1.
 """
 
 import math
@@ -17,11 +17,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.state_memory import FloatArray
 from keyhole.stochastic.bounds import bernoulli_kl
-from keyhole.stochastic.gaps import gaps_of
+from keyhole.stochastic.gaps import suboptimality_gaps
 from keyhole.threshold.problem import Problem
-from keyhole.validate import Range, SequenceLike, integer, number, vector
+from keyhole.validate import Range, SequenceLike, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _OPEN_UNIT: Final = Range(gt=0, lt=1)
@@ -34,11 +34,11 @@ def _survival(problem: Problem | SequenceLike) -> FloatArray:
 
 
 def _gaps(problem: Problem | SequenceLike) -> FloatArray:
-    return gaps_of(_survival(problem))
+    return suboptimality_gaps(_survival(problem))
 
 
 def _log(horizon: int, least: int = 1) -> float:
-    return math.log(integer("horizon", horizon, Range(ge=least)))
+    return math.log(check_integer("horizon", horizon, Range(ge=least)))
 
 
 def _inverse(gaps: FloatArray) -> float:
@@ -101,7 +101,7 @@ def adversarial_lower_bound(problem: Problem | SequenceLike, horizon: int) -> fl
     """
     survival = _survival(problem)
     log = _log(horizon, survival.shape[1]) - math.log(survival.shape[1])
-    best, gaps = survival.max(axis=0), gaps_of(survival)
+    best, gaps = survival.max(axis=0), suboptimality_gaps(survival)
     terms = [gaps[i, j] / bernoulli_kl(survival[i, j], best[j]) for i, j in np.argwhere(gaps > 0)]
     return float(sum(terms)) * log
 
@@ -176,7 +176,7 @@ def sample_failure(pulls: ArrayLike, error: float) -> FloatArray:
     >>> sample_failure([25, 50], 0.3).round(4)
     array([0.0222, 0.0002])
     """
-    return estimate_failure(4.0 * vector("pulls", pulls, Range(ge=0)), error)
+    return estimate_failure(4.0 * check_vector("pulls", pulls, Range(ge=0)), error)
 
 
 def sample_width(pulls: ArrayLike, delta: float) -> FloatArray:
@@ -191,7 +191,7 @@ def sample_width(pulls: ArrayLike, delta: float) -> FloatArray:
     >>> sample_width([25, 100], 0.05).round(3)
     array([0.272, 0.136])
     """
-    return estimate_width(4.0 * vector("pulls", pulls, Range(gt=0)), delta)
+    return estimate_width(4.0 * check_vector("pulls", pulls, Range(gt=0)), delta)
 
 
 def estimate_failure(support: ArrayLike, error: float) -> FloatArray:
@@ -207,8 +207,8 @@ def estimate_failure(support: ArrayLike, error: float) -> FloatArray:
     >>> estimate_failure([100, 200], 0.3).round(4)
     array([0.0222, 0.0002])
     """
-    pulls = vector("support", support, Range(ge=0))
-    return np.asarray(2.0 * np.exp(-(number("error", error, Range(ge=0)) ** 2) * pulls / 2.0))
+    pulls = check_vector("support", support, Range(ge=0))
+    return np.asarray(2.0 * np.exp(-(check_number("error", error, Range(ge=0)) ** 2) * pulls / 2.0))
 
 
 def estimate_width(support: ArrayLike, delta: float) -> FloatArray:
@@ -223,5 +223,7 @@ def estimate_width(support: ArrayLike, delta: float) -> FloatArray:
     >>> estimate_width([100, 400], 0.05).round(3)
     array([0.272, 0.136])
     """
-    pulls = vector("support", support, Range(gt=0))
-    return np.asarray(np.sqrt(2.0 * math.log(2.0 / number("delta", delta, _OPEN_UNIT)) / pulls))
+    pulls = check_vector("support", support, Range(gt=0))
+    return np.asarray(
+        np.sqrt(2.0 * math.log(2.0 / check_number("delta", delta, _OPEN_UNIT)) / pulls)
+    )

@@ -3,22 +3,22 @@
 import math
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.laws import Replay
-from keyhole.laws.gathered import Drawn, world_of
+from keyhole.distributions import Replay
+from keyhole.distributions.combined_sampler import SampledEnvironment, world_of
 from keyhole.metric import PULLS, REGRET, REWARD, Metric
 from keyhole.policy import (
+    Environment,
     FloatArray,
     IntArray,
     Kernel,
     Stream,
-    World,
-    counts,
-    per,
+    float_array,
+    int_array,
+    integer,
     seek,
     uniform,
-    whole,
 )
-from keyhole.threshold.laws import Tabled
+from keyhole.threshold.distributions import Tabled
 from keyhole.threshold.setting import SETTING
 
 DRAWN, STAGED, CYCLIC, LISTED = range(4)
@@ -38,7 +38,7 @@ class _Played(Protocol):
     reached: FloatArray
 
 
-class Arms(Drawn, World, abstract=True):
+class ThresholdEnvironment(SampledEnvironment, Environment, abstract=True):
     """Arms with independent samples; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
@@ -63,36 +63,36 @@ class Arms(Drawn, World, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = whole()
-    levels = whole()
-    horizon = whole()
-    censored = whole()
-    survival = per("arms", "levels")
+    arms = integer()
+    levels = integer()
+    horizon = integer()
+    censored = integer()
+    survival = float_array("arms", "levels")
     """P(X >= j) of each arm, level j at position j - 1."""
-    loss = per("arms", "levels")
+    loss = float_array("arms", "levels")
     """How far that is below the best arm's."""
-    order = whole()
+    order = integer()
     """How thresholds come."""
-    rising = whole()
+    rising = integer()
     """Of stages: whether the levels rise."""
-    cumulated = per("levels")
+    cumulated = float_array("levels")
     """Of drawn thresholds: the chance of this level or a lower one."""
-    rounds = whole()
-    listed = counts("rounds")
+    rounds = integer()
+    listed = int_array("rounds")
 
     class State:
         """Pulls, regret, and how often the threshold was reached; where the order stands."""
 
-        pulls = counts("arms")
-        wrong = counts("arms")
+        pulls = int_array("arms")
+        wrong = int_array("arms")
         """Those at thresholds for which another arm is better."""
-        regret = per()
-        reached = per()
-        stage = counts()
+        regret = float_array()
+        reached = float_array()
+        stage = int_array()
         """Stages that have begun."""
-        left = counts()
+        left = int_array()
         """Rounds left in the stage, or in the block."""
-        block = counts("levels")
+        block = int_array("levels")
 
     def observe(e, s: _Played, t: int, rng: Stream) -> int:
         """Return the threshold of the round."""
@@ -182,5 +182,8 @@ def shuffle(rng: Stream, block: IntArray) -> None:
         block[j] = i + 1
 
 
-WORLDS: Final = tuple(world_of(Arms, law.__name__, law.draw) for law in (Tabled, Replay))
+WORLDS: Final = tuple(
+    world_of(ThresholdEnvironment, distribution.__name__, distribution.draw)
+    for distribution in (Tabled, Replay)
+)
 """Those that are compiled ahead: of arms whose laws are of one kind."""

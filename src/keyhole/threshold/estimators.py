@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray, IntArray
+from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.threshold.setting import count
-from keyhole.validate import Range, integer, number, vector
+from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _UNIT_OPEN = Range(gt=0, lt=1)
 
@@ -57,7 +57,7 @@ class ModifiedKaplanMeier:
     """
 
     def __init__(self, thresholds: ArrayLike, values: ArrayLike, levels: int) -> None:
-        m = integer("levels", levels, Range(ge=1))
+        m = check_integer("levels", levels, Range(ge=1))
         cuts = whole_numbers("thresholds", thresholds, Range(ge=1, le=m))
         seen = whole_numbers("values", values, Range(ge=0, le=m))
         if len(cuts) != len(seen):
@@ -82,7 +82,7 @@ class ModifiedKaplanMeier:
         >>> estimate.width(0.05).round(3)
         array([0.272, 0.272])
         """
-        log = math.log(2.0 / number("delta", delta, _UNIT_OPEN))
+        log = math.log(2.0 / check_number("delta", delta, _UNIT_OPEN))
         with np.errstate(divide="ignore"):
             return np.asarray(np.sqrt(2.0 * log / self.support))
 
@@ -136,9 +136,9 @@ class KaplanMeier:
 
     def __post_init__(self) -> None:
         """Check the observations, and count."""
-        durations = vector("durations", self.durations, Range(ge=0))
+        durations = check_vector("durations", self.durations, Range(ge=0))
         flags = [int(e) if isinstance(e, bool | np.bool_) else e for e in np.asarray(self.events)]
-        events = vector("events", flags, Range(ge=0, le=1))
+        events = check_vector("events", flags, Range(ge=0, le=1))
         if len(events) != len(durations):
             raise ValueError(
                 f"events must have one entry for each duration, {len(durations)}; got {len(events)}"
@@ -156,7 +156,9 @@ class KaplanMeier:
 
     def at(self, time: float) -> float:
         """Return the estimated chance to last longer than a time, in the unit of the durations."""
-        place = int(np.searchsorted(self.times, number("time", time, Range(ge=0)), side="right"))
+        place = int(
+            np.searchsorted(self.times, check_number("time", time, Range(ge=0)), side="right")
+        )
         return float(self.survival[place - 1]) if place else 1.0
 
     @property
@@ -175,7 +177,7 @@ class KaplanMeier:
 
 def whole_numbers(name: str, values: ArrayLike, allowed: Range) -> IntArray:
     """Return a vector of whole numbers; refuse others by name."""
-    checked = vector(name, values, allowed)
+    checked = check_vector(name, values, allowed)
     uneven = np.flatnonzero(checked != np.floor(checked))
     if len(uneven):
         i = int(uneven[0])

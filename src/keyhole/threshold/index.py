@@ -4,8 +4,8 @@ import math
 from types import MappingProxyType
 from typing import ClassVar
 
-from keyhole.policy import Kernel, per
-from keyhole.threshold.setting import Policy, Tally, count
+from keyhole.policy import Kernel, float_array
+from keyhole.threshold.setting import Policy, ReachCounts, count
 
 
 class IndexPolicy(Policy, abstract=True):
@@ -31,7 +31,7 @@ class IndexPolicy(Policy, abstract=True):
     0
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     helpers: ClassVar[tuple[str, ...]] = ("index",)
     helper_arguments = MappingProxyType({"index": ("p", "t", "tried", "reached")})
     off_policy: ClassVar[bool] = True
@@ -39,8 +39,8 @@ class IndexPolicy(Policy, abstract=True):
     class State:
         """Per level and arm: pulls that tell whether it was reached, and how many did."""
 
-        reached = per("arms", "levels")
-        tried = per("arms", "levels")
+        reached = float_array("arms", "levels")
+        tried = float_array("arms", "levels")
 
     def select(p, s: State, t: int, threshold: int, index: Kernel) -> int:
         """Return the arm with the largest index at the threshold."""
@@ -51,7 +51,7 @@ class IndexPolicy(Policy, abstract=True):
         count(s, arm, threshold, value)
 
 
-def largest(p: Policy, s: Tally, t: int, threshold: int, index: Kernel) -> int:
+def largest(p: Policy, s: ReachCounts, t: int, threshold: int, index: Kernel) -> int:
     """Return the arm with the largest index, or the first of which nothing is known."""
     best, highest = 0, -math.inf
     for arm in range(p.arms):

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray, IntArray
 from keyhole.contract.policy import Policy
+from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.play.learner import Learner as CoreLearner
-from keyhole.play.logs import wholes
-from keyhole.validate import Range, integer
+from keyhole.play.log_columns import int_column
+from keyhole.validate import Range, check_integer
 
 
 class Learner(CoreLearner):
@@ -50,7 +50,7 @@ class Learner(CoreLearner):
         threshold : int
             From 1 to the number of levels.
         """
-        level = integer("threshold", threshold, self._thresholds)
+        level = check_integer("threshold", threshold, self._thresholds)
         arm = self._ask(level)
         if level != (shown := self._context["threshold"].item()):  # a decision was waiting
             raise RuntimeError(
@@ -72,7 +72,9 @@ class Learner(CoreLearner):
         """
         self._expect_feedback()
         threshold: int = self._context["threshold"].item()
-        self._tell(seen(self._samples, self.facts["censored"], threshold, value, censored))
+        self._tell(
+            observed_sample(self._samples, self.facts["censored"], threshold, value, censored)
+        )
 
     def replay(self, thresholds: ArrayLike, arms: ArrayLike, values: ArrayLike) -> int:
         """Go through a log: as asking and telling round by round, and much faster.
@@ -92,9 +94,9 @@ class Learner(CoreLearner):
         int
             In how many rounds the policy asked for the arm in the log.
         """
-        shown = wholes("thresholds", thresholds, self._thresholds)
-        pulled = wholes("arms", arms, Range(ge=0, lt=self.facts["arms"]), shown)
-        seen = wholes("values", values, self._samples, shown)
+        shown = int_column("thresholds", thresholds, self._thresholds)
+        pulled = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]), shown)
+        seen = int_column("values", values, self._samples, shown)
         if self.facts["censored"] and (above := seen > shown).any():
             at = int(above.argmax())
             raise ValueError(
@@ -105,7 +107,7 @@ class Learner(CoreLearner):
 
     def _check_restored(self) -> None:
         least = 1 if self.rounds else 0  # 0 before the first round
-        integer(
+        check_integer(
             "threshold",
             self._context["threshold"].item(),
             Range(ge=least, le=self.facts["levels"]),
@@ -125,7 +127,9 @@ class Learner(CoreLearner):
         return report["survival"], report["support"]
 
 
-def seen(samples: Range, hides: bool, threshold: int, value: int | None, censored: bool) -> int:
+def observed_sample(
+    samples: Range, hides: bool, threshold: int, value: int | None, censored: bool
+) -> int:
     """Return the level that was seen of a sample: the threshold for one that is hidden.
 
     `samples` are those there can be, and `hides` is whether feedback is censored.
@@ -140,10 +144,10 @@ def seen(samples: Range, hides: bool, threshold: int, value: int | None, censore
     if not hides:
         if censored:
             raise ValueError("censored must be False where feedback is uncensored, got True")
-        return integer("value", value, samples)
+        return check_integer("value", value, samples)
     if censored:
         return threshold
-    level = integer("value", value, samples)
+    level = check_integer("value", value, samples)
     if level >= threshold:
         raise ValueError(
             f"value must be below the threshold {threshold}, since a sample that reaches it "

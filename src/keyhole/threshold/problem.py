@@ -4,18 +4,25 @@ from typing import Any, Final, Self, get_args
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray, IntArray
-from keyhole.contract.world import Problem as AnyProblem
-from keyhole.contract.world import World
-from keyhole.laws import Replay
-from keyhole.laws.gathered import gathered, world_of
-from keyhole.stochastic.gaps import gaps_of
-from keyhole.threshold.environment import Arms
+from keyhole.contract.environment import Environment
+from keyhole.contract.environment import Problem as AnyProblem
+from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.distributions import Replay
+from keyhole.distributions.combined_sampler import combine_distributions, world_of
+from keyhole.stochastic.gaps import suboptimality_gaps
+from keyhole.threshold.distributions import samples_of, survival_of
+from keyhole.threshold.environment import ThresholdEnvironment
 from keyhole.threshold.estimators import whole_numbers
-from keyhole.threshold.laws import samples_of, survival_of
-from keyhole.threshold.orders import Order, order_of
 from keyhole.threshold.setting import SETTING, Feedback
-from keyhole.validate import Range, SequenceLike, choice, entries, integer, vector
+from keyhole.threshold.threshold_sequences import ThresholdSequence, parse_sequence
+from keyhole.validate import (
+    Range,
+    SequenceLike,
+    check_choice,
+    check_entries,
+    check_integer,
+    check_vector,
+)
 
 _UNIT: Final = Range(ge=0, le=1)
 _CLOSE: Final = 1e-9
@@ -43,11 +50,11 @@ class Problem(AnyProblem):
     survival : sequence of sequences of float, shape (arms, levels)
         For each arm the chances that a sample reaches level 1, 2, ..., m: falling, in [0, 1]; the
         first may be below 1. Or its law: a frozen distribution of `scipy.stats` of whole numbers
-        from 0, of which all above m counts as m, or a `Sampler`.
+        from 0, of which all above m counts as m, or a `CustomDistribution`.
     feedback : {"uncensored", "censored"}
         Whether a sample is seen in any case, or only if it is below the threshold.
     order : Order, str or mapping, default "iid"
-        How thresholds come: see `keyhole.threshold.orders`.
+        How thresholds come: see `keyhole.threshold.threshold_sequences`.
     levels : int, optional
         m, where no arm says it: at least 1.
 
@@ -75,15 +82,17 @@ class Problem(AnyProblem):
         survival: SequenceLike,
         *,
         feedback: Feedback,
-        order: Order | str | dict[str, Any] = "iid",
+        order: ThresholdSequence | str | dict[str, Any] = "iid",
         levels: int | None = None,
     ) -> None:
-        self.laws, m = samples_of(survival, levels)
-        self.survival: FloatArray = np.array([survival_of(law, m) for law in self.laws])
-        self.feedback: Feedback = choice("feedback", feedback, get_args(Feedback))
-        self.order = order_of(order)
+        self.distributions, m = samples_of(survival, levels)
+        self.survival: FloatArray = np.array(
+            [survival_of(distribution, m) for distribution in self.distributions]
+        )
+        self.feedback: Feedback = check_choice("feedback", feedback, get_args(Feedback))
+        self.order = parse_sequence(order)
         self.rounds = self.order.rounds
-        self._drawn = gathered(self.laws)
+        self._drawn = combine_distributions(self.distributions)
         self._order_values = self.order.truth(self.levels)
 
     @classmethod
@@ -92,7 +101,7 @@ class Problem(AnyProblem):
         mass: SequenceLike,
         *,
         feedback: Feedback,
-        order: Order | str | dict[str, Any] = "iid",
+        order: ThresholdSequence | str | dict[str, Any] = "iid",
     ) -> Self:
         """Make a problem from the chances of each level.
 
@@ -103,7 +112,7 @@ class Problem(AnyProblem):
         feedback : {"uncensored", "censored"}
             Whether a sample is seen in any case, or only if it is below the threshold.
         order : Order, str or mapping, default "iid"
-            How thresholds come: see `keyhole.threshold.orders`.
+            How thresholds come: see `keyhole.threshold.threshold_sequences`.
 
         Returns
         -------
@@ -139,7 +148,7 @@ class Problem(AnyProblem):
         levels: int,
         *,
         feedback: Feedback,
-        order: Order | str | dict[str, Any] = "iid",
+        order: ThresholdSequence | str | dict[str, Any] = "iid",
     ) -> Self:
         """Make a problem whose arms give back recorded samples, drawn with replacement.
 
@@ -152,7 +161,7 @@ class Problem(AnyProblem):
         feedback : {"uncensored", "censored"}
             Whether a sample is seen in any case, or only if it is below the threshold.
         order : Order, str or mapping, default "iid"
-            How thresholds come: see `keyhole.threshold.orders`.
+            How thresholds come: see `keyhole.threshold.threshold_sequences`.
 
         Returns
         -------
@@ -170,8 +179,11 @@ class Problem(AnyProblem):
         array([[0.75, 0.5 ],
                [1.  , 0.  ]])
         """
-        m = integer("levels", levels, Range(ge=1))
-        listed, allowed = entries("samples", samples, "a list for each arm"), Range(ge=0, le=m)
+        m = check_integer("levels", levels, Range(ge=1))
+        listed, allowed = (
+            check_entries("samples", samples, "a list for each arm"),
+            Range(ge=0, le=m),
+        )
         if not listed:
             raise ValueError("samples must have at least one arm, got none")
         arms = [whole_numbers(f"samples[{i}]", s, allowed) for i, s in enumerate(listed)]
@@ -210,7 +222,7 @@ class Problem(AnyProblem):
 
         Up to 1e-12 counts as nothing: sums of decimals err by less.
         """
-        return gaps_of(self.survival)
+        return suboptimality_gaps(self.survival)
 
     @property
     def ties(self) -> IntArray:
@@ -218,9 +230,9 @@ class Problem(AnyProblem):
         return 1 + np.flatnonzero((self.gaps == 0.0).sum(axis=0) > 1)
 
     @property
-    def world(self) -> type[World]:
+    def environment(self) -> type[Environment]:
         """The compiled side of the arms."""
-        return world_of(Arms, self._drawn.name, self._drawn.draw)
+        return world_of(ThresholdEnvironment, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
         """Return a problem of `arms` arms with the same survival functions, over and over."""
@@ -243,7 +255,7 @@ class Problem(AnyProblem):
 def _matrix(name: str, values: Any) -> FloatArray:
     if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
         raise ValueError(f"{name} must have at least one arm, got {values!r}")
-    rows = [vector(f"{name}[{i}]", row, _UNIT) for i, row in enumerate(values)]
+    rows = [check_vector(f"{name}[{i}]", row, _UNIT) for i, row in enumerate(values)]
     for i, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise ValueError(

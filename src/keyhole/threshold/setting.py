@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, get_args
 
 from keyhole.contract.facts import fact
-from keyhole.contract.memory import Field, FloatArray, IntArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.setting import Setting
+from keyhole.contract.state_memory import Field, FloatArray, IntArray
 from keyhole.threshold.learner import Learner
 from keyhole.threshold.study_adapter import StudyVocabulary
 
@@ -52,14 +52,14 @@ and threshold: the threshold itself says no more than that it was reached.
 """
 
 
-class Tally(Protocol):
+class ReachCounts(Protocol):
     """What an estimate is made of, level j at position j - 1 of the second axis."""
 
     reached: FloatArray
     tried: FloatArray
 
 
-def count(s: Tally, arm: int, threshold: int, value: int) -> None:
+def count(s: ReachCounts, arm: int, threshold: int, value: int) -> None:
     """Count a pull: at all levels up to the threshold it is known whether they were reached.
 
     This is eq. (8) of Abernethy et al. (2016), term by term: `tried` counts N_i(j), the pulls at
@@ -82,12 +82,12 @@ def expect(reached: FloatArray, tried: FloatArray, arm: int, threshold: int) -> 
         tried[arm, j] += 1.0
 
 
-def estimate(s: Tally, level: int, arm: int) -> float:
+def estimate(s: ReachCounts, level: int, arm: int) -> float:
     """Return the share of pulls that reached the level, 0 where there are none."""
     return float(s.reached[arm, level - 1] / max(s.tried[arm, level - 1], 1.0))
 
 
-def leader(s: Tally, level: int) -> int:
+def leader(s: ReachCounts, level: int) -> int:
     """Return the arm with the highest estimate, untried ones last, the lowest of equals."""
     best, highest = 0, -1.0
     for arm in range(s.tried.shape[0]):
@@ -127,7 +127,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
-    pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
+    pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = (
         "the sample of the arm pulled, if it is below the threshold; uncensored, it uses no "
         "more: a pull counts up to its threshold"
@@ -157,12 +157,17 @@ class Policy(Facts, CorePolicy, abstract=True):
             "take DKWUCB() or SurvivalThompson(), which use it"
         )
 
-    def imagine(p, s: Tally, threshold: int, arm: int) -> None:
+    def impute(p, s: ReachCounts, threshold: int, arm: int) -> None:
         """Count the pull as one of which the estimates are true."""
         expect(s.reached, s.tried, arm, threshold)
 
     def recommend(
-        p, s: Tally, best: IntArray, settled: IntArray, survival: FloatArray, support: FloatArray
+        p,
+        s: ReachCounts,
+        best: IntArray,
+        settled: IntArray,
+        survival: FloatArray,
+        support: FloatArray,
     ) -> None:
         """Report the estimates, and the arms that are best by them; nothing is settled."""
         for level in range(1, p.levels + 1):

@@ -5,8 +5,8 @@ from typing import Any
 
 from keyhole.play.study_vocabulary import StudyVocabulary as CoreVocabulary
 from keyhole.play.study_vocabulary import Values, Words
-from keyhole.threshold.learner import seen
-from keyhole.validate import Range, integer
+from keyhole.threshold.learner import observed_sample
+from keyhole.validate import Range, check_integer
 
 
 class StudyVocabulary(CoreVocabulary):
@@ -18,7 +18,7 @@ class StudyVocabulary(CoreVocabulary):
     def parse_context(self, *, threshold: int) -> Values:  # type: ignore[override]
         """Return the threshold."""
         levels = Range(ge=1, le=self.facts["levels"])
-        return {"threshold": integer("threshold", threshold, levels)}
+        return {"threshold": check_integer("threshold", threshold, levels)}
 
     def format_context(self, context: Values) -> Words:
         """Return the threshold."""
@@ -29,7 +29,7 @@ class StudyVocabulary(CoreVocabulary):
     ) -> Values:
         """Return the sample; the threshold for one that is hidden."""
         samples, hides = Range(ge=0, le=self.facts["levels"]), bool(self.facts["censored"])
-        return {"value": seen(samples, hides, context["threshold"], value, censored)}
+        return {"value": observed_sample(samples, hides, context["threshold"], value, censored)}
 
     def format_feedback(self, context: Values, decision: Values, feedback: Values) -> Words:
         """Return the sample, or that it was hidden."""

@@ -4,27 +4,27 @@ Not to be confused with `keyhole.threshold` (a bandit whose feedback is cut at a
 the threshold divides the arms, and the reward of every pull is seen.
 """
 
-from keyhole.laws import Sampler
+from keyhole.distributions import CustomDistribution
+from keyhole.thresholding.confidence_sequences import ConfidenceProblem
 from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.policies import APT, LSA, UCBE, KnownGaps, OptKG, Uniform
 from keyhole.thresholding.problem import Problem
+from keyhole.thresholding.problem_factories import PROBLEM_FACTORIES
 from keyhole.thresholding.setting import SETTING, IndexPolicy, Policy
-from keyhole.thresholding.sources import SOURCES
-from keyhole.thresholding.watched import Watched
 
 __all__ = [
     "APT",
     "LSA",
+    "PROBLEM_FACTORIES",
     "SETTING",
-    "SOURCES",
     "UCBE",
+    "ConfidenceProblem",
+    "CustomDistribution",
     "IndexPolicy",
     "KnownGaps",
     "Learner",
     "OptKG",
     "Policy",
     "Problem",
-    "Sampler",
     "Uniform",
-    "Watched",
 ]

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from keyhole.contract.memory import FloatArray
-from keyhole.validate import Range, integer, number, vector
+from keyhole.contract.state_memory import FloatArray
+from keyhole.validate import Range, check_integer, check_number, check_vector
 
 _GAP: Final = Range(ge=0, le=1)
 _POSITIVE: Final = Range(gt=0)
@@ -34,10 +34,10 @@ def _explored(level: float, delta: FloatArray, alpha: float) -> FloatArray:
 
 
 def _checked(gaps: ArrayLike, budget: float, alpha: float) -> tuple[FloatArray, float, float]:
-    delta = vector("gaps", gaps, _GAP)
-    alpha = number("alpha", alpha, _ALPHA)
+    delta = check_vector("gaps", gaps, _GAP)
+    alpha = check_number("alpha", alpha, _ALPHA)
     least = _pulls_per_arm(alpha) * len(delta)
-    return delta, number("budget", budget, Range(ge=least)), alpha
+    return delta, check_number("budget", budget, Range(ge=least)), alpha
 
 
 def exploration_level(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> float:
@@ -95,7 +95,7 @@ def lsa_regret_bound(gaps: ArrayLike, budget: float, *, alpha: float = 1.35) -> 
     >>> lsa_regret_bound([0.1, 0.4], 10**6) < lsa_regret_bound([0.1, 0.4], 10**4)
     True
     """
-    delta = vector("gaps", gaps, _GAP)
+    delta = check_vector("gaps", gaps, _GAP)
     pulls = exploration_budget(delta, budget, alpha=alpha)
     return 9.3 * _spread(1.1 * alpha, alpha) * float(np.exp(-pulls * delta**2 / 10.0).sum())
 
@@ -121,7 +121,7 @@ def exploration_failure(k: float, *, alpha: float = 1.35) -> float:
     >>> round(exploration_failure(0.1), 3)
     0.052
     """
-    k, alpha = number("k", k, Range(ge=0)), number("alpha", alpha, _ALPHA)
+    k, alpha = check_number("k", k, Range(ge=0)), check_number("alpha", alpha, _ALPHA)
     return math.exp(-40.0 * k / alpha)
 
 
@@ -148,7 +148,7 @@ def explored_regret_bound(
     True
     """
     delta, budget, alpha = _checked(gaps, budget, alpha)
-    k = number("k", k, Range(ge=0.1 * alpha))
+    k = check_number("k", k, Range(ge=0.1 * alpha))
     level = exploration_level(delta, budget, alpha=alpha)
     easy = delta[delta > math.exp(-level)]
     pulls = _explored(level, easy, alpha)
@@ -167,9 +167,9 @@ def confidence_sequence(rounds: ArrayLike, horizon: int, *, a: float, b: float) 
     >>> confidence_sequence([1, 100], 100, a=8.0, b=1.0).round(3)
     array([3.55 , 0.283])
     """
-    horizon = integer("horizon", horizon, Range(ge=1))
-    t = vector("rounds", rounds, Range(ge=1, le=horizon))
-    a, b = number("a", a, _POSITIVE), number("b", b, _POSITIVE)
+    horizon = check_integer("horizon", horizon, Range(ge=1))
+    t = check_vector("rounds", rounds, Range(ge=1, le=horizon))
+    a, b = check_number("a", a, _POSITIVE), check_number("b", b, _POSITIVE)
     return np.asarray(np.sqrt((a + b * np.log(horizon / t)) / t))
 
 
@@ -183,7 +183,7 @@ def confidence_failure(a: float, b: float) -> float:
     >>> round(confidence_failure(12.0, 1.0), 3)
     0.034
     """
-    a, b = number("a", a, _POSITIVE), number("b", b, _POSITIVE)
+    a, b = check_number("a", a, _POSITIVE), check_number("b", b, _POSITIVE)
     power = math.exp2(b / 2.0)
     return 4.0 * power / (power - 1.0) * math.exp(-a / 2.0)
 
@@ -208,7 +208,7 @@ def maximal_inequality(rounds: ArrayLike, horizon: int, *, failure: float) -> Fl
     >>> maximal_inequality([1, 100], 100, failure=0.05).round(3)
     array([13.581,  0.136])
     """
-    horizon = integer("horizon", horizon, Range(ge=1))
-    t = vector("rounds", rounds, Range(ge=1, le=horizon))
-    failure = number("failure", failure, _CHANCE)
+    horizon = check_integer("horizon", horizon, Range(ge=1))
+    t = check_vector("rounds", rounds, Range(ge=1, le=horizon))
+    failure = check_number("failure", failure, _CHANCE)
     return np.asarray(math.sqrt(horizon / 2.0 * math.log(2.0 / failure)) / t)

@@ -2,20 +2,20 @@
 
 from typing import Any, ClassVar, Final, Protocol
 
-from keyhole.laws import Bernoulli, Beta, Replay, TruncatedNormal
-from keyhole.laws.gathered import Drawn, world_of
+from keyhole.distributions import Bernoulli, Beta, Replay, TruncatedNormal
+from keyhole.distributions.combined_sampler import SampledEnvironment, world_of
 from keyhole.metric import PULLS, REWARD, Metric
 from keyhole.policy import (
+    Environment,
     FloatArray,
     IntArray,
     Kernel,
     Stream,
-    World,
-    counts,
-    per,
+    float_array,
+    int_array,
+    integer,
     seek,
     uniform,
-    whole,
 )
 from keyhole.thresholding.setting import SETTING
 
@@ -25,7 +25,7 @@ class _Played(Protocol):
     reward: FloatArray
 
 
-class _Stacks(_Played, Protocol):
+class _SampleQueues(_Played, Protocol):
     stack: IntArray
 
 
@@ -42,7 +42,7 @@ def write_scores(side: FloatArray, s: _Played, labels: FloatArray, metrics: Any)
     metrics.cumulative_reward[0] = s.reward[0]
 
 
-class Arms(Drawn, World, abstract=True):
+class RewardEnvironment(SampledEnvironment, Environment, abstract=True):
     """Arms with independent rewards; a law says how one is drawn.
 
     The n-th pull of an arm draws from the n-th stretch of the world's stream that belongs to this
@@ -59,15 +59,15 @@ class Arms(Drawn, World, abstract=True):
     )
     helpers: ClassVar[tuple[str, ...]] = ("draw",)
 
-    arms = whole()
-    side = per("arms")
+    arms = integer()
+    side = float_array("arms")
     """The right label of each arm: 1, 0, or -1 where either will do."""
 
     class State:
         """How often each arm has been pulled, and the sum of all rewards."""
 
-        pulls = counts("arms")
-        reward = per()
+        pulls = int_array("arms")
+        reward = float_array()
 
     def respond(e, s: _Played, rng: Stream, arm: int, draw: Kernel) -> float:
         """Return the reward of the arm's next pull."""
@@ -83,7 +83,7 @@ class Arms(Drawn, World, abstract=True):
         write_scores(e.side, s, labels, metrics)
 
 
-class OnceArms(Arms):
+class FiniteSampleEnvironment(RewardEnvironment):
     """Recorded rewards, each given back once: drawn without replacement.
 
     An arm whose rewards are used up answers with their mean: nothing new, and nothing that moves
@@ -92,22 +92,22 @@ class OnceArms(Arms):
 
     helpers = ()
 
-    means = per("arms")
+    means = float_array("arms")
 
     class State:
         """Pulls and rewards as of all arms, and in which order the samples come."""
 
-        pulls = counts("arms")
-        reward = per()
-        stack = counts("length")
+        pulls = int_array("arms")
+        reward = float_array()
+        stack = int_array("length")
         """Positions of the samples; those of an arm's pulls so far are in their final order."""
 
-    def init(e, s: _Stacks) -> None:
+    def init(e, s: _SampleQueues) -> None:
         """Leave all samples in the order in which they were recorded."""
         for i in range(e.length):
             s.stack[i] = i
 
-    def respond(e, s: _Stacks, rng: Stream, arm: int) -> float:  # type: ignore[override]
+    def respond(e, s: _SampleQueues, rng: Stream, arm: int) -> float:  # type: ignore[override]
         """Return one of the arm's rewards that are left, each equally likely."""
         pull = s.pulls[arm]
         s.pulls[arm] = pull + 1
@@ -124,15 +124,15 @@ class OnceArms(Arms):
         return float(reward)
 
 
-class GoldArms(Arms, abstract=True):
+class GoldLabelEnvironment(RewardEnvironment, abstract=True):
     """Arms with gold labels (from experts, say) to compare with."""
 
     metrics = (
-        *Arms.metrics,
+        *RewardEnvironment.metrics,
         Metric("gold_agreement", "share of gold labels met", better="higher"),
     )
 
-    gold = per("arms")
+    gold = float_array("arms")
     """The gold label of each arm: 1, 0, or -1 for none."""
 
     def score(e, s: _Played, labels: FloatArray, metrics: Any) -> None:
@@ -146,12 +146,15 @@ class GoldArms(Arms, abstract=True):
         metrics.gold_agreement[0] = met / gold
 
 
-class GoldOnceArms(GoldArms, OnceArms):
+class FiniteSampleGoldEnvironment(GoldLabelEnvironment, FiniteSampleEnvironment):
     """Recorded rewards, each given back once, with gold labels."""
 
 
 WORLDS: Final = (
-    *(world_of(Arms, law.__name__, law.draw) for law in (Bernoulli, Beta, TruncatedNormal, Replay)),
-    world_of(GoldArms, Replay.__name__, Replay.draw),
+    *(
+        world_of(RewardEnvironment, distribution.__name__, distribution.draw)
+        for distribution in (Bernoulli, Beta, TruncatedNormal, Replay)
+    ),
+    world_of(GoldLabelEnvironment, Replay.__name__, Replay.draw),
 )
 """Those that are compiled ahead: of arms whose laws are of one kind."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.play.arms import ArmLearner
+from keyhole.play.arm_learner import ArmLearner
 
 
 class Learner(ArmLearner):

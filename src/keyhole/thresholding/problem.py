@@ -6,15 +6,20 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from keyhole.contract.memory import FloatArray
-from keyhole.contract.world import World
-from keyhole.laws.arms import RewardProblem, listed, rewards_of
-from keyhole.laws.gathered import world_of
-from keyhole.laws.replay import Replay, replayed
-from keyhole.laws.rewards import UNIT
-from keyhole.thresholding.environment import Arms, GoldArms, GoldOnceArms, OnceArms
+from keyhole.contract.environment import Environment
+from keyhole.contract.state_memory import FloatArray
+from keyhole.distributions.combined_sampler import world_of
+from keyhole.distributions.replay import Replay, make_replay
+from keyhole.distributions.reward_problem import RewardProblem, list_values, reward_distributions
+from keyhole.distributions.rewards import UNIT
+from keyhole.thresholding.environment import (
+    FiniteSampleEnvironment,
+    FiniteSampleGoldEnvironment,
+    GoldLabelEnvironment,
+    RewardEnvironment,
+)
 from keyhole.thresholding.setting import SETTING
-from keyhole.validate import Range, SequenceLike, entries, number, shown
+from keyhole.validate import Range, SequenceLike, check_entries, check_number, short_repr
 
 # A mean this close to the threshold lies on it: closer than the means of different decimals get,
 # further than rounding takes them.
@@ -38,10 +43,10 @@ class Problem(RewardProblem):
     ----------
     means : sequence of float or law, shape (arms,)
         The mean reward of each arm, in [0, 1], in (0, 1) for all laws but Bernoulli's; or the law
-        of its rewards, with values in [0, 1]: see `keyhole.laws`.
+        of its rewards, with values in [0, 1]: see `keyhole.distributions`.
     threshold : float
         In (0, 1).
-    law : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
+    distribution : {"bernoulli", "beta", "truncated-normal"}, default "bernoulli"
         The law of the arms whose means are given.
     concentration : float, optional
         For beta laws, at least 10**-6: an arm of mean m has the shapes ``m * concentration`` and
@@ -86,14 +91,18 @@ class Problem(RewardProblem):
         means: SequenceLike,
         threshold: float,
         *,
-        law: str = "bernoulli",
+        distribution: str = "bernoulli",
         concentration: float | None = None,
         scale: float | None = None,
         gold: Sequence[bool | int | None] | None = None,
     ) -> None:
-        super().__init__(*rewards_of(means, law, concentration=concentration, scale=scale))
-        self.threshold = number("threshold", threshold, Range(gt=0, lt=1))
-        self._once = all(isinstance(law, ReplayOnce) for law in self.laws)
+        super().__init__(
+            *reward_distributions(means, distribution, concentration=concentration, scale=scale)
+        )
+        self.threshold = check_number("threshold", threshold, Range(gt=0, lt=1))
+        self._once = all(
+            isinstance(distribution, ReplayOnce) for distribution in self.distributions
+        )
         self.rounds = len(self._drawn.truth()["numbers"]) if self._once else None
         self._gold = None if gold is None else _checked_gold(gold, self.arms)
 
@@ -147,14 +156,14 @@ class Problem(RewardProblem):
         """
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement must be True or False, got {replacement!r}")
-        law = Replay if replacement else ReplayOnce
-        return cls(replayed(samples, UNIT, law), threshold, gold=gold)
+        distribution = Replay if replacement else ReplayOnce
+        return cls(make_replay(samples, UNIT, distribution), threshold, gold=gold)
 
     def __repr__(self) -> str:
         """Return law, means and threshold, shortened."""
         gold = "" if self._gold is None else "gold-"
         return (
-            f"Problem({self.arms} {gold}{self._drawn.words} arms, means=[{listed(self.means)}], "
+            f"Problem({self.arms} {gold}{self._drawn.words} arms, means=[{list_values(self.means)}], "
             f"threshold={self.threshold:g})"
         )
 
@@ -172,7 +181,7 @@ class Problem(RewardProblem):
     @property
     def free(self) -> NDArray[np.bool_]:
         """Which arms cannot be wrong: those of a replay that lie on the threshold exactly."""
-        recorded = [isinstance(law, Replay) for law in self.laws]
+        recorded = [isinstance(distribution, Replay) for distribution in self.distributions]
         return np.asarray((self.gaps == 0.0) & recorded)
 
     @property
@@ -182,11 +191,11 @@ class Problem(RewardProblem):
         return float((gaps**-2.0).sum()) if (gaps > 0).all() else float("inf")
 
     @property
-    def world(self) -> type[World]:
+    def environment(self) -> type[Environment]:
         """The compiled side of the arms."""
         if self._once:
-            return OnceArms if self._gold is None else GoldOnceArms
-        base = Arms if self._gold is None else GoldArms
+            return FiniteSampleEnvironment if self._gold is None else FiniteSampleGoldEnvironment
+        base = RewardEnvironment if self._gold is None else GoldLabelEnvironment
         return world_of(base, self._drawn.name, self._drawn.draw)
 
     def resized(self, arms: int) -> "Problem":
@@ -222,13 +231,13 @@ class Problem(RewardProblem):
 
 def _checked_gold(gold: Sequence[bool | int | None], arms: int) -> FloatArray:
     """Return gold labels in numbers: 1, 0, or -1 for none."""
-    labels = entries("gold", gold, "a list with True, False or None for each arm")
+    labels = check_entries("gold", gold, "a list with True, False or None for each arm")
     if len(labels) != arms:
         raise ValueError(f"gold must have {arms} entries, got {len(labels)}")
     for i, label in enumerate(labels):
         is_number = isinstance(label, int | float | np.number | np.bool_)
         if not (label is None or (is_number and label in (0, 1))):
-            raise ValueError(f"gold[{i}] must be True, False or None, got {shown(label)}")
+            raise ValueError(f"gold[{i}] must be True, False or None, got {short_repr(label)}")
     values = np.array([-1.0 if label is None else float(label) for label in labels])
     if not (values >= 0).any():
         raise ValueError("gold must have at least one entry that is not None")

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
+from keyhole.contract.descriptions import count_text, mean_text
 from keyhole.contract.facts import fact
 from keyhole.contract.index import IndexPolicy as CoreIndexPolicy
-from keyhole.contract.memory import Field, FloatArray
 from keyhole.contract.policy import Policy as CorePolicy
 from keyhole.contract.scale import Scale
 from keyhole.contract.setting import Setting
-from keyhole.contract.words import averaged, counted
+from keyhole.contract.state_memory import Field, FloatArray
 from keyhole.draws.streams import Stream
-from keyhole.kernels.link import Kernel
+from keyhole.kernels.fingerprint import Kernel
 from keyhole.thresholding.learner import Learner
 from keyhole.thresholding.study_adapter import StudyVocabulary
 
@@ -83,7 +83,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     setting = SETTING
     learner_class = Learner
     vocabulary_class = StudyVocabulary
-    pending: ClassVar[tuple[str, ...]] = ("imagine", "ignore")
+    pending: ClassVar[tuple[str, ...]] = ("impute", "ignore")
     feedback = "the reward of the arm pulled, in [0, 1]"
 
     if TYPE_CHECKING:  # when the class is made, it is made from the facts
@@ -103,7 +103,7 @@ class Policy(Facts, CorePolicy, abstract=True):
             """Return a learner: the policy at work, one decision at a time."""
             ...
 
-    def imagine(p, s: _Tally, t: int, rng: Stream, arm: int, update: Kernel) -> None:
+    def impute(p, s: _Tally, t: int, rng: Stream, arm: int, update: Kernel) -> None:
         """Learn the arm's mean once more, or 1/2 where nothing is known."""
         pulls = s.pulls[arm]
         update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)
@@ -130,7 +130,7 @@ class Policy(Facts, CorePolicy, abstract=True):
 def _tally(side: str, pulls: float, total: float, scale: Scale) -> str:
     if pulls == 0:
         return f"never pulled, taken to be {side}"
-    return f"{side}, {counted(pulls, 'pull')}{averaged(pulls, total, scale)}"
+    return f"{side}, {count_text(pulls, 'pull')}{mean_text(pulls, total, scale)}"
 
 
 class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
@@ -149,4 +149,4 @@ class IndexPolicy(CoreIndexPolicy, Policy, abstract=True):
     ('Simple()',)
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")

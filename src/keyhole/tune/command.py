@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.reading import unknown
-from keyhole.tune.functions import target_of
-from keyhole.validate import distinct, hint, line, shown
+from keyhole.spec_values import unknown_name_error
+from keyhole.tune.function_arms import parse_target
+from keyhole.validate import check_distinct, check_line, short_repr, suggestion
 
 OF_THE_RUN: Final = ("instance", "seed", "limit")
 """Fields that every run has."""
@@ -66,7 +66,7 @@ class Arm:
                     more = "; instances must be given for it" if name == "instance" else ""
                     raise ValueError(
                         f"{path}: there is no field {{{name}}}; known are {listed}"
-                        f"{hint(name, known)}{more}"
+                        f"{suggestion(name, known)}{more}"
                     )
         try:
             self.words(fields)
@@ -81,9 +81,9 @@ class Arm:
 def arms_of(value: Any) -> tuple[Arm, ...]:
     """Return the arms that the tables ``[[arm]]`` describe; a grid of parameters makes several."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        raise TypeError(f"arm must be a list of tables, [[arm]], got {shown(value)}")
+        raise TypeError(f"arm must be a list of tables, [[arm]], got {short_repr(value)}")
     arms = [arm for i, table in enumerate(value) for arm in _arms(f"arm[{i}]", table)]
-    distinct("names of arms", [arm.name for arm in arms])
+    check_distinct("names of arms", [arm.name for arm in arms])
     return tuple(arms)
 
 
@@ -92,17 +92,17 @@ _ENTRIES: Final = ("name", "command", "function", "parameters", "grid")
 
 def _arms(path: str, table: Any) -> list[Arm]:
     if not isinstance(table, Mapping):
-        raise TypeError(f"{path} must be a table, got {shown(table)}")
+        raise TypeError(f"{path} must be a table, got {short_repr(table)}")
     for entry in table:
         if entry not in _ENTRIES:
-            raise unknown(f"{path}.{entry}", _ENTRIES)
+            raise unknown_name_error(f"{path}.{entry}", _ENTRIES)
     if "name" not in table:
         raise ValueError(f"{path}.name must be given")
     if ("command" in table) == ("function" in table):
         raise ValueError(f"{path} must have either a command or a function")
-    name = line(f"{path}.name", table["name"])
+    name = check_line(f"{path}.name", table["name"])
     command = _split(f"{path}.command", table["command"]) if "command" in table else ()
-    function = target_of(f"{path}.function", table["function"]) if "function" in table else ""
+    function = parse_target(f"{path}.function", table["function"]) if "function" in table else ""
     return [
         Arm(_called(name, several, parameters), command, parameters, function)
         for several, parameters in _settings(path, table)
@@ -113,7 +113,7 @@ def _called(name: str, several: bool, parameters: Mapping[str, Parameter]) -> st
     if not several:
         return name
     words = [name, *(f"{key}={value}" for key, value in parameters.items())]
-    return line("names of arms", " ".join(words))
+    return check_line("names of arms", " ".join(words))
 
 
 def _settings(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dict[str, Parameter]]]:
@@ -124,7 +124,9 @@ def _settings(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dict[str,
         grid = _named(f"{path}.grid", table["grid"])
         for key, values in grid.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:
-                raise TypeError(f"{path}.grid.{key} must be a list of values, got {shown(values)}")
+                raise TypeError(
+                    f"{path}.grid.{key} must be a list of values, got {short_repr(values)}"
+                )
         if (several := math.prod(map(len, grid.values()))) > _MOST_ARMS:
             raise ValueError(f"{path}.grid must make at most {_MOST_ARMS:,} arms, got {several:,}")
         rows = [dict(zip(grid, row, strict=True)) for row in itertools.product(*grid.values())]
@@ -133,7 +135,9 @@ def _settings(path: str, table: Mapping[str, Any]) -> list[tuple[bool, dict[str,
     if isinstance(given, Mapping):
         return [(False, _plain(f"{path}.parameters", _named(f"{path}.parameters", given)))]
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
-        raise TypeError(f"{path}.parameters must be a table or a list of them, got {shown(given)}")
+        raise TypeError(
+            f"{path}.parameters must be a table or a list of them, got {short_repr(given)}"
+        )
     return [
         (True, _plain(where, _named(where, row)))
         for where, row in ((f"{path}.parameters[{i}]", row) for i, row in enumerate(given))
@@ -144,7 +148,7 @@ def _named(path: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not value:
         if value == {}:
             return {}
-        raise TypeError(f"{path} must be a table, got {shown(value)}")
+        raise TypeError(f"{path} must be a table, got {short_repr(value)}")
     for name in value:
         if not isinstance(name, str) or not name.isidentifier() or name in OF_THE_RUN:
             raise ValueError(
@@ -156,9 +160,9 @@ def _named(path: str, value: Any) -> dict[str, Any]:
 def _plain(path: str, row: Mapping[str, Any]) -> dict[str, Parameter]:
     for name, value in row.items():
         if not isinstance(value, str | int | float):
-            raise TypeError(f"{path}.{name} must be a text or a number, got {shown(value)}")
+            raise TypeError(f"{path}.{name} must be a text or a number, got {short_repr(value)}")
         if isinstance(value, str) and "\0" in value:
-            raise ValueError(f"{path}.{name} must have no character 0, got {shown(value)}")
+            raise ValueError(f"{path}.{name} must have no character 0, got {short_repr(value)}")
     return dict(row)
 
 
@@ -171,12 +175,12 @@ def _split(path: str, value: Any) -> tuple[str, ...]:
     elif isinstance(value, Sequence) and all(isinstance(word, str) for word in value):
         words = list(value)
     else:
-        raise TypeError(f"{path} must be a text, or a list of texts, got {shown(value)}")
+        raise TypeError(f"{path} must be a text, or a list of texts, got {short_repr(value)}")
     if not words or not words[0]:
-        raise ValueError(f"{path} must begin with a program, got {shown(value)}")
+        raise ValueError(f"{path} must begin with a program, got {short_repr(value)}")
     for word in words:
         if "\0" in word:
-            raise ValueError(f"{path} must have no character 0, got {shown(value)}")
+            raise ValueError(f"{path} must have no character 0, got {short_repr(value)}")
         _fields(path, word)
     return tuple(words)
 
@@ -186,7 +190,9 @@ def _fields(path: str, word: str) -> list[str]:
     try:
         parts = list(string.Formatter().parse(word))
     except ValueError as error:
-        raise ValueError(f"{path}: {error} in {shown(word)}; a brace is written twice") from None
+        raise ValueError(
+            f"{path}: {error} in {short_repr(word)}; a brace is written twice"
+        ) from None
     for _, name, _, conversion in parts:
         if conversion:
             raise ValueError(f"{path}: {{{name}}} must have no conversion, got !{conversion}")

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Protocol
 
 
-class Ended(Protocol):
-    """How a run ended: see `keyhole.runner.Run`."""
+class CommandOutcome(Protocol):
+    """How a run ended: see `keyhole.runner.CommandResult`."""
 
     @property
     def outcome(self) -> str:
@@ -62,7 +62,7 @@ class Executor(Protocol):
         folder: Path | None,
         environment: Mapping[str, str] | None,
         cores: Sequence[int] | None,
-    ) -> Ended:
+    ) -> CommandOutcome:
         """Run a command; nothing that it started is left when this returns.
 
         `limit` is in seconds of a clock, `cpu` in those of processors.

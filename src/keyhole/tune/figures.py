@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogFormatter, PercentFormatter
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.state_memory import FloatArray
 from keyhole.experiment.plots import blank
-from keyhole.results.plot import finish, look
+from keyhole.results.plot import finish_axes, line_style
 from keyhole.tune.survival import Survival
 from keyhole.tune.tune import Tune
 
@@ -35,7 +35,7 @@ def survival_figure(tune: Tune) -> Figure:
     axes.set_ylabel("share not done")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_ylim(0.0, 1.02)
-    finish(axes, drawn)
+    finish_axes(axes, drawn)
     return figure
 
 
@@ -53,7 +53,7 @@ def cactus_figure(tune: Tune) -> Figure:
     axes.set_xlabel("share done")
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_xlim(0.0, 1.0)
-    finish(axes, drawn)
+    finish_axes(axes, drawn)
     return figure
 
 
@@ -67,7 +67,7 @@ def gains_figure(tune: Tune) -> Figure:
     for number, arm in enumerate(tune.spec.arms):
         told = tune.gains.told[number] > 0
         if told.any():
-            style = look(number)
+            style = line_style(number)
             mean = draws[:, number].mean(axis=0)
             (line,) = axes.plot(limits[told], mean[told], **style)
             axes.fill_between(
@@ -83,19 +83,19 @@ def gains_figure(tune: Tune) -> Figure:
     axes.set_xlim(tune.spec.limits[0] * 0.9, tune.spec.limits[-1] * 1.1)
     axes.set_xlabel("limit (s)")
     axes.set_ylabel("worth of a run")
-    finish(axes, drawn)
+    finish_axes(axes, drawn)
     return figure
 
 
 def _curves(tune: Tune) -> list[tuple[str, Survival]]:
     return [
-        (arm.name, thinned(Survival.of(runs)))
+        (arm.name, thin_curve(Survival.of(runs)))
         for arm in tune.spec.arms
         if (runs := tune.of(arm.name))
     ]
 
 
-def thinned(curve: Survival) -> Survival:
+def thin_curve(curve: Survival) -> Survival:
     """Return a curve with no more steps than can be seen, the first and the last among them."""
     steps = len(curve.seconds)
     if steps <= _STEPS:
@@ -106,7 +106,7 @@ def thinned(curve: Survival) -> Survival:
 
 
 def _line(number: int) -> dict[str, Any]:
-    return {key: value for key, value in look(number).items() if not key.startswith("marker")}
+    return {key: value for key, value in line_style(number).items() if not key.startswith("marker")}
 
 
 def _steps(curve: Survival) -> Sequence[FloatArray]:

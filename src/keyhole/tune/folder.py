@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.files import held, is_begun, write_atomically
+from keyhole.files import folder_lock, is_draft, write_atomically
 from keyhole.study import Study
 from keyhole.study.storage import open_store
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
-from keyhole.validate import shown
+from keyhole.validate import short_repr
 
 SPEC: Final = "tune.json"
 RUNS: Final = "runs.jsonl"
@@ -23,7 +23,7 @@ _FREE: Final = ("name", "notes", "folder")
 
 
 @contextmanager
-def begun(folder: Path, spec: Spec) -> Iterator[None]:
+def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
     """Hold the folder, which is made or holds a tune of the same spec.
 
     Raises
@@ -31,16 +31,16 @@ def begun(folder: Path, spec: Spec) -> Iterator[None]:
     ValueError
         If it holds something else, or another process is at work in it.
     """
-    is_begun(folder)  # a file in its place is refused
+    is_draft(folder)  # a file in its place is refused
     folder.mkdir(parents=True, exist_ok=True)
-    with held(folder):
+    with folder_lock(folder):
         _see(folder, spec)
         yield
 
 
 def _see(folder: Path, spec: Spec) -> None:
     """See that what there is in the folder is a tune of this spec, and write the spec."""
-    if is_begun(folder):
+    if is_draft(folder):
         if not (folder / SPEC).exists():
             raise ValueError(
                 f"out must be a new folder, or that of a tune; there are files in {folder}"
@@ -50,8 +50,8 @@ def _see(folder: Path, spec: Spec) -> None:
             if entry not in _FREE and before[entry] != now[entry]:
                 where, old, new = _difference(entry, before[entry], now[entry])
                 raise ValueError(
-                    f"{folder} holds a tune of another spec: {where} was {shown(old)}, now is "
-                    f"{shown(new)}; choose another folder"
+                    f"{folder} holds a tune of another spec: {where} was {short_repr(old)}, now is "
+                    f"{short_repr(new)}; choose another folder"
                 )
     write_atomically(folder / SPEC, json.dumps(spec.as_json(), indent=1).encode())
 
@@ -95,8 +95,8 @@ def open_study(folder: Path, spec: Spec) -> Study:
         NAME,
         spec.policy or DEFAULT_POLICY,
         [arm.name for arm in spec.arms],
-        after="again",
+        on_timeout="ask_again",
         seed=spec.seed,
-        second=1.0 if spec.clock == "wall" else 0.0,
+        time_unit=1.0 if spec.clock == "wall" else 0.0,
         **spec.facts(),
     )

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.data.rows import read_text
-from keyhole.reading import unknown
+from keyhole.data.csv_rows import read_text
+from keyhole.spec_values import unknown_name_error
 from keyhole.tune.command import OF_THE_RUN
-from keyhole.tune.records import Record
-from keyhole.validate import distinct, line, shown
+from keyhole.tune.trial_log import TrialRecord
+from keyhole.validate import check_distinct, check_line, short_repr
 
 _SEEDS: Final = 2**31
 
@@ -59,7 +59,7 @@ class InstanceOrder:
     """
 
     def __init__(
-        self, instances: Sequence[Instance], seed: int, records: Iterable[Record] = ()
+        self, instances: Sequence[Instance], seed: int, records: Iterable[TrialRecord] = ()
     ) -> None:
         self._seed, self._instances = seed, {one.name: one for one in instances}
         self._runs: dict[str, Counter[str]] = defaultdict(lambda: Counter(self._none()))
@@ -109,16 +109,16 @@ def instances_of(value: Any, folder: Path) -> tuple[Instance, ...]:
     if isinstance(value, Mapping):
         for entry in value:
             if entry != "csv":
-                raise unknown(f"instances.{entry}", ["csv"])
+                raise unknown_name_error(f"instances.{entry}", ["csv"])
         if not isinstance(value.get("csv"), str):
-            raise TypeError(f"instances.csv must be the name of a file, got {shown(value)}")
+            raise TypeError(f"instances.csv must be the name of a file, got {short_repr(value)}")
         return _rows(folder / value["csv"])
     if isinstance(value, Sequence) and value:
-        return tuple(map(Instance, _different([line(f"instances[{i}]", v)
+        return tuple(map(Instance, _different([check_line(f"instances[{i}]", v)
                                               for i, v in enumerate(value)])))  # fmt: skip
     raise TypeError(
         "instances must be a pattern of files such as 'cnf/*.cnf', a list of names, or "
-        f"{{ csv = 'FILE' }}, got {shown(value)}"
+        f"{{ csv = 'FILE' }}, got {short_repr(value)}"
     )
 
 
@@ -127,7 +127,7 @@ def _files(pattern: str, folder: Path) -> tuple[Instance, ...]:
     found = [name for name in found if (folder / name).is_file()]
     if not found:
         raise ValueError(f"instances must be at least one file, got none for {pattern!r}")
-    return tuple(Instance(line("instances", name)) for name in found)
+    return tuple(Instance(check_line("instances", name)) for name in found)
 
 
 def _rows(path: Path) -> tuple[Instance, ...]:
@@ -149,7 +149,7 @@ def _instances(path: Path, rows: Any) -> tuple[Instance, ...]:
     header = [name.strip() for name in next(rows, [])]
     if "instance" not in header:
         raise ValueError(f"{path}: the header must have a column instance, got {header}")
-    for name in distinct("columns", header):
+    for name in check_distinct("columns", header):
         if name != "instance" and (not name.isidentifier() or name in OF_THE_RUN):
             raise ValueError(f"{path}: the column {name!r} must have a name of letters of its own")
     found = []
@@ -162,7 +162,7 @@ def _instances(path: Path, rows: Any) -> tuple[Instance, ...]:
         columns = dict(zip(header, map(str.strip, row), strict=True))
         if "\0" in "".join(row):
             raise ValueError(f"{path}, line {rows.line_num}: the row must have no character 0")
-        name = line(f"{path}, line {rows.line_num}: instance", columns.pop("instance"))
+        name = check_line(f"{path}, line {rows.line_num}: instance", columns.pop("instance"))
         found.append(Instance(name, columns))
     if not found:
         raise ValueError(f"instances must be at least one, got none in {path}")
@@ -171,4 +171,4 @@ def _instances(path: Path, rows: Any) -> tuple[Instance, ...]:
 
 
 def _different(names: Sequence[str]) -> Sequence[str]:
-    return distinct("instances", names)
+    return check_distinct("instances", names)

@@ -10,10 +10,16 @@ from typing import ClassVar, Final
 
 from matplotlib.figure import Figure
 
-from keyhole.experiment.page import Block, Picture, Section, Text, write_page
+from keyhole.experiment.html_page import Block, Picture, Section, Text, write_page
 from keyhole.results.html import Table
 from keyhole.tune import figures, folder
-from keyhole.tune.summary import POOLED, arms_table, command_line, progress, recommendation
+from keyhole.tune.summary import (
+    POOLED,
+    arms_table,
+    command_line,
+    format_progress,
+    format_recommendation,
+)
 from keyhole.tune.tune import Tune
 
 _HEAD: Final = ("round", "arm", "limit", "instance", "outcome", "seconds", "reward", "CPU s",
@@ -22,7 +28,7 @@ _MIB: Final = 2**20
 _SPEC: Final = (
     "limits",
     "success",
-    "worth",
+    "objective",
     "seed",
     "memory",
     "cores",
@@ -63,10 +69,10 @@ def write_report(tune: Tune) -> Path:
         _spec(tune),
     ]
     best = tune.best()
-    first, *others = recommendation(tune)
+    first, *others = format_recommendation(tune)
     opening: list[Block] = [
         Recommended(_sentence(first), command_line(tune, best.arm)),
-        Text("\n".join(map(_sentence, others)), note=f"{progress(tune)}."),
+        Text("\n".join(map(_sentence, others)), note=f"{format_progress(tune)}."),
         Text(tune.spec.notes),
     ]
     return write_page(tune.folder / folder.REPORT, tune.spec.name, opening, sections)
@@ -101,10 +107,10 @@ def _gains(tune: Tune) -> Section:
 
 
 def _unit(tune: Tune) -> str:
-    worth, success = tune.spec.worth, tune.spec.success
-    price = f"a second costs {worth.second:.3g}"
-    if worth.giving_up:
-        price += f", giving up {worth.giving_up:g} more"
+    worth, success = tune.spec.objective, tune.spec.success
+    price = f"a second costs {worth.cost_per_second:.3g}"
+    if worth.cost_of_giving_up:
+        price += f", giving up {worth.cost_of_giving_up:g} more"
     named = f" ({worth.preset})" if worth.preset else ""
     return f"A success is worth up to {success.scale[1]:g}, {price}{named}."
 
@@ -143,7 +149,7 @@ def _runs(tune: Tune) -> Runs:
             " ".join(f"{run.reason} {run.output}".split()),
             datetime.fromtimestamp(run.at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
         ]
-        for run in sorted([*tune.runs, *tune.lapsed], key=lambda run: (run.round, run.at))
+        for run in sorted([*tune.runs, *tune.expired], key=lambda run: (run.round, run.at))
     ]  # fmt: skip
     said = json.dumps(rows).replace("<", "\\u003c")
     caption = "A click on a heading sorts; times are in UTC."

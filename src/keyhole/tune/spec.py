@@ -11,21 +11,30 @@ from typing import Any, Final, Self
 import numpy as np
 
 from keyhole.contract.policy import Policy
-from keyhole.experiment import rooms
-from keyhole.reading import unknown
+from keyhole.experiment import settings
 from keyhole.resource import HazardUCB
-from keyhole.resource.functions import rising
+from keyhole.resource.cost_functions import check_increasing
 from keyhole.runner import LEAST_MEMORY
+from keyhole.spec_values import unknown_name_error
 from keyhole.tune.command import Arm, arms_of
+from keyhole.tune.cost import CostModel
 from keyhole.tune.instances import Instance, instances_of
-from keyhole.tune.success import Success
-from keyhole.tune.worth import Worth
-from keyhole.validate import Range, choice, integer, line, number, seed_number, shown, vector
+from keyhole.tune.success_rule import SuccessRule
+from keyhole.validate import (
+    Range,
+    check_choice,
+    check_integer,
+    check_line,
+    check_number,
+    check_seed,
+    check_vector,
+    short_repr,
+)
 
 DEFAULT_POLICY: Final = HazardUCB.from_parameters({})
 """Who decides, unless a spec says otherwise."""
 
-_ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "worth", "seed",
+_ENTRIES: Final = ("name", "notes", "arm", "instances", "limits", "success", "objective", "seed",
                    "memory", "cores", "clock", "environment", "policy")  # fmt: skip
 _CLOCKS: Final = ("wall", "cpu")
 _BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9,
@@ -50,7 +59,7 @@ class Spec:
         What the commands are run on.
     success : Success
         What counts as success.
-    worth : Worth
+    objective : Worth
         What seconds and giving up cost.
     seed : int
         Of the draws of instances, and of the policy.
@@ -74,8 +83,8 @@ class Spec:
     arms: tuple[Arm, ...]
     limits: tuple[float, ...]
     instances: tuple[Instance, ...]
-    success: Success
-    worth: Worth
+    success: SuccessRule
+    objective: CostModel
     seed: int = 0
     memory: int | None = None
     cores: int = 1
@@ -109,24 +118,24 @@ class Spec:
         """Make a spec of a dict of the same form; a ``function`` may be one itself."""
         for entry in table:
             if entry not in _ENTRIES:
-                raise unknown(entry, _ENTRIES)
+                raise unknown_name_error(entry, _ENTRIES)
         for entry in ("arm", "limits"):
             if entry not in table:
                 raise ValueError(f"{entry} must be given")
         folder = folder.resolve()
         limits = _limits(table["limits"])
-        success = Success.of(table.get("success", {}))
+        success = SuccessRule.of(table.get("success", {}))
         spec = cls(
-            name=line("name", table.get("name", "tune")),
+            name=check_line("name", table.get("name", "tune")),
             arms=arms_of(table["arm"]),
             limits=limits,
             instances=instances_of(table.get("instances"), folder),
             success=success,
-            worth=Worth.of(table.get("worth", "PAR2"), limits[-1], success.span),
-            seed=seed_number(table.get("seed", 0)),
+            objective=CostModel.of(table.get("objective", "PAR2"), limits[-1], success.span),
+            seed=check_seed(table.get("seed", 0)),
             memory=_memory(table.get("memory")),
-            cores=integer("cores", table.get("cores", 1), Range(ge=1)),
-            clock=choice("clock", table.get("clock", "wall"), _CLOCKS),
+            cores=check_integer("cores", table.get("cores", 1), Range(ge=1)),
+            clock=check_choice("clock", table.get("clock", "wall"), _CLOCKS),
             environment=_environment(table.get("environment", {})),
             policy=_policy(table.get("policy")),
             notes=_text("notes", table.get("notes", "")),
@@ -151,8 +160,8 @@ class Spec:
         least = self.success.least
         return {
             "limits": list(self.limits),
-            "cost": self.worth.cost,
-            "penalty": self.worth.penalty(least),
+            "cost": self.objective.cost,
+            "penalty": self.objective.penalty(least),
             "scale": (least, self.success.scale[1]),
         }
 
@@ -176,7 +185,7 @@ class Spec:
             "limits": list(self.limits),
             "instances": [asdict(one) for one in self.instances],
             "success": self.success.as_json(),
-            "worth": self.worth.as_json(),
+            "objective": self.objective.as_json(),
             "seed": self.seed,
             "memory": self.memory,
             "cores": self.cores,
@@ -191,14 +200,14 @@ class Spec:
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:
         """Return the spec that `as_json` said."""
-        success, limits = Success.of(said["success"]), tuple(said["limits"])
+        success, limits = SuccessRule.of(said["success"]), tuple(said["limits"])
         return cls(
             name=said["name"],
             arms=tuple(Arm(**{**arm, "command": tuple(arm["command"])}) for arm in said["arms"]),
             limits=limits,
             instances=tuple(Instance(**one) for one in said["instances"]),
             success=success,
-            worth=Worth.of(said["worth"], limits[-1], success.span),
+            objective=CostModel.of(said["objective"], limits[-1], success.span),
             seed=said["seed"],
             memory=said["memory"],
             cores=said["cores"],
@@ -215,7 +224,7 @@ def _limits(value: Any) -> tuple[float, ...]:
         value = _range(value)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         value = [value]
-    found = rising("limits", vector("limits", value, Range(ge=_LEAST_LIMIT)))
+    found = check_increasing("limits", check_vector("limits", value, Range(ge=_LEAST_LIMIT)))
     return tuple(found.tolist())
 
 
@@ -224,13 +233,13 @@ def _range(table: Mapping[str, Any]) -> Any:
     wanted = ("from", "to", "count")
     for entry in table:
         if entry not in wanted:
-            raise unknown(f"limits.{entry}", wanted)
+            raise unknown_name_error(f"limits.{entry}", wanted)
     for entry in wanted:
         if entry not in table:
             raise ValueError(f"limits.{entry} must be given")
-    low = number("limits.from", table["from"], Range(ge=_LEAST_LIMIT))
-    high = number("limits.to", table["to"], Range(gt=low))
-    count = integer("limits.count", table["count"], Range(ge=2, le=1000))
+    low = check_number("limits.from", table["from"], Range(ge=_LEAST_LIMIT))
+    high = check_number("limits.to", table["to"], Range(gt=low))
+    count = check_integer("limits.count", table["count"], Range(ge=2, le=1000))
     points = np.geomspace(low, high, count)
     rounded = [float(f"{point:.4g}") for point in points[1:-1]]
     return [low, *rounded, high]
@@ -238,16 +247,16 @@ def _range(table: Mapping[str, Any]) -> Any:
 
 def _memory(value: Any) -> int | None:
     if isinstance(value, str) and (found := _SIZE.fullmatch(value)):
-        unit = choice("memory: its unit", found[2], _BYTES)
-        return integer("memory", int(Fraction(found[1]) * _BYTES[unit]), LEAST_MEMORY)
+        unit = check_choice("memory: its unit", found[2], _BYTES)
+        return check_integer("memory", int(Fraction(found[1]) * _BYTES[unit]), LEAST_MEMORY)
     if isinstance(value, str):
-        raise ValueError(f"memory must be as '2 GiB', got {shown(value)}")
-    return None if value is None else integer("memory", value, LEAST_MEMORY)
+        raise ValueError(f"memory must be as '2 GiB', got {short_repr(value)}")
+    return None if value is None else check_integer("memory", value, LEAST_MEMORY)
 
 
 def _environment(value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
-        raise TypeError(f"environment must be a table of texts, got {shown(value)}")
+        raise TypeError(f"environment must be a table of texts, got {short_repr(value)}")
     for name, text in value.items():
         if not name or "=" in name or "\0" in name + text:
             raise ValueError(f"environment.{name} must have a name without =, and no character 0")
@@ -256,7 +265,7 @@ def _environment(value: Any) -> dict[str, str]:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a text, got {shown(value)}")
+        raise TypeError(f"{name} must be a text, got {short_repr(value)}")
     return value
 
 
@@ -265,9 +274,9 @@ def _policy(value: Any) -> Policy | None:
         return value
     table = {"name": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping) or "name" not in table:
-        raise TypeError(f"policy must be a name, or a table with a name, got {shown(value)}")
-    known = rooms.find("resource").policies
-    kind = known[choice("policy.name", table["name"], known)]
+        raise TypeError(f"policy must be a name, or a table with a name, got {short_repr(value)}")
+    known = settings.find_setting("resource").policies
+    kind = known[check_choice("policy.name", table["name"], known)]
     if kind.needs:
         listed = ", ".join(kind.needs)
         raise ValueError(f"policy.name must be of one that need not be told {listed}, which a tune "

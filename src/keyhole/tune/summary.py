@@ -6,10 +6,10 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, Final
 
-from keyhole.results.estimate import written
-from keyhole.tune.gains import Known
-from keyhole.tune.records import Record
+from keyhole.results.estimate import format_estimate
+from keyhole.tune.trial_log import TrialRecord
 from keyhole.tune.tune import Tune
+from keyhole.tune.value_estimates import Interval
 
 _FIELD: Final = re.compile(
     r"(?:\{\w+(?::[\w.,+-]*)?\}|[\w@%+=:,./-])+"
@@ -18,32 +18,32 @@ _ENDS: Final = ("ok", "out of time", "failed", "out of memory")
 _NO_SUCCESS: Final = "no run has succeeded: nothing speaks for any command"
 
 
-def seconds(known: Known) -> str:
+def format_seconds(known: Interval) -> str:
     """Return seconds with their interval."""
     return f"{known} s"
 
 
-def share(known: Known) -> str:
+def format_share(known: Interval) -> str:
     """Return a share in per cent, with its interval."""
     return f"{known.value:.0%} [{known.low:.0%}, {known.high:.0%}]"
 
 
-def counts(runs: list[Record]) -> dict[str, int]:
+def count_outcomes(runs: list[TrialRecord]) -> dict[str, int]:
     """Return how many runs ended in which way."""
     return {end: sum(run.outcome == end for run in runs) for end in _ENDS}
 
 
-def progress(tune: Tune) -> str:
+def format_progress(tune: Tune) -> str:
     """Return how far a tune has come."""
-    ended = ", ".join(f"{n:,} {end}" for end, n in counts(tune.runs).items() if n)
+    ended = ", ".join(f"{n:,} {end}" for end, n in count_outcomes(tune.runs).items() if n)
     took = timedelta(seconds=round(tune.elapsed))
     said = f"{tune.spec.name}: {len(tune.runs):,} runs in {took}" + (f"; {ended}" if ended else "")
-    if tune.lapsed:
-        said += f"; {len(tune.lapsed):,} counted for nothing and were done again"
+    if tune.expired:
+        said += f"; {len(tune.expired):,} counted for nothing and were done again"
     return said
 
 
-def recommendation(tune: Tune) -> list[str]:
+def format_recommendation(tune: Tune) -> list[str]:
     """Return what to run, what it is worth, how sure that is, against what, and runs of arms.
 
     Where no run has succeeded, a line that says so comes first.
@@ -61,7 +61,7 @@ def recommendation(tune: Tune) -> list[str]:
             "against the full cut-off: it looks best at that, and no earlier limit looks better"
         )
         if best.more.low < 0.0:
-            most = written(-best.more.low, -best.more.low)
+            most = format_estimate(-best.more.low, -best.more.low)
             against += f"; another command at it is better by at most {most} a run (95 %)"
     count = len(best.runs_of_arms)
     first = f"best: {best.arm} with {best.limit:g} s"
@@ -70,10 +70,10 @@ def recommendation(tune: Tune) -> list[str]:
     return [
         *([] if best.successes else [_NO_SUCCESS]),
         first,
-        f"worth: {best.gain} a run; {share(best.done)} succeed, {seconds(best.seconds)} a run "
+        f"worth: {best.gain} a run; {format_share(best.done)} succeed, {format_seconds(best.seconds)} a run "
         f"(from {_told(best.runs)})",
         f"probability that no other pair is better by more than 1 % of a success: {best.sure:.0%}; "
-        f"the best is better by at most {written(best.loss, best.loss)} (95 %)",
+        f"the best is better by at most {format_estimate(best.loss, best.loss)} (95 %)",
         against,
         f"runs of an arm: {_spread(list(best.runs_of_arms.values()))}",
     ]
@@ -112,7 +112,7 @@ def arms_table(tune: Tune) -> tuple[list[str], list[list[str]]]:
         runs = tune.of(arm.name)
         spent = sum(run.seconds for run in runs)
         tried = gains.told[number] > 0
-        row = [arm.name, f"{len(runs):,}", *map(str, counts(runs).values())]
+        row = [arm.name, f"{len(runs):,}", *map(str, count_outcomes(runs).values())]
         row += [f"{spent:,.1f}", f"{spent / total:.0%}"]
         if tried.any():
             place = max((k for k in range(len(tried)) if tried[k]), key=lambda k: mean[number, k])

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
-from keyhole.tune.records import Record
+from keyhole.contract.state_memory import FloatArray
+from keyhole.tune.trial_log import TrialRecord
 
 _NORMAL: Final = 1.959964  # the 97.5 % quantile
 
@@ -40,7 +40,7 @@ class Survival:
     watched: float
 
     @classmethod
-    def of(cls, runs: Sequence[Record]) -> "Survival":
+    def of(cls, runs: Sequence[TrialRecord]) -> "Survival":
         """Estimate it from the runs of an arm."""
         done = np.array([run.outcome == "ok" for run in runs], dtype=bool)
         until = np.array([run.seconds if run.outcome == "ok" else run.limit for run in runs])

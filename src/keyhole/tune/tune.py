@@ -10,12 +10,12 @@ import numpy as np
 from keyhole.cached import cached_property
 from keyhole.contract.policy import Policy
 from keyhole.tune import folder as places
-from keyhole.tune.gains import Gains, Known
-from keyhole.tune.records import Record, read
 from keyhole.tune.spec import Spec
+from keyhole.tune.trial_log import TrialRecord, read
+from keyhole.tune.value_estimates import Interval, ValueEstimates
 
 if TYPE_CHECKING:
-    from keyhole.study.log import Replay
+    from keyhole.study.log_export import Replay
 
 _CLOSE: Final = 0.01
 """Pairs are alike that differ by no more than this share of what a success is worth."""
@@ -25,7 +25,7 @@ _RESOLUTION: Final = 2.0
 
 
 @dataclass(frozen=True)
-class Pair:
+class CommandLimit:
     """A command with a limit, and what is known of it.
 
     Attributes
@@ -46,14 +46,14 @@ class Pair:
 
     arm: str
     limit: float
-    gain: Known
-    done: Known
-    seconds: Known
+    gain: Interval
+    done: Interval
+    seconds: Interval
     runs: int
 
 
 @dataclass(frozen=True)
-class Best(Pair):
+class Best(CommandLimit):
     """The pair that is recommended.
 
     Attributes
@@ -76,8 +76,8 @@ class Best(Pair):
 
     sure: float
     loss: float
-    full: Pair
-    more: Known
+    full: CommandLimit
+    more: Interval
     runs_of_arms: dict[str, int]
     successes: int
 
@@ -96,14 +96,14 @@ class Tune:
         What is tuned.
     runs : list of Record
         The runs that count, in the order in which they ended.
-    lapsed : list of Record
+    expired : list of Record
         Those that count for nothing and were done again.
     """
 
-    def __init__(self, folder: Path, spec: Spec, records: Sequence[Record]) -> None:
+    def __init__(self, folder: Path, spec: Spec, records: Sequence[TrialRecord]) -> None:
         self.folder, self.spec = folder, spec
-        self.runs = list({one.id: one for one in records if one.counts}.values())
-        self.lapsed = [one for one in records if not one.counts]
+        self.runs = list({one.id: one for one in records if one.is_counted}.values())
+        self.expired = [one for one in records if not one.is_counted]
         self.elapsed = max((one.elapsed for one in records), default=0.0)
 
     @classmethod
@@ -115,31 +115,31 @@ class Tune:
         return cls(folder, spec, list(read(path, spec.names)) if path.exists() else [])
 
     @cached_property
-    def gains(self) -> Gains:
+    def gains(self) -> ValueEstimates:
         """What every pair is worth."""
-        return Gains(self.spec, self.runs)
+        return ValueEstimates(self.spec, self.runs)
 
-    def of(self, arm: str) -> list[Record]:
+    def of(self, arm: str) -> list[TrialRecord]:
         """Return the runs of an arm."""
         return [run for run in self.runs if run.arm == arm]
 
-    def pair(self, arm: int, place: int) -> Pair:
+    def pair(self, arm: int, place: int) -> CommandLimit:
         """Return what is known of a command, by its number, with a limit, by its."""
-        return Pair(**self._pair(arm, place))
+        return CommandLimit(**self._pair(arm, place))
 
     def _pair(self, arm: int, place: int) -> dict[str, Any]:
         gains, runs = self.gains, int(self.gains.told[arm, place])
         least = _RESOLUTION / (runs + _RESOLUTION)
         success, limit = self.spec.success, self.spec.limits[place]
-        worst = -float(self.spec.worth.penalty(success.least)(limit))
+        worst = -float(self.spec.objective.penalty(success.least)(limit))
         return {
             "arm": self.spec.arms[arm].name,
             "limit": limit,
-            "gain": Known.of(
+            "gain": Interval.of(
                 gains.draws[:, arm, place], least * success.span, (worst, success.scale[1])
             ),
-            "done": Known.of(gains.done[:, arm, place], least, (0.0, 1.0)),
-            "seconds": Known.of(gains.seconds[:, arm, place]),
+            "done": Interval.of(gains.done[:, arm, place], least, (0.0, 1.0)),
+            "seconds": Interval.of(gains.seconds[:, arm, place]),
             "runs": runs,
         }
 
@@ -161,7 +161,7 @@ class Tune:
         )
         full = int(at_full.argmax())
         tried_arms = gains.told[:, 0] > 0
-        behind = gains.of_order.max(axis=(1, 2)) - gains.of_order[:, arm, place]
+        behind = gains.order_values.max(axis=(1, 2)) - gains.order_values[:, arm, place]
         return Best(
             **self._pair(arm, place),
             # Of an arm that was never run all that is known is that it may be the best as well.
@@ -173,16 +173,16 @@ class Tune:
             successes=sum(run.outcome == "ok" for run in self.runs),
         )
 
-    def _more(self, arm: int, place: int, full: int) -> Known:
+    def _more(self, arm: int, place: int, full: int) -> Interval:
         """Return how much more a pair is worth than the best command at the full cut-off.
 
         Which of those that were run that is, is not known: value and lower end are against the best
         of each draw, the upper end is against the command that looks best.
         """
-        draws, tried = self.gains.of_cut_off, self.gains.told[:, 0] > 0
+        draws, tried = self.gains.cut_off_values, self.gains.told[:, 0] > 0
         mine, theirs = draws[:, arm, place], draws[:, :, -1]
-        least = Known.of(mine - theirs[:, tried].max(axis=1))
-        return Known(least.value, least.low, Known.of(mine - theirs[:, full]).high)
+        least = Interval.of(mine - theirs[:, tried].max(axis=1))
+        return Interval(least.value, least.low, Interval.of(mine - theirs[:, full]).high)
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
         """Return what another policy would have asked: see `keyhole.study.Study.replay`."""
@@ -196,9 +196,13 @@ class Tune:
     def _repr_html_(self) -> str:
         """Return what notebooks show: how far it has come, what it recommends, and each arm."""
         from keyhole.results.html import Table
-        from keyhole.tune.summary import POOLED, arms_table, progress, recommendation
+        from keyhole.tune.summary import POOLED, arms_table, format_progress, format_recommendation
 
         if not self.runs:
-            return Table(progress(self), ["arm"], [[arm.name] for arm in self.spec.arms]).html()
-        said = " ".join(f"{text}." for text in (progress(self), *recommendation(self)))
+            return Table(
+                format_progress(self), ["arm"], [[arm.name] for arm in self.spec.arms]
+            ).html()
+        said = " ".join(
+            f"{text}." for text in (format_progress(self), *format_recommendation(self))
+        )
         return Table(f"{said} {POOLED}", *arms_table(self)).html()

@@ -5,24 +5,24 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.clusters import Cluster
-from keyhole.clusters.connecting import THREADS, check_on
+from keyhole.clusters.connection import THREADS, check_address
 from keyhole.tune import folder as places
-from keyhole.tune.cores import available, cores_of
-from keyhole.tune.elsewhere import executors_on, is_here
+from keyhole.tune.cluster_executor import cluster_executors, is_local
+from keyhole.tune.cpu_cores import assign_cores, available_cores
 from keyhole.tune.executor import Executor, Executors
-from keyhole.tune.functions import in_a_call
+from keyhole.tune.function_arms import is_in_function_process
 from keyhole.tune.instances import InstanceOrder, command_seed
-from keyhole.tune.records import Records
+from keyhole.tune.loop import Progress, TuningLoop, command_fields
 from keyhole.tune.spec import Spec
-from keyhole.tune.stay import Progress, Stay, words_of
+from keyhole.tune.trial_log import TrialLog
 from keyhole.tune.tune import Tune
-from keyhole.tune.watch import workers_warning
-from keyhole.validate import Range, integer, number, shown
+from keyhole.tune.warnings import workers_warning
+from keyhole.validate import Range, check_integer, check_number, short_repr
 
 WORKERS: Final = Range(ge=1, le=1024)
 
 
-def here() -> Executor:
+def local_executors() -> Executor:
     """Return what runs commands on this machine."""
     from keyhole.runner import Runner
 
@@ -59,10 +59,12 @@ class Tuner:
     ('quick', 6)
     """
 
-    def __init__(self, spec: Spec, out: str | Path, *, executors: Executors = here) -> None:
+    def __init__(
+        self, spec: Spec, out: str | Path, *, executors: Executors = local_executors
+    ) -> None:
         if not isinstance(spec, Spec):
             raise TypeError(
-                f"spec must be what Spec.from_file or Spec.from_table returns, got {shown(spec)}"
+                f"spec must be what Spec.from_file or Spec.from_table returns, got {short_repr(spec)}"
             )
         self.spec, self.out, self._executors = spec, Path(out), executors
 
@@ -96,29 +98,29 @@ class Tuner:
         """
         if runs is None and budget is None:
             raise ValueError("runs or budget must be given")
-        most = integer("runs", runs, Range(ge=1)) if runs is not None else None
-        seconds = number("budget", budget, Range(gt=0)) if budget is not None else None
-        integer("workers", workers, WORKERS)
-        check_on(on, None)
-        if on != THREADS and self._executors is not here:
+        most = check_integer("runs", runs, Range(ge=1)) if runs is not None else None
+        seconds = check_number("budget", budget, Range(gt=0)) if budget is not None else None
+        check_integer("workers", workers, WORKERS)
+        check_address(on, None)
+        if on != THREADS and self._executors is not local_executors:
             raise ValueError("executors must be left out with `on`, which makes them")
-        if is_here(on) and (text := workers_warning(workers, self.spec.cores, available())):
+        if is_local(on) and (text := workers_warning(workers, self.spec.cores, available_cores())):
             warnings.warn(text, stacklevel=2)
-        if in_a_call():
+        if is_in_function_process():
             raise RuntimeError(
                 "a tuner must not run where a function of a tune is called: what a script does "
                 "beyond defining it belongs under `if __name__ == '__main__':`"
             )
         with (
-            places.begun(self.out, self.spec),
-            Records(self.out / places.RUNS, self.spec.names) as records,
+            places.open_tune_folder(self.out, self.spec),
+            TrialLog(self.out / places.RUNS, self.spec.names) as records,
             places.open_study(self.out, self.spec) as study,
-            executors_on(on, workers, self.spec) as theirs,
+            cluster_executors(on, workers, self.spec) as theirs,
         ):
-            stay = Stay(self.spec, study, records, theirs or self._executors, progress)
+            stay = TuningLoop(self.spec, study, records, theirs or self._executors, progress)
             stay.catch_up()
-            cores = [None] * workers if theirs else cores_of(workers, self.spec.cores)
-            stay.go(most, seconds, cores)
+            cores = [None] * workers if theirs else assign_cores(workers, self.spec.cores)
+            stay.run(most, seconds, cores)
         return Tune.load(self.out)
 
     def __repr__(self) -> str:
@@ -126,12 +128,14 @@ class Tuner:
         return f"Tuner({self.spec.name}: {len(self.spec.arms)} arms, {str(self.out)!r})"
 
 
-def rehearsed(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
+def make_dry_run(spec: Spec, count: int) -> list[tuple[str, float, list[str]]]:
     """Return arm, limit and words of some runs, the arms in turn; nothing is run."""
     found, order = [], InstanceOrder(spec.instances, spec.seed)
     for round in range(1, count + 1):
         arm = spec.arms[(round - 1) % len(spec.arms)]
         limit = spec.limits[-1 - (round - 1) // len(spec.arms) % len(spec.limits)]
         seed = command_seed(spec.seed, round)
-        found.append((arm.name, limit, words_of(spec, arm, order.take(arm.name), seed, limit)))
+        found.append(
+            (arm.name, limit, command_fields(spec, arm, order.take(arm.name), seed, limit))
+        )
     return found

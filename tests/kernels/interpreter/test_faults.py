@@ -7,7 +7,7 @@ import pytest
 
 from keyhole import simulate
 from keyhole.kernels.interpreter.entry import Entry
-from keyhole.policy import FloatArray, per
+from keyhole.policy import FloatArray, float_array
 from keyhole.stochastic import Policy, Problem
 
 NUMBERS = np.zeros(3, np.int64)
@@ -80,8 +80,8 @@ def test_what_arrays_have_not_is_named():
 
 class Asserting(Policy):
     class State:
-        pulls: FloatArray = per("arms")
-        totals: FloatArray = per("arms")
+        pulls: FloatArray = float_array("arms")
+        totals: FloatArray = float_array("arms")
 
     def select(p, t: int) -> int:
         return 0

@@ -2,7 +2,7 @@
 
 import threading
 
-from keyhole.kernels import lock
+from keyhole.kernels import compiler_lock
 from keyhole.kernels.interpreter import functions
 
 
@@ -11,8 +11,8 @@ def test_a_fork_waits_until_a_copy_is_made(monkeypatch):
     found = []
 
     def look():
-        if free := lock._compiling.acquire(blocking=False):
-            lock._compiling.release()
+        if free := compiler_lock._compiling.acquire(blocking=False):
+            compiler_lock._compiling.release()
         found.append(free)
 
     def copied(plain):

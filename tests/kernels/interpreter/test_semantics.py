@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numba import types
 
-from keyhole.kernels.cache import compile_cached
+from keyhole.kernels.compile_cache import compile_cached
 from keyhole.kernels.execution import interpreted
-from keyhole.kernels.link import fingerprint, link
+from keyhole.kernels.fingerprint import fingerprint, fresh_copy
 from tests.kernels.interpreter import kernels
 from tests.kernels.interpreter.kernels import FLOATS, INTEGERS, WORDS
 
@@ -25,7 +25,7 @@ def both(function, kinds, *arrays):
     signature = types.void(*kinds)
 
     def build():
-        linked = link(function)
+        linked = fresh_copy(function)
 
         def entry(x, y, out):
             linked(x, y, out)

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from keyhole.files import held
+from keyhole.files import folder_lock
 from keyhole.study import Study, backup
 from keyhole.study.storage import StoreError, open_store, sqlite_connection
 from keyhole.study.storage.sqlite import Sqlite
@@ -31,7 +31,7 @@ def test_a_backup_has_the_same_state_and_the_same_next_decisions(address, copy):
             study.tell(study.ask(key=f"key {reward}" if reward else None).id, reward)
         study.ask()
         other.ask()
-        study._turns.keep()
+        study._turns.save_snapshot()
         assert backup(address, copy) == ["labels", "other"]
         with Study.open(copy, "labels") as again, Study.open(copy, "other") as second:
             assert again.log() == study.log()
@@ -144,7 +144,7 @@ def test_what_a_killed_backup_left_is_removed_by_the_next_one(tmp_path, copy):
     others = [copy.with_name(name) for name in (".copy.db.note", f".other.db.{'1' * 32}")]
     for other in others:
         other.mkdir()
-    with held(living):
+    with folder_lock(living):
         backup(tmp_path / "s.db", copy)
     assert {file.name for file in copy.parent.iterdir()} == {
         file.name for file in (copy, living, *others)

@@ -23,7 +23,7 @@ def settled(tmp_path_factory):
             ids[f"client-{n}"] = study.ask(key=f"client-{n}").id
         for n, id in enumerate(ids.values()):
             if n % 3 == 0:
-                study.lapse(id)
+                study.expire(id)
             study.tell(id, 1)
     return path, ids
 
@@ -50,7 +50,7 @@ def test_nothing_is_told_twice_of_a_decision_whose_entries_are_damaged(settled, 
         for copy in altered(path, id, tmp_path, bit):
             before = seqs(copy)
             with Study.open(copy, "labels") as study:
-                for call in (study.tell, lambda id, _, study=study: study.lapse(id)):
+                for call in (study.tell, lambda id, _, study=study: study.expire(id)):
                     with pytest.raises((DamagedError, ConflictError, ValueError)) as refused:
                         call(id, 0.25)
                     assert "\n" not in str(refused.value)

@@ -45,9 +45,9 @@ def unwritten(path):
     return pages - written
 
 
-@pytest.mark.parametrize("survives", ["crash", "power cut"])
+@pytest.mark.parametrize("survives", ["process_crash", "power_loss"])
 def test_a_log_stays_short(path, survives):
-    with closing(open_store(path, survives=survives)) as store:
+    with closing(open_store(path, durability=survives)) as store:
         study, size = store.create("labels", b"", 0.0), path.stat().st_size
         for seq in range(1, 151):
             write(store, study, seq)
@@ -61,7 +61,7 @@ def test_a_log_stays_short_though_each_writes_once(path):
     with closing(open_store(path)) as looking:
         study = looking.create("labels", b"", 0.0)
         for seq in range(1, 101):
-            with closing(open_store(path, survives="crash")) as store:
+            with closing(open_store(path, durability="process_crash")) as store:
                 write(store, study, seq)
         assert 40 <= log_pages(path) < 120
         assert len(list(looking.read(study))) == 100
@@ -95,7 +95,10 @@ def test_two_that_write_in_turn_share_checkpoints_and_keep_their_connections(pat
 
         monkeypatch.setattr(module, name, count)
 
-    with closing(open_store(path)) as one, closing(open_store(path, survives="crash")) as two:
+    with (
+        closing(open_store(path)) as one,
+        closing(open_store(path, durability="process_crash")) as two,
+    ):
         study = one.create("labels", b"", 0.0)
         for seq in range(1, 61):
             write((one, two)[seq % 2], study, seq)

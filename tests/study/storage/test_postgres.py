@@ -39,8 +39,8 @@ def test_without_the_driver_the_error_says_how_to_install_it(monkeypatch):
 
 
 def test_a_commit_outlives_a_power_cut_and_nothing_less(database):
-    with pytest.raises(ValueError, match="survives must be 'power cut' on a server"):
-        open_store(database, survives="crash")
+    with pytest.raises(ValueError, match="durability must be 'power_loss' on a server"):
+        open_store(database, durability="process_crash")
 
 
 def test_an_address_that_cannot_be_read_is_refused():

@@ -26,7 +26,7 @@ def old(address):
         study = store.create("labels", b"head", 0.5)
         store.begin(study, 0)
         store.commit(study, ROWS)
-        store.keep(study, 2, b"snapshot")
+        store.save_snapshot(study, 2, b"snapshot")
     return address
 
 
@@ -40,8 +40,8 @@ def check(store):
     study, head = store.find("labels")
     assert head == b"head"
     assert list(store.read(study)) == ROWS
-    assert store.of(study, "0" * 26) == ROWS[1:]
-    assert store.keyed(study, "key") == ROWS[1]
+    assert store.events_of_decision(study, "0" * 26) == ROWS[1:]
+    assert store.find_by_key(study, "key") == ROWS[1]
     assert store.snapshot(study) == (2, b"snapshot")
 
 
@@ -103,8 +103,8 @@ def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, 
     study = store.create("labels", b"head", 0.5, ROWS)
     calls = {
         "begin": lambda: store.begin(study, 3),
-        "since": lambda: store.since(study, 3),
-        "keep": lambda: store.keep(study, 3, b"snapshot"),
+        "since": lambda: store.events_after(study, 3),
+        "keep": lambda: store.save_snapshot(study, 3, b"snapshot"),
         "create": lambda: store.create("other", b"head", 0.5),
     }
     newer = "PRAGMA user_version = 9"

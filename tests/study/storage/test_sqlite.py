@@ -150,9 +150,9 @@ def test_a_store_is_found_from_another_folder(path, monkeypatch):
     assert path.is_file()
 
 
-@pytest.mark.parametrize(("survives", "level"), [("power cut", 2), ("crash", 1)])
+@pytest.mark.parametrize(("survives", "level"), [("power_loss", 2), ("process_crash", 1)])
 def test_a_commit_is_flushed_unless_it_need_not_outlive_a_power_cut(path, survives, level):
-    with closing(open_store(path, survives=survives)) as store:
+    with closing(open_store(path, durability=survives)) as store:
         assert store._query("PRAGMA synchronous", ()) == [(level,)]
         assert store._query("PRAGMA journal_mode", ()) == [("wal",)]
 

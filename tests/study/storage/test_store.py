@@ -134,25 +134,25 @@ def test_studies_do_not_see_each_other(store, study):
     add(store, study, row(1, decision="d", key="k"))
     add(store, other, row(1, decision="d", key="k", body=b"other"))
     assert list(store.read(study)) == [row(1, decision="d", key="k")]
-    assert store.of(other, "d") == [row(1, decision="d", key="k", body=b"other")]
+    assert store.events_of_decision(other, "d") == [row(1, decision="d", key="k", body=b"other")]
 
 
 def test_rows_of_a_decision_are_found(store, study):
     add(store, study, row(1, decision="a"), row(2, decision="b"), row(3, decision="a", kind=2))
-    assert [found.seq for found in store.of(study, "a")] == [1, 3]
-    assert store.of(study, "c") == []
+    assert [found.seq for found in store.events_of_decision(study, "a")] == [1, 3]
+    assert store.events_of_decision(study, "c") == []
 
 
 def test_the_row_of_a_key_is_found(store, study):
     add(store, study, row(1), row(2, key="k"))
-    assert store.keyed(study, "k") == row(2, key="k")
-    assert store.keyed(study, "l") is None
+    assert store.find_by_key(study, "k") == row(2, key="k")
+    assert store.find_by_key(study, "l") is None
 
 
 def test_what_is_open_can_be_looked_up_under_the_lock(store, study):
     add(store, study, row(1, key="k"))
     store.begin(study, 1)
-    assert store.keyed(study, "k") == row(1, key="k")
+    assert store.find_by_key(study, "k") == row(1, key="k")
     store.commit(study, [row(2)])
     assert len(list(store.read(study))) == 2
 
@@ -224,7 +224,7 @@ def test_a_number_is_used_once(store, study):
     store.begin(study, 1)
     store._next = 1
     with pytest.raises(StoreError, match="somebody else has used this number or key"):
-        store.commit(study, [row(1, body=b"second")])
+        store.commit(study, [row(1, body=b"time_unit")])
     assert list(store.read(study)) == [row(1)]
 
 
@@ -232,7 +232,7 @@ def test_a_log_that_has_become_shorter_is_not_used_any_more(address, store, stud
     add(store, study, row(1))
     with pytest.raises(StoreError, match="row 5 of study 1 was there and is not"):
         store.begin(study, 5)
-    for call in (lambda: store.begin(study, 1), lambda: store.since(study, 0)):
+    for call in (lambda: store.begin(study, 1), lambda: store.events_after(study, 0)):
         with pytest.raises(StoreError, match="open the study again"):
             call()
     other = open_store(address)
@@ -243,15 +243,15 @@ def test_a_log_that_has_become_shorter_is_not_used_any_more(address, store, stud
 def test_a_snapshot_takes_the_place_of_an_older_one(store, study):
     add(store, study, *map(row, range(1, 8)))
     assert store.snapshot(study) is None
-    store.keep(study, 5, b"five")
-    store.keep(study, 7, b"seven")
+    store.save_snapshot(study, 5, b"five")
+    store.save_snapshot(study, 7, b"seven")
     assert store.snapshot(study) == (7, b"seven")
 
 
 def test_a_snapshot_does_not_take_the_place_of_a_newer_one(store, study):
     add(store, study, *map(row, range(1, 8)))
-    store.keep(study, 7, b"seven")
-    store.keep(study, 5, b"five")
+    store.save_snapshot(study, 7, b"seven")
+    store.save_snapshot(study, 5, b"five")
     assert store.snapshot(study) == (7, b"seven")
 
 
@@ -284,5 +284,5 @@ def test_an_address_is_a_text_or_a_path():
 
 
 def test_what_a_commit_outlives_is_one_of_two(tmp_path):
-    with pytest.raises(ValueError, match="survives must be one of power cut, crash"):
-        open_store(tmp_path / "a.db", survives="fire")
+    with pytest.raises(ValueError, match="durability must be one of power_loss, process_crash"):
+        open_store(tmp_path / "a.db", durability="fire")

@@ -2,7 +2,7 @@
 
 from keyhole_sleeping.policies import AUER, Uniform
 from keyhole_sleeping.problem import Problem
+from keyhole_sleeping.problem_factories import PROBLEM_FACTORIES
 from keyhole_sleeping.setting import SETTING, Policy
-from keyhole_sleeping.sources import SOURCES
 
-__all__ = ["AUER", "SETTING", "SOURCES", "Policy", "Problem", "Uniform"]
+__all__ = ["AUER", "PROBLEM_FACTORIES", "SETTING", "Policy", "Problem", "Uniform"]

@@ -3,27 +3,37 @@
 from typing import Any
 
 from keyhole import Metric
-from keyhole.policy import REGRET, IntArray, Stream, World, counts, per, seek, uniform, whole
+from keyhole.policy import (
+    REGRET,
+    Environment,
+    IntArray,
+    Stream,
+    float_array,
+    int_array,
+    integer,
+    seek,
+    uniform,
+)
 from keyhole_sleeping.setting import SETTING
 
 
-class Sleepers(World):
+class Sleepers(Environment):
     """Arms with rewards 0 or 1, each awake by chance; where all would sleep, all are awake."""
 
     setting = SETTING
     metrics = (REGRET, Metric("best_share", "share of rounds with the best awake", better="higher"))
 
-    arms = whole()
-    means = per("arms")
-    chances = per("arms")
+    arms = integer()
+    means = float_array("arms")
+    chances = float_array("arms")
 
     class State:
         """Pulls of each arm, the mean of the best arm awake, and sums over the rounds."""
 
-        pulls = counts("arms")
-        highest = per()
-        regret = per()
-        best = per()
+        pulls = int_array("arms")
+        highest = float_array()
+        regret = float_array()
+        best = float_array()
 
     def observe(e, s: State, t: int, rng: Stream, awake: IntArray) -> None:
         """Draw who is awake, the same for every policy, after the stretches of the rewards."""

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.policy import IntArray, Stream, parameter, per, uniform
+from keyhole.policy import IntArray, Stream, float_array, parameter, uniform
 from keyhole_sleeping.setting import Policy
 
 
@@ -37,8 +37,8 @@ class AUER(Policy):
     class State:
         """Pulls and summed rewards of each arm."""
 
-        pulls = per("arms")
-        totals = per("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
 
     def select(p, s: State, t: int, awake: IntArray) -> int:
         """Return the arm awake with the largest estimate, the first that was never pulled."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from keyhole.policy import Problem as AnyProblem
-from keyhole.validate import Range, vector
+from keyhole.validate import Range, check_vector
 from keyhole_sleeping.environment import Sleepers
 from keyhole_sleeping.setting import SETTING
 
@@ -23,11 +23,11 @@ class Problem(AnyProblem):
     """
 
     setting = SETTING
-    world = Sleepers
+    environment = Sleepers
 
     def __init__(self, means: ArrayLike, awake: ArrayLike) -> None:
-        self.means = vector("means", means, Range(ge=0, le=1))
-        self.awake = vector("awake", awake, Range(ge=0, le=1))
+        self.means = check_vector("means", means, Range(ge=0, le=1))
+        self.awake = check_vector("awake", awake, Range(ge=0, le=1))
         if len(self.awake) != len(self.means):
             raise ValueError(f"awake must have {len(self.means)} entries, got {len(self.awake)}")
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.delayed.setting import Policy, used
-from keyhole.policy import FloatArray, IntArray, counts, per
+from keyhole.delayed.setting import Policy, usable_rewards
+from keyhole.policy import FloatArray, IntArray, float_array, int_array
 
 
 class DelayedUCB1(Policy):
@@ -48,9 +48,9 @@ class DelayedUCB1(Policy):
     class State:
         """Of each arm: pulls, rewards that have arrived, and their sum."""
 
-        pulls = counts("arms")
-        arrived = per("arms")
-        totals = per("arms")
+        pulls = int_array("arms")
+        arrived = float_array("arms")
+        totals = float_array("arms")
 
     def select(p, s: State, t: int) -> int:
         """Return the arm with the largest bound."""
@@ -65,7 +65,7 @@ class DelayedUCB1(Policy):
                 best, highest = arm, bound
         return best
 
-    def held(self, state: Mapping[str, Any], told: int) -> int:
+    def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
         """Return that no reward is held, only sums."""
         return 0
 
@@ -78,4 +78,4 @@ class DelayedUCB1(Policy):
 
     def describe(self, learner: Any) -> list[str]:
         """Return of each arm what has arrived: not the pulls that are still waited for."""
-        return used(learner.state["arrived"], learner.state["totals"], learner.scale)
+        return usable_rewards(learner.state["arrived"], learner.state["totals"], learner.scale)

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.delayed.phases import PhasePolicy, log_term
+from keyhole.delayed.phase_policy import PhasePolicy, log_term
 from keyhole.policy import parameter
 
 

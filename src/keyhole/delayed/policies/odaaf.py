@@ -1,6 +1,6 @@
 """Optimism for delayed, aggregated anonymous feedback: known expected delay."""
 
-from keyhole.delayed.phases import PhasePolicy, log_term, root_length
+from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from keyhole.delayed.phases import PhasePolicy, log_term, root_length
+from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
-from keyhole.validate import Range, number
+from keyhole.validate import Range, check_number
 
 
 class ODAAFB(PhasePolicy):
@@ -52,7 +52,7 @@ class ODAAFB(PhasePolicy):
     def __post_init__(self) -> None:
         """Check that the bound is no smaller than the expected delay."""
         super().__post_init__()
-        number("bound", self.bound, Range(ge=self.expected_delay))
+        check_number("bound", self.bound, Range(ge=self.expected_delay))
 
     def longest_delay(self) -> float:
         """Return the bound."""

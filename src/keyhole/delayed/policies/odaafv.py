@@ -1,8 +1,8 @@
 """Optimism for delayed, aggregated anonymous feedback: bounded variance."""
 
-from keyhole.delayed.phases import PhasePolicy, log_term, root_length
+from keyhole.delayed.phase_policy import PhasePolicy, log_term, root_length
 from keyhole.policy import parameter
-from keyhole.validate import Range, number
+from keyhole.validate import Range, check_number
 
 
 class ODAAFV(PhasePolicy):
@@ -50,7 +50,7 @@ class ODAAFV(PhasePolicy):
         """Check that the variance is possible for a whole number of rounds."""
         super().__post_init__()
         part = self.expected_delay % 1.0
-        number("variance", self.variance, Range(ge=part * (1.0 - part)))
+        check_number("variance", self.variance, Range(ge=part * (1.0 - part)))
 
     def bridged(p) -> bool:
         """Return that a bridge follows each phase."""

@@ -3,13 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.delayed.setting import Policy, used
-from keyhole.policy import FloatArray, IntArray, Kernel, Stream, WithBase, counts, parameter, per
+from keyhole.delayed.setting import Policy, usable_rewards
+from keyhole.policy import (
+    FloatArray,
+    IntArray,
+    Kernel,
+    Stream,
+    WrapperPolicy,
+    float_array,
+    int_array,
+    parameter,
+)
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 
 
-class QPMD(WithBase, Policy):
+class QPMD(WrapperPolicy, Policy):
     r"""Let a policy for prompt feedback decide, and feed it late rewards from queues.
 
     The yardstick for anonymous feedback: it sees more, namely which reward is whose. Any policy
@@ -61,20 +70,20 @@ class QPMD(WithBase, Policy):
     class State:
         """Beside what the base remembers: its step and choice, and a queue for each arm."""
 
-        steps = counts()
-        chosen = counts()
-        held = counts()
+        steps = int_array()
+        chosen = int_array()
+        held = int_array()
         """Rewards in all queues."""
-        used = counts()
+        used = int_array()
         """Places that have ever held a reward."""
-        free = counts()
+        free = int_array()
         """The first of those that hold none, from 1, or 0; `following` leads on."""
-        oldest = counts("arms")
+        oldest = int_array("arms")
         """Where the queue begins: the place of the reward, from 1; 0 for an empty queue."""
-        newest = counts("arms")
-        following = counts("memory")
+        newest = int_array("arms")
+        following = int_array("memory")
         """For each reward the next in its queue, or 0."""
-        waiting = per("memory")
+        waiting = float_array("memory")
         """The rewards themselves."""
 
     def init(p, s: State, rng: Stream, base_init: Kernel) -> None:
@@ -103,9 +112,9 @@ class QPMD(WithBase, Policy):
         state = learner.state
         if not {"pulls", "totals"} <= state.keys():
             return super().describe(learner)
-        return used(state["pulls"], state["totals"], learner.scale)
+        return usable_rewards(state["pulls"], state["totals"], learner.scale)
 
-    def held(self, state: Mapping[str, Any], told: int) -> int:
+    def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
         """Return how many rewards are in the queues."""
         return int(state["held"][0])
 

@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from keyhole.kernels.compiler_lock import compiler_lock
+from keyhole.kernels.fingerprint import Chain, references
 from keyhole.kernels.interpreter import arithmetic
 from keyhole.kernels.interpreter.array_functions import REDUCTIONS, search_sorted
 from keyhole.kernels.interpreter.faults import NotInterpretedError
@@ -19,8 +21,6 @@ from keyhole.kernels.interpreter.memory_views import is_array, remembering, to_n
 from keyhole.kernels.interpreter.rewrite import HELPERS, interpreted_code
 from keyhole.kernels.interpreter.twins import find_twin, returns_views
 from keyhole.kernels.interpreter.words import CASTS, LARGEST, Word
-from keyhole.kernels.link import Chain, references
-from keyhole.kernels.lock import compiler_lock
 
 Kernel = Callable[..., Any]
 

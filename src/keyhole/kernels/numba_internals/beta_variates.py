@@ -1,6 +1,6 @@
 """Four beta variates at once, with whatever vector instructions the processor has.
 
-`keyhole.draws.betas` draws the same ones step by step.
+`keyhole.draws.beta_batch` draws the same ones step by step.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"

@@ -31,10 +31,10 @@ from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 
+from keyhole.kernels.error_lines import encode_line
 from keyhole.kernels.numba_internals.machine_code import MachineCode
 from keyhole.kernels.numba_internals.powers import define_powers
 from keyhole.kernels.numba_internals.process_symbols import READ_ERROR
-from keyhole.kernels.raised_lines import encode_line
 
 thread_ident: Final = types.ExternalFunction("PyThread_get_thread_ident", types.uint64())
 """Returns which thread calls: for compiled code."""

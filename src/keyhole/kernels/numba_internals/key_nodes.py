@@ -1,6 +1,6 @@
 """Sixteen keys of an arg-min at once, with whatever vector instructions the processor has.
 
-`keyhole.draws.argmin` has the same functions as loops.
+`keyhole.draws.argmin_tree` has the same functions as loops.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"

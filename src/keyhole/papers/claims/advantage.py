@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from keyhole.papers.checks import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.claims.base import Claim, Finding, Result, behind, when
-from keyhole.papers.claims.estimate import inside, log_quotient
+from keyhole.papers.claims.estimate import is_inside, log_quotient
 from keyhole.papers.claims.numbers import factor_of
+from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
-from keyhole.results.estimate import Estimate, mean_of
+from keyhole.results.estimate import Estimate, mean_estimate
 
 _Some = Annotated[list[PolicyName], Field(min_length=1)]
 
@@ -51,23 +51,23 @@ class Advantage(Claim):
             for key in self.x:
                 pair = behind(results[key], self.metric, other, self.policy)
                 values = [results[key].values(one, self.metric, self.round) for one in pair]
-                if any(mean_of(one).low <= 0.0 for one in values):
+                if any(mean_estimate(one).low <= 0.0 for one in values):
                     return Finding("undecided", f"a mean on {results[key].title} may be 0")
                 logs.append(log_quotient(*values))
             ratio = " / ".join(pair)
             found = [
-                (title, factor_of(f"{ratio} on {title}", mean_of(one)))
+                (title, factor_of(f"{ratio} on {title}", mean_estimate(one)))
                 for title, one in zip(titles, logs, strict=True)
             ]
             words.append(f"{ratio} {', '.join(f'{one} on {title}' for title, one in found)}")
             numbers += [one for _, one in found]
             for (early, late), (a, b) in zip(pairwise(titles), pairwise(logs), strict=True):
-                steps.append(mean_of(b - a))
+                steps.append(mean_estimate(b - a))
                 name = f"{ratio} from {early} to {late}, times"
                 factors.append(factor_of(name, steps[-1], at_least=1.0))
         times = ", ".join(map(str, factors))
         return Finding(
-            inside([(step, 0.0, math.inf) for step in steps]),
+            is_inside([(step, 0.0, math.inf) for step in steps]),
             f"{when(self.round)}: {'; '.join(words)}; from one to the next times {times}",
             (*numbers, *factors),
         )

@@ -8,11 +8,11 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
-from keyhole.contract.world import Problem
-from keyhole.papers.checks import Checkpoint, MetricName, ProblemName
+from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.sample_size import replications_needed
+from keyhole.papers.entry_validation import Checkpoint, MetricName, ProblemName
 from keyhole.papers.verdicts import Number, Origin, Setup, Status, Verdict
 from keyhole.play.plan import Plan
 from keyhole.results.curves import Curves

@@ -8,17 +8,17 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from keyhole.papers.claims.base import Finding, Result, Rounds, when
-from keyhole.papers.claims.estimate import inside
-from keyhole.papers.claims.numbers import number_of, told
+from keyhole.papers.claims.estimate import is_inside
+from keyhole.papers.claims.negative_control import OfOne
+from keyhole.papers.claims.numbers import format_compared, number_of
 from keyhole.papers.claims.registry import BOUNDS
-from keyhole.papers.claims.witness import OfOne
 from keyhole.play.plan import Plan
-from keyhole.results.estimate import Estimate, written
-from keyhole.validate import choice
+from keyhole.results.estimate import Estimate, format_estimate
+from keyhole.validate import check_choice
 
 
 def _known(name: str) -> str:
-    return choice("bound", name, BOUNDS)
+    return check_choice("bound", name, BOUNDS)
 
 
 BoundName = Annotated[str, AfterValidator(_known)]
@@ -27,8 +27,8 @@ BoundName = Annotated[str, AfterValidator(_known)]
 
 def check_bound(name: str, claim: OfOne, plan: Plan, rounds: Sequence[int]) -> None:
     """Refuse a bound of another room, or one that says nothing at some round."""
-    room, setting = name.partition(".")[0], plan.problem.setting.name
-    if room != setting:
+    setting_entry, setting = name.partition(".")[0], plan.problem.setting.name
+    if setting_entry != setting:
         raise ValueError(
             f"bound must be one of the setting {setting!r}, as {claim.problem!r} is, got {name!r}"
         )
@@ -59,7 +59,7 @@ class Bounded(OfOne):
     rounds: Rounds | None = None  # at which checkpoints; by default at all
 
     @property
-    def needs_witness(self) -> bool:
+    def needs_negative_control(self) -> bool:
         """Always: a bound may be so wide that nothing breaks it."""
         return True
 
@@ -82,12 +82,12 @@ class Bounded(OfOne):
         numbers = [
             number_of(f"mean {when(t)}", *ranged) for t, ranged in zip(rounds, found, strict=True)
         ]
-        detail = f"{when(t)}: {number}, the bound is {written(value, abs(value) / 100)}"
+        detail = f"{when(t)}: {number}, the bound is {format_estimate(value, abs(value) / 100)}"
         if len(found) > 1:
             detail = (
                 f"{len(found)} rounds compared; nearest to the bound (in standard errors) {detail}"
             )
-        return Finding(inside(found), detail, told(numbers, [numbers[nearest]]))
+        return Finding(is_inside(found), detail, format_compared(numbers, [numbers[nearest]]))
 
     @abstractmethod
     def _side(self, value: float) -> tuple[float, float]:
@@ -96,8 +96,10 @@ class Bounded(OfOne):
 
 def _room(number: Estimate, low: float, high: float) -> float:
     """Return how far a number is inside a range, in standard errors; negative outside."""
-    room = min(number.value - low, high - number.value)
-    return room / number.error if number.error > 0 else math.copysign(math.inf, room)
+    setting_entry = min(number.value - low, high - number.value)
+    return (
+        setting_entry / number.error if number.error > 0 else math.copysign(math.inf, setting_entry)
+    )
 
 
 class BelowBound(Bounded):

@@ -5,16 +5,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from keyhole.contract.memory import FloatArray
-from keyhole.papers.checks import Checkpoint
+from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result, decide, when
+from keyhole.papers.claims.negative_control import OfOne
 from keyhole.papers.claims.numbers import number_of
-from keyhole.papers.claims.ranges import claimed
-from keyhole.papers.claims.witness import OfOne
+from keyhole.papers.claims.ranges import format_range
+from keyhole.papers.entry_validation import Checkpoint
 from keyhole.play.plan import Plan
-from keyhole.results.estimate import share_of
+from keyhole.results.estimate import share_estimate
 from keyhole.semibandit import allocation_equivalent
-from keyhole.semibandit.setting import sufficient
+from keyhole.semibandit.setting import is_sufficient
 
 
 class Equivalent(OfOne):
@@ -41,13 +41,13 @@ class Equivalent(OfOne):
         arms = range(result.arms)
         table = [result.values(policy, f"estimates[{arm}]", self.round) for arm in arms]
         good = [_serve(result.problem, np.array(row)) for row in zip(*table, strict=True)]
-        share = share_of(np.array(good))
+        share = share_estimate(np.array(good))
         status = decide(
             supported=self.at_least <= share.low, contradicted=share.high < self.at_least
         )
         detail = (
             f"in {share.count:,} of {share.replications:,} replications {when(self.round)}: "
-            f"{share}{claimed(self.at_least, np.inf)}"
+            f"{share}{format_range(self.at_least, np.inf)}"
         )
         number = number_of(f"share of replications {when(self.round)}", share, self.at_least)
         return Finding(status, detail, (number,))
@@ -56,6 +56,6 @@ class Equivalent(OfOne):
 def _serve(problem: Any, estimates: FloatArray) -> float:
     """Return 1 if the best allocation by the estimates is the best one, else 0."""
     means, thresholds = problem.mean_losses, problem.thresholds
-    if not all(map(sufficient, estimates, thresholds)):
+    if not all(map(is_sufficient, estimates, thresholds)):
         return 0.0
     return float(allocation_equivalent(means, thresholds, estimates, problem.resource))

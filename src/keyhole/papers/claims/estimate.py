@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import decide
 from keyhole.papers.claims.significance import LEVEL, holm
 from keyhole.papers.verdicts import Status
-from keyhole.results.estimate import Estimate, mean_of
+from keyhole.results.estimate import Estimate, mean_estimate
 
 
 def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
@@ -25,14 +25,14 @@ def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
     >>> print(ratio_of(np.array([3.0, 4.0, 5.0]), np.array([1.9, 2.0, 2.1])))
     2.00 [1.01, 2.99]
     """
-    denominator = mean_of(below)
+    denominator = mean_estimate(below)
     if denominator.low <= 0.0 <= denominator.high:
         return None
-    ratio = mean_of(above).value / denominator.value
+    ratio = mean_estimate(above).value / denominator.value
     off = above - ratio * below
     # Equal ratios in every replication leave rounding alone.
     off = np.where(np.abs(off) <= 1e-12 * np.abs(above), 0.0, off)
-    return Estimate(ratio, mean_of(off).error / abs(denominator.value), len(above))
+    return Estimate(ratio, mean_estimate(off).error / abs(denominator.value), len(above))
 
 
 def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
@@ -44,7 +44,7 @@ def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
     return math.log(a / b) + (above - a) / a - (below - b) / b
 
 
-def inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:
+def is_inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:
     """Say whether numbers lie in their ranges, whose ends may be infinite.
 
     It holds if every 95 % interval lies in its range, and does not hold if some number is

@@ -5,12 +5,12 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from keyhole.papers.checks import Checkpoint
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
-from keyhole.papers.claims.estimate import inside, ratio_of
+from keyhole.papers.claims.estimate import is_inside, ratio_of
 from keyhole.papers.claims.numbers import number_of
-from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
+from keyhole.papers.claims.ranges import check_pair, format_range, or_infinite
+from keyhole.papers.entry_validation import Checkpoint
 
 
 class GainRatio(OverCells):
@@ -55,7 +55,7 @@ class GainRatio(OverCells):
         low, high = or_infinite(self.low, self.high)
         name = f"gain of {above} / gain of {below} {words}"
         return Finding(
-            inside([(found, low, high)]),
-            f"{name}: {found}{claimed(low, high)}",
+            is_inside([(found, low, high)]),
+            f"{name}: {found}{format_range(low, high)}",
             (number_of(name, found, low, high),),
         )

@@ -6,16 +6,16 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from keyhole.papers.checks import Checkpoint
 from keyhole.papers.claims.base import Finding, Result
 from keyhole.papers.claims.bounds import BoundName, bound_of, check_bound
-from keyhole.papers.claims.estimate import inside
-from keyhole.papers.claims.numbers import known, number_of
-from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
-from keyhole.papers.claims.witness import OfOne
+from keyhole.papers.claims.estimate import is_inside
+from keyhole.papers.claims.negative_control import OfOne
+from keyhole.papers.claims.numbers import known_number, number_of
+from keyhole.papers.claims.ranges import check_pair, format_range, or_infinite
+from keyhole.papers.entry_validation import Checkpoint
 from keyhole.papers.verdicts import Number
 from keyhole.play.plan import Plan
-from keyhole.results.estimate import mean_of
+from keyhole.results.estimate import mean_estimate
 
 
 class Gain(OfOne):
@@ -48,9 +48,9 @@ class Gain(OfOne):
     def judge_one(self, result: Result, policy: str) -> Finding:
         """Compare the interval of the gain with the range."""
         late, early = (result.values(policy, self.metric, t) for t in (self.late, self.early))
-        found = mean_of((late - early) / self._units())
+        found = mean_estimate((late - early) / self._units())
         low, high = or_infinite(self.low, self.high)
-        said, numbers = claimed(low, high), list[Number]()
+        said, numbers = format_range(low, high), list[Number]()
         if self.bound is not None:
             rise = bound_of(self.bound, self, result, self.late)
             rise = (rise - bound_of(self.bound, self, result, self.early)) / self._units()
@@ -58,10 +58,10 @@ class Gain(OfOne):
                 return Finding("undecided", f"the bound gains nothing: {rise:g}")
             said = f" (that of the bound is {rise:.4g}; claimed: {_times(low, high)})"
             low, high = low * rise, high * rise
-            numbers.append(known("that of the bound", rise))
+            numbers.append(known_number("that of the bound", rise))
         words = f"{self._words()} from T = {self.early:,} to {self.late:,}"
         return Finding(
-            inside([(found, low, high)]),
+            is_inside([(found, low, high)]),
             f"{words}: {found}{said}",
             (number_of(words, found, low, high), *numbers),
         )
@@ -107,4 +107,4 @@ class Slope(Gain):
 
 
 def _times(low: float, high: float) -> str:
-    return claimed(low, high).removeprefix(" (claimed: ").removesuffix(")") + " times"
+    return format_range(low, high).removeprefix(" (claimed: ").removesuffix(")") + " times"

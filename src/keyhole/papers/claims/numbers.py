@@ -7,17 +7,20 @@ from typing import Final
 
 from keyhole.papers.claims.significance import Comparison
 from keyhole.papers.verdicts import Number
-from keyhole.results.estimate import Estimate, Paired
+from keyhole.results.estimate import Estimate, PairedDifference
 
 _MOST: Final = 50
 _LARGEST: Final = 700.0  # whose exponential is finite
 
 
 def number_of(
-    name: str, found: Estimate | Paired, at_least: float = -math.inf, at_most: float = math.inf
+    name: str,
+    found: Estimate | PairedDifference,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
 ) -> Number:
     """Return an estimate, with the range that is claimed of it, or a difference."""
-    if isinstance(found, Paired):
+    if isinstance(found, PairedDifference):
         return Number(name, found.difference, found.low, found.high, found.p_value)
     p_value = _against(found, at_least, at_most)
     return Number(name, found.value, found.low, found.high, p_value, at_least, at_most)
@@ -31,7 +34,7 @@ def factor_of(name: str, log: Estimate, at_least: float = 0.0, at_most: float = 
     return Number(name, value, low, high, _against(log, *ends), least, at_most)
 
 
-def known(
+def known_number(
     name: str, value: float, at_least: float = -math.inf, at_most: float = math.inf
 ) -> Number:
     """Return what is known without error, such as a count."""
@@ -44,12 +47,12 @@ def differences(cells: Sequence[Comparison], place: str = "") -> list[Number]:
     return [number_of(cell.named(place), cell.gap) for cell in cells]
 
 
-def told(compared: Sequence[Number], shown: Sequence[Number]) -> tuple[Number, ...]:
+def format_compared(compared: Sequence[Number], shown: Sequence[Number]) -> tuple[Number, ...]:
     """Return all that was compared, or of very many what the text shows."""
     return tuple(compared if len(compared) <= _MOST else shown)
 
 
-def of_whom(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
+def attribute_numbers(whom: str, numbers: Sequence[Number]) -> tuple[Number, ...]:
     """Return numbers under names that say of whom they are."""
     return tuple(replace(number, name=f"{whom}: {number.name}") for number in numbers)
 

@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from keyhole.papers.checks import Checkpoint, PolicyName
 from keyhole.papers.claims.base import Finding, Result, Single, decide
-from keyhole.papers.claims.numbers import differences, known, told
+from keyhole.papers.claims.numbers import differences, format_compared, known_number
 from keyhole.papers.claims.significance import Comparison, comparisons
+from keyhole.papers.entry_validation import Checkpoint, PolicyName
 
 _SHOWN: Final = 3
 
@@ -57,10 +57,10 @@ class Ordering(Single):
             f"{best} mean of all at {ahead} of {len(rounds)} T. {words}"
         )
         numbers = (
-            known("significantly better in", better, at_least=needed),
-            known("worse or equal in", lost, at_most=len(units) - needed),
-            known(f"{best} mean of all at", ahead),
-            *told(differences(cells), differences(shown)),
+            known_number("significantly better in", better, at_least=needed),
+            known_number("worse or equal in", lost, at_most=len(units) - needed),
+            known_number(f"{best} mean of all at", ahead),
+            *format_compared(differences(cells), differences(shown)),
         )
         return Finding(status, detail, numbers)
 
@@ -90,7 +90,7 @@ class NotBetter(Single):
         return Finding(
             decide(supported=runs >= self.runs and not found, contradicted=found),
             detail,
-            (*differences(cells), known("runs", runs, at_least=self.runs)),
+            (*differences(cells), known_number("runs", runs, at_least=self.runs)),
         )
 
 
@@ -140,13 +140,13 @@ class Reversal(Single):
         if shown:
             detail += f", these two {'among them' if supported else 'not'}: {shown[0]}, {shown[1]}"
         numbers = (
-            known("pairs that significantly change order", len(turned)),
-            known("of them the best early and late", supported, at_least=1),
+            known_number("pairs that significantly change order", len(turned)),
+            known_number("of them the best early and late", supported, at_least=1),
         )
         return Finding(
             decide(supported=supported, contradicted=same),
             detail,
-            (*numbers, *told(differences(cells), differences(shown))),
+            (*numbers, *format_compared(differences(cells), differences(shown))),
         )
 
 

@@ -5,16 +5,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from keyhole.contract.memory import FloatArray
-from keyhole.papers.checks import MetricName
+from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result
-from keyhole.papers.claims.estimate import inside
+from keyhole.papers.claims.estimate import is_inside
+from keyhole.papers.claims.negative_control import OfOne
 from keyhole.papers.claims.numbers import number_of
-from keyhole.papers.claims.witness import OfOne
+from keyhole.papers.entry_validation import MetricName
 from keyhole.play.plan import Plan
-from keyhole.results.estimate import mean_of, written
+from keyhole.results.estimate import format_estimate, mean_estimate
 from keyhole.stochastic.policies import HoeffdingUCB
-from keyhole.stochastic.potential import lemma_1, lemma_2, potential
+from keyhole.stochastic.ucb_potential import potential, potential_bound, regret_bound
 
 
 class Potential(OfOne):
@@ -33,7 +33,7 @@ class Potential(OfOne):
     metrics: Annotated[list[MetricName], Field(min_length=1)]
 
     @property
-    def needs_witness(self) -> bool:
+    def needs_negative_control(self) -> bool:
         """Always, as bounds do."""
         return True
 
@@ -47,11 +47,15 @@ class Potential(OfOne):
         horizon, measure = result.curves.checkpoints[-1], HoeffdingUCB()
         wrong = np.stack([result.values(policy, name) for name in self.metrics], axis=1)
         if self.lemma == 1:
-            bound = lemma_1(measure, wrong, horizon=horizon)
+            bound = potential_bound(measure, wrong, horizon=horizon)
             values = result.values(policy, "regret")
-            regret, limit, excess = mean_of(values), mean_of(bound), mean_of(values - bound)
+            regret, limit, excess = (
+                mean_estimate(values),
+                mean_estimate(bound),
+                mean_estimate(values - bound),
+            )
             return Finding(
-                inside([(excess, -np.inf, 0.0)]),
+                is_inside([(excess, -np.inf, 0.0)]),
                 f"regret {regret}, bound {limit}; difference {excess}",
                 (
                     number_of("regret", regret),
@@ -60,11 +64,11 @@ class Potential(OfOne):
                 ),
             )
         gaps = _gaps(result.problem)
-        bound_2 = lemma_2(measure, gaps[gaps > 0], horizon=horizon)
-        found = mean_of(potential(measure, wrong, horizon=horizon))
+        bound_2 = regret_bound(measure, gaps[gaps > 0], horizon=horizon)
+        found = mean_estimate(potential(measure, wrong, horizon=horizon))
         return Finding(
-            inside([(found, -np.inf, bound_2)]),
-            f"potential {found}, bound {written(bound_2, bound_2 / 100)}",
+            is_inside([(found, -np.inf, bound_2)]),
+            f"potential {found}, bound {format_estimate(bound_2, bound_2 / 100)}",
             (number_of("potential", found, at_most=bound_2),),
         )
 

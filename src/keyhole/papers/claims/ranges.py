@@ -6,15 +6,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from keyhole.contract.memory import FloatArray
-from keyhole.papers.checks import Checkpoint, PolicyName
+from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result, Rounds, decide, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
-from keyhole.papers.claims.estimate import inside, log_quotient, ratio_of
+from keyhole.papers.claims.estimate import is_inside, log_quotient, ratio_of
+from keyhole.papers.claims.negative_control import OfOne
 from keyhole.papers.claims.numbers import factor_of, number_of
-from keyhole.papers.claims.witness import OfOne
+from keyhole.papers.entry_validation import Checkpoint, PolicyName
 from keyhole.papers.verdicts import Number
-from keyhole.results.estimate import Estimate, mean_of, share_of, written
+from keyhole.results.estimate import Estimate, format_estimate, mean_estimate, share_estimate
 
 End = float | list[float] | None
 _Factor = Annotated[float, Field(gt=0)]
@@ -39,9 +39,9 @@ class Between(OfOne):
         return self
 
     @property
-    def needs_witness(self) -> bool:
+    def needs_negative_control(self) -> bool:
         """Whether the range is open on one side: then any policy may keep a metric in it."""
-        return self.low is None or self.high is None or super().needs_witness
+        return self.low is None or self.high is None or super().needs_negative_control
 
     def judge_one(self, result: Result, policy: str) -> Finding:
         """Compare the interval with the range, round by round."""
@@ -51,7 +51,7 @@ class Between(OfOne):
         return Finding(status, f"{self._title(result)} {detail}", numbers)
 
 
-class OfTwo(OverCells):
+class TwoCellClaim(OverCells):
     """Base of the claims that what is made of two cells lies between two numbers."""
 
     rounds: Rounds | None = None  # at which checkpoints; by default the last of each problem
@@ -83,7 +83,7 @@ class OfTwo(OverCells):
         raise NotImplementedError
 
 
-class Ratio(OfTwo):
+class Ratio(TwoCellClaim):
     """The mean of one cell over the mean of another lies between two numbers.
 
     The interval comes from the delta method on paired replications; status as of `Between`. Where
@@ -105,7 +105,7 @@ class Ratio(OfTwo):
         return self._judge(results, "/", self.numerator, self.denominator)
 
 
-class Excess(OfTwo):
+class Excess(TwoCellClaim):
     """The mean of one cell less that of another lies between two numbers.
 
     Replications are paired; status as of `Between`.
@@ -123,7 +123,7 @@ class Excess(OfTwo):
     @staticmethod
     def made(above: FloatArray, below: FloatArray) -> Estimate:
         """Return the mean difference."""
-        return mean_of(above - below)
+        return mean_estimate(above - below)
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Compare the interval of the difference with the range."""
@@ -147,7 +147,7 @@ class Growth(OfOne):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.ratio_to is not None and self.ratio_to in (self.policy, self.witness):
+        if self.ratio_to is not None and self.ratio_to in (self.policy, self.negative_control):
             raise ValueError(f"ratio_to must be another policy, got {self.ratio_to!r}")
         if self.late <= self.early:
             raise ValueError(f"late must come after early, got {self.late} after {self.early}")
@@ -162,12 +162,12 @@ class Growth(OfOne):
         found = ratio_of(late, early)
         if found is None:
             return Finding("undecided", f"the mean may be 0 {when(self.early)}")
-        means = [(mean_of(late), when(self.late)), (mean_of(early), when(self.early))]
+        means = [(mean_estimate(late), when(self.late)), (mean_estimate(early), when(self.early))]
         low, high = or_infinite(self.at_least, self.at_most)
         return Finding(
-            inside([(found, low, high)]),
+            is_inside([(found, low, high)]),
             f"{self._title(result)} {', '.join(f'{mean} {at}' for mean, at in means)}; "
-            f"ratio {found}{claimed(low, high)}",
+            f"ratio {found}{format_range(low, high)}",
             (
                 *(number_of(f"mean {at}", mean) for mean, at in means),
                 number_of("ratio of means", found, low, high),
@@ -179,19 +179,19 @@ class Growth(OfOne):
         logs, quotients = [], list[Number]()
         for t in (self.late, self.early):
             both = [result.values(one, self.metric, t) for one in (policy, over)]
-            if any(mean_of(one).low <= 0.0 for one in both):
+            if any(mean_estimate(one).low <= 0.0 for one in both):
                 return Finding("undecided", f"a mean may be 0 {when(t)}")
             logs.append(log_quotient(*both))
-            quotients.append(factor_of(f"{policy} / {over} {when(t)}", mean_of(logs[-1])))
-        step = mean_of(logs[0] - logs[1])
+            quotients.append(factor_of(f"{policy} / {over} {when(t)}", mean_estimate(logs[-1])))
+        step = mean_estimate(logs[0] - logs[1])
         low, high = or_infinite(self.at_least, self.at_most)
         ends = math.log(low) if low > 0 else -math.inf, math.log(high)
         factor = factor_of("from the early to the late, times", step, low, high)
         late, early = quotients
         return Finding(
-            inside([(step, *ends)]),
+            is_inside([(step, *ends)]),
             f"{policy} / {over} {late} {when(self.late)}, {early} {when(self.early)}; from the "
-            f"early to the late times {factor}{claimed(low, high)}",
+            f"early to the late times {factor}{format_range(low, high)}",
             (late, early, factor),
         )
 
@@ -218,15 +218,15 @@ class Counts(OfOne):
         return self
 
     @property
-    def needs_witness(self) -> bool:
+    def needs_negative_control(self) -> bool:
         """Whether the range is open on one side: then doing nothing may keep a metric in it."""
-        return self.low is None or self.high is None or super().needs_witness
+        return self.low is None or self.high is None or super().needs_negative_control
 
     def judge_one(self, result: Result, policy: str) -> Finding:
         """Count, and compare the interval of the share with p."""
         values = result.values(policy, self.metric, self.round)
         low, high = or_infinite(self.low, self.high)
-        share = share_of(((low <= values) & (values <= high)).astype(float))
+        share = share_estimate(((low <= values) & (values <= high)).astype(float))
         least, most = or_infinite(self.at_least, self.at_most)
         status = decide(
             supported=least <= share.low and share.high <= most,
@@ -235,7 +235,7 @@ class Counts(OfOne):
         detail = (
             f"{self._title(result)} in the range in {share.count:,} of {share.replications:,} "
             f"replications {when(self.round)}: "
-            f"{share}{claimed(least, most)}"
+            f"{share}{format_range(least, most)}"
         )
         number = number_of(f"share of replications {when(self.round)}", share, least, most)
         return Finding(status, detail, (number,))
@@ -268,11 +268,11 @@ def _judged(
     ]
     ranged = [(number, *end) for number, end in zip(found, ends, strict=True)]
     detail = "; ".join(
-        f"{when(t)}: {number}{claimed(*end)}"
+        f"{when(t)}: {number}{format_range(*end)}"
         for t, number, end in zip(rounds, found, ends, strict=True)
     )
     numbers = (number_of(f"{what} {when(t)}", *one) for t, one in zip(rounds, ranged, strict=True))
-    return Finding(inside(ranged), detail, tuple(numbers))
+    return Finding(is_inside(ranged), detail, tuple(numbers))
 
 
 def _each(end: End, count: int) -> Sequence[float | None]:
@@ -284,10 +284,10 @@ def or_infinite(low: float | None, high: float | None) -> tuple[float, float]:
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-def claimed(low: float, high: float) -> str:
+def format_range(low: float, high: float) -> str:
     """Return a range as what is claimed."""
     if math.isinf(high):
-        return f" (claimed: at least {written(low)})"
+        return f" (claimed: at least {format_estimate(low)})"
     if math.isinf(low):
-        return f" (claimed: at most {written(high)})"
-    return f" (claimed: {written(low)} to {written(high)})"
+        return f" (claimed: at most {format_estimate(high)})"
+    return f" (claimed: {format_estimate(low)} to {format_estimate(high)})"

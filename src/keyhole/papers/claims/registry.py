@@ -7,15 +7,15 @@ from typing import Any, Final
 from keyhole.delayed.bounds import regret_bound
 from keyhole.resource.bounds import rcucb_regret_bound, ucb_regret_bound
 from keyhole.semibandit.bounds import csbst_bound, lower_bound
-from keyhole.stochastic.bounds import lai_robbins_constant, theorem_1
+from keyhole.stochastic.bounds import hoeffding_ucb_bound, lai_robbins_constant
 from keyhole.threshold.bounds import (
     adversarial_lower_bound,
     dkwucb_bound,
     kmucb_bound,
     optim_bound,
 )
-from keyhole.thresholding.allocation import integer_value
 from keyhole.thresholding.bounds import lsa_regret_bound
+from keyhole.thresholding.sampling_allocation import integer_value
 
 Bound = Callable[[Any, Any, int, int], float]
 """The value of a bound, given a problem of its room, the policy, a round, and the horizon."""
@@ -37,7 +37,9 @@ BOUNDS: Final[dict[str, Bound]] = {
     ),
     # Of HoeffdingUCB; as those of `threshold` without its constant, and with the horizon that its
     # confidence depends on.
-    "stochastic.theorem_1": lambda problem, policy, t, horizon: theorem_1(problem.means, horizon),
+    "stochastic.theorem_1": lambda problem, policy, t, horizon: hoeffding_ucb_bound(
+        problem.means, horizon
+    ),
     # Of RCUCB and of ReductionUCB with an alpha above 1.
     "resource.theorem_1": lambda problem, policy, t, horizon: rcucb_regret_bound(
         problem.gaps,

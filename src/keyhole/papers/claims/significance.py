@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from keyhole.contract.memory import FloatArray
+from keyhole.contract.state_memory import FloatArray
 from keyhole.results.curves import Curves
-from keyhole.results.estimate import Paired
+from keyhole.results.estimate import PairedDifference
 
 LEVEL: Final = 0.05
 """Chance of any false finding among the comparisons of one claim."""
@@ -21,7 +21,7 @@ class Comparison:
     policy: str
     other: str
     round: int
-    gap: Paired  # mean of `policy` minus mean of `other`, over common random numbers
+    gap: PairedDifference  # mean of `policy` minus mean of `other`, over common random numbers
     p_value: float  # two-sided, adjusted for the comparisons made together
     highest: bool = False  # whether higher is better, as the metric says
     same: bool = False  # whether both had the same value, other than 0, in every replication

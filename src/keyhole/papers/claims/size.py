@@ -6,13 +6,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from keyhole.contract.memory import FloatArray
-from keyhole.papers.checks import Checkpoint, PolicyName
+from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result, Single, decide
-from keyhole.papers.claims.numbers import factor_of, known, number_of, told
-from keyhole.papers.claims.witness import OfOne
+from keyhole.papers.claims.negative_control import OfOne
+from keyhole.papers.claims.numbers import factor_of, format_compared, known_number, number_of
+from keyhole.papers.entry_validation import Checkpoint, PolicyName
 from keyhole.papers.verdicts import Number
-from keyhole.results.estimate import Estimate, mean_of
+from keyhole.results.estimate import Estimate, mean_estimate
 
 _Error = Annotated[float, Field(ge=0)]
 
@@ -48,7 +48,7 @@ class Level(OfOne):
         errors = errors * (count // len(errors))
         found, numbers, furthest = list[str](), list[Number](), 0.0
         for t, level, error in zip(self.rounds, self.levels, errors, strict=True):
-            number, at = mean_of(result.values(policy, self.metric, t)), f"T = {t:,}"
+            number, at = mean_estimate(result.values(policy, self.metric, t)), f"T = {t:,}"
             if self.of != "mean":
                 if number.value <= 0.0:
                     detail = f"the mean at {at} has no logarithm: {number}"
@@ -63,7 +63,7 @@ class Level(OfOne):
             found.append(f"{at}: {number}, {distance:.1f} s.e. from {level:.4g}")
             numbers += [
                 number_of(f"{self.of} at {at}", number),
-                known(f"s.e. from {level:.4g} at {at}", distance, at_most=self.std_errors),
+                known_number(f"s.e. from {level:.4g} at {at}", distance, at_most=self.std_errors),
             ]
         within = furthest <= self.std_errors
         status = decide(supported=within, contradicted=not within)
@@ -80,7 +80,7 @@ class AxisEnd(Single):
 
     def judge_one(self, result: Result) -> Finding:
         """Find the curve, and where its interval lies."""
-        ends = {p: mean_of(result.values(p, self.metric)) for p in result.curves.labels}
+        ends = {p: mean_estimate(result.values(p, self.metric)) for p in result.curves.labels}
         lowest = min(ends, key=lambda policy: ends[policy].value)
         number = ends[self.policy or lowest]
         low, value, high = (
@@ -121,12 +121,12 @@ class Spread(Single):
             influence = values[top] / means[top] - values[bottom] / means[bottom]
             spreads.append((math.log(means[top] / means[bottom]), influence))
         (wide, widening), (narrow, narrowing) = spreads
-        gap = replace(mean_of(widening - narrowing), value=wide - narrow)
+        gap = replace(mean_estimate(widening - narrowing), value=wide - narrow)
         ratio = factor_of("ratio of the two", gap, at_least=1.0)
         widest, narrowest = (
             factor_of(
                 f"largest mean / smallest mean among {', '.join(group)}",
-                replace(mean_of(influence), value=spread),
+                replace(mean_estimate(influence), value=spread),
             )
             for group, (spread, influence) in zip((self.wide, self.narrow), spreads, strict=True)
         )
@@ -153,9 +153,9 @@ class Exactly(Single):
         labels = curves.labels if self.policy is None else [self.policy]
         for label in labels:
             off = (curves.values(label, self.metric) != self.value).any(axis=0).sum()
-            counts[label] = known(f"replications of {label} in which not so", off, at_most=0)
+            counts[label] = known_number(f"replications of {label} in which not so", off, at_most=0)
         wrong = [label for label, count in counts.items() if count.value]
-        numbers = told(list(counts.values()), [counts[label] for label in wrong])
+        numbers = format_compared(list(counts.values()), [counts[label] for label in wrong])
         if wrong:
             return Finding("does not hold", f"not so for {', '.join(wrong)}", numbers)
         each = f" of each of {len(labels)} policies" if len(labels) > 1 else ""

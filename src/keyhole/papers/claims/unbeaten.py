@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from keyhole.papers.checks import PolicyName
 from keyhole.papers.claims.base import Finding, Result, Rounds, Single, decide
-from keyhole.papers.claims.numbers import differences, known, told
+from keyhole.papers.claims.numbers import differences, format_compared, known_number
 from keyhole.papers.claims.significance import comparisons
+from keyhole.papers.entry_validation import PolicyName
 
 _SHOWN = 3
 
@@ -42,9 +42,9 @@ class Unbeaten(Single):
             detail += f" ({self.runs:,} are needed before finding nothing means something)"
         supported = runs >= self.runs and not beaten
         numbers = (
-            known("pairs in which another is significantly better", len(beaten), at_most=0),
-            known(f"pairs in which another has the {better} mean", len(ahead)),
-            known("runs", runs, at_least=self.runs),
-            *told(differences(cells), differences(ahead[:_SHOWN])),
+            known_number("pairs in which another is significantly better", len(beaten), at_most=0),
+            known_number(f"pairs in which another has the {better} mean", len(ahead)),
+            known_number("runs", runs, at_least=self.runs),
+            *format_compared(differences(cells), differences(ahead[:_SHOWN])),
         )
         return Finding(decide(supported=supported, contradicted=bool(beaten)), detail, numbers)

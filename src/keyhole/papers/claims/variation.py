@@ -7,15 +7,15 @@ from typing import Annotated, Final, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from keyhole.contract.memory import FloatArray
-from keyhole.papers.checks import MetricName
+from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result, Rounds, when
 from keyhole.papers.claims.cells import Cell, OverCells, names, problems_of
-from keyhole.papers.claims.estimate import inside
-from keyhole.papers.claims.numbers import factor_of, known, told
-from keyhole.papers.claims.ranges import check_pair, claimed, or_infinite
+from keyhole.papers.claims.estimate import is_inside
+from keyhole.papers.claims.numbers import factor_of, format_compared, known_number
+from keyhole.papers.claims.ranges import check_pair, format_range, or_infinite
+from keyhole.papers.entry_validation import MetricName
 from keyhole.papers.verdicts import Number
-from keyhole.results.estimate import Estimate, written
+from keyhole.results.estimate import Estimate, format_estimate
 
 _FEWEST: Final = 3  # without one replication, two are needed for a variance
 _SHOWN: Final = 3
@@ -70,8 +70,8 @@ class Deviations(OverCells):
                 Number(f"deviation of {below} {when(t)}", theirs),
                 ratio,
             ]
-        detail = f"deviation of {above} / {below} {'; '.join(words)}{claimed(low, high)}"
-        return Finding(inside(found), detail, tuple(numbers))
+        detail = f"deviation of {above} / {below} {'; '.join(words)}{format_range(low, high)}"
+        return Finding(is_inside(found), detail, tuple(numbers))
 
 
 class Identical(OverCells):
@@ -104,13 +104,13 @@ class Identical(OverCells):
                     return Finding("undecided", f"{called[0]} and {name} have other checkpoints")
                 unequal = int((ours != theirs).any(axis=0).sum())
                 what = f"replications in which {metric} of {name} differs from {called[0]}'s"
-                counts.append(known(what, unequal, at_most=0))
+                counts.append(known_number(what, unequal, at_most=0))
                 if unequal:
                     differences.append(
                         f"{metric} of {name} differs from {called[0]}'s in {unequal:,} of "
                         f"{ours.shape[1]:,} replications"
                     )
-        numbers = told(counts, [one for one in counts if one.value][:_SHOWN])
+        numbers = format_compared(counts, [one for one in counts if one.value][:_SHOWN])
         if differences:
             return Finding("does not hold", "; ".join(differences[:_SHOWN]), numbers)
         count = results[first.problem].curves.replications
@@ -146,7 +146,7 @@ def _squares(values: FloatArray) -> tuple[float, FloatArray]:
 
 
 def _deviation(deviation: float) -> str:
-    return written(deviation, deviation / 10)
+    return format_estimate(deviation, deviation / 10)
 
 
 def _table(cell: Cell, results: Mapping[str, Result], metric: str) -> FloatArray:

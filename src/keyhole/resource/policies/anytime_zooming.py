@@ -2,8 +2,8 @@
 
 import math
 
-from keyhole.policy import FloatArray, IntArray, Kernel, counts, per
-from keyhole.resource.grid import finest, log_ratio, start_grids
+from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
+from keyhole.resource.limit_grid import finest_width, log_ratio, start_grids
 from keyhole.resource.policies.zooming import ZoomingRCUCB, learn
 
 
@@ -62,10 +62,10 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
     class State(ZoomingRCUCB.State):
         """Beside the present period, its length, where it began, and what the last one found."""
 
-        period = counts()
-        begun = counts()
-        found_arm = counts()
-        found_limit = per()
+        period = int_array()
+        begun = int_array()
+        found_arm = int_array()
+        found_limit = float_array()
 
     def _least_root(self, horizon: int) -> float:
         """Return the smallest root in a confidence length of any period but the first."""
@@ -101,7 +101,7 @@ class AnytimeZoomingRCUCB(ZoomingRCUCB):
         learn(p, s, t - s.begun[0], arm, limit, reward, consumption, exceeded, width, planned(p, s))
         if t - s.begun[0] < s.period[0]:
             return
-        s.found_arm[0], s.found_limit[0] = finest(p, s)
+        s.found_arm[0], s.found_limit[0] = finest_width(p, s)
         s.begun[0] = t
         s.period[0] *= 2
         for i in range(p.arms):

@@ -3,12 +3,21 @@
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from keyhole.policy import FloatArray, IntArray, Kernel, Stream, WithBase, counts, parameter, per
-from keyhole.resource.functions import value_at
-from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import net_reward
-from keyhole.resource.scaling import scaled_gain
+from keyhole.policy import (
+    FloatArray,
+    IntArray,
+    Kernel,
+    Stream,
+    WrapperPolicy,
+    float_array,
+    int_array,
+    parameter,
+)
+from keyhole.resource.cost_functions import value_at
+from keyhole.resource.gain_scale import scaled_gain
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
+from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import UCB1
 from keyhole.stochastic import Policy as StochasticPolicy
 
@@ -20,7 +29,7 @@ class _Base(Protocol):
     totals: FloatArray
 
 
-class FixedLimit(WithBase, Policy):
+class FixedLimit(WrapperPolicy, Policy):
     r"""Run every arm up to the same limit, and leave the choice of the arm to another policy.
 
     What is done where cut-offs are not learnt: a yardstick, and the better policy where the best
@@ -64,7 +73,7 @@ class FixedLimit(WithBase, Policy):
     [(0, 0.5), (1, 0.5), (0, 0.5)]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "that of the base"
 
     limit: float = parameter(gt=0, doc="the limit of every run")
@@ -73,9 +82,9 @@ class FixedLimit(WithBase, Policy):
     class State:
         """Beside what the base remembers: the limit as listed, its penalty, and the runs."""
 
-        fixed = per()
-        fixed_penalty = per()
-        runs = counts("arms")
+        fixed = float_array()
+        fixed_penalty = float_array()
+        runs = int_array("arms")
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked.
@@ -83,7 +92,7 @@ class FixedLimit(WithBase, Policy):
         Refused is a limit that may not be chosen, or whose cost exceeds its penalty.
         """
         told = super().informed(values)
-        limits, place = told["limits"], place_of(told["limits"], self.limit * _NEAR)
+        limits, place = told["limits"], limit_index(told["limits"], self.limit * _NEAR)
         if told["continuous"] == 1:
             if self.limit > limits[-1]:
                 raise ValueError(f"limit must be at most {limits[-1]:g}, got {self.limit:g}")
@@ -102,7 +111,7 @@ class FixedLimit(WithBase, Policy):
         """Look up the limit, and prepare the base."""
         s.fixed[0] = p.limit
         if p.continuous == 0:
-            s.fixed[0] = p.limits[place_of(p.limits, p.limit * _NEAR)]
+            s.fixed[0] = p.limits[limit_index(p.limits, p.limit * _NEAR)]
         s.fixed_penalty[0] = value_at(p.penalty, s.fixed[0])
         base_init(p, s, 0, rng)
 
@@ -128,7 +137,7 @@ class FixedLimit(WithBase, Policy):
             worth = net_reward(p.cost, reward, consumption, exceeded)
         base_update(p, s, t, rng, arm, scaled_gain(worth, s.fixed_penalty[0]))
 
-    def imagine(p, s: _Base, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
+    def impute(p, s: _Base, t: int, rng: Stream, arm: int, base_update: Kernel) -> None:
         """Tell the base the arm's mean once more, or 1/2 where nothing is known."""
         pulls = s.pulls[arm]
         base_update(p, s, t, rng, arm, s.totals[arm] / pulls if pulls > 0.0 else 0.5)

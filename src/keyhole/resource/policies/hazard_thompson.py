@@ -3,18 +3,18 @@
 import math
 from typing import Any
 
-from keyhole.policy import Stream, beta, betas, parameter, scratch
-from keyhole.resource.hazards import (
+from keyhole.policy import Stream, beta, betas, parameter, scratch_array
+from keyhole.resource.hazard_policy import (
     SAY,
     HazardPolicy,
     best_limit_of,
-    cost_of,
-    fewness,
+    cost_mean,
     first_untried,
-    focus_at,
-    pool,
-    spread_of,
+    grid_coarseness,
+    pool_hazards,
+    reward_variance,
     strength_at,
+    weight_at,
 )
 
 
@@ -100,7 +100,7 @@ class HazardThompson(HazardPolicy):
         "which any reward below 1 is known, of this arm or another, and one for its cost"
     )
     arms_change = True
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "two beta variates for each pair; three where rewards vary"
 
     focus: float = parameter(
@@ -110,9 +110,9 @@ class HazardThompson(HazardPolicy):
     class State(HazardPolicy.State):
         """Beside what was seen: the shapes of the laws that are drawn from, and the draws."""
 
-        up = scratch("arms", "limit_count")
-        down = scratch("arms", "limit_count")
-        drawn = scratch("arms", "limit_count")
+        up = scratch_array("arms", "limit_count")
+        down = scratch_array("arms", "limit_count")
+        drawn = scratch_array("arms", "limit_count")
 
     def select(p, s: State, t: int, rng: Stream) -> tuple[int, float]:
         """Return an arm that was never run, or the pair with the largest of the sampled values."""
@@ -120,9 +120,9 @@ class HazardThompson(HazardPolicy):
         untried = first_untried(s, t)
         if untried >= 0:
             return untried, p.limits[best_limit_of(s, strength, p.limits, untried)[1]]
-        pool(s)
-        first_focus = max(1.0, p.focus / (1.0 + 0.5 * fewness(p.limit_count)))
-        focus = focus_at(first_focus, p.arms, t)
+        pool_hazards(s)
+        first_focus = max(1.0, p.focus / (1.0 + 0.5 * grid_coarseness(p.limit_count)))
+        focus = weight_at(first_focus, p.arms, t)
         for arm in range(p.arms):
             for place in range(p.limit_count):
                 ended, hazard = s.ended[arm, place], s.hazard[place]
@@ -154,13 +154,13 @@ def drawn_reward(s: Any, rng: Stream, focus: float, arm: int, place: int) -> flo
     if bad <= 0.0:
         return 1.0
     mean = good / (good + bad)
-    sure = focus * mean * (1.0 - mean) / spread_of(s, arm, place, mean)
+    sure = focus * mean * (1.0 - mean) / reward_variance(s, arm, place, mean)
     return beta(rng, sure * good, sure * bad)
 
 
 def drawn_cost(s: Any, rng: Stream, focus: float, arm: int, place: int) -> float:
     """Draw what runs of an arm that end in an interval cost on average."""
-    least, mean = s.least_cost[place], cost_of(s, arm, place, s.cost[place])
+    least, mean = s.least_cost[place], cost_mean(s, arm, place, s.cost[place])
     width = s.most_cost[place] - least
     if not least < mean < least + width:
         return mean

@@ -3,18 +3,18 @@
 import math
 
 from keyhole.policy import parameter
-from keyhole.resource.hazards import (
+from keyhole.resource.hazard_policy import (
     PATIENCE,
     SAY,
     HazardPolicy,
     best_limit_of,
-    cost_of,
-    fewness,
+    cost_mean,
     first_untried,
-    hazard_of,
-    pool,
-    reward_of,
-    spread_of,
+    grid_coarseness,
+    hazard_mean,
+    pool_hazards,
+    reward_mean,
+    reward_variance,
     strength_at,
 )
 
@@ -89,7 +89,7 @@ class HazardUCB(HazardPolicy):
     """
 
     arms_change = True
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "a few dozen operations and a square root for each pair"
 
     alpha: float = parameter(default=0.2, ge=0, doc="exploration")
@@ -108,9 +108,9 @@ class HazardUCB(HazardPolicy):
         untried = first_untried(s, t)
         if untried >= 0:
             return untried, p.limits[best_limit_of(s, strength, p.limits, untried)[1]]
-        pool(s)
+        pool_hazards(s)
         runs = t / (PATIENCE * p.arms)
-        first_alpha = p.alpha * (1.0 + 0.5 * fewness(p.limit_count))
+        first_alpha = p.alpha * (1.0 + 0.5 * grid_coarseness(p.limit_count))
         alpha = first_alpha * (1.0 + runs) / (1.0 + first_alpha * runs)
         factor = 2.0 * alpha * math.log(t)
         best, best_arm, best_place = -math.inf, 0, 0
@@ -118,9 +118,9 @@ class HazardUCB(HazardPolicy):
             gain, alive = 0.0, 1.0
             weight, first, second, others = 0.0, 0.0, 0.0, 0.0
             for place in range(p.limit_count):
-                hazard = hazard_of(s, strength, arm, place, s.hazard[place])
-                reward = reward_of(s, arm, place, s.reward[place])
-                net = reward - cost_of(s, arm, place, s.cost[place])
+                hazard = hazard_mean(s, strength, arm, place, s.hazard[place])
+                reward = reward_mean(s, arm, place, s.reward[place])
+                net = reward - cost_mean(s, arm, place, s.cost[place])
                 ends = alive * hazard
                 gain += ends * net
                 alive -= ends
@@ -130,7 +130,7 @@ class HazardUCB(HazardPolicy):
                 first += w * b
                 second += w * b * b
                 ended = s.ended[arm, place]
-                of_reward = spread_of(s, arm, place, reward) / (ended + SAY)
+                of_reward = reward_variance(s, arm, place, reward) / (ended + SAY)
                 width = s.most_cost[place] - s.least_cost[place]
                 of_cost = width * width / (12.0 * (ended + 1.0))
                 others += ends * ends * (of_reward + of_cost)

@@ -2,8 +2,8 @@
 
 import math
 
-from keyhole.policy import FloatArray, IntArray, counts, parameter, per
-from keyhole.resource.limits import place_of
+from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
 
 
@@ -70,14 +70,14 @@ class LeapsAndBounds(Policy):
     class State:
         """Where it is in its phases, and what is known of the arm at work and of the best."""
 
-        phase = counts()  # from 0
-        arm = counts()
-        runs = per()
-        used = per()
-        best_arm = counts()
-        best = per()  # the smallest mean of this phase
-        kept = counts()  # 1 once it is decided
-        plays = counts("arms", "limit_count")
+        phase = int_array()  # from 0
+        arm = int_array()
+        runs = float_array()
+        used = float_array()
+        best_arm = int_array()
+        best = float_array()  # the smallest mean of this phase
+        kept = int_array()  # 1 once it is decided
+        plays = int_array("arms", "limit_count")
 
     def init(p, s: State) -> None:
         """Nothing is known."""
@@ -88,13 +88,13 @@ class LeapsAndBounds(Policy):
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
         cap = 4.0 * theta / (3.0 * p.delta)
         if s.kept[0] == 1:
-            return s.best_arm[0], p.limits[place_of(p.limits, cap)]
+            return s.best_arm[0], p.limits[limit_index(p.limits, cap)]
         left = runs_of(p.arms, s.phase[0], p.epsilon, p.delta, p.zeta) * theta - s.used[0]
-        return s.arm[0], p.limits[place_of(p.limits, min(left, cap))]
+        return s.arm[0], p.limits[limit_index(p.limits, min(left, cap))]
 
     def update(p, s: State, arm: int, limit: float, consumption: float, exceeded: int) -> None:
         """Add up what the arm at work consumes; go on to the next arm, or phase."""
-        s.plays[arm, place_of(p.limits, limit)] += 1
+        s.plays[arm, limit_index(p.limits, limit)] += 1
         if s.kept[0] == 1 or arm != s.arm[0]:
             return
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
@@ -121,7 +121,7 @@ class LeapsAndBounds(Policy):
         """Name the arm with the smallest mean of this phase, with the phase's limit."""
         theta = 16.0 / 7.0 * p.limits[0] * 2.0 ** s.phase[0]
         best_arm[0] = s.best_arm[0]
-        best_limit[0] = p.limits[place_of(p.limits, 4.0 * theta / (3.0 * p.delta))]
+        best_limit[0] = p.limits[limit_index(p.limits, 4.0 * theta / (3.0 * p.delta))]
 
 
 def runs_of(arms: int, phase: int, epsilon: float, delta: float, zeta: float) -> float:

@@ -2,11 +2,11 @@
 
 import math
 
-from keyhole.policy import counts, parameter, per, scratch
-from keyhole.resource.functions import value_at
-from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import first_untold, most_optimistic, net_reward
+from keyhole.policy import float_array, int_array, parameter, scratch_array
+from keyhole.resource.cost_functions import value_at
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
+from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_reward
 
 
 class RCUCB(Policy):
@@ -69,7 +69,7 @@ class RCUCB(Policy):
     """
 
     arms_change = True
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "a product for each pair; a square root for each limit up to the one played"
 
     alpha: float = parameter(default=0.5, ge=0, doc="exploration")
@@ -78,14 +78,14 @@ class RCUCB(Policy):
     class State:
         """Sums over the rounds that tell of each pair, and what its index is made of."""
 
-        penalties = per("limit_count")
-        told = per("arms", "limit_count")  # N
-        net = per("arms", "limit_count")  # sum of (R - c(C)) 1{C <= limit}
-        over = per("arms", "limit_count")  # sum of 1{C > limit}
-        estimate = per("arms", "limit_count")
-        spread = per("arms", "limit_count")
-        plays = counts("arms", "limit_count")
-        untold = scratch()
+        penalties = float_array("limit_count")
+        told = float_array("arms", "limit_count")  # N
+        net = float_array("arms", "limit_count")  # sum of (R - c(C)) 1{C <= limit}
+        over = float_array("arms", "limit_count")  # sum of 1{C > limit}
+        estimate = float_array("arms", "limit_count")
+        spread = float_array("arms", "limit_count")
+        plays = int_array("arms", "limit_count")
+        untold = scratch_array()
 
     def init(p, s: State) -> None:
         """Look up the penalty for exceeding each limit."""
@@ -94,16 +94,16 @@ class RCUCB(Policy):
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        arm, place = first_untold(s.told, s.untold, p.limit_count - 1)
+        arm, place = first_unobserved(s.told, s.untold, p.limit_count - 1)
         if arm < 0:
-            arm, place = most_optimistic(s.estimate, s.spread, math.sqrt(math.log(t)))
+            arm, place = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
         return arm, p.limits[place]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Learn about every limit up to the one played."""
-        played = place_of(p.limits, limit)
+        played = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
         s.plays[arm, played] += 1
         for place in range(played + 1):
@@ -117,7 +117,7 @@ class RCUCB(Policy):
             s.estimate[arm, place] = (s.net[arm, place] - penalty * s.over[arm, place]) / told
             s.spread[arm, place] = (p.gain_range + penalty) * math.sqrt(0.5 * p.alpha / told)
 
-    def imagine(p, s: State, age: float, arm: int, limit: float) -> None:
+    def impute(p, s: State, age: float, arm: int, limit: float) -> None:
         """Expect what runs did that outlived its age: limits up to there it has exceeded.
 
         Measured with 64 runs at a time, each as long as it consumes, after 5,000, against one at a
@@ -126,7 +126,7 @@ class RCUCB(Policy):
         to 93 % if every open run counts as one that brought nothing.
         """
         outlived, before = 1.0, 0.0  # the share of runs that did, and what the others brought
-        for place in range(place_of(p.limits, limit) + 1):
+        for place in range(limit_index(p.limits, limit) + 1):
             told, gain, exceeds = s.told[arm, place], 0.0, 0.0
             if p.limits[place] <= age:
                 exceeds = 1.0

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.policy import Stream, betas, counts, per, scratch, uniform
-from keyhole.resource.functions import value_at
-from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import net_reward
-from keyhole.resource.scaling import check_covered, scaled_gain
+from keyhole.policy import Stream, betas, float_array, int_array, scratch_array, uniform
+from keyhole.resource.cost_functions import value_at
+from keyhole.resource.gain_scale import check_covered, scaled_gain
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
+from keyhole.resource.ucb_kernels import net_reward
 
 
 class ReductionThompson(Policy):
@@ -64,13 +64,13 @@ class ReductionThompson(Policy):
     class State:
         """Plays, successes and failures of each pair."""
 
-        penalties = per("limit_count")
-        plays = counts("arms", "limit_count")
-        successes = per("arms", "limit_count")
-        failures = per("arms", "limit_count")
-        up = scratch("arms", "limit_count")
-        down = scratch("arms", "limit_count")
-        drawn = scratch("arms", "limit_count")
+        penalties = float_array("limit_count")
+        plays = int_array("arms", "limit_count")
+        successes = float_array("arms", "limit_count")
+        failures = float_array("arms", "limit_count")
+        up = scratch_array("arms", "limit_count")
+        down = scratch_array("arms", "limit_count")
+        drawn = scratch_array("arms", "limit_count")
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked; see the note on the setting."""
@@ -109,7 +109,7 @@ class ReductionThompson(Policy):
         exceeded: int,
     ) -> None:
         """Toss a coin for every limit up to the one played."""
-        played = place_of(p.limits, limit)
+        played = limit_index(p.limits, limit)
         gain = net_reward(p.cost, reward, consumption, exceeded)
         largest_penalty = s.penalties[p.limit_count - 1]
         s.plays[arm, played] += 1

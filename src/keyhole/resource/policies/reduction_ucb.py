@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.policy import counts, parameter, per, scratch
-from keyhole.resource.functions import value_at
-from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import first_untold, most_optimistic, net_reward
-from keyhole.resource.scaling import check_covered, scaled_gain
+from keyhole.policy import float_array, int_array, parameter, scratch_array
+from keyhole.resource.cost_functions import value_at
+from keyhole.resource.gain_scale import check_covered, scaled_gain
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
+from keyhole.resource.ucb_kernels import argmax_ucb, first_unobserved, net_reward
 
 
 class ReductionUCB(Policy):
@@ -58,7 +58,7 @@ class ReductionUCB(Policy):
     [(0, 0.5), (0, 1.0)]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "a product for each pair, one square root"
 
     alpha: float = parameter(default=0.5, gt=0, doc="exploration")
@@ -66,12 +66,12 @@ class ReductionUCB(Policy):
     class State:
         """Plays and summed scaled gains of each pair, and what its index is made of."""
 
-        penalties = per("limit_count")
-        plays = counts("arms", "limit_count")
-        totals = per("arms", "limit_count")
-        estimate = per("arms", "limit_count")
-        spread = per("arms", "limit_count")
-        untold = scratch()
+        penalties = float_array("limit_count")
+        plays = int_array("arms", "limit_count")
+        totals = float_array("arms", "limit_count")
+        estimate = float_array("arms", "limit_count")
+        spread = float_array("arms", "limit_count")
+        untold = scratch_array()
 
     def informed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the policy is told, checked; see the note on the setting."""
@@ -84,16 +84,16 @@ class ReductionUCB(Policy):
 
     def select(p, s: State, t: int) -> tuple[int, float]:
         """Return the pair with the largest index."""
-        arm, place = first_untold(s.plays, s.untold, 0)
+        arm, place = first_unobserved(s.plays, s.untold, 0)
         if arm < 0:
-            arm, place = most_optimistic(s.estimate, s.spread, math.sqrt(math.log(t)))
+            arm, place = argmax_ucb(s.estimate, s.spread, math.sqrt(math.log(t)))
         return arm, p.limits[place]
 
     def update(
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Learn about the pair played."""
-        place = place_of(p.limits, limit)
+        place = limit_index(p.limits, limit)
         worth = net_reward(p.cost, reward, consumption, exceeded)
         if exceeded == 1:
             worth = -s.penalties[place]
@@ -102,9 +102,9 @@ class ReductionUCB(Policy):
         s.estimate[arm, place] = s.totals[arm, place] / s.plays[arm, place]
         s.spread[arm, place] = math.sqrt(0.5 * p.alpha / s.plays[arm, place])
 
-    def imagine(p, s: State, arm: int, limit: float) -> None:
+    def impute(p, s: State, arm: int, limit: float) -> None:
         """Expect the pair's mean once more."""
-        place = place_of(p.limits, limit)
+        place = limit_index(p.limits, limit)
         told = s.plays[arm, place] + 1
         s.totals[arm, place] += s.estimate[arm, place]
         s.plays[arm, place] = told

@@ -5,11 +5,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyhole.policy import Kernel
-from keyhole.resource.functions import value_at
-from keyhole.resource.grid import choose_best, common_spread, count_round, look, renew
-from keyhole.resource.optimism import net_reward
-from keyhole.resource.scaling import check_covered
-from keyhole.resource.zooming import GridPolicy
+from keyhole.resource.cost_functions import value_at
+from keyhole.resource.gain_scale import check_covered
+from keyhole.resource.grid_policy import GridPolicy
+from keyhole.resource.limit_grid import (
+    choose_best,
+    common_spread,
+    point_statistics,
+    recompute_bounds,
+    update_statistics,
+)
+from keyhole.resource.ucb_kernels import net_reward
 
 
 class StoOO(GridPolicy):
@@ -99,10 +105,10 @@ class StoOO(GridPolicy):
         s.plays[arm] += 1
         for k in range(s.sizes[arm]):
             if s.points[arm, k] == limit:
-                count_round(s, arm, k, used, gain)
+                update_statistics(s, arm, k, used, gain)
                 s.played[arm, k] = 1 + s.levels[arm, k]
                 spread = common_spread(p, planned(p, s))
-                if look(p, s, arm, k, k + 1, width, spread) > 0:
-                    renew(p, s, arm, 0, s.sizes[arm], width, spread)
+                if point_statistics(p, s, arm, k, k + 1, width, spread) > 0:
+                    recompute_bounds(p, s, arm, 0, s.sizes[arm], width, spread)
                 choose_best(s, arm)
                 return

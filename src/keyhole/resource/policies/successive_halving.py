@@ -2,11 +2,11 @@
 
 import math
 
-from keyhole.policy import FloatArray, IntArray, counts, parameter, per
-from keyhole.resource.functions import value_at
-from keyhole.resource.limits import place_of
-from keyhole.resource.optimism import net_reward
+from keyhole.policy import FloatArray, IntArray, float_array, int_array, parameter
+from keyhole.resource.cost_functions import value_at
+from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.setting import Policy
+from keyhole.resource.ucb_kernels import net_reward
 
 
 class SuccessiveHalving(Policy):
@@ -58,7 +58,7 @@ class SuccessiveHalving(Policy):
     """
 
     needs = ("horizon",)
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "a comparison for each arm; K^2 where a stage ends"
 
     share: float = parameter(
@@ -68,13 +68,13 @@ class SuccessiveHalving(Policy):
     class State:
         """Sums over the rounds that tell of each pair; who is left; the stage."""
 
-        told = per("arms", "limit_count")
-        worth = per("arms", "limit_count")
-        plays = counts("arms", "limit_count")
-        dropped = counts("arms")
-        runs = per("arms")  # in this stage
-        left = counts()
-        stage = counts()  # from 0
+        told = float_array("arms", "limit_count")
+        worth = float_array("arms", "limit_count")
+        plays = int_array("arms", "limit_count")
+        dropped = int_array("arms")
+        runs = float_array("arms")  # in this stage
+        left = int_array()
+        stage = int_array()  # from 0
 
     def init(p, s: State) -> None:
         """All are left."""
@@ -94,7 +94,7 @@ class SuccessiveHalving(Policy):
         p, s: State, arm: int, limit: float, reward: float, consumption: float, exceeded: int
     ) -> None:
         """Learn about every limit up to the one played, and end the stage if all is done."""
-        played = place_of(p.limits, limit)
+        played = limit_index(p.limits, limit)
         s.plays[arm, played] += 1
         gain = net_reward(p.cost, reward, consumption, exceeded)
         for place in range(played + 1):
@@ -114,7 +114,7 @@ class SuccessiveHalving(Policy):
         s.stage[0] = min(s.stage[0] + 1, stages(p.arms) - 1)
         s.runs[:] = 0.0
 
-    def imagine(p, s: State, arm: int) -> None:
+    def impute(p, s: State, arm: int) -> None:
         """Count the run as one of this stage."""
         s.runs[arm] += 1.0
 

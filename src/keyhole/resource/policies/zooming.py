@@ -4,10 +4,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.policy import Kernel, counts, parameter, per
-from keyhole.resource.grid import choose_best, common_spread, count_round, keep, look, recall, renew
-from keyhole.resource.optimism import net_reward
-from keyhole.resource.zooming import GridPolicy
+from keyhole.policy import Kernel, float_array, int_array, parameter
+from keyhole.resource.grid_policy import GridPolicy
+from keyhole.resource.limit_grid import (
+    choose_best,
+    common_spread,
+    point_statistics,
+    recompute_bounds,
+    restore_point,
+    store_point,
+    update_statistics,
+)
+from keyhole.resource.ucb_kernels import net_reward
 
 
 class ZoomingRCUCB(GridPolicy):
@@ -89,12 +97,12 @@ class ZoomingRCUCB(GridPolicy):
         """Beside the grids, the history of all rounds."""
 
         # The rounds of an arm are chained in their order: counted from 1, 0 is the end.
-        first = counts("arms")
-        last = counts("arms")
-        following = counts("horizon")
-        limits = per("horizon")
-        consumptions = per("horizon")
-        gains = per("horizon")
+        first = int_array("arms")
+        last = int_array("arms")
+        following = int_array("horizon")
+        limits = float_array("horizon")
+        consumptions = float_array("horizon")
+        gains = float_array("horizon")
 
     def least_width(self, facts: Mapping[str, Any]) -> float:
         """Return w."""
@@ -140,16 +148,16 @@ def learn(
     gain = net_reward(p.cost, reward, consumption, exceeded)
     used = math.inf if exceeded == 1 else consumption
     s.plays[arm] += 1
-    keep(s, t, arm, limit, used, gain)
+    store_point(s, t, arm, limit, used, gain)
     stop = 0
     while stop < s.sizes[arm] and s.points[arm, stop] <= limit:
-        count_round(s, arm, stop, used, gain)
+        update_statistics(s, arm, stop, used, gain)
         stop += 1
     if stop > 0 and s.points[arm, stop - 1] == limit:
         s.played[arm, stop - 1] = 1 + s.levels[arm, stop - 1]
     spread = common_spread(p, rounds)
-    fresh = look(p, s, arm, 0, stop, width, spread)
+    fresh = point_statistics(p, s, arm, 0, stop, width, spread)
     if fresh > 0:
-        recall(s, arm, fresh)
-        renew(p, s, arm, 0, s.sizes[arm], width, spread)
+        restore_point(s, arm, fresh)
+        recompute_bounds(p, s, arm, 0, s.sizes[arm], width, spread)
     choose_best(s, arm)

@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import Any, Final
 
 from .cgroup import Group
-from .frames import framed
-from .kernel import open_to_others
-from .mechanisms import Mechanism
-from .meter import Meter
-from .output import Output
-from .starting import Main, start
+from .framing import encode_frame
+from .linux_syscalls import set_dumpable
+from .main_process import Main, start
+from .output_capture import Output
+from .termination import Mechanism
+from .usage_meter import Meter
 
 _ASLEEP: Final = 0.1  # seconds that two clocks may drift apart without the machine having slept
 _AT_ONCE: Final = 0.01  # seconds within which they are read
@@ -26,7 +26,7 @@ def supervise(ask: dict[str, Any], helper: int, mechanism: Mechanism, group: Gro
     `helper` is a socket to it, which comes to its end when the run is to end, or it has ended.
     """
     mechanism.enter()
-    open_to_others(False)  # a run that could write to this process would answer for it
+    set_dumpable(False)  # a run that could write to this process would answer for it
     slept = _slept()
     output, meter = Output(ask["output"]), Meter(ask["cpu"], ask["memory"], group)
     children = _Children()
@@ -54,7 +54,7 @@ def supervise(ask: dict[str, Any], helper: int, mechanism: Mechanism, group: Gro
         "reason": main.problem or ("" if all_ended else _LEFT),
         "slept": _slept() - slept > _ASLEEP,
     }
-    _write(helper, framed(words, output.kept()))
+    _write(helper, encode_frame(words, output.kept()))
 
 
 def _watch(

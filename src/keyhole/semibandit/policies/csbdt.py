@@ -1,8 +1,8 @@
 """CSB-DT: a threshold for each arm, unknown; Thompson sampling."""
 
 from keyhole.policy import Stream
-from keyhole.semibandit.bisection import BisectionPolicy
-from keyhole.semibandit.funding import Funding, draw_posteriors
+from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors
+from keyhole.semibandit.bisection_policy import BisectionPolicy
 
 
 class CSBDT(BisectionPolicy):
@@ -98,6 +98,6 @@ class CSBDT(BisectionPolicy):
     )
     cost_per_round = "O(K) in the first phase, K beta variates and an exact knapsack in the second"
 
-    def fill(p, s: Funding, t: int, rng: Stream) -> None:
+    def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
         """Draw from the posteriors."""
         draw_posteriors(p, s, rng)

@@ -3,8 +3,8 @@
 import math
 
 from keyhole.policy import Stream
-from keyhole.semibandit.bisection import BisectionPolicy
-from keyhole.semibandit.funding import Funding, lower_bound
+from keyhole.semibandit.allocation_kernels import AllocationState, lower_bound
+from keyhole.semibandit.bisection_policy import BisectionPolicy
 
 
 class CSBDTUCB(BisectionPolicy):
@@ -48,7 +48,7 @@ class CSBDTUCB(BisectionPolicy):
     randomness = "in the first phase the order of the arms whose thresholds are known"
     cost_per_round = "O(K) in the first phase, an exact knapsack in the second"
 
-    def fill(p, s: Funding, t: int, rng: Stream) -> None:
+    def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
         """Compute the bounds."""
         log = math.log(t)
         for arm in range(p.arms):

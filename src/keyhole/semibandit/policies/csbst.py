@@ -4,19 +4,19 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.policy import FloatArray, IntArray, Stream, counts, parameter
-from keyhole.semibandit.funding import (
-    Funding,
+from keyhole.policy import FloatArray, IntArray, Stream, int_array, parameter
+from keyhole.semibandit.allocation_kernels import (
+    AllocationState,
+    allocate_top,
+    count_all_violations,
     count_losses,
-    count_refuted,
+    count_violations,
     counts_of,
-    fund_top,
-    hand_out,
     second_phase,
     shuffle,
-    times_refuted,
+    write_allocation,
 )
-from keyhole.semibandit.setting import Policy, unfinished, whole_part
+from keyhole.semibandit.setting import Policy, integer_part, warn_unfinished_search
 
 
 class CSBST(Policy):
@@ -94,18 +94,18 @@ class CSBST(Policy):
     )
     random_subset: int = parameter(default=0, ge=0, le=1, doc="whether to try on arms at random")
 
-    class State(Funding):
+    class State(AllocationState):
         """Beside the arms': the candidates left, the one on trial, and how the trial goes."""
 
-        searched = counts()
-        low = counts()
+        searched = int_array()
+        low = int_array()
         """The candidates up to this one, counted from 1, are too low."""
-        high = counts()
+        high = int_array()
         """This candidate is enough."""
-        index = counts()
+        index = int_array()
         """The candidate on trial; `high` in the second phase."""
-        clear_rounds = counts()
-        needed = counts()
+        clear_rounds = int_array()
+        needed = int_array()
 
     def search_rounds(self, arms: int, resource: float) -> int:
         """Return for how many rounds the threshold may be searched for: W for each candidate tried.
@@ -124,7 +124,7 @@ class CSBST(Policy):
         rounds = self.search_rounds(told["arms"], told["resource"])
         if rounds > 0 and problem is not None and not problem.common:
             return f"{self} searches for one threshold for all arms, but theirs differ"
-        return unfinished(self, rounds, told)
+        return warn_unfinished_search(self, rounds, told)
 
     def init(p, s: State, rng: Stream) -> None:
         """Begin in the middle."""
@@ -138,14 +138,14 @@ class CSBST(Policy):
     def select(p, s: State, rng: Stream, allocation: FloatArray) -> None:
         """Try the candidate, or fund the arms with the largest samples."""
         if s.index[0] == s.high[0]:
-            fund_top(p, s, rng, p.arms - s.index[0] + 1)
-        hand_out(p, s, allocation)
+            allocate_top(p, s, rng, p.arms - s.index[0] + 1)
+        write_allocation(p, s, allocation)
 
     def update(p, s: State, rng: Stream, losses: FloatArray) -> None:
         """Move the search on, or count the losses."""
         if s.index[0] == s.high[0]:
             count_losses(p, s, s.funded, losses)
-            count_refuted(p, s, s.funded, losses)
+            count_violations(p, s, s.funded, losses)
             return
         s.searched[0] += 1
         if shows_loss(p, s, losses):
@@ -166,7 +166,7 @@ class CSBST(Policy):
         """Report the lowest candidate known to be enough."""
         for arm in range(p.arms):
             estimates[arm] = candidate(p, s.high[0])
-        searched[0], refuted[0] = s.searched[0], times_refuted(s, p.arms)
+        searched[0], refuted[0] = s.searched[0], count_all_violations(s, p.arms)
 
     def describe(self, learner: Any) -> list[str]:
         """Return the phase: the candidate on trial, or of each arm what it takes and its losses."""
@@ -183,7 +183,7 @@ class CSBST(Policy):
 
 def candidates(arms: int, resource: float) -> int:
     """Return how many candidates there are."""
-    return int(arms - min(arms, max(1, whole_part(resource))) + 1)
+    return int(arms - min(arms, max(1, integer_part(resource))) + 1)
 
 
 def candidate(p: Policy, index: int) -> float:
@@ -193,7 +193,7 @@ def candidate(p: Policy, index: int) -> float:
 
 def rounds_needed(delta: float, epsilon: float, resource: float, count: int) -> int:
     """Return W."""
-    most = max(1, whole_part(resource))
+    most = max(1, integer_part(resource))
     exact = math.log(math.log2(count) / delta) / (-most * math.log1p(-epsilon))
     return max(1, math.ceil(exact))
 

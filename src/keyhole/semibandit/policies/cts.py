@@ -1,11 +1,11 @@
 """CTS: thresholds known, of any kind; Thompson sampling."""
 
 from keyhole.policy import Stream
-from keyhole.semibandit.funding import Funding, draw_posteriors
-from keyhole.semibandit.told import ToldPolicy
+from keyhole.semibandit.allocation_kernels import AllocationState, draw_posteriors
+from keyhole.semibandit.known_threshold_policy import KnownThresholdPolicy
 
 
-class CTS(ToldPolicy):
+class CTS(KnownThresholdPolicy):
     r"""Fund the best knapsack by sampled mean losses, told the thresholds.
 
     Combinatorial Thompson sampling: for each arm draw
@@ -43,6 +43,6 @@ class CTS(ToldPolicy):
     randomness = "a beta variate for each arm whenever the knapsack is solved"
     cost_per_round = "K beta variates and an exact knapsack"
 
-    def fill(p, s: Funding, t: int, rng: Stream) -> None:
+    def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
         """Draw from the posteriors."""
         draw_posteriors(p, s, rng)

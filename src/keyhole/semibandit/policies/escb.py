@@ -2,9 +2,9 @@
 
 import math
 
-from keyhole.policy import FloatArray, parameter, per
-from keyhole.semibandit.funding import Funding, hand_out
-from keyhole.semibandit.multiple_play import MultiplePlayPolicy
+from keyhole.policy import FloatArray, float_array, parameter
+from keyhole.semibandit.allocation_kernels import AllocationState, write_allocation
+from keyhole.semibandit.multiple_play_policy import MultiplePlayPolicy
 from keyhole.semibandit.subset_search import Subsets, best_subset
 
 
@@ -50,7 +50,7 @@ class ESCB(MultiplePlayPolicy):
     array([0. , 0.6, 0.6])
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = (
         "a few sorts, and an exact search among the sets that could still be the best; these can "
         "be exponentially many, but are few where means differ"
@@ -58,10 +58,10 @@ class ESCB(MultiplePlayPolicy):
 
     c: float = parameter(default=4.0, ge=0, doc="weight of ln ln t in the width")
 
-    class State(Subsets, Funding):
+    class State(Subsets, AllocationState):
         """Of each arm what it takes, whether it is funded, and its losses."""
 
-        spreads = per("arms")
+        spreads = float_array("arms")
         """1 / N."""
 
     def select(p, s: State, t: int, allocation: FloatArray) -> None:
@@ -77,9 +77,9 @@ class ESCB(MultiplePlayPolicy):
         best_subset(s, s.values, s.spreads, p.arms, p.m, width)
         for arm in range(p.arms):
             s.funded[arm] = 1 - s.best[arm]
-        hand_out(p, s, allocation)
+        write_allocation(p, s, allocation)
 
-    def imagine(p, s: State, allocation: FloatArray) -> None:
+    def impute(p, s: State, allocation: FloatArray) -> None:
         """Expect the mean losses of the arms left alone, 1/2 where nothing is known."""
         for arm in range(p.arms):
             seen = s.losses[arm] + s.clears[arm]

@@ -1,8 +1,8 @@
 """MP-TS: a common threshold, known; Thompson sampling."""
 
 from keyhole.policy import FloatArray, Stream
-from keyhole.semibandit.funding import Funding, fund_top, hand_out
-from keyhole.semibandit.multiple_play import MultiplePlayPolicy
+from keyhole.semibandit.allocation_kernels import AllocationState, allocate_top, write_allocation
+from keyhole.semibandit.multiple_play_policy import MultiplePlayPolicy
 
 
 class MPTS(MultiplePlayPolicy):
@@ -47,7 +47,7 @@ class MPTS(MultiplePlayPolicy):
     randomness = "a beta variate for each arm in every round"
     cost_per_round = "K beta variates and a sort"
 
-    def select(p, s: Funding, rng: Stream, allocation: FloatArray) -> None:
+    def select(p, s: AllocationState, rng: Stream, allocation: FloatArray) -> None:
         """Fund the arms with the largest samples."""
-        fund_top(p, s, rng, p.arms - p.m)
-        hand_out(p, s, allocation)
+        allocate_top(p, s, rng, p.arms - p.m)
+        write_allocation(p, s, allocation)

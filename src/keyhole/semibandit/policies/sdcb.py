@@ -3,11 +3,11 @@
 import math
 
 from keyhole.policy import Stream
-from keyhole.semibandit.funding import Funding, lower_bound
-from keyhole.semibandit.told import ToldPolicy
+from keyhole.semibandit.allocation_kernels import AllocationState, lower_bound
+from keyhole.semibandit.known_threshold_policy import KnownThresholdPolicy
 
 
-class SDCB(ToldPolicy):
+class SDCB(KnownThresholdPolicy):
     r"""Fund the best knapsack by confidence bounds of the mean losses, told the thresholds.
 
     An arm's loss is taken to be as low as it may be,
@@ -49,7 +49,7 @@ class SDCB(ToldPolicy):
     pending = ("ignore",)
     cost_per_round = "an exact knapsack"
 
-    def fill(p, s: Funding, t: int, rng: Stream) -> None:
+    def fill(p, s: AllocationState, t: int, rng: Stream) -> None:
         """Compute the bounds."""
         log = math.log(t)
         for arm in range(p.arms):

@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Kernel, parameter
-from keyhole.stochastic.deviation import UCB, log_term
+from keyhole.stochastic.ucb_policy import UCB, log_term
 
 
 class BernsteinUCB(UCB):
@@ -20,7 +20,7 @@ class BernsteinUCB(UCB):
 
     with :math:`N_i` the pulls of arm i, :math:`\hat\mu_i` the mean of their rewards, and v the
     bound on the variances. The width comes from :math:`f(N, \epsilon) =
-    2 \exp(-N \epsilon^2 / (2 v + 2 \epsilon / 3))`, see `keyhole.stochastic.UCB`.
+    2 \exp(-N \epsilon^2 / (2 v + 2 \epsilon / 3))`, observe `keyhole.stochastic.UCB`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class BernsteinUCB(UCB):
     [0, 1, 1]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     variance: float = parameter(gt=0, le=0.25, doc="no arm's rewards vary more")
 
     def deviation(p, pulls: float, error: float) -> float:

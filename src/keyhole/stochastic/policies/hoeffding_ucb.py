@@ -3,7 +3,7 @@
 import math
 
 from keyhole.policy import Kernel
-from keyhole.stochastic.deviation import UCB, log_term
+from keyhole.stochastic.ucb_policy import UCB, log_term
 
 
 class HoeffdingUCB(UCB):
@@ -41,7 +41,7 @@ class HoeffdingUCB(UCB):
     [0, 1, 1]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
 
     def deviation(p, pulls: float, error: float) -> float:
         """Return 2 exp(-2 N eps^2)."""

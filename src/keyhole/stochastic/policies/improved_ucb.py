@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from keyhole.policy import IntArray, counts, per
+from keyhole.policy import IntArray, float_array, int_array
 from keyhole.stochastic.setting import Policy
 
 
@@ -54,11 +54,11 @@ class ImprovedUCB(Policy):
     class State:
         """Pulls and summed rewards; which arms are left; the phase, and whose stretch it is."""
 
-        pulls = per("arms")
-        totals = per("arms")
-        active = counts("arms")
-        phase = counts()
-        arm = counts()
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        active = int_array("arms")
+        phase = int_array()
+        arm = int_array()
 
     def init(p, s: State) -> None:
         """Begin with all arms."""

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from keyhole.policy import counts, first_unpulled, parameter, per, scratch
+from keyhole.policy import first_unpulled, float_array, int_array, parameter, scratch_array
 from keyhole.stochastic.setting import Policy
 
 # Newton's method doubles the digits in every step: after one this small, nothing is left to gain.
@@ -63,7 +63,7 @@ class KLUCB(Policy):
     [0, 1, 1, 1]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     arms_change = True
     off_policy = True
     cost_per_round = "O(K), with four or five logarithms; Newton's method near ties"
@@ -77,13 +77,13 @@ class KLUCB(Policy):
         from the first on, are known to have pulls.
         """
 
-        pulls = per("arms")
-        totals = per("arms")
-        mean = per("arms")
-        entropy = per("arms")
-        last = counts()
-        between = scratch()
-        unpulled = scratch()
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        mean = float_array("arms")
+        entropy = float_array("arms")
+        last = int_array()
+        between = scratch_array()
+        unpulled = scratch_array()
 
     def select(p, s: State, t: int) -> int:
         """Return the arm with the largest bound, or the first that was never pulled."""

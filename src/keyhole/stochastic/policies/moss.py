@@ -39,7 +39,7 @@ class MOSS(IndexPolicy):
     [0, 1, 1]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "a logarithm, a square root, and O(log K) for the arg-max"
     needs = ("horizon",)
 

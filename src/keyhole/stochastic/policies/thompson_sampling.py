@@ -1,6 +1,6 @@
 """Thompson sampling with beta priors."""
 
-from keyhole.policy import Stream, betas, parameter, per, scratch, uniform
+from keyhole.policy import Stream, betas, float_array, parameter, scratch_array, uniform
 from keyhole.stochastic.setting import Policy
 
 
@@ -45,7 +45,7 @@ class ThompsonSampling(Policy):
     """
 
     arms_change = True
-    pending = ("ignore", "imagine")
+    pending = ("ignore", "impute")
     randomness = (
         "a beta variate for each arm in every round, and a uniform one for a reward strictly "
         "between 0 and 1"
@@ -59,12 +59,12 @@ class ThompsonSampling(Policy):
     class State:
         """Of each arm: pulls, summed rewards, and the pulls that counted as successes."""
 
-        pulls = per("arms")
-        totals = per("arms")
-        successes = per("arms")
-        up = scratch("arms")
-        down = scratch("arms")
-        drawn = scratch("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        successes = float_array("arms")
+        up = scratch_array("arms")
+        down = scratch_array("arms")
+        drawn = scratch_array("arms")
 
     def select(p, s: State, rng: Stream) -> int:
         """Return the arm with the largest draw."""

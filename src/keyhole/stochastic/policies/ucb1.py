@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.policy import first_unpulled, per, scratch
+from keyhole.policy import first_unpulled, float_array, scratch_array
 from keyhole.stochastic.setting import Policy
 
 
@@ -40,7 +40,7 @@ class UCB1(Policy):
     [0, 1, 1, 1]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     arms_change = True
     off_policy = True
     cost_per_round = "a logarithm, and O(K) multiplications"
@@ -51,11 +51,11 @@ class UCB1(Policy):
         And how many arms, from the first on, are known to have pulls.
         """
 
-        pulls = per("arms")
-        totals = per("arms")
-        mean = per("arms")
-        root = per("arms")
-        unpulled = scratch()
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        mean = float_array("arms")
+        root = float_array("arms")
+        unpulled = scratch_array()
 
     def select(p, s: State, t: int) -> int:
         """Return the arm with the largest bound, or the first that was never pulled."""

@@ -1,6 +1,6 @@
 """Uniform sampling."""
 
-from keyhole.policy import counts, per
+from keyhole.policy import float_array, int_array
 from keyhole.stochastic.setting import Policy
 
 
@@ -33,16 +33,16 @@ class Uniform(Policy):
     1
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     off_policy = True
     cost_per_round = "O(1)"
 
     class State:
         """Pulls and summed rewards of each arm, and the arm whose turn it is."""
 
-        pulls = per("arms")
-        totals = per("arms")
-        turn = counts()
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        turn = int_array()
 
     def select(p, s: State) -> int:
         """Return the arm whose turn it is."""

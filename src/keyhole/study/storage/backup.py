@@ -8,8 +8,8 @@ import uuid
 from contextlib import closing, suppress
 from pathlib import Path
 
-from keyhole.files import flush_folder, held
-from keyhole.study.storage.opening import open_store
+from keyhole.files import flush_folder, folder_lock
+from keyhole.study.storage.store_factory import open_store
 
 
 def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> list[str]:
@@ -54,7 +54,7 @@ def backup(storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> lis
     folder = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     folder.mkdir()
     try:
-        with held(folder):
+        with folder_lock(folder):
             draft = folder / path.name
             with closing(open_store(storage, make=False)) as store:
                 store.copy(draft)
@@ -82,5 +82,5 @@ def _remove_drafts(path: Path) -> None:
     ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
     for folder in path.parent.iterdir():
         if ours.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
-            with suppress(ValueError, OSError), held(folder):
+            with suppress(ValueError, OSError), folder_lock(folder):
                 shutil.rmtree(folder)

@@ -14,7 +14,7 @@ from struct import Struct
 from textwrap import shorten
 from typing import Final, NamedTuple, Self
 
-from keyhole.study.storage.chain import digest_of_definition, why_damaged
+from keyhole.study.storage.digest_chain import digest_of_definition, explain_damage
 from keyhole.study.storage.page_check import find_damage
 from keyhole.study.storage.rows import Row
 from keyhole.study.storage.sqlite_connection import connect
@@ -84,7 +84,7 @@ class LogRecord(NamedTuple):
         os.pwrite(queue, _LOG_FORMAT.pack(*self), _FORMAT.size)
 
 
-def why_mixed(path: Path, recorded: FileRecord, found: FileRecord) -> str:
+def explain_mixture(path: Path, recorded: FileRecord, found: FileRecord) -> str:
     """Return why a file that is not as it was recorded cannot be used; "" if it can.
 
     A file in the place of the one to which the log belongs is refused unread. Of others all is
@@ -121,7 +121,7 @@ def _damage_of(
         (study,),
     )
     for seq, (*values, after) in enumerate(rows, 1):
-        if values[0] != seq or why_damaged(digest, Row._make(values), after):
+        if values[0] != seq or explain_damage(digest, Row._make(values), after):
             return f"event {seq} of study {name!r}"
         digest = after
     tail = db.execute("SELECT seq FROM tail WHERE study = ?", (study,)).fetchone()

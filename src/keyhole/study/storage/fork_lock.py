@@ -26,7 +26,7 @@ from typing import Final, NamedTuple, Protocol
 
 # A fork also waits for kernels that are being compiled, but last of all, or an operation that needs
 # one would wait for the fork: what is registered first is called last.
-import keyhole.kernels.lock  # noqa: F401
+import keyhole.kernels.compiler_lock  # noqa: F401
 
 PATIENCE: Final = 35.0  # seconds, for operations at work: a little more than SQLite's own
 _LOOK_AGAIN: Final = 1.0  # seconds, if whoever should have called was interrupted

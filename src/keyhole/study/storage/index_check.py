@@ -22,7 +22,7 @@ _WHICH: Final = (
 )
 
 
-def entries(column: str) -> str:
+def count_entries(column: str) -> str:
     """Return the query for the entries of a study and value, and for those beside them.
 
     Each has the value as the index has it, and as the table has it.
@@ -33,6 +33,6 @@ def entries(column: str) -> str:
     )
 
 
-def are_whole(found: Sequence[tuple[Any, Any]]) -> bool:
+def are_index_entries_complete(found: Sequence[tuple[Any, Any]]) -> bool:
     """Return whether the index says of all entries what the table says."""
     return all(index == table for index, table in found)

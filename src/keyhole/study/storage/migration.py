@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from keyhole.study.storage.chain import digest_of_definition, digests_of
+from keyhole.study.storage.digest_chain import digest_of_definition, make_digests
 
 Execute = Callable[..., Any]
 """Runs a statement of `schema` with values for its placeholders; returns a cursor."""
@@ -29,7 +29,7 @@ def add_digests(execute: Execute) -> None:
         last = 0
         while rows := execute(_READ, (study, last, _BATCH)).fetchall():
             try:
-                digests = digests_of(digest, rows)
+                digests = make_digests(digest, rows)
             except ValueError as error:
                 raise ValueError(f"study {name!r} has a damaged event: {error}") from error
             for row, one in zip(rows, digests, strict=True):

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from keyhole.study.storage.errors import FinalStoreError
-from keyhole.study.storage.file_record import FileRecord, LogRecord, why_mixed
-from keyhole.study.storage.place import identity, log_identities, why_names_differ
+from keyhole.study.storage.file_identity import explain_other_names, file_identity, log_identities
+from keyhole.study.storage.file_record import FileRecord, LogRecord, explain_mixture
 from keyhole.study.storage.sqlite_connection import give_up
 
 WHY_REPLACED = (
@@ -27,7 +27,7 @@ class OpenFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._name, self.identity = path, str(path), identity(path)
+        self._path, self._name, self.identity = path, str(path), file_identity(path)
         self._logs: list[tuple[int, int] | None] | None = None  # those that SQLite opens by itself
         self._written: tuple[int, int] | None = None
         self.known: tuple[int, int] | None = None  # the file as it was when it was last compared
@@ -43,7 +43,7 @@ class OpenFile:
         if self.identity != (found.st_dev, found.st_ino):
             raise FinalStoreError(f"{self._path}: {WHY_REPLACED}")
         if found.st_nlink > 1:
-            raise OSError(why_names_differ(self._path))
+            raise OSError(explain_other_names(self._path))
         if not has_logs:
             return True
         logs, written = log_identities(self._name), (found.st_mtime_ns, found.st_size)
@@ -128,7 +128,7 @@ class OpenFile:
         Then closing the last connection to it would remove a log that is not its own, by its name.
         """
         try:
-            if self.identity != identity(self._path):
+            if self.identity != file_identity(self._path):
                 return True
         except FileNotFoundError:
             return False
@@ -155,4 +155,4 @@ class OpenFile:
         recorded = FileRecord.read(self._path)
         if recorded is None or self.fits():
             return ""
-        return why_mixed(self._path, recorded, self.record())
+        return explain_mixture(self._path, recorded, self.record())

@@ -135,7 +135,7 @@ class Postgres(Store):
         lock = f"SELECT pg_advisory_xact_lock({_LOCKS}, {study:d})"
         return self._found(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
 
-    def _since(self, study: int, after: int) -> Found:
+    def _events_after(self, study: int, after: int) -> Found:
         return self._found("", study, after)
 
     def _found(self, begin: str, study: int, after: int) -> Found:
@@ -150,7 +150,7 @@ class Postgres(Store):
         version, digest = about[0] if about else (0, None)
         return Found(version, digest, rows)
 
-    def _keep(self, body: bytes, study: int, seq: int) -> None:
+    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
         db = self._connected()
         db.execute(self._sql[schema.KEEP], (body, study, seq))
         db.execute("COMMIT")
@@ -264,7 +264,7 @@ class Postgres(Store):
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
             else:
                 db.execute(_MIGRATE)
-            schema.walk(db.execute, version, _WORDS)
+            schema.migrate(db.execute, version, _WORDS)
             db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
         db.execute("SELECT pg_advisory_unlock(%s)", (_MAKING,))
 

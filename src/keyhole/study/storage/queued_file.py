@@ -9,8 +9,8 @@ comes next is a matter of luck.
 import os
 from pathlib import Path
 
+from keyhole.study.storage.file_identity import open_queue
 from keyhole.study.storage.fork_lock import FORK_LOCK
-from keyhole.study.storage.place import open_queue
 from keyhole.study.storage.store import Store
 
 try:

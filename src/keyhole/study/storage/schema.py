@@ -89,7 +89,7 @@ def check_version(where: str, found: int) -> None:
         )
 
 
-def walk(execute: Callable[..., Any], found: int, words: Mapping[str, str]) -> None:
+def migrate(execute: Callable[..., Any], found: int, words: Mapping[str, str]) -> None:
     """Take the steps that a database of version `found` lacks."""
 
     def spoken(statement: str, *values: Any) -> Any:
@@ -103,7 +103,7 @@ def walk(execute: Callable[..., Any], found: int, words: Mapping[str, str]) -> N
                 spoken(statement)
 
 
-def in_words(words: Mapping[str, str]) -> dict[str, str]:
+def format_version(words: Mapping[str, str]) -> dict[str, str]:
     """Return what is asked, by its text here, in the words of a database."""
     asked = (text for name, text in globals().items() if name.isupper() and isinstance(text, str))
     return {text: text.format_map(words) for text in asked}

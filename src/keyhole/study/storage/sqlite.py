@@ -12,7 +12,7 @@ from keyhole.study.storage.page_check import find_damage
 from keyhole.study.storage.rows import Found, Record, Row
 from keyhole.study.storage.sqlite_connection import Connection, read_number
 from keyhole.study.storage.sqlite_file import SqliteFile
-from keyhole.validate import shown
+from keyhole.validate import short_repr
 
 _INSERT: Final = (
     "INSERT INTO event (study, seq, kind, decision, key, at, body, digest)"
@@ -47,25 +47,25 @@ class Sqlite(SqliteFile):
         with self._reading() as db:
             return db.execute(sql, values).fetchall()
 
-    def of(self, study: int, decision: str) -> list[Row]:
+    def events_of_decision(self, study: int, decision: str) -> list[Row]:
         """Return the rows about a decision, all that there are."""
         self._check_index("decision", study, decision)
-        return super().of(study, decision)
+        return super().events_of_decision(study, decision)
 
-    def keyed(self, study: int, key: str) -> Row | None:
+    def find_by_key(self, study: int, key: str) -> Row | None:
         """Return the row that has a client's key; None if there is none indeed."""
-        found = super().keyed(study, key)
+        found = super().find_by_key(study, key)
         if found is None:
             self._check_index("key", study, key)
         return found
 
     def _check_index(self, column: str, study: int, value: str) -> None:
         """Refuse an index in which a value may be missing."""
-        found = self._try(self._query, index_check.entries(column), (study, value))
-        if not index_check.are_whole(found):
+        found = self._try(self._query, index_check.count_entries(column), (study, value))
+        if not index_check.are_index_entries_complete(found):
             self.rollback()
             raise DamagedError(
-                f"{self.where}: the index of {column}s is damaged where {shown(value)} belongs; "
+                f"{self.where}: the index of {column}s is damaged where {short_repr(value)} belongs; "
                 "`keyhole study check` says what is whole, and saves it"
             )
 
@@ -82,7 +82,7 @@ class Sqlite(SqliteFile):
         # The version has just been checked: it is not read twice.
         return self._found(self._enter(), study, after, len(schema.STEPS))
 
-    def _since(self, study: int, after: int) -> Found:
+    def _events_after(self, study: int, after: int) -> Found:
         with self._reading() as db:
             db.execute("BEGIN")
             try:
@@ -108,7 +108,7 @@ class Sqlite(SqliteFile):
         if not found or found[0][-1] != last[-1]:
             self._lose(study, last[0])
 
-    def _keep(self, body: bytes, study: int, seq: int) -> None:
+    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
         self._connected().execute(self._sql[schema.KEEP], (body, study, seq))
         self._end()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.study.storage import schema
-from keyhole.study.storage.place import check_place, identity
+from keyhole.study.storage.file_identity import check_place, file_identity
 
 PATIENCE: Final = 30.0  # seconds, with somebody who holds the file and has not queued
 APPLICATION: Final = int.from_bytes(b"Keyh")  # SQLite files say in their header whose they are
@@ -38,7 +38,7 @@ class Connection(sqlite3.Connection):
         _open.add(self)
         super().__init__(*args, **kwargs)
         with suppress(FileNotFoundError):
-            self.file = identity(path)
+            self.file = file_identity(path)
 
     def close(self) -> None:
         """Close it, if that does no harm."""
@@ -57,9 +57,9 @@ def connect(path: Path, how: str) -> Connection:
         In a fork that inherited a connection to the same file; where the file was emptied.
     """
     with suppress(FileNotFoundError):
-        if why := _given_up.get(identity(path)):
+        if why := _given_up.get(file_identity(path)):
             raise OSError(why)
-        if identity(path) in _of_the_parent:
+        if file_identity(path) in _of_the_parent:
             raise OSError(
                 "this process was forked in the midst of a call of a study in the same file, and "
                 "cannot use the file: fork elsewhere, or start a new program (`spawn`)"
@@ -223,7 +223,7 @@ def give_up(path: Path, why: str, *, is_as_before: bool) -> None:
     new connections would share the memory of the old ones. Only if the file is as it was, what the
     log has is written to it.
     """
-    file = identity(path)
+    file = file_identity(path)
     for db in list(_open):
         if db.path != path or db.is_given_up:
             continue
@@ -270,7 +270,7 @@ def _after_fork() -> None:
     for db in list(_open):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # no end of the program may close it
         with suppress(OSError):
-            _of_the_parent.add(db.file or identity(db.path))
+            _of_the_parent.add(db.file or file_identity(db.path))
     _open.clear()
 
 

@@ -10,9 +10,9 @@ from typing import NoReturn
 
 from keyhole.study.storage import schema, sqlite_connection
 from keyhole.study.storage.errors import FinalStoreError
+from keyhole.study.storage.file_identity import file_identity
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.study.storage.open_file import WHY_REPLACED, OpenFile
-from keyhole.study.storage.place import identity
 from keyhole.study.storage.queued_file import QueuedFile, has_queues
 from keyhole.study.storage.sqlite_connection import (
     APPLICATION,
@@ -246,7 +246,7 @@ class SqliteFile(QueuedFile):
         """Return the connection; after a failure or a fork, a new one to what must be there."""
         if self._db is None:
             with suppress(FileNotFoundError):
-                if self._identity not in (None, identity(self.path)):
+                if self._identity not in (None, file_identity(self.path)):
                     self._refuse(f"{self.path}: {WHY_REPLACED}")
             try:
                 check_file(self.path)
@@ -301,7 +301,7 @@ class SqliteFile(QueuedFile):
         version = find_version(self.path, db)
         if version < len(schema.STEPS):
             db.execute(f"PRAGMA application_id = {APPLICATION}")
-            schema.walk(db.execute, version, self.words)
+            schema.migrate(db.execute, version, self.words)
             db.execute(f"PRAGMA user_version = {len(schema.STEPS)}")
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from keyhole.study.storage import schema
-from keyhole.study.storage.chain import digest_of_definition, why_damaged, with_digests
+from keyhole.study.storage.digest_chain import add_row_digests, digest_of_definition, explain_damage
 from keyhole.study.storage.errors import DamagedError, FinalStoreError, StoreError
 from keyhole.study.storage.rows import LONGEST, Found, Record, Row
-from keyhole.validate import hint, line, short_line, shown
+from keyhole.validate import check_line, check_short_line, short_repr, suggestion
 
 _AT_ONCE: Final = 4096  # rows that are read together: a megabyte or so
 _NO_ROWS: Final = 2**62  # the number of no row
@@ -35,7 +35,7 @@ class Store(ABC):
 
     def __init__(self) -> None:
         self._process = os.getpid()
-        self._sql = schema.in_words(self.words)  # what is asked
+        self._sql = schema.format_version(self.words)  # what is asked
         self._next = 0  # the number after the last one, while the lock is held
         self._starts: dict[int, tuple[str, bytes]] = {}  # names, and digests of definitions
         self._ends: dict[int, tuple[int, bytes]] = {}  # the last rows that were read, and digests
@@ -60,21 +60,21 @@ class Store(ABC):
         The rows that it begins with are there as soon as it is.
         """
         self._check_numbers(rows, 1)
-        start = digest_of_definition(short_line("name", name, LONGEST), at, head)
-        if not self._try(self._create, (name, at, head, start), with_digests(start, rows)):
+        start = digest_of_definition(check_short_line("name", name, LONGEST), at, head)
+        if not self._try(self._create, (name, at, head, start), add_row_digests(start, rows)):
             raise ValueError(
-                f"name must be new, got {shown(name)}: there is such a study already; open it, or "
+                f"name must be new, got {short_repr(name)}: there is such a study already; open it, or "
                 "choose another name"
             )
         return self.find(name)[0]
 
     def find(self, name: str) -> tuple[int, bytes]:
         """Return a study's number and what it was created with."""
-        found = self._ask(schema.FIND, line("name", name))
+        found = self._ask(schema.FIND, check_line("name", name))
         if not found:
             names = [known for known, _ in self.studies()]
-            there = hint(name, names) or ("" if names else "; there is none yet")
-            raise ValueError(f"name must be a study of {self.where}, got {shown(name)}{there}")
+            there = suggestion(name, names) or ("" if names else "; there is none yet")
+            raise ValueError(f"name must be a study of {self.where}, got {short_repr(name)}{there}")
         return self._check_definition(found[0])
 
     def _check_definition(self, found: tuple[int, str, float, bytes, bytes]) -> tuple[int, bytes]:
@@ -86,7 +86,7 @@ class Store(ABC):
             expected = b""
         if digest != expected:
             raise DamagedError(
-                f"the definition of study {shown(name)} in {self.where} is damaged; what it was "
+                f"the definition of study {short_repr(name)} in {self.where} is damaged; what it was "
                 "is not known: put a copy of the database in its place"
             )
         self._starts[study] = name, digest
@@ -112,10 +112,10 @@ class Store(ABC):
         """Return whether what `begin` took has not been given back, as any failure does."""
         return self._next > 0
 
-    def since(self, study: int, after: int) -> list[Row]:
+    def events_after(self, study: int, after: int) -> list[Row]:
         """Return the rows of a study after number `after`, without the lock."""
         self._check_kept(study)
-        return self._joined(study, after, self._try(self._since, study, after))
+        return self._joined(study, after, self._try(self._events_after, study, after))
 
     def check(self, study: int) -> None:
         """Refuse to go on if a study is not the one that was found, or has lost rows.
@@ -124,7 +124,7 @@ class Store(ABC):
         """
         self._check_kept(study)
         last, digest = self._ends.get(study, (0, b""))
-        found = self._try(self._since, study, last or _NO_ROWS)
+        found = self._try(self._events_after, study, last or _NO_ROWS)
         self._check_study(study, found)
         if last and (not found.rows or found.rows[0][-1] != digest):
             self._lose(study, last)
@@ -149,7 +149,7 @@ class Store(ABC):
         self.rollback()
         lost = f"row {row} of study {study} was there and is not"
         if row is None:
-            lost = f"study {study} is no longer the {shown(self._starts[study][0])} of before"
+            lost = f"study {study} is no longer the {short_repr(self._starts[study][0])} of before"
         lost = (
             f"{self.where}: {lost}; if another database or an older copy was put in place, "
             "open the study again"
@@ -188,7 +188,7 @@ class Store(ABC):
     def _compared(self, study: int, values: Record, before: object, digest: object) -> Row:
         """Return a row, compared with its checksum, given that of the row before."""
         row = Row._make(values)
-        if why := why_damaged(before, row, digest):
+        if why := explain_damage(before, row, digest):
             self.damaged(study, row.seq, why)
         return row
 
@@ -197,7 +197,7 @@ class Store(ABC):
         self.rollback()
         raise DamagedError(
             f"{'event' if isinstance(which, int) else 'decision'} {which} of study "
-            f"{shown(self._start(study)[0])} in {self.where} is damaged: "
+            f"{short_repr(self._start(study)[0])} in {self.where} is damaged: "
             f"{why}; `keyhole study check` says what is whole, and saves it"
         )
 
@@ -208,7 +208,7 @@ class Store(ABC):
         self._check_numbers(rows, self._next)
         self._next = 0
         last, digest = self._ends[study]
-        records = with_digests(digest, rows)
+        records = add_row_digests(digest, rows)
         self._try(self._add, study, records, last + len(rows))
         self._ends[study] = last + len(rows), records[-1][-1] if records else digest
 
@@ -216,7 +216,7 @@ class Store(ABC):
         for seq, row in enumerate(rows, first):
             if row.seq != seq:
                 self.rollback()
-                raise ValueError(f"seq must be {seq}, got {shown(row.seq)}")
+                raise ValueError(f"seq must be {seq}, got {short_repr(row.seq)}")
 
     def rollback(self) -> None:
         """Give the lock back with nothing written; where it is not held, do nothing."""
@@ -265,11 +265,11 @@ class Store(ABC):
         found = self._ask(schema.LAST, study) + self._ask(schema.TAIL, study)
         return max((row[0] for row in found if isinstance(row[0], int)), default=0)
 
-    def of(self, study: int, decision: str) -> list[Row]:
+    def events_of_decision(self, study: int, decision: str) -> list[Row]:
         """Return the rows about a decision."""
         return self._one_by_one(study, self._ask(schema.OF, study, decision))
 
-    def keyed(self, study: int, key: str) -> Row | None:
+    def find_by_key(self, study: int, key: str) -> Row | None:
         """Return the row that has a client's key."""
         return next(iter(self._one_by_one(study, self._ask(schema.KEYED, study, key))), None)
 
@@ -282,11 +282,11 @@ class Store(ABC):
         """Return what was last kept, with the number of the last row that is in it."""
         return next(iter(self._ask(schema.SNAPSHOT, study)), None)
 
-    def keep(self, study: int, seq: int, body: bytes) -> None:
+    def save_snapshot(self, study: int, seq: int, body: bytes) -> None:
         """Keep a snapshot in the place of an older one; it saves time, and may be lost."""
         self._check_kept(study)
         self._check_study(study, self._try(self._lock, study, _NO_ROWS))
-        self._try(self._keep, body, study, seq)
+        self._try(self._save_snapshot, body, study, seq)
 
     def find_page_damage(self) -> str:
         """Return what is damaged of pages and indexes, in a line; "" if nothing is.
@@ -340,11 +340,11 @@ class Store(ABC):
         """Begin a transaction with the lock of a study; return its rows from `after` on."""
 
     @abstractmethod
-    def _since(self, study: int, after: int) -> Found:
+    def _events_after(self, study: int, after: int) -> Found:
         """Return the rows of a study from `after` on, without the lock."""
 
     @abstractmethod
-    def _keep(self, body: bytes, study: int, seq: int) -> None:
+    def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
         """Put a snapshot in the place of an older one and commit."""
 
     @abstractmethod

@@ -45,7 +45,7 @@ class AnytimeDKWUCB(IndexPolicy):
     1
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     feedback = "the sample of the arm pulled (uncensored)"
     cost_per_round = "two logarithms, O(K) square roots, and O(m) to count a sample"
     works_with = ("uncensored",)
@@ -61,7 +61,7 @@ class AnytimeDKWUCB(IndexPolicy):
         """Count the sample, which tells about all levels."""
         count(s, arm, p.levels, value)
 
-    def imagine(p, s: IndexPolicy.State, arm: int) -> None:  # type: ignore[override]
+    def impute(p, s: IndexPolicy.State, arm: int) -> None:  # type: ignore[override]
         """Count the pull as one of which all estimates are true."""
         expect(s.reached, s.tried, arm, p.levels)
 

@@ -48,7 +48,7 @@ class AnytimeKaplanMeierUCB(IndexPolicy):
     0
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     warns_if_uncensored = True
     cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
 

@@ -45,7 +45,7 @@ class AnytimeOPTIM(OPTIM):
     1
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "two logarithms, O(K) square roots, and O(c) to count what is seen"
 
     needs: ClassVar[tuple[str, ...]] = ()

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from keyhole.policy import counts, parameter, per
+from keyhole.policy import float_array, int_array, parameter
 from keyhole.stochastic.policies.klucb import log_rest
 from keyhole.threshold.policies.anytime_dkwucb import growing_log
 from keyhole.threshold.setting import Policy, count, expect
@@ -55,7 +55,7 @@ class CappedKLUCB(Policy):
     1
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     warns_if_uncensored = True
     cost_per_round = (
         "O(K c) multiplications and 2 c logarithms; Newton's method (four or five steps) for one "
@@ -67,11 +67,11 @@ class CappedKLUCB(Policy):
     class State:
         """Per arm and level: pulls that tell whether it was reached, how many did, and more."""
 
-        reached = per("arms", "levels")
-        tried = per("arms", "levels")
-        entropy = per("arms", "levels")
+        reached = float_array("arms", "levels")
+        tried = float_array("arms", "levels")
+        entropy = float_array("arms", "levels")
         """That of the share that reached it, in nats."""
-        last = counts()
+        last = int_array()
         """The arm pulled last."""
 
     def select(p, s: State, t: int, threshold: int) -> int:
@@ -93,7 +93,7 @@ class CappedKLUCB(Policy):
         renew_entropies(s, arm, threshold)
         s.last[0] = arm
 
-    def imagine(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
+    def impute(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
         """Count the pull as one of which the estimates are true."""
         expect(s.reached, s.tried, arm, threshold)
         renew_entropies(s, arm, threshold)

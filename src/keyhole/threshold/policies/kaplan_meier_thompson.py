@@ -1,6 +1,6 @@
 """Thompson sampling on the counts of the modified Kaplan-Meier estimator."""
 
-from keyhole.policy import Stream, betas, parameter, per, scratch
+from keyhole.policy import Stream, betas, float_array, parameter, scratch_array
 from keyhole.threshold.setting import Policy, count
 
 
@@ -49,7 +49,7 @@ class KaplanMeierThompson(Policy):
     """
 
     warns_if_uncensored = True
-    pending = ("ignore", "imagine")
+    pending = ("ignore", "impute")
     randomness = "a beta variate for each arm in every round"
     off_policy = True
     cost_per_round = "K beta variates, and O(c) to count what is seen"
@@ -60,11 +60,11 @@ class KaplanMeierThompson(Policy):
     class State:
         """Per arm and level: pulls that tell whether it was reached, and how many did."""
 
-        reached = per("arms", "levels")
-        tried = per("arms", "levels")
-        up = scratch("arms")
-        down = scratch("arms")
-        drawn = scratch("arms")
+        reached = float_array("arms", "levels")
+        tried = float_array("arms", "levels")
+        up = scratch_array("arms")
+        down = scratch_array("arms")
+        drawn = scratch_array("arms")
 
     def select(p, s: State, rng: Stream, threshold: int) -> int:
         """Return the arm with the largest draw."""

@@ -45,7 +45,7 @@ class KaplanMeierUCB(IndexPolicy):
     1
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "O(K) square roots, and O(c) to count what is seen"
 
     needs: ClassVar[tuple[str, ...]] = ("horizon",)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.policy import FloatArray, IntArray, counts, per
+from keyhole.policy import FloatArray, IntArray, float_array, int_array
 from keyhole.threshold.setting import Policy, count, estimate, leader
 
 
@@ -56,17 +56,17 @@ class KMUCB(Policy):
     class State:
         """What is known at each level; where in block and epoch the policy is; what is settled."""
 
-        reached = per("arms", "levels")
-        tried = per("arms", "levels")
-        level = counts()
+        reached = float_array("arms", "levels")
+        tried = float_array("arms", "levels")
+        level = int_array()
         """How many levels are settled: the current one is the next."""
-        kept = counts("levels")
+        kept = int_array("levels")
         """The arm that is left at a settled level."""
-        epoch = counts()
+        epoch = int_array()
         """How many epochs are over."""
-        round = counts()
+        round = int_array()
         """Rounds of the epoch."""
-        seen = counts("levels")
+        seen = int_array("levels")
         """How often each threshold has come in the epoch."""
 
     def select(p, s: State, threshold: int) -> int:

@@ -1,6 +1,6 @@
 """Censored feedback while thresholds never rise."""
 
-from keyhole.policy import Kernel, counts
+from keyhole.policy import Kernel, int_array
 from keyhole.threshold.index import largest
 from keyhole.threshold.policies.kaplan_meier_ucb import KaplanMeierUCB
 from keyhole.threshold.setting import count
@@ -41,13 +41,13 @@ class OPTIM(KaplanMeierUCB):
     ValueError: OPTIM() needs thresholds that never rise: not so in round 2
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     requires = "thresholds that never rise"
 
     class State(KaplanMeierUCB.State):
         """What is known at each level, and the threshold of the last round, 0 before it."""
 
-        last = counts()
+        last = int_array()
 
     def select(  # type: ignore[override]
         p, s: State, t: int, threshold: int, index: Kernel

@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.policy import Kernel, counts
+from keyhole.policy import Kernel, int_array
 from keyhole.threshold.index import IndexPolicy, largest
 
 
@@ -41,14 +41,14 @@ class PerThresholdUCB(IndexPolicy):
     [0, 0, 1, 0]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     feedback = "whether the sample of the arm pulled reached the threshold"
     cost_per_round = "one logarithm and O(K) square roots"
 
     class State(IndexPolicy.State):
         """Pulls at each threshold, how many reached it, and the rounds with each threshold."""
 
-        rounds = counts("levels")
+        rounds = int_array("levels")
 
     def index(p, t: int, tried: float, reached: float) -> float:
         """Return the mean and its width."""
@@ -69,7 +69,7 @@ class PerThresholdUCB(IndexPolicy):
         s.tried[arm, threshold - 1] += 1.0
         s.reached[arm, threshold - 1] += value >= threshold
 
-    def imagine(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
+    def impute(p, s: State, threshold: int, arm: int) -> None:  # type: ignore[override]
         """Count the pull as one that keeps the mean."""
         s.rounds[threshold - 1] += 1
         tried = s.tried[arm, threshold - 1]

@@ -1,6 +1,14 @@
 """Thompson sampling on whole survival functions."""
 
-from keyhole.policy import FloatArray, IntArray, Stream, betas, parameter, per, scratch
+from keyhole.policy import (
+    FloatArray,
+    IntArray,
+    Stream,
+    betas,
+    float_array,
+    parameter,
+    scratch_array,
+)
 from keyhole.threshold.setting import Policy
 
 
@@ -65,11 +73,11 @@ class SurvivalThompson(Policy):
     class State:
         """Per arm and level: pulls that reached the level below it, and those that went on."""
 
-        at_risk = per("arms", "levels")
-        survived = per("arms", "levels")
-        up = scratch("arms", "levels")
-        down = scratch("arms", "levels")
-        drawn = scratch("arms", "levels")
+        at_risk = float_array("arms", "levels")
+        survived = float_array("arms", "levels")
+        up = scratch_array("arms", "levels")
+        down = scratch_array("arms", "levels")
+        drawn = scratch_array("arms", "levels")
 
     def select(p, s: State, rng: Stream, threshold: int) -> int:
         """Return the arm with the largest draw."""

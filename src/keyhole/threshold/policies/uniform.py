@@ -1,6 +1,6 @@
 """Uniform sampling."""
 
-from keyhole.policy import counts, per
+from keyhole.policy import float_array, int_array
 from keyhole.threshold.setting import Policy, count
 
 
@@ -33,16 +33,16 @@ class Uniform(Policy):
     1
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     off_policy = True
     cost_per_round = "O(1), and O(c) to count what is seen"
 
     class State:
         """What is known at each level, and the arm whose turn it is."""
 
-        reached = per("arms", "levels")
-        tried = per("arms", "levels")
-        turn = counts()
+        reached = float_array("arms", "levels")
+        tried = float_array("arms", "levels")
+        turn = int_array()
 
     def select(p, s: State) -> int:
         """Return the arm whose turn it is."""
@@ -53,6 +53,6 @@ class Uniform(Policy):
         count(s, arm, threshold, value)
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0
 
-    def imagine(p, s: State, arm: int) -> None:  # type: ignore[override]
+    def impute(p, s: State, arm: int) -> None:  # type: ignore[override]
         """Go on with the next arm."""
         s.turn[0] = arm + 1 if arm + 1 < p.arms else 0

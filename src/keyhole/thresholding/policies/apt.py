@@ -48,7 +48,7 @@ class APT(IndexPolicy):
     1
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     arms_change = True
     cost_per_round = "O(log K) for the arg-min"
 

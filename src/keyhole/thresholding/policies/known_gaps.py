@@ -2,7 +2,7 @@
 
 import math
 
-from keyhole.policy import argmin, argmin_set, keys, per
+from keyhole.policy import argmin, argmin_keys, argmin_set, float_array
 from keyhole.thresholding.setting import Policy
 
 
@@ -42,7 +42,7 @@ class KnownGaps(Policy):
     [1, 1, 1]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     off_policy = True
     cost_per_round = "O(log K) for the arg-min"
     needs = ("gaps",)
@@ -51,9 +51,9 @@ class KnownGaps(Policy):
     class State:
         """Pulls and summed rewards of each arm, and the index of each."""
 
-        pulls = per("arms")
-        totals = per("arms")
-        index = keys("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        index = argmin_keys("arms")
 
     def init(p, s: State) -> None:
         """Give every arm its index at no pulls."""

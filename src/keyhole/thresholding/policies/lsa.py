@@ -1,7 +1,7 @@
 """The Logarithmic-Sample Algorithm."""
 
 from keyhole.policy import parameter
-from keyhole.thresholding.logarithms import log_count
+from keyhole.thresholding.log_table import log_count
 from keyhole.thresholding.setting import IndexPolicy
 
 
@@ -46,7 +46,7 @@ class LSA(IndexPolicy):
     2
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     arms_change = True
     cost_per_round = (
         "one logarithm (looked up to 4,095 pulls of an arm), and O(log K) for the arg-min"

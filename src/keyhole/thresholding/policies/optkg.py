@@ -6,7 +6,15 @@ from typing import Final
 import numpy as np
 
 from keyhole.draws.special import beta_cdf, log_beta_weight
-from keyhole.policy import FloatArray, argmin, argmin_fill, argmin_set, keys, parameter, per
+from keyhole.policy import (
+    FloatArray,
+    argmin,
+    argmin_fill,
+    argmin_keys,
+    argmin_set,
+    float_array,
+    parameter,
+)
 from keyhole.thresholding.setting import Policy
 
 # Rounding gathers in sums that are only ever added to; so often they are computed anew.
@@ -67,7 +75,7 @@ class OptKG(Policy):
     [0, 1, 0]
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     off_policy = True
     cost_per_round = (
         "two logarithms, an exponential, and O(log K) for the arg-max; an incomplete beta "
@@ -80,12 +88,12 @@ class OptKG(Policy):
     class State:
         """Of each arm: pulls, summed rewards, I, ln w, w, and minus the ln of the score."""
 
-        pulls = per("arms")
-        totals = per("arms")
-        above = per("arms")
-        log_weight = per("arms")
-        weight = per("arms")
-        index = keys("arms")
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        above = float_array("arms")
+        log_weight = float_array("arms")
+        weight = float_array("arms")
+        index = argmin_keys("arms")
 
     def init(p, s: State) -> None:
         """Give every arm the prior."""

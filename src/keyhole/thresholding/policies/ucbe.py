@@ -47,7 +47,7 @@ class UCBE(IndexPolicy):
     1
     """
 
-    pending = ("imagine", "ignore")
+    pending = ("impute", "ignore")
     cost_per_round = "one square root, and O(log K) for the arg-min"
     needs = ("horizon", "hardness")
     oracle = True

@@ -1,6 +1,6 @@
 """Uniform sampling."""
 
-from keyhole.policy import counts, per
+from keyhole.policy import float_array, int_array
 from keyhole.thresholding.setting import Policy
 
 
@@ -40,9 +40,9 @@ class Uniform(Policy):
     class State:
         """Pulls and summed rewards of each arm, and the arm whose turn it is."""
 
-        pulls = per("arms")
-        totals = per("arms")
-        turn = counts()
+        pulls = float_array("arms")
+        totals = float_array("arms")
+        turn = int_array()
 
     def select(p, s: State) -> int:
         """Return the arm whose turn it is."""

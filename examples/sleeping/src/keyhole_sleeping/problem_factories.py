@@ -1,0 +1,10 @@
+"""How a spec describes a problem."""
+
+from typing import Final
+
+from keyhole.spec_values import ProblemFactory
+from keyhole_sleeping.problem import Problem
+
+PROBLEM_FACTORIES: Final = {
+    "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem)
+}

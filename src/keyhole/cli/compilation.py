@@ -1,0 +1,52 @@
+"""Machine code: compiled ahead, listed, removed."""
+
+from pathlib import Path
+
+import typer
+
+from keyhole.experiment import settings
+from keyhole.experiment.compile_jobs import Job, setting_jobs, spec_jobs
+from keyhole.experiment.spec import Spec
+from keyhole.kernels.cache_files import cache_folder, cache_limit, cached_files, clear_cache
+
+_MEGABYTE = 10**6
+
+
+def compile_ahead(what: str | None) -> None:
+    """Compile what a room or a spec needs, by default all rooms, and print each piece."""
+    jobs = _jobs(what)
+    for number, (name, compile_it) in enumerate(jobs, 1):
+        compile_it()
+        typer.echo(f"{number} of {len(jobs)}: {name}")
+    _print_size()
+
+
+def _jobs(what: str | None) -> list[Job]:
+    if what is None:
+        return [job for room in settings.all_settings() for job in setting_jobs(room)]
+    if what in settings.setting_names():
+        return setting_jobs(settings.find_setting(what))
+    if not what.endswith(".toml"):
+        known = ", ".join(settings.setting_names())
+        raise ValueError(f"WHAT must be one of {known}, or a SPEC.toml; got {what!r}")
+    return spec_jobs(Spec.from_file(Path(what)))
+
+
+def show_cache() -> None:
+    """Print where compiled code is kept, and how much."""
+    typer.echo(f"folder: {cache_folder()}")
+    _print_size()
+
+
+def _print_size() -> None:
+    files = cached_files()
+    size = sum(found.st_size for _, found in files) / _MEGABYTE
+    typer.echo(
+        f"compiled code: {len(files)} pieces, {size:.1f} MB of at most "
+        f"{cache_limit() / _MEGABYTE:.0f} MB"
+    )
+
+
+def empty_cache() -> None:
+    """Remove all compiled code, and print how much there was."""
+    typer.echo(f"removed {clear_cache()} pieces of compiled code from {cache_folder()}")

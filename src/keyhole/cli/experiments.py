@@ -1,0 +1,123 @@
+"""Running an experiment: what is printed of it, before and after."""
+
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Final
+
+import typer
+
+from keyhole.cli.text import one_line_text
+from keyhole.clusters.connection import THREADS, check_address, cluster_connection
+from keyhole.experiment import Spec, run
+from keyhole.experiment.forecast import Forecast, forecast
+from keyhole.experiment.report import report_of
+from keyhole.experiment.small_multiples import title_of
+from keyhole.experiment.sweep_report import grid_summary
+from keyhole.experiment.sweep_summary import Summaries
+from keyhole.play.cluster_jobs import warm_up_workers
+from keyhole.play.progress import step
+from keyhole.results.curves import Curves
+
+_SHOWN_POINTS: Final = 12
+_UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"))
+
+
+def run_spec(path: Path, out: Path, threads: int | None, on: str) -> None:
+    """Play a spec, and print its means and where the report is."""
+    command = f"keyhole run {path.name} --out {out.name}"
+    command += "" if threads is None else f" --threads {threads}"
+    command += "" if on == THREADS else f" --on {on}"
+    result = run(Spec.from_file(path), out, threads=threads, progress=True, command=command, on=on)
+    grid = Summaries.of(result) if "sweep" in result.spec else None
+    if grid is not None:
+        _print_points(grid)
+    else:
+        _print_means(result.curves)
+    step("drawing the report")
+    typer.echo(f"report: {report_of(result, grid=grid)}")
+
+
+def show_forecast(path: Path, threads: int | None, on: str) -> None:
+    """Print what a spec plays, and how long that takes here, or on a cluster."""
+    check_address(on, threads)
+    spec = Spec.from_file(path)
+    for name, values in (spec.sweep or {}).items():
+        typer.echo(one_line_text(f"{name}: {_counted(len(values), 'value')}"))
+    if spec.sweep and len(spec.points) <= _SHOWN_POINTS:
+        for point in spec.points:
+            typer.echo(f"  {one_line_text(str(point))}")
+    starting, began = process_time(), perf_counter()  # as long as a run takes, too
+    with cluster_connection(on, threads) as cluster:
+        if cluster is not None:
+            warm_up_workers(cluster)
+            starting += perf_counter() - began
+        found = forecast(spec, threads=threads, cluster=cluster)
+    for line in _lines(found, on, starting):
+        typer.echo(line)
+
+
+def _lines(found: Forecast, on: str, starting: float) -> list[str]:
+    what = "thread" if on == THREADS else "worker"
+    number = _counted(found.threads, what)
+    where = f"with {number} on this machine" if on == THREADS else f"with {number} of {on}"
+    same = found.runs - found.distinct
+    once = f", {found.distinct:,} of which differ and are played" if same else ""
+    lines = [
+        f"points: {found.points:,}",
+        f"runs, a policy at a point each: {found.runs:,}{once}",
+        f"replications: {found.replications:,}",
+        f"rounds: {found.rounds:,}",
+    ]
+    if found.compiled:
+        lines.append(
+            f"compiled just now, and kept: {_counted(found.compiled, 'piece')} in "
+            f"{format_duration(found.compiling)}"
+        )
+    if found.endless:
+        named = one_line_text(", ".join(found.endless))
+        return [*lines, f"time: not known; no round of {named} ended while it was measured"]
+    lines.append(
+        f"time: about {format_duration(found.seconds + found.writing + starting)} {where}, of which "
+        f"{format_duration(starting)} to start and {format_duration(found.writing)} for tables and report; "
+        f"measured by {_counted(found.samples, 'run')} of a moment"
+    )
+    return lines
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a time in words, with two digits or so.
+
+    Examples
+    --------
+    >>> [format_duration(seconds) for seconds in (0.21, 42.4, 500, 9000)]
+    ['0.2 s', '42 s', '8.3 min', '2.5 h']
+    """
+    for length, unit in _UNITS:
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
+
+
+def _print_means(curves: Curves) -> None:
+    """Print every metric at the last checkpoint, with half of its 95 % interval."""
+    width = max(map(len, curves.labels))
+    for metric in curves.metrics:
+        typer.echo(f"{metric} after {curves.checkpoints[-1]:,} rounds")
+        for label in curves.labels:
+            typer.echo(f"  {label:{width}}  {curves.estimates(label, metric)[-1].plus_minus()}")
+
+
+def _print_points(grid: Summaries) -> None:
+    """Print the first metric at each point, if they are few, and who is best at how many."""
+    metric = next(iter(grid.metrics))
+    if len(grid.points) <= _SHOWN_POINTS:
+        typer.echo(f"{metric} at the last checkpoint")
+        for point in grid.points:
+            means = ((label, point.last(label, metric)) for label in point.labels)
+            listed = ", ".join(f"{label} {mean.plus_minus()}" for label, mean in means if mean)
+            typer.echo(f"  {one_line_text(title_of(point.names))}: {one_line_text(listed)}")
+    typer.echo(grid_summary(grid))

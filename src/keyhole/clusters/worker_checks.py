@@ -1,0 +1,36 @@
+"""What a task asks where it runs."""
+
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final
+
+_ENDING: Final = ("closing", "closed", "failed")
+
+
+def check_versions(there: Mapping[str, str], here: Mapping[str, str]) -> None:
+    """Refuse a worker that has something in another version than its client, by name."""
+    for name, version in there.items():
+        if here.get(name) != version:
+            raise ValueError(
+                f"the worker on {socket.gethostname()} has {name} {version}, and this client has "
+                f"{name} {here.get(name)}: they must have the same"
+            )
+
+
+def missing_packages() -> Callable[[], bool]:
+    """Return what says whether anybody still wants the task that this thread runs.
+
+    Dask ends no task that has begun, and forgets it when its client is gone; Ray ends it.
+    """
+    try:
+        worker = sys.modules["distributed"].get_worker()
+    except (KeyError, ValueError):  # not in a task of Dask
+        return lambda: True
+    key = worker.get_current_task()
+
+    def wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return not (task is None or task.state == "cancelled" or worker.status.name in _ENDING)
+
+    return wanted

@@ -1,0 +1,47 @@
+"""How policies say what they have counted, and messages what there is."""
+
+from collections.abc import Sequence
+
+from keyhole.contract.scale import UNIT, Scale
+
+
+def count_text(number: float, noun: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> count_text(1, "pull"), count_text(3.0, "pull")
+    ('1 pull', '3 pulls')
+    >>> count_text(2, "policy"), count_text(2, "day")
+    ('2 policies', '2 days')
+    >>> count_text(float("inf"), "pull")  # as a learner's file may say
+    'inf pulls'
+    """
+    if number != 1:
+        ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
+        noun = f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
+    return f"{number:.0f} {noun}"
+
+
+def mean_text(number: float, total: float, scale: Scale = UNIT) -> str:
+    """Return the mean of a number of things with a sum, to be added to a line; of none, nothing.
+
+    It is shown in the units of a learner's `scale`.
+
+    Examples
+    --------
+    >>> mean_text(4, 1.0), mean_text(0, 0.0)
+    (', mean 0.25', '')
+    """
+    return f", mean {scale.from_unit(float(total) / float(number)):.3g}" if number else ""
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return some words, one after the other.
+
+    Examples
+    --------
+    >>> join_words(["pulls"]), join_words(["pulls", "totals", "index"])
+    ('pulls', 'pulls, totals and index')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

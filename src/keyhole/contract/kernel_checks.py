@@ -1,0 +1,173 @@
+"""What is wrong with a kernel, said of the line that its writer wrote."""
+
+import dis
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+from keyhole.contract.descriptions import join_words
+from keyhole.contract.returned_values import describe_value, describe_wanted, return_check
+from keyhole.contract.state_memory import Field
+from keyhole.kernels.fingerprint import Kernel, source_of
+from keyhole.kernels.interpreter.twins import set_twin
+from keyhole.kernels.jit import intrinsic
+from keyhole.validate import check_choice, suggestion
+
+_GETS: Final = ("LOAD_ATTR", "LOAD_METHOD")
+_SETS: Final = ("STORE_ATTR", "DELETE_ATTR")
+_RETURNS: Final = ("RETURN_VALUE", "RETURN_CONST")
+
+BOOL: Final = Field("bool")
+"""What the guard of a setting returns."""
+
+
+def source_location(kernel: Kernel, line: int = 0) -> str:
+    """Return file and line of a kernel: of its first line, unless another is given."""
+    code = source_of(kernel).__code__
+    return f"{code.co_filename}, line {line or code.co_firstlineno}"
+
+
+def local_names(kernel: Kernel) -> tuple[str, ...]:
+    """Return what a kernel names: its arguments."""
+    code = source_of(kernel).__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def check_names(owner: str, kernel: Kernel, words: Collection[str]) -> None:
+    """Refuse a kernel that names what it cannot be given."""
+    for name in local_names(kernel):
+        if name not in words:
+            raise TypeError(
+                f"{owner}.{source_of(kernel).__name__} names {name!r}; it may name "
+                f"{', '.join(words)}{suggestion(name, words)} ({source_location(kernel)})"
+            )
+
+
+def check_arguments(owner: str, kernel: Kernel, words: Sequence[str]) -> None:
+    """Refuse a function that other kernels call with arguments other than those it takes."""
+    if (names := local_names(kernel)) != tuple(words):
+        name = source_of(kernel).__name__
+        raise TypeError(
+            f"{owner}.{name} must take ({', '.join(words)}), since it is called with these, in "
+            f"this order; got ({', '.join(names)}) ({source_location(kernel)})"
+        )
+
+
+def accesses(code: CodeType, variable: str) -> Iterator[tuple[str, int, bool]]:
+    """Yield which attributes of a variable some code uses, where, and whether it writes them.
+
+    Nothing is said of a variable that the code gives a value of its own.
+
+    Examples
+    --------
+    >>> def total(p, s):
+    ...     return s.totals[0] / p.scale
+    >>> [name for name, line, written in accesses(total.__code__, "s")]
+    ['totals']
+    """
+    steps = [
+        step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")
+    ]
+    if any("STORE_FAST" in step.opname and variable in _operands(step) for step in steps):
+        return
+    for before, step in pairwise(steps):
+        if step.opname in (*_GETS, *_SETS):
+            loads = "LOAD_FAST" in before.opname or before.opname == "LOAD_DEREF"
+            if loads and _operands(before)[-1] == variable:
+                line = step.positions.lineno if step.positions else None
+                yield step.argval, line or 0, step.opname in _SETS
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and variable in constant.co_freevars:
+            yield from accesses(constant, variable)
+
+
+def _operands(step: dis.Instruction) -> tuple[Any, ...]:
+    # Later Pythons load or store two variables in one step.
+    return step.argval if isinstance(step.argval, tuple) else (step.argval,)
+
+
+def check_field_access(
+    owner: str, kernel: Kernel, variable: str, known: Collection[str], remedy: Callable[[str], str]
+) -> None:
+    """Refuse a kernel that uses what is not there, such as ``p.treshold``.
+
+    `variable` is ``p``, ``e`` or ``s``; `remedy` takes the name of what it has not, and returns
+    what to do about it, or "". What the kernel passes the variable on to is not followed.
+    """
+    if variable not in local_names(kernel):
+        return
+    function = source_of(kernel)
+    used = list(accesses(function.__code__, variable))
+    unknown = dict.fromkeys(name for name, _, _ in used if name not in known)
+    for name, line, written in used:
+        where = f"{owner}.{function.__name__} ({source_location(kernel, line)})"
+        if written:
+            better = f"write to its entries, {variable}.{name}[...]"
+            if variable != "s":
+                better = "a kernel changes the state alone"
+            raise TypeError(f"{where} assigns to {variable}.{name}: {better}")
+        if name in known:
+            continue
+        if text := remedy(name):
+            raise ValueError(f"{where} reads {variable}.{name}: {text}")
+        if not known:
+            names = join_words([f"{variable}.{one}" for one in unknown])
+            raise ValueError(f"{where} reads {names}, but there is nothing in {variable}")
+        if len(unknown) > 1:
+            names = join_words([f"{variable}.{one}" for one in unknown])
+            raise ValueError(f"{where} reads {names}; {variable} has {', '.join(known)}")
+        check_choice(f"what {where} reads of {variable}", name, known)
+
+
+def check_return(owner: str, kernel: Kernel, wanted: Mapping[str, Field]) -> Kernel:
+    """Return a function for compiled code that hands on what a kernel returned.
+
+    While it is compiled it refuses the wrong kind of thing: else the complaint would be about
+    the line of Keyhole that uses it. It leaves no trace in the machine code.
+    """
+    name = f"{owner}.{source_of(kernel).__name__}"
+
+    @intrinsic
+    def returned(typing, value):  # type: ignore[no-untyped-def]
+        from keyhole.contract.returned_types import describe_type, fits
+
+        if not fits(value, list(wanted.values())):
+            raise TypeError(
+                f"{name} must return {describe_wanted(wanted)}, got {describe_type(value)} "
+                f"({source_location(kernel, _line_of_return(source_of(kernel)))})"
+            )
+
+        def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return args[0]
+
+        return value(value), build
+
+    fits_value = return_check(wanted)
+
+    def hand_on(value: Any) -> Any:
+        if fits_value(value):
+            return value
+        raise TypeError(
+            f"{name} must return {describe_wanted(wanted)}, got {describe_value(value)} "
+            f"({source_location(kernel, _line_of_return(source_of(kernel)))})"
+        )
+
+    handed_on: Kernel = set_twin(returned, hand_on)
+    return handed_on
+
+
+def _line_of_return(function: FunctionType) -> int:
+    """Return the line of a function's first return of a value, else its own first line."""
+    lines = []
+    before: Any = None
+    for step in dis.get_instructions(function.__code__):
+        if step.opname in _RETURNS and step.positions and step.positions.lineno:
+            gives_none = step.argval is None and (
+                step.opname == "RETURN_CONST"
+                or (before is not None and before.opname == "LOAD_CONST" and before.argval is None)
+            )
+            if not gives_none:
+                lines.append(step.positions.lineno)
+        before = step
+    return min(lines, default=0)

@@ -1,0 +1,308 @@
+"""Flat memory: every array that compiled code sees is a named piece of one buffer.
+
+A buffer is a vector of 8-byte cells. A `Layout` says which cells belong to which name. Compiled
+functions therefore have one fixed signature made of plain vectors whatever a policy keeps, and
+saving a state is saving one vector.
+"""
+
+import math
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.draws.argmin_tree import argmin_begin, argmin_rebuild, argmin_size
+from keyhole.kernels.fingerprint import source_of
+from keyhole.kernels.interpreter.twins import mark_views, set_twin
+from keyhole.kernels.jit import from_internals, has_internals, is_bounds_checked, kernel
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Dim = int | str
+
+# Called from Python, compiled functions would be compiled once more in every process.
+_argmin_size: Final = source_of(argmin_size)
+_argmin_begin: Final = source_of(argmin_begin)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named array inside a buffer.
+
+    Parameters
+    ----------
+    dtype : {"float64", "int64"}
+        What a cell holds.
+    shape : tuple of int or str
+        Lengths, or the names of integers that are known when the buffer is made ("arms").
+        Empty for a single value.
+    tree : bool
+        Whether the array is the key store of an arg-min over its only axis. Kernels see the store,
+        of which Python and files see the keys.
+    kept : bool
+        Whether files of learners hold it: see `scratch_array`.
+    """
+
+    dtype: str
+    shape: tuple[Dim, ...] = ()
+    tree: bool = False
+    kept: bool = True
+
+    def extent(self, dims: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the shape in numbers, given the integers that its names stand for."""
+        return tuple(dims[n] if isinstance(n, str) else n for n in self.shape)
+
+    def cells(self, dims: Mapping[str, int]) -> int:
+        """Return how many cells the array takes."""
+        shape = self.extent(dims)
+        return _argmin_size(shape[0]) if self.tree else math.prod(shape)
+
+
+def float_array(*shape: Dim) -> FloatArray:
+    """Declare a float64 state array, zero at the start.
+
+    Parameters
+    ----------
+    *shape : int or str
+        One entry an axis: a length, or the name of an integer that the policy knows: a known
+        fact such as "arms", or one of its own integer parameters.
+
+    Examples
+    --------
+    >>> class State:
+    ...     totals = float_array("arms")
+    """
+    return cast(FloatArray, Field("float64", shape or (1,)))
+
+
+def int_array(*shape: Dim) -> IntArray:
+    """Declare an int64 state array, zero at the start; see `float_array`.
+
+    Examples
+    --------
+    >>> class State:
+    ...     phase = int_array()  # one number: s.phase[0]
+    """
+    return cast(IntArray, Field("int64", shape or (1,)))
+
+
+def argmin_keys(dim: Dim) -> FloatArray:
+    """Declare the keys of an arg-min over `dim` candidates: see `keyhole.draws.argmin_tree`.
+
+    Examples
+    --------
+    >>> class State:
+    ...     index = argmin_keys("arms")
+    """
+    return cast(FloatArray, Field("float64", (dim,), tree=True))
+
+
+def scratch_array(*shape: Dim) -> FloatArray:
+    """Declare a float64 state array that decides how fast a decision is found, but not which.
+
+    It is zero at the start, and again in a learner that was loaded or copied; see `float_array`. So
+    a kernel writes it before it reads it: what another kernel has left there may be gone.
+
+    Examples
+    --------
+    >>> class State:
+    ...     guess = scratch_array()  # where to begin: s.guess[0]
+    """
+    return cast(FloatArray, Field("float64", shape or (1,), kept=False))
+
+
+def number() -> float:
+    """Declare a single float among the values that a world reads; see `float_array`."""
+    return cast(float, Field("float64"))
+
+
+def integer() -> int:
+    """Declare a single integer among the values that a world reads; see `float_array`."""
+    return cast(int, Field("int64"))
+
+
+def declared_fields(cls: type) -> dict[str, Field]:
+    """Return the arrays that a class declares with `float_array`, `int_array` and the like, bases first."""
+    found: dict[str, Field] = {}
+    for base in reversed(cls.__mro__):
+        found |= {name: value for name, value in vars(base).items() if isinstance(value, Field)}
+    return found
+
+
+def declared_state(owner: type) -> dict[str, Field]:
+    """Return the arrays of the nested class `State`."""
+    state: type = owner.State  # type: ignore[attr-defined]
+    for base in state.__mro__[:-1]:
+        for name, value in vars(base).items():
+            if not name.startswith("__") and not isinstance(value, Field):
+                raise TypeError(
+                    f"{state.__qualname__}.{name} must be made with per, counts, keys or scratch, "
+                    f"got {value!r}"
+                )
+    return declared_fields(state)
+
+
+def _borrower(dtype: str) -> Callable[..., Any]:
+    """Return a compiled function (buffer, start, shape) -> array over the same memory.
+
+    The engine keeps the buffer alive for as long as the arrays are in use.
+    """
+    kind = np.dtype(dtype)
+
+    def borrow(buffer, start, shape):  # type: ignore[no-untyped-def]
+        size = 1
+        for length in shape:
+            size *= length
+        return buffer[start : start + size].view(kind).reshape(shape)
+
+    if has_internals():
+        return from_internals(borrow, lambda internals: internals.make_view(dtype, borrow))
+    return kernel(borrow)
+
+
+borrow_float = _borrower("float64")
+borrow_int = _borrower("int64")
+borrow_word = _borrower("uint64")
+set_twin(borrow_float, "keyhole.kernels.interpreter.memory_views:borrow_float")
+set_twin(borrow_int, "keyhole.kernels.interpreter.memory_views:borrow_int")
+set_twin(borrow_word, "keyhole.kernels.interpreter.memory_views:borrow_word")
+
+
+class Layout:
+    """Where each named array of a buffer lies."""
+
+    def __init__(self, fields: Mapping[str, Field], dims: Iterable[str]) -> None:
+        self.fields = dict(fields)
+        self.dims = tuple(dims)
+        for name, field in self.fields.items():
+            for dim in field.shape:
+                if isinstance(dim, str) and dim not in self.dims:
+                    raise ValueError(
+                        f"{name}: the shape must use one of {', '.join(self.dims)}, got {dim!r}"
+                    )
+
+    def size(self, dims: Mapping[str, int]) -> int:
+        """Return how many cells a buffer takes."""
+        return sum(field.cells(dims) for field in self.fields.values())
+
+    def views(self, buffer: FloatArray, dims: Mapping[str, int]) -> dict[str, NDArray[Any]]:
+        """Return the named arrays of `buffer` as NumPy views (shape () for single values)."""
+        result: dict[str, NDArray[Any]] = {}
+        start = 0
+        for name, field in self.fields.items():
+            shape, size = field.extent(dims), field.cells(dims)
+            first = start + (_argmin_begin(size, shape[0]) if field.tree else 0)
+            cells = buffer[first : first + math.prod(shape)]
+            result[name] = cells.view(field.dtype).reshape(shape)
+            start += size
+        return result
+
+    def rebuild_trees(self, buffer: FloatArray, dims: Mapping[str, int]) -> None:
+        """Make the key stores whole, when only what `views` shows has been written."""
+        start = 0
+        for field in self.fields.values():
+            size = field.cells(dims)
+            if field.tree:
+                argmin_rebuild(buffer[start : start + size], field.extent(dims)[0])
+            start += size
+
+    def pack(self, values: Mapping[str, Any], dims: Mapping[str, int]) -> FloatArray:
+        """Return a buffer that holds `values`."""
+        buffer = np.zeros(max(1, self.size(dims)))
+        for name, view in self.views(buffer, dims).items():
+            view[...] = values[name]
+        return buffer
+
+    def _lengths(self, field: Field) -> list[str]:
+        """Return the expressions of an array's lengths, given `dims`."""
+        position = {name: f"dims[{i}]" for i, name in enumerate(self.dims)}
+        lengths = [position[n] if isinstance(n, str) else str(n) for n in field.shape]
+        return [f"argmin_size({lengths[0]})"] if field.tree else lengths or ["1"]
+
+    def places(self) -> str:
+        """Return the lines that find where the fields begin, from cell `start` on: at0, at1, ..."""
+        lines, at = "", "start"
+        for i, field in enumerate(self.fields.values()):
+            lines += f"    at{i} = {at}\n"
+            at = f"at{i} + {' * '.join(self._lengths(field))}"
+        return lines
+
+    def parts(self, *, slots: bool = False) -> dict[str, str]:
+        """Return for each field the expression that finds it in `buffer`, after its `places`.
+
+        Single values (shape ()) are read out, or, as slots, given as arrays of length 1.
+        """
+        parts: dict[str, str] = {}
+        for i, (name, field) in enumerate(self.fields.items()):
+            borrow = "borrow_int" if field.dtype == "int64" else "borrow_float"
+            single = "" if slots or field.shape else "[0]"
+            parts[name] = f"{borrow}(buffer, at{i}, ({', '.join(self._lengths(field))},)){single}"
+        return parts
+
+    def reader(self, kind: str, *, slots: bool = False) -> Callable[..., Any]:
+        """Return the compiled function (buffer, start, dims) -> named tuple of the arrays.
+
+        `dims` is the tuple of the integers named by `self.dims`; for `slots` see `parts`.
+        """
+        parts = ", ".join(self.parts(slots=slots).values()) or "0"
+        source = f"def read(buffer, start, dims):\n{self.places()}    return record({parts},)\n"
+        found = compile_shared(source, "read", kind, tuple(self.fields) or ("nothing",))
+        alone = self.fields and (slots or all(field.shape for field in self.fields.values()))
+        return mark_views(found) if alone else found
+
+
+def allocate(
+    layouts: Sequence[Layout], dims: Sequence[str], sizes: Mapping[str, int], *, ahead: int = 0
+) -> tuple[FloatArray, IntArray, list[dict[str, NDArray[Any]]]]:
+    """Lay several layouts out in one buffer; return it, a plan, and the named arrays of each.
+
+    The plan has where each layout begins, then the integers, then a zero (so that it is never
+    empty). In the buffer, `ahead` cells are left free in front of the first layout.
+    """
+    lengths = [layout.size(sizes) for layout in layouts]
+    starts = [ahead + sum(lengths[:i]) for i in range(len(lengths))]
+    buffer = np.zeros(ahead + sum(lengths) + 1)
+    plan = np.array([*starts, *(sizes[name] for name in dims), 0], np.int64)
+    views = [
+        layout.views(buffer[start : start + length], sizes)
+        for layout, start, length in zip(layouts, starts, lengths, strict=True)
+    ]
+    return buffer, plan, views
+
+
+@lru_cache(maxsize=256)
+def _record(kind: str, names: tuple[str, ...]) -> Any:
+    return namedtuple(kind, names)
+
+
+def compile_shared(
+    source: str, name: str, kind: str = "", names: tuple[str, ...] = ()
+) -> Callable[..., Any]:
+    """Return the compiled function `name` of some source text, the same one for the same text.
+
+    What is shared is compiled once for all policies and worlds of a process, and so is what takes
+    the tuples that it makes. `source` defines `name`; it may borrow from buffers, and make a
+    `record`, a named tuple `kind` with the fields `names`.
+    """
+    found: Callable[..., Any] = _shared(source, name, kind, names, is_bounds_checked())
+    return found
+
+
+@lru_cache(maxsize=256)
+def _shared(source: str, name: str, kind: str, names: tuple[str, ...], checked: bool) -> Any:
+    return compile_generated(source, name, {"record": _record(kind, names)} if names else {})
+
+
+def compile_generated(source: str, name: str, scope: dict[str, Any]) -> Callable[..., Any]:
+    """Return the compiled function `name` of some source text that borrows from buffers."""
+    scope |= {
+        "borrow_float": borrow_float,
+        "borrow_int": borrow_int,
+        "argmin_size": argmin_size,
+    }
+    exec(source, scope)
+    return cast(Callable[..., Any], kernel(scope[name]))

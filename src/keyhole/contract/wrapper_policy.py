@@ -1,0 +1,184 @@
+"""Policies that leave the decisions to another one, their base, which is a parameter of theirs."""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
+
+from keyhole.contract.kernel_signatures import POLICY
+from keyhole.contract.pending import combine_pending, list_candidates
+from keyhole.contract.policy import Policy
+from keyhole.contract.state_memory import Field, declared_state
+from keyhole.validate import check_choice
+
+_MADE: Final[dict[tuple[type, type], type["WrapperPolicy"]]] = {}
+
+
+class WrapperPolicy(Policy, abstract=True):
+    """Base of the policies that have a parameter `base`: a policy of some other setting.
+
+    A subclass annotates it with the kind of policy that it takes::
+
+        base: stochastic.Policy = parameter(default=UCB1(), doc="who decides")
+
+    Its kernels find the parameters of the base in `p` and its state in `s`, beside their own, and
+    may name three more functions, which run the kernels of the base:
+
+    ``base_init(p, s, t, rng)``
+        prepares its part of the state;
+    ``base_select(p, s, t, rng, <context>)``
+        returns its decision;
+    ``base_update(p, s, t, rng, <context>, <decision>, <feedback>)``
+        tells it what came of one.
+
+    Context, decision and feedback are the single values of the base's setting, in its order, and
+    ``t`` is the round as the base counts it. What the base needs to know, the policy needs to
+    know, and is told. While decisions are open it waits; a subclass
+    that says more in `pending` can do of it what its base can do too.
+
+    Attributes
+    ----------
+    base_class : Policy class
+        The class of the base. An instance belongs to a subclass of its own for every such class,
+        of the same name: other kernels are other machine code.
+    """
+
+    randomness = "that of the base"
+    pending: ClassVar[tuple[str, ...]] = ("wait",)
+    base_class: ClassVar[type[Policy]]
+    _plain: ClassVar[type["WrapperPolicy"]]
+
+    if not TYPE_CHECKING:  # what a class takes, type checkers see from its parameters
+
+        def __new__(cls, *args, **values):
+            """Return an instance of the subclass for the class of the base."""
+            cls._refuse_parameters(args, values)
+            given = inspect.signature(cls.__init__).bind(None, *args, **values)
+            given.apply_defaults()
+            base, wanted = given.arguments["base"], _wanted(cls)
+            if not isinstance(base, wanted):
+                raise TypeError(
+                    f"base must be a policy of the setting {wanted.setting.name!r}, got {base!r}"
+                )
+            return object.__new__(_over(cls, type(base)))
+
+    @classmethod
+    def factory(cls) -> type[Self]:
+        """Return the class as it was written: that for a base has no name of its own."""
+        return cast(type[Self], getattr(cls, "_plain", cls))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters by name; the base as its name and its own parameters."""
+        base = cast(Policy, getattr(self, "base"))  # noqa: B009 (declared by subclasses)
+        table = {"name": type(base).__name__, **base.parameters()}
+        return Policy.numbers(self) | {"base": table}
+
+    def numbers(self) -> dict[str, Any]:
+        """Return what kernels read: the numbers among the parameters, then those of the base."""
+        own = super().numbers()
+        return own | cast(Policy, own.pop("base")).numbers()
+
+    @classmethod
+    def from_parameters(cls, values: Mapping[str, Any]) -> Self:
+        """Make a policy from parameters by name.
+
+        The base is a policy, its name, or a mapping of its name and its parameters.
+        """
+        plain = cls.factory()
+        if plain is not cls:  # made for bases of one class; here may come any
+            return plain.from_parameters(values)
+        base = values.get("base")
+        if isinstance(base, str):
+            base = {"name": base}
+        if isinstance(base, Mapping):
+            known = {kind.__name__: kind for kind in _complete(_wanted(cls))}
+            name = check_choice("base.name", base.get("name"), known)
+            rest = {key: value for key, value in base.items() if key != "name"}
+            values = {**values, "base": known[name].from_parameters(rest)}
+        return super().from_parameters(values)
+
+    @classmethod
+    def input_fields(cls) -> dict[str, Field]:
+        """Return what kernels find in `p`: the parameters, those of the base, the known facts."""
+        own = super().input_fields()
+        del own["base"]
+        return cls.base_class.input_fields() | own
+
+    @classmethod
+    def traits(cls) -> dict[str, str]:
+        """Return what catalog and documentation print beside the docstring, by heading."""
+        told = [*cls.setting.check_told(cls.needs), "what its base needs"]
+        found = super().traits() | {"told beforehand": ", ".join(told)}
+        if list_candidates(cls) != ("wait",):
+            found["open decisions"] = f"what its base does of {', '.join(cls.pending)}"
+        return found
+
+    @classmethod
+    def check_kernels(cls) -> None:
+        """Refuse kernels that name or read what is not there, with the base's beside them.
+
+        Without a default base that has to wait for a base.
+        """
+        if hasattr(cls, "base_class"):
+            super().check_kernels()
+            combine_pending(cls, cls.base_class)
+        elif not isinstance(_default_base(cls), Policy):
+            return
+        else:
+            with_default_base(cls)
+
+    @classmethod
+    def borrowed_kernels(cls) -> tuple[str, ...]:
+        """Return the functions that kernels may name: `helpers`, and the base's kernels."""
+        return (*cls.helpers, *(f"base_{rule.name}" for rule in POLICY if rule.lent))
+
+
+def with_default_base(cls: type[WrapperPolicy]) -> type[WrapperPolicy]:
+    """Return the subclass of a policy class for bases of the class of its default base."""
+    return _over(cls, type(cast(Policy, _default_base(cls))))
+
+
+def _default_base(cls: type[WrapperPolicy]) -> Any:
+    defaults = {item.name: item.default for item in fields(cast(Any, cls))}
+    return defaults["base"]
+
+
+def _wanted(cls: type[WrapperPolicy]) -> type[Policy]:
+    """Return the kind of policy that a class takes as its base."""
+    kinds = {item.name: item.type for item in fields(cast(Any, cls))}
+    return cast(type[Policy], kinds["base"])
+
+
+def _over(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
+    """Return the subclass of a policy class for bases of a class, always the same."""
+    if (cls, kind) not in _MADE:
+        _MADE[cls, kind] = _made(cls, kind)
+    return _MADE[cls, kind]
+
+
+def _made(cls: type[WrapperPolicy], kind: type[Policy]) -> type[WrapperPolicy]:
+    own, others = ({f.name for f in fields(cast(Any, c))} for c in (cls, kind))
+    twice = (own & others) | (set(declared_state(cls)) & set(declared_state(kind)))
+    if twice:
+        raise TypeError(
+            f"{cls.__name__} and its base {kind.__name__} both have {', '.join(sorted(twice))}"
+        )
+    content = {
+        "__doc__": cls.__doc__,
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "State": type("State", (cls.State, kind.State), {}),
+        "base_class": kind,
+        "needs": tuple(dict.fromkeys((*cls.needs, *kind.needs))),
+        "oracle": cls.oracle or kind.oracle,
+        "_plain": cls,
+    }
+    return type(cls.__name__, (cls,), content)
+
+
+def _complete(kind: type[Policy]) -> Iterator[type[Policy]]:
+    """Yield the classes of a kind that can play: neither abstract nor made by `_over`."""
+    for cls in kind.__subclasses__():
+        if not cls.abstract and "_plain" not in vars(cls):
+            yield cls
+        yield from _complete(cls)

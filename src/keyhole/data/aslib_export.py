@@ -1,0 +1,107 @@
+"""Runs written as a scenario of the algorithm selection library, which `load_aslib` reads."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from keyhole.data.aslib_files import DESCRIPTION, LIMIT, RUNS
+from keyhole.files import write_atomically
+from keyhole.validate import check_choice, check_line
+
+_STATUSES: Final = ("ok", "timeout", "memout", "crash")
+
+
+class ExportedRun(NamedTuple):
+    """A run that was made.
+
+    Attributes
+    ----------
+    instance, solver : str
+        What was run on what.
+    seconds : float
+        How long it took, or until when it was watched.
+    status : {"ok", "timeout", "memout", "crash"}
+        How it ended.
+    limit : float
+        When it would have been given up, in seconds.
+    quality : float
+        How good the answer is, from 0 to 1; NaN where nobody says.
+    """
+
+    instance: str
+    solver: str
+    seconds: float
+    status: str
+    limit: float
+    quality: float = math.nan
+
+
+def write_aslib(
+    folder: str | PathLike[str], name: str, cutoff: float, runs: Iterable[ExportedRun]
+) -> Path:
+    """Write runs as a scenario: ``description.txt`` and ``algorithm_runs.arff``; return the folder.
+
+    Nothing is filled in: a run that was given up keeps its own limit, in a column ``limit``, and
+    one that was not made is missing. Runs of a solver on the same instance are repetitions.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made if need be.
+    name : str
+        What the scenario is called.
+    cutoff : float
+        The largest limit, in seconds.
+    runs : iterable of Made
+        The runs.
+    """
+    where = Path(folder)
+    rows, times = [], Counter[tuple[str, str]]()
+    made = list(runs)
+    graded = any(not math.isnan(run.quality) for run in made)
+    for run in made:
+        times[run.instance, run.solver] += 1
+        fields = [
+            _quoted(run.instance), str(times[run.instance, run.solver]), _quoted(run.solver),
+            repr(run.seconds), check_choice("status", run.status, _STATUSES), repr(run.limit),
+        ]  # fmt: skip
+        rows.append(",".join([*fields, *([_number(run.quality)] if graded else [])]))
+    where.mkdir(parents=True, exist_ok=True)
+    write_atomically(where / DESCRIPTION, _description(name, cutoff, graded).encode())
+    write_atomically(where / RUNS, "\n".join([*_header(name, graded), *rows, ""]).encode())
+    return where
+
+
+def _description(name: str, cutoff: float, graded: bool) -> str:
+    measures = {"performance_measures": "runtime", "performance_type": "runtime",
+                "maximize": "false"}  # fmt: skip
+    further = {"performance_measures": "quality", "performance_type": "solution_quality",
+               "maximize": "true"}  # fmt: skip
+    lines = [f"scenario_id: {_quoted(name)}", f"algorithm_cutoff_time: {cutoff!r}"]
+    for entry, value in measures.items():
+        lines += [f"{entry}:", f"  - {value}", *([f"  - {further[entry]}"] if graded else [])]
+    return "\n".join([*lines, ""])
+
+
+def _header(name: str, graded: bool) -> list[str]:
+    columns = ["instance_id STRING", "repetition NUMERIC", "algorithm STRING", "runtime NUMERIC",
+               f"runstatus {{{', '.join(_STATUSES)}}}", f"{LIMIT} NUMERIC"]  # fmt: skip
+    columns += ["quality NUMERIC"] if graded else []
+    return [
+        f"@RELATION {_quoted(name)}",
+        "",
+        *(f"@ATTRIBUTE {one}" for one in columns),
+        "",
+        "@DATA",
+    ]
+
+
+def _quoted(name: str) -> str:
+    return "'" + check_line("name", name).replace("'", "''") + "'"
+
+
+def _number(value: float) -> str:
+    return "0" if math.isnan(value) else repr(value)

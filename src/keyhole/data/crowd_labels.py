@@ -1,0 +1,324 @@
+"""Binary labels that a crowd gave to items, as a thresholding bandit: an arm is an item."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.data.csv_rows import detect_separator, read_text
+from keyhole.thresholding import Problem
+from keyhole.validate import check_choice, check_distinct
+
+NAMES: Final = (
+    "bluebirds",
+    "ducks",
+    "adult_content_hcomp2010",
+    "hitspam_crowdflower",
+    "sentiment_polarity",
+    "sentiment_polarity_amt",
+)
+_UNKNOWN: Final = -1
+_BITS: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labels:
+    """Items, and how many of the labels that a crowd gave to each of them are 1.
+
+    Parameters
+    ----------
+    name : str
+        What the set is called.
+    items : tuple of str, shape (arms,)
+        The items, each once; at least one.
+    ones : ndarray of int64, shape (arms,)
+        How many labels of each item are 1. The arrays are copied and made read-only.
+    counts : ndarray of int64, shape (arms,)
+        How many labels each item has; at least 1.
+    gold : ndarray of int8, shape (arms,)
+        The right answer for each item, 0 or 1; -1 where it is not known.
+    source, licence : str, default ""
+        Where the labels come from, and under which terms.
+
+    Examples
+    --------
+    >>> labels = Labels(
+    ...     "cats",
+    ...     items=("a.png", "b.png"),
+    ...     ones=np.array([2, 1]),
+    ...     counts=np.array([3, 1]),
+    ...     gold=np.array([0, -1]),
+    ... )
+    >>> labels
+    Labels(cats: 2 items, 4 labels, mean label 0.750, gold for 1 item)
+    >>> labels.means.round(2)
+    array([0.67, 1.  ])
+    """
+
+    name: str
+    items: tuple[str, ...]
+    ones: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    gold: NDArray[np.int8]
+    source: str = ""
+    licence: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the values, and take copies of the arrays."""
+        check_distinct("items", self.items)
+        for name, dtype in (("ones", np.int64), ("counts", np.int64), ("gold", np.int8)):
+            object.__setattr__(self, name, self._column(name, dtype))
+        _check("counts", self.counts, self.counts >= 1, "be at least 1")
+        within = (self.ones >= 0) & (self.ones <= self.counts)
+        _check("ones", self.ones, within, "lie between 0 and the number of labels")
+        _check("gold", self.gold, (self.gold >= _UNKNOWN) & (self.gold <= 1), "be 0, 1 or -1")
+
+    def _column(self, name: str, dtype: type[np.integer[Any]]) -> NDArray[Any]:
+        values = np.asarray(getattr(self, name))
+        if values.dtype.kind not in "iu":
+            raise TypeError(f"{name} must hold whole numbers, got {values.dtype}")
+        if values.shape != (self.arms,):
+            raise ValueError(f"{name} must have shape ({self.arms},), got {values.shape}")
+        column = values.astype(dtype)
+        _check(name, values, column == values, f"fit into {column.dtype}")
+        column.setflags(write=False)
+        return column
+
+    def __repr__(self) -> str:
+        """Return the name, the sizes, the mean, and for how many items gold is known."""
+        total = int(self.counts.sum())
+        known = int((self.gold != _UNKNOWN).sum())
+        mean = f"mean label {self.ones.sum() / total:.3f}"
+        gold = f"gold for {_number(known, 'item')}" if known else "no gold"
+        sizes = f"{_number(self.arms, 'item')}, {_number(total, 'label')}"
+        return f"Labels({self.name}: {sizes}, {mean}, {gold})"
+
+    @property
+    def arms(self) -> int:
+        """How many items."""
+        return len(self.items)
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The share of each item's labels that are 1, shape (arms,)."""
+        return self.ones / self.counts
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether the right answer is known for any item."""
+        return bool((self.gold != _UNKNOWN).any())
+
+
+def crowd(labels: str | Labels, threshold: float = 0.5, *, replacement: bool = True) -> Problem:
+    """Make a problem in which an arm is an item, and a pull buys one label of it.
+
+    A pull draws one of the item's recorded labels: an arm's mean is the share of its labels that
+    are 1, known exactly. A policy spends the budget; an item is right if it lands on the crowd's
+    side of the threshold. Items on the threshold itself count as right either way. Where right
+    answers are known, the metric ``gold_agreement`` is added.
+
+    Parameters
+    ----------
+    labels : str or Labels
+        The name of a set that ships with the package (see `load_labels`), or labels of your own
+        (see `read_labels_csv`).
+    threshold : float, default 0.5
+        In (0, 1).
+    replacement : bool, default True
+        Whether a recorded label can be drawn again: then the crowd is as large as the budget asks
+        for, with the shares recorded. If not, a label can be bought once, and the budget is at
+        most the number of labels. Asking once more for an item whose labels are all bought spends
+        a round; it shows the share of them that are 1.
+
+    Examples
+    --------
+    >>> problem = crowd("bluebirds")
+    >>> problem.arms, int(problem.labels.sum())
+    (108, 32)
+    >>> problem.environment.metrics[-1].title
+    'share of gold labels met'
+    >>> crowd("bluebirds", replacement=False).rounds
+    4212
+    """
+    if isinstance(labels, str):
+        labels = load_labels(labels)
+    samples = [
+        np.repeat([1.0, 0.0], [ones, count - ones])
+        for ones, count in zip(labels.ones, labels.counts, strict=True)
+    ]
+    gold = [None if label < 0 else bool(label) for label in labels.gold]
+    return Problem.replay(
+        samples, threshold, replacement=replacement, gold=gold if labels.has_gold else None
+    )
+
+
+def load_labels(name: str) -> Labels:
+    """Return one of the sets that ship with the package.
+
+    Parameters
+    ----------
+    name : {"bluebirds", "ducks", "adult_content_hcomp2010", "hitspam_crowdflower", \
+"sentiment_polarity", "sentiment_polarity_amt"}
+        Which set.
+
+    Examples
+    --------
+    >>> birds = load_labels("bluebirds")
+    >>> birds
+    Labels(bluebirds: 108 items, 4212 labels, mean label 0.379, gold for 108 items)
+    >>> birds.items[0], birds.means[0].round(3), birds.gold[0]
+    ('11573', np.float64(0.692), np.int8(1))
+    """
+    check_choice("name", name, NAMES)
+    file = resources.files("keyhole.data").joinpath("crowd", f"{name}.csv")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    notes = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
+    rows = list(csv.reader(line for line in lines if not line.startswith("# ")))[1:]
+    return Labels(
+        name,
+        items=tuple(item for item, _, _, _ in rows),
+        ones=np.array([int(ones) for _, ones, _, _ in rows]),
+        counts=np.array([int(labels) for _, _, labels, _ in rows]),
+        gold=np.array([int(gold or _UNKNOWN) for _, _, _, gold in rows]),
+        source=notes["source"],
+        licence=notes["licence"],
+    )
+
+
+def read_labels_csv(path: str | PathLike[str]) -> Labels:
+    r"""Read labels from a CSV file with one row per label.
+
+    The first row names the columns: ``item`` and ``label``, and ``gold`` if right answers are
+    known; others, such as ``worker``, are ignored. A label is 0, 1, false or true; gold may also
+    be empty, and where it is not, must be the same in all rows of an item. Capitals, blank lines,
+    and spaces around a value do not matter. Items keep the order of their first appearance.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> rows = ["item,worker,label,gold", "cat,ann,1,1", "dog,ann,1,0", "cat,bob,1,", "dog,bob,0,"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "pets.csv")
+    ...     _ = path.write_text("\n".join(rows))
+    ...     labels = read_labels_csv(path)
+    >>> labels
+    Labels(pets: 2 items, 4 labels, mean label 0.750, gold for 2 items)
+    >>> labels.items, labels.means
+    (('cat', 'dog'), array([1. , 0.5]))
+    """
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True, skipinitialspace=True)
+    rows = (row for row in reader if row)
+    tally = _Tally()
+    try:
+        tally.add(_columns(next(rows, [])), rows)
+    except csv.Error as error:
+        message = f"the row must be valid CSV, got an error: {error}"
+        raise ValueError(f"{path}, line {reader.line_num}: {message}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+    if not tally.counts:
+        raise ValueError(f"{path}: at least one row must follow the header, got none")
+    return Labels(
+        Path(path).stem,
+        items=tuple(tally.places),
+        ones=np.array(tally.ones),
+        counts=np.array(tally.counts),
+        gold=np.array(tally.gold),
+        source=str(path),
+    )
+
+
+class _Tally:
+    """The counts so far, one entry per item in the order of first appearance."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+        self.ones: list[int] = []
+        self.counts: list[int] = []
+        self.gold: list[int] = []
+
+    def add(self, columns: list[str], rows: Iterable[list[str]]) -> None:
+        """Count the rows."""
+        item_at, label_at = columns.index("item"), columns.index("label")
+        gold_at = columns.index("gold") if "gold" in columns else None
+        for row in rows:
+            if len(row) != len(columns):
+                raise ValueError(f"the row must have {len(columns)} fields, got {len(row)}")
+            label = _bit(row[label_at])
+            if label is None:
+                raise ValueError(f"label must be 0 or 1, got {row[label_at]!r}")
+            place = self._place(row[item_at].strip())
+            self.ones[place] += label
+            self.counts[place] += 1
+            if gold_at is not None and row[gold_at]:
+                self._set_gold(place, row[gold_at])
+
+    def _place(self, item: str) -> int:
+        place = self.places.get(item)
+        if place is None:
+            if not item:
+                raise ValueError("item must not be empty, got ''")
+            place = self.places[item] = len(self.places)
+            self.ones.append(0)
+            self.counts.append(0)
+            self.gold.append(_UNKNOWN)
+        return place
+
+    def _set_gold(self, place: int, text: str) -> None:
+        gold = _bit(text)
+        if gold is None and text.strip():
+            raise ValueError(f"gold must be 0, 1 or empty, got {text!r}")
+        before = self.gold[place]
+        if gold is None or gold == before:
+            return
+        if before != _UNKNOWN:
+            item = list(self.places)[place]
+            raise ValueError(f"gold of item {item!r} must be {before} as before, got {text!r}")
+        self.gold[place] = gold
+
+
+def _bit(text: str) -> int | None:
+    """Return the 0 or 1 that a field stands for, None if it stands for neither."""
+    bit = _BITS.get(text)
+    return _BITS.get(text.strip().lower()) if bit is None else bit
+
+
+def _columns(header: list[str]) -> list[str]:
+    """Return the names of the columns in lower case."""
+    columns = [name.strip().lower() for name in header]
+    if not {"item", "label"} <= set(columns):
+        got = ", ".join(map(repr, header))
+        raise ValueError(
+            f"the header must have the columns item and label, got {got}{detect_separator(header)}"
+        )
+    for name in ("item", "label", "gold"):
+        if columns.count(name) > 1:
+            raise ValueError(f"the header must have one column {name}, got {columns.count(name)}")
+    return columns
+
+
+def _text(path: str | PathLike[str]) -> str:
+    """Return what the file says."""
+    text = read_text(path)
+    if not text.strip():
+        raise ValueError(f"{path}: the file must start with a header, got an empty file")
+    return text
+
+
+def _check(name: str, values: NDArray[Any], good: NDArray[np.bool_], allowed: str) -> None:
+    """Refuse the first value that is not good."""
+    if not good.all():
+        at = int(good.argmin())
+        raise ValueError(f"{name}[{at}] must {allowed}, got {values[at]}")
+
+
+def _number(count: int, noun: str) -> str:
+    """Return the count with its noun, in the plural where needed."""
+    return f"{count} {noun}" + ("s" if count != 1 else "")

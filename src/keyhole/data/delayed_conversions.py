@@ -1,0 +1,244 @@
+"""Rewards that come late: logs of what was shown and when it converted, as delayed feedback."""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.data.csv_rows import read_rows
+from keyhole.data.recorded_times import bundled_datasets
+from keyhole.delayed import Empirical, Problem
+from keyhole.delayed.setting import Feedback
+from keyhole.validate import Range, check_choice, check_distinct, check_integer, check_number
+
+UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+"""The words for a round's length, in seconds."""
+_COLUMNS: Final = ("shown_at", "converted_at", "arm")
+_ITEMS: Final = ("1", "2", "3", "4+")
+_FOLLOWED: Final = 462  # days for which every customer was followed at least
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Conversions:
+    """Arms, and for each of them after how many rounds those who were shown it converted.
+
+    Parameters
+    ----------
+    name : str
+        What the data are called.
+    arms : tuple of str, shape (arms,)
+        What each arm is, each once; at least one.
+    delays : sequence of ndarray of float64, shape (arms,)
+        For each arm the delays in whole rounds, at least one; infinite for who never converted.
+    source, licence : str, default ""
+        Where the data come from, and under which terms.
+
+    Examples
+    --------
+    >>> log = Conversions("adverts", ("red", "blue"), ([0, 3, np.inf], [np.inf, 9]))
+    >>> log
+    Conversions(adverts; red: 2 of 3, blue: 1 of 2)
+    >>> log.delay()
+    Empirical(3 delays, mean 4)
+    >>> log.problem(within=5).means.round(2)
+    array([0.67, 0.  ])
+    """
+
+    name: str
+    arms: tuple[str, ...]
+    delays: tuple[FloatArray, ...]
+    source: str = ""
+    licence: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the values, and take copies of the arrays."""
+        object.__setattr__(self, "arms", check_distinct("arms", self.arms))
+        if len(self.delays) != len(self.arms):
+            raise ValueError(
+                f"delays must have one list for each arm, {len(self.arms)}; got {len(self.delays)}"
+            )
+        columns = (_delays(f"delays[{i}]", values) for i, values in enumerate(self.delays))
+        object.__setattr__(self, "delays", tuple(columns))
+
+    def __repr__(self) -> str:
+        """Return the name, and how many converted of each arm."""
+        counts = (
+            f"{arm}: {np.isfinite(delays).sum()} of {len(delays)}"
+            for arm, delays in zip(self.arms, self.delays, strict=True)
+        )
+        return f"Conversions({self.name}; {', '.join(counts)})"
+
+    def delay(self, within: int | None = None) -> Empirical:
+        """Return the law of the delays of all that converted, or did `within` so many rounds."""
+        limit = self._limit(within)
+        found = np.concatenate(self.delays)
+        found = found[found <= limit]
+        if len(found) == 0:
+            raise ValueError(f"within must leave a conversion of {self.name}, got {limit:g} rounds")
+        return Empirical(found)
+
+    def problem(self, within: int | None = None, *, feedback: Feedback = "anonymous") -> Problem:
+        """Make a problem whose arms give back what was recorded, reward and delay together.
+
+        A pull draws one of those who were shown the arm, each equally likely. The reward is 1 if
+        they converted in time, and arrives when they did; else it is 0, which is known once the
+        time is over: with named feedback that is when it arrives. Delays may differ between arms,
+        as they do in life; the published policies are made for delays that do not.
+
+        Parameters
+        ----------
+        within : int, optional
+            Rounds after which a conversion does not count; by default the longest delay there is.
+        feedback : {"anonymous", "named"}, default "anonymous"
+            Whether only the number of conversions is seen, or also whose they are.
+        """
+        limit = self._limit(within)
+        rewards = [(delays <= limit).astype(np.float64) for delays in self.delays]
+        waits = [np.minimum(delays, limit) for delays in self.delays]
+        return Problem.replay(rewards, waits, feedback=feedback)
+
+    def _limit(self, within: int | None) -> float:
+        if within is not None:
+            return check_integer("within", within, Range(ge=0, le=2**40))
+        finite = [delays[np.isfinite(delays)] for delays in self.delays]
+        return max((float(delays.max()) for delays in finite if len(delays)), default=0.0)
+
+
+def cdnow(within: int = 90, *, feedback: Feedback = "anonymous") -> Problem:
+    """Make a problem of a shop's customers: who orders again, and when.
+
+    An arm is the number of items in a customer's first order, 1, 2, 3, or 4 and more; a pull draws
+    one of these customers. The reward is 1 if they order again within so many days, and arrives
+    on that day. Customers chose their arm themselves: what is learnt is who comes back, not what
+    makes them.
+
+    Parameters
+    ----------
+    within : int, default 90
+        Days, from 0 to 462: all customers were followed for so long.
+    feedback : {"anonymous", "named"}, default "anonymous"
+        As for `Conversions.problem`.
+
+    Examples
+    --------
+    >>> cdnow().means.round(4)
+    array([0.24  , 0.3152, 0.3572, 0.384 ])
+    """
+    days = check_integer("within", within, Range(ge=0, le=_FOLLOWED))
+    return load_cdnow().problem(days, feedback=feedback)
+
+
+def load_cdnow() -> Conversions:
+    """Return the days from first to second order of a shop's customers, by items in the first.
+
+    23,570 customers of an online shop whose first order was in the first quarter of 1997, followed
+    to the middle of 1998. Who did not order again while they were followed, at least 462 days, has
+    an infinite delay: later orders are not in the data.
+
+    Examples
+    --------
+    >>> load_cdnow()
+    Conversions(CDNOW; 1: 5111 of 11920, 2: 2803 of 5435, 3: 1560 of 2746, 4+: 2042 of 3469)
+    """
+    notes, rows = bundled_datasets("delays", "cdnow.csv")
+    found: dict[str, list[FloatArray]] = {}
+    for items, delay, customers in (row.split(",") for row in rows):
+        days = float(delay) if delay else math.inf
+        found.setdefault(items, []).append(np.full(int(customers), days))
+    delays = tuple(np.concatenate(parts) for parts in found.values())
+    return Conversions(notes["name"], _ITEMS, delays, notes["source"], notes["licence"])
+
+
+def read_conversions_csv(path: str | PathLike[str], *, unit: float | str = "day") -> Conversions:
+    r"""Read a log of your own from a CSV file with one row for each time an arm was shown.
+
+    The first row names the columns: ``shown_at``, ``converted_at`` (empty where nothing came of
+    it) and ``arm``; others are ignored, and so are blank lines. Times are dates with or without a
+    time of day, such as 2024-05-31 or 2024-05-31T18:30, or numbers; all of one kind. A delay is
+    the difference in rounds, rounded down. Arms keep the order of their first appearance.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8, separated by commas.
+    unit : {"second", "minute", "hour", "day", "week"} or float, default "day"
+        How long a round is: a word for dates; for numbers a number above 0.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> rows = ["shown_at,converted_at,arm", "2024-05-01,2024-05-04,red", "2024-05-01,,blue"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "adverts.csv")
+    ...     _ = path.write_text("\n".join(rows))
+    ...     read_conversions_csv(path).delays
+    (array([3.]), array([inf]))
+    """
+    dated, found = isinstance(unit, str), dict[str, list[float]]()
+    length = _length(unit)
+
+    def add(shown: str, converted: str, arm: str) -> None:
+        if not arm:
+            raise ValueError("arm must not be empty, got ''")
+        delay = _delay(shown, converted, dated=dated) / length
+        found.setdefault(arm, []).append(float(np.floor(delay)))
+
+    read_rows(path, _COLUMNS, add)
+    delays = tuple(np.array(values) for values in found.values())
+    return Conversions(Path(path).stem, tuple(found), delays, source=str(path))
+
+
+def _length(unit: float | str) -> float:
+    """Return the length of a round, in seconds for dates."""
+    if isinstance(unit, str):
+        return UNITS[check_choice("unit", unit, UNITS)]
+    return check_number("unit", unit, Range(gt=0))
+
+
+def _delay(shown: str, converted: str, *, dated: bool) -> float:
+    """Return the difference of two times, in seconds for dates; infinite for no conversion."""
+    start = _time("shown_at", shown, dated=dated)
+    if not converted:
+        return math.inf
+    end = _time("converted_at", converted, dated=dated)
+    try:
+        gap = end - start
+    except TypeError:
+        raise ValueError(
+            f"converted_at must have a time zone if, and only if, shown_at has, got {converted!r}"
+        ) from None
+    delay = gap.total_seconds() if isinstance(gap, timedelta) else float(gap)
+    if delay < 0:
+        raise ValueError(f"converted_at must not be before shown_at, {shown}; got {converted}")
+    return delay
+
+
+def _time(name: str, text: str, *, dated: bool) -> Any:
+    try:
+        value = datetime.fromisoformat(text) if dated else float(text)
+    except ValueError:
+        value = math.nan
+    if isinstance(value, float) and not math.isfinite(value):
+        kind = "a date such as 2024-05-31" if dated else "a number, since unit is one"
+        raise ValueError(f"{name} must be {kind}, got {text!r}")
+    return value
+
+
+def _delays(name: str, values: Any) -> FloatArray:
+    """Return a read-only copy of delays: whole numbers of rounds, or infinite."""
+    column = np.array(values, np.float64)
+    if column.ndim != 1 or column.size == 0:
+        raise ValueError(f"{name} must have at least one entry, got {values!r}")
+    good = (column >= 0) & (column == np.floor(column))
+    if not good.all():
+        at = int(good.argmin())
+        raise ValueError(
+            f"{name}[{at}] must be a whole number of rounds, or infinite, got {column[at]}"
+        )
+    column.setflags(write=False)
+    return column

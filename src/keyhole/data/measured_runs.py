@@ -1,0 +1,296 @@
+"""Measured runs of one's own: what each yielded and consumed, replayed as a problem."""
+
+import csv
+import math
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.data.csv_rows import read_rows, shorten_message
+from keyhole.resource import Problem, Replay
+from keyhole.resource.cost_functions import KnownFunction, as_function, check_increasing
+from keyhole.validate import Range, SequenceLike, check_distinct, check_number, check_vector
+
+_COLUMNS: Final = ("arm", "reward", "consumption")
+_LIMIT: Final = "limit"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasuredRuns:
+    """Arms, and for each of them what its runs yielded and consumed, and under which limit.
+
+    Parameters
+    ----------
+    name : str
+        What the runs are called.
+    arms : tuple of str, shape (arms,)
+        What each arm is, each once; at least one.
+    rewards, consumptions : sequence of sequence of float, shape (arms,)
+        For each arm, run by run, at least one: the reward, in [0, 1], and what it took, at least 0;
+        infinite for runs that were ended, whose reward is 0.
+    limits : sequence of sequence of float, shape (arms,), optional
+        For each arm, run by run: what the run was allowed to consume, above 0, infinite if it was
+        let go on. Needed where a run was ended, since no more is known of it than that it would
+        have exceeded its limit.
+
+    Examples
+    --------
+    >>> runs = MeasuredRuns("two", ("a", "b"), ([0.5, 0.7], [0.9]), ([1.0, 2.0], [30.0]))
+    >>> runs
+    Measured(two; a: 2 runs, b: 1 run)
+    """
+
+    name: str
+    arms: tuple[str, ...]
+    rewards: tuple[FloatArray, ...]
+    consumptions: tuple[FloatArray, ...]
+    limits: tuple[FloatArray, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values, and take copies of the lists as arrays."""
+        object.__setattr__(self, "arms", check_distinct("arms", self.arms))
+        unlimited = tuple(np.full(len(used), math.inf) for used in self.consumptions)
+        given = {
+            "rewards": self.rewards,
+            "consumptions": self.consumptions,
+            "limits": unlimited if self.limits is None else self.limits,
+        }
+        for name, lists in given.items():
+            if len(lists) != len(self.arms):
+                raise ValueError(
+                    f"{name} must have one list for each arm, {len(self.arms)}; got {len(lists)}"
+                )
+            columns = (_column(f"{name}[{arm}]", values) for arm, values in enumerate(lists))
+            object.__setattr__(self, name, tuple(columns))
+        for arm in range(len(self.arms)):
+            self._check(arm)
+
+    def _check(self, arm: int) -> None:
+        rewards, used, limits = self.rewards[arm], self.consumptions[arm], self._limits[arm]
+        for name, values in (("consumptions", used), ("limits", limits)):
+            if len(values) != len(rewards):
+                raise ValueError(
+                    f"{name}[{arm}] must have {len(rewards)} entries, got {len(values)}"
+                )
+        ended = np.isinf(used)
+        _refuse(f"rewards[{arm}]", rewards, (rewards >= 0) & (rewards <= 1), "lie in [0, 1]")
+        _refuse(
+            f"rewards[{arm}]", rewards, ~ended | (rewards == 0), "be 0 for a run that was ended"
+        )
+        _refuse(f"consumptions[{arm}]", used, used >= 0, "be at least 0")
+        _refuse(f"limits[{arm}]", limits, limits > 0, "be above 0")
+        _refuse(
+            f"limits[{arm}]",
+            limits,
+            ~ended | np.isfinite(limits),
+            "be given for a run that was ended",
+        )
+        _refuse(
+            f"consumptions[{arm}]", used, ended | (used <= limits), "be at most the run's limit"
+        )
+
+    @property
+    def _limits(self) -> tuple[FloatArray, ...]:
+        assert self.limits is not None  # set when it was made
+        return self.limits
+
+    def __repr__(self) -> str:
+        """Return the name, and how many runs each arm has."""
+        sizes = (
+            f"{arm}: {len(rewards)} run{'' if len(rewards) == 1 else 's'}"
+            for arm, rewards in zip(self.arms, self.rewards, strict=True)
+        )
+        return f"Measured({self.name}; {', '.join(sizes)})"
+
+    def quartiles(self) -> tuple[float, float]:
+        """Return the quarter and the three-quarter quantile of the arms' median consumptions.
+
+        Runs that were ended are left out, and so are arms all of whose runs were.
+        """
+        done = [used[np.isfinite(used)] for used in self.consumptions]
+        medians = [np.median(used) for used in done if len(used)]
+        if not medians:
+            raise ValueError("consumptions must have a run that was not ended, got none")
+        low, high = np.quantile(medians, [0.25, 0.75])
+        return float(low), float(high)
+
+    def estimates(
+        self, limits: SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
+    ) -> tuple[FloatArray, IntArray]:
+        r"""Estimate what every pair of arm and limit is worth, from all runs that tell something.
+
+        A run tells what would have come of every limit up to its own:
+
+        .. math:: \hat\nu_{i,\tau} = \frac1{N_{i,\tau}} \sum_{s : \tau_s \ge \tau}
+            (R_s - c(C_s)) 1\{C_s \le \tau\} - \lambda(\tau) 1\{C_s > \tau\}
+
+        with :math:`N_{i,\tau}` the number of the arm's runs with a limit of at least :math:`\tau`
+        (Bengs and Huellermeier 2022, equations 8 and 9). Returned are these, NaN where no run tells
+        anything, and from how many runs they are, both of shape (arms, limits).
+
+        Parameters
+        ----------
+        limits : sequence of float, shape (limits,)
+            Rising, above 0, in the unit of the consumptions.
+        cost, penalty : Function or callable
+            See `keyhole.resource.Problem`.
+
+        Examples
+        --------
+        >>> from keyhole.resource import Power
+        >>> runs = MeasuredRuns("one", ("a",), ([1, 0],), ([2, np.inf],), ([9, 1],))
+        >>> gains, counts = runs.estimates([1, 3], cost=Power(slope=0.1), penalty=Power(slope=0.1))
+        >>> gains.round(3), counts
+        (array([[-0.1,  0.8]]), array([[2, 1]]))
+        """
+        grid = check_increasing("limits", check_vector("limits", limits, Range(gt=0)))
+        priced, feared = as_function("cost", cost, grid), as_function("penalty", penalty, grid)
+        gains = np.full((len(self.arms), len(grid)), np.nan)
+        counts = np.zeros(gains.shape, np.int64)
+        for (arm, at), _ in np.ndenumerate(gains):
+            told = self._limits[arm] >= grid[at]
+            used, earned = self.consumptions[arm][told], self.rewards[arm][told]
+            done = used <= grid[at]
+            counts[arm, at] = len(used)
+            if len(used):
+                worth = np.where(
+                    done, earned - priced(np.where(done, used, 0.0)), -float(feared(grid[at]))
+                )
+                gains[arm, at] = worth.mean()
+        return gains, counts
+
+    def problem(
+        self, limits: SequenceLike, *, cost: KnownFunction, penalty: KnownFunction
+    ) -> Problem:
+        """Make a problem whose arms give back what was measured.
+
+        A pull draws one of the arm's runs, each equally likely, out of those whose own limit was
+        not below the largest one here. Others do not tell what came of every limit; `estimates`
+        uses them too.
+
+        Parameters
+        ----------
+        limits : sequence of float
+            Rising, above 0, in the unit of the consumptions.
+        cost, penalty : Function or callable
+            See `keyhole.resource.Problem`.
+        """
+        largest = float(check_vector("limits", limits, Range(gt=0)).max())
+        arms = []
+        for arm, name in enumerate(self.arms):
+            told = self._limits[arm] >= largest
+            if not told.any():
+                raise ValueError(
+                    f"limits must be at most {self._limits[arm].max():g}, the largest limit that "
+                    f"arm {name!r} was run with, got {largest:g}"
+                )
+            used = self.consumptions[arm][told]
+            beyond = np.where(np.isfinite(used), used, 2.0 * largest)
+            arms.append(Replay(self.rewards[arm][told], beyond))
+        return Problem(arms, limits, cost, penalty)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the runs to a CSV file that `read_measured_csv` reads."""
+        lists = (self.arms, self.rewards, self.consumptions, self._limits)
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow((*_COLUMNS, _LIMIT))
+            for arm, *columns in zip(*lists, strict=True):
+                for reward, used, limit in zip(*columns, strict=True):
+                    done = ("", "") if math.isinf(used) else (f"{reward:.6g}", f"{used:.6g}")
+                    rows.writerow((arm, *done, "" if math.isinf(limit) else f"{limit:.6g}"))
+
+
+def read_measured_csv(path: str | PathLike[str], *, limit: float | None = None) -> MeasuredRuns:
+    r"""Read measured runs from a CSV file with one row for each run.
+
+    The first row names the columns: ``arm``, ``reward``, ``consumption`` and, where runs were
+    ended, ``limit``; others are ignored, and so are blank lines. Reward and consumption are both
+    empty for a run that was ended, the limit for one that was let go on. Arms keep the order of
+    their first appearance.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, in UTF-8, separated by commas.
+    limit : float, optional
+        That of all runs, for a file without the column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> text = "arm,reward,consumption,limit\nfast,0.5,1.2,60\nslow,,,60\nslow,0.9,30,60\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "runs.csv")
+    ...     _ = path.write_text(text)
+    ...     read_measured_csv(path)
+    Measured(runs; fast: 1 run, slow: 2 runs)
+    """
+    common = "" if limit is None else repr(check_number("limit", limit, Range(gt=0)))
+    found: dict[str, list[tuple[float, float, float]]] = {}
+
+    def add(arm: str, reward: str, consumption: str, own: str) -> None:
+        if not arm:
+            raise ValueError("arm must not be empty, got ''")
+        if own and common:
+            raise ValueError(f"limit must be given once, got {common} for all and {own!r} here")
+        allowed = _positive(own or common)
+        if not reward and not consumption:
+            if math.isinf(allowed):
+                raise ValueError("limit must be given for a run that was ended, got ''")
+            found.setdefault(arm, []).append((0.0, math.inf, allowed))
+            return
+        earned, used = _number("reward", reward), _number("consumption", consumption)
+        if earned > 1:
+            raise ValueError(f"reward must lie in [0, 1], got {reward!r}")
+        if used > allowed:
+            raise ValueError(f"consumption must be at most the limit, {allowed:g}, got {used:g}")
+        found.setdefault(arm, []).append((earned, used, allowed))
+
+    read_rows(path, _COLUMNS, add, optional=(_LIMIT,))
+    runs = [np.array(values).T for values in found.values()]
+    rewards, consumptions, limits = (tuple(run[k] for run in runs) for k in range(3))
+    return MeasuredRuns(Path(path).stem, tuple(found), rewards, consumptions, limits)
+
+
+def _positive(text: str) -> float:
+    """Return a limit; none is one that is never reached."""
+    value = _number("limit", text) if text else math.inf
+    if not value:
+        raise ValueError(f"limit must be above 0, got {text!r}")
+    return value
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{name} must be a number, at least 0, got {text!r}")
+    return value
+
+
+def _column(name: str, values: ArrayLike) -> FloatArray:
+    """Return a copy of a list of numbers; refuse none, and what is no number."""
+    column = np.array(values)
+    if column.ndim != 1 or column.dtype.kind not in "iuf":
+        raise TypeError(
+            f"{name} must be a flat list of numbers, got {shorten_message(repr(values))}"
+        )
+    if not len(column):
+        raise ValueError(f"{name} must have at least one entry, got none")
+    column = column.astype(np.float64)
+    column.setflags(write=False)
+    return column
+
+
+def _refuse(name: str, values: FloatArray, good: NDArray[np.bool_], allowed: str) -> None:
+    """Refuse the first value that is not good."""
+    for at in np.flatnonzero(~good)[:1]:
+        raise ValueError(f"{name}[{at}] must {allowed}, got {values[at]:g}")

@@ -1,0 +1,139 @@
+"""How a spec names recorded data: by room, beside what the room itself has to say.
+
+Of the rooms' own sources those stand here again that take a file, or the name of a data set, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole import delayed, stochastic, thresholding
+from keyhole.data.aslib import Scenario, load_aslib
+from keyhole.data.crowd_labels import NAMES, Labels, crowd, load_labels, read_labels_csv
+from keyhole.data.delayed_conversions import Conversions, cdnow, read_conversions_csv
+from keyhole.data.flights import flights
+from keyhole.data.food_deliveries import deliveries
+from keyhole.data.measured_runs import MeasuredRuns, read_measured_csv
+from keyhole.data.patrol_events import Events, patrols, read_patrols_csv
+from keyhole.data.random_forests import forests
+from keyhole.data.recorded_rewards import read_rewards
+from keyhole.data.reporting_delays import reporting_delay
+from keyhole.distributions.rewards import UNIT
+from keyhole.resource.cost_functions import FUNCTIONS
+from keyhole.spec_values import ProblemFactory, file_path
+from keyhole.validate import check_choice, short_repr
+
+
+def _samples(field: str, value: Any, folder: Path) -> Any:
+    """Return the rewards of every arm: a list as it is, or those of a file."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{field} must be a list for each arm, or the name of a file, got {short_repr(value)}"
+        )
+    return read_rewards(file_path(field, value, folder), UNIT)
+
+
+def _shipped(field: str, value: Any, folder: Path) -> Labels:
+    return load_labels(check_choice(field, value, NAMES))
+
+
+def _own(field: str, value: Any, folder: Path) -> Labels:
+    return read_labels_csv(file_path(field, value, folder))
+
+
+def _events(field: str, value: Any, folder: Path) -> Events:
+    return read_patrols_csv(file_path(field, value, folder))
+
+
+def _delay(field: str, value: Any, folder: Path) -> Any:
+    """Return a law of delays; a name stands for recorded ones."""
+    return reporting_delay(value) if isinstance(value, str) else value
+
+
+def _scenario(field: str, value: Any, folder: Path) -> Scenario:
+    return load_aslib(file_path(field, value, folder))
+
+
+def _runs(field: str, value: Any, folder: Path) -> MeasuredRuns:
+    """Return the runs of a file, or of a file with the limit of all of them."""
+    table = _file_and("limit", field, value)
+    return read_measured_csv(file_path(field, table.get("file"), folder), limit=table.get("limit"))
+
+
+def _log(field: str, value: Any, folder: Path) -> Conversions:
+    """Return the log of a file, or of a file with the length of a round."""
+    table = _file_and("unit", field, value)
+    path = file_path(field, table.get("file"), folder)
+    return read_conversions_csv(path, unit=table.get("unit", "day"))
+
+
+def _file_and(further: str, field: str, value: Any) -> Mapping[str, Any]:
+    """Return the table that an entry holds, which may be the name of a file alone."""
+    table = value if isinstance(value, Mapping) else {"file": value}
+    for name in table:
+        check_choice(f"{field}: each entry", name, ("file", further))
+    return table
+
+
+_REWARDS: Final = "recorded rewards: a list for each arm, or a CSV file arm,reward"
+
+PROBLEM_FACTORIES: Final[dict[str, dict[str, ProblemFactory]]] = {
+    "stochastic": {
+        "samples": replace(stochastic.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_samples),
+    },
+    "threshold": {
+        "flights": ProblemFactory(
+            "flights out of New York in 2013: a destination, such as DCA", flights
+        ),
+        "deliveries": ProblemFactory(
+            "deliveries of a restaurant: day, hour or distance, whichever makes the arms",
+            deliveries,
+        ),
+    },
+    "delayed": {
+        "means": replace(delayed.PROBLEM_FACTORIES["means"], further_readers={"delay": _delay}),
+        "cdnow": ProblemFactory(
+            "customers of a shop: days within which a second order counts", cdnow
+        ),
+        "conversions": ProblemFactory(
+            "a CSV file of your own: shown_at,converted_at,arm; or { file = ..., unit = ... }",
+            Conversions.problem,
+            read=_log,
+        ),
+    },
+    "resource": {
+        "forests": ProblemFactory(
+            "random forests on house prices: how many limits", forests, further_readers=FUNCTIONS
+        ),
+        "measured": ProblemFactory(
+            "a CSV file of your own: arm,reward,consumption[,limit], or { file = ..., limit = .. }",
+            MeasuredRuns.problem,
+            read=_runs,
+            further_readers=FUNCTIONS,
+        ),
+        "aslib": ProblemFactory(
+            "a scenario of the algorithm selection library: its folder, or a Parquet file",
+            Scenario.problem,
+            read=_scenario,
+            further_readers=FUNCTIONS,
+        ),
+    },
+    "semibandit": {
+        "patrols": ProblemFactory(
+            "recorded crime by place and day: tracts, boroughs or cities", patrols
+        ),
+        "events": ProblemFactory("a CSV file of your own: day,place,events", patrols, read=_events),
+    },
+    "thresholding": {
+        "samples": replace(thresholding.PROBLEM_FACTORIES["samples"], doc=_REWARDS, read=_samples),
+        "crowd": ProblemFactory(
+            f"labels that ship with Keyhole: {', '.join(NAMES)}", crowd, read=_shipped
+        ),
+        "labels": ProblemFactory(
+            "a CSV file of your own labels: item,label[,worker,gold]", crowd, read=_own
+        ),
+    },
+}

@@ -1,0 +1,36 @@
+"""How late cases of a disease are reported: real laws of delays."""
+
+from typing import Final
+
+import numpy as np
+
+from keyhole.data.recorded_times import bundled_datasets
+from keyhole.delayed import Empirical
+from keyhole.validate import check_choice
+
+REPORTS: Final = ("dengue", "mpox-diagnosis", "mpox-onset")
+
+
+def reporting_delay(cases: str) -> Empirical:
+    """Return the law of the delays with which cases were reported.
+
+    Parameters
+    ----------
+    cases : {"dengue", "mpox-diagnosis", "mpox-onset"}
+        Weeks from the onset of dengue to its report, in Puerto Rico from 1990 to 2010; days from
+        the diagnosis of mpox, or from its onset, to its report, in New York City in 2022.
+
+    Examples
+    --------
+    >>> distribution = reporting_delay("dengue")
+    >>> law
+    Empirical(52987 delays, mean 1.73765)
+    >>> law.bound
+    26.0
+    """
+    check_choice("cases", cases, REPORTS)
+    _, rows = bundled_datasets("delays", "reporting.csv")
+    table = [row.split(",") for row in rows]
+    counts = [(int(delay), int(count)) for name, delay, count in table if name == cases]
+    delays, times = zip(*counts, strict=True)
+    return Empirical(np.repeat(delays, times).astype(np.float64))

@@ -1,0 +1,205 @@
+"""What the policies that play in phases have in common: Algorithm 1 of Pike-Burke et al."""
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from keyhole.contract.scale import DIFFERENCE
+from keyhole.delayed.setting import Policy
+from keyhole.policy import FloatArray, IntArray, Kernel, float_array, int_array
+from keyhole.stochastic.policies.improved_ucb import next_active
+
+
+class PhasePolicy(Policy, abstract=True):
+    r"""Base of the policies that play arms in phases, and give up those that fall behind.
+
+    In phase m = 1, 2, ... with the tolerance :math:`\tilde\Delta_m = 2^{-m}`, each arm that is
+    left is pulled in one stretch until it has been pulled :math:`n_m` times in all; what arrives
+    meanwhile is taken for its own. Then every arm whose average is more than the tolerance below
+    the best is given up. With a bridge, one of the arms left, the best by its average, is pulled
+    :math:`n_m - n_{m-1}` times before the next phase, and what arrives meanwhile is ignored. A
+    single arm that is left is pulled to the end.
+
+    Only the sum of what arrives is used; with named feedback, the names are not looked at.
+
+    A subclass writes the kernel ``length(p, phase, tolerance)`` that returns :math:`n_m`, not yet
+    rounded up, and says by `bridged` whether there is a bridge.
+    """
+
+    needs = ("horizon",)
+    cost_per_round = "O(1); O(K) at the end of a phase"
+    helpers: ClassVar[tuple[str, ...]] = ("length", "bridged")
+    helper_arguments = MappingProxyType({"length": ("p", "phase", "tolerance"), "bridged": ("p",)})
+
+    class State:
+        """What has been gathered, and where in its phase the policy is."""
+
+        totals = float_array("arms")
+        """What arrived while the arm was pulled, but for bridges."""
+        active = int_array("arms")
+        eliminated = int_array("arms")
+        """The round in which the arm was given up, or 0."""
+        estimates = float_array("arms")
+        """The arm's average at the end of the last phase in which it was left."""
+        judged = int_array("arms")
+        """Which phase that was, or 0."""
+        phase = int_array()
+        length = float_array()
+        """n_m: pulls of an arm by the end of the phase."""
+        before = float_array()
+        """n_(m-1)."""
+        arm = int_array()
+        """The arm whose stretch it is."""
+        left = float_array()
+        """Pulls left in the stretch."""
+        bridging = int_array()
+
+    def bridged(p) -> bool:
+        """Return whether a bridge follows each phase."""
+        return False
+
+    def init(p, s: State, length: Kernel) -> None:
+        """Begin the first phase with all arms."""
+        for arm in range(p.arms):
+            s.active[arm] = 1
+        begin_phase(p, s, length)
+        if p.arms == 1:
+            s.left[0] = math.inf
+
+    def select(p, s: State) -> int:
+        """Return the arm whose stretch it is."""
+        return int(s.arm[0])
+
+    def update(
+        p, s: State, t: int, arm: int, total: float, length: Kernel, bridged: Kernel
+    ) -> None:
+        """Credit what arrived to the arm, unless in a bridge; move on when its stretch is over."""
+        if s.bridging[0] == 0:
+            s.totals[arm] += total
+        s.left[0] -= 1.0
+        if s.left[0] > 0.0:
+            return
+        following = next_active(s.active, arm + 1)
+        if s.bridging[0] == 1:
+            begin_phase(p, s, length)
+        elif following < p.arms:
+            s.arm[0] = following
+            s.left[0] = s.length[0] - s.before[0]
+        else:
+            end_phase(p, s, t, bridged(p), length)
+
+    def recommend(  # type: ignore[override]
+        p,
+        s: State,
+        phase: IntArray,
+        eliminated: IntArray,
+        estimates: FloatArray,
+        judged: IntArray,
+    ) -> None:
+        """Report the phase, when arms were given up, and what the last phases found of them."""
+        phase[0] = s.phase[0]
+        for arm in range(p.arms):
+            eliminated[arm] = s.eliminated[arm]
+            estimates[arm] = s.estimates[arm]
+            judged[arm] = s.judged[arm]
+
+    def buffered_rounds(self, state: Mapping[str, Any], told: int) -> int:
+        """Return that no reward is held, only sums."""
+        return 0
+
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning if the horizon ends before the first phase does, else nothing."""
+        arms, horizon = told["arms"], told["horizon"]
+        rounds = arms * self.phase_lengths(horizon, 1)[0]
+        if arms == 1 or rounds <= horizon:
+            return ""
+        return (
+            f"{self} gives up no arm within the horizon of {horizon} rounds: "
+            f"the first phase takes {rounds}"
+        )
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return the phase, and of each arm whether it is left and what it is credited with."""
+        state = learner.state
+        phase, length = int(state["phase"][0]), int(state["length"][0])
+        bridge = ", in the bridge after it" if state["bridging"][0] else ""
+        scale = learner.scale
+        tolerance = scale.from_unit(0.5**phase, DIFFERENCE)
+        head = f"phase {phase}{bridge}: tolerance {tolerance:g}, {length} pulls an arm by its end"
+        left = [f"given up in round {end}" if end else "left" for end in state["eliminated"]]
+        both = enumerate(zip(left, state["totals"], strict=True))
+        arms = [
+            f"arm {arm}: {word}, credited with {scale.from_unit(total, DIFFERENCE):g}"
+            for arm, (word, total) in both
+        ]
+        return [self.caution(learner.facts, None) or head, *arms]
+
+    def phase_lengths(self, horizon: int, phases: int) -> list[int]:
+        r"""Return :math:`n_1, n_2, \ldots`, the pulls of an arm that is left after each phase."""
+        p = SimpleNamespace(**self.numbers(), horizon=horizon)
+        length = cast(Any, self).length.__func__
+        lengths: list[int] = []
+        for phase in range(1, phases + 1):
+            least = lengths[-1] + 1 if lengths else 1
+            lengths.append(max(least, math.ceil(length(p, phase, 0.5**phase))))
+        return lengths
+
+
+def begin_phase(p: PhasePolicy, s: PhasePolicy.State, length: Kernel) -> None:
+    """Begin the next phase with the first arm that is left."""
+    s.phase[0] += 1
+    s.before[0] = s.length[0]
+    pulls = length(p, s.phase[0], 0.5 ** s.phase[0])
+    s.length[0] = max(s.before[0] + 1.0, np.ceil(pulls))
+    s.arm[0] = next_active(s.active, 0)
+    s.left[0] = s.length[0] - s.before[0]
+    s.bridging[0] = 0
+
+
+def end_phase(p: PhasePolicy, s: PhasePolicy.State, t: int, bridge: bool, length: Kernel) -> None:
+    """Give up the arms that have fallen behind, and go on with those that are left."""
+    best = leader(s.totals, s.active)
+    # Sums instead of averages: of rewards 0 and 1 they are exact, and so is a tie, which keeps.
+    tolerance = 0.5 ** s.phase[0] * s.length[0]
+    arms_left = 0
+    for arm in range(p.arms):
+        if s.active[arm] == 0:
+            continue
+        s.estimates[arm] = s.totals[arm] / s.length[0]
+        s.judged[arm] = s.phase[0]
+        if s.totals[arm] + tolerance < s.totals[best]:
+            s.active[arm] = 0
+            s.eliminated[arm] = t
+        arms_left += s.active[arm]
+    if arms_left == 1:
+        s.arm[0] = best
+        s.left[0] = math.inf
+    elif bridge:
+        s.arm[0] = best
+        s.left[0] = s.length[0] - s.before[0]
+        s.bridging[0] = 1
+    else:
+        begin_phase(p, s, length)
+
+
+def leader(totals: FloatArray, active: IntArray) -> int:
+    """Return the arm that is left with the largest total, the lowest of equals."""
+    best = next_active(active, 0)
+    for arm in range(best + 1, len(active)):
+        if active[arm] == 1 and totals[arm] > totals[best]:
+            best = arm
+    return best
+
+
+def log_term(horizon: int, tolerance: float) -> float:
+    """Return L = ln(T tolerance^2), at least 1: below, the formulas lose their meaning."""
+    return max(1.0, math.log(horizon * tolerance * tolerance))
+
+
+def root_length(tolerance: float, log: float, bias: float) -> float:
+    r"""Return the smallest n with sqrt(2 L / n) + B / n <= tolerance / 2, not rounded."""
+    root = math.sqrt(2.0 * log) + math.sqrt(2.0 * log + 2.0 * bias * tolerance)
+    return (root / tolerance) ** 2

@@ -1,0 +1,131 @@
+"""Laws of your own: a compiled sampler, and what is to be known of it."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.distributions.distribution import Distribution, Number
+from keyhole.draws.streams import WORLD, stream
+from keyhole.kernels.fingerprint import source_of
+from keyhole.policy import FloatArray, Kernel
+from keyhole.validate import ANY, Range, check_number, check_vector
+
+TRIAL_DRAWS: Final = 1000
+_ERRORS: Final = 6.0
+
+
+class CustomSampler(Distribution):
+    """Base of the laws that users bring: their sampler is tried out.
+
+    Parameters
+    ----------
+    draw : kernel
+        ``draw(rng, numbers)``: plain arithmetic and the samplers of `keyhole.draws.samplers`.
+    numbers : sequence of float
+        What it is given.
+    """
+
+    def __init__(self, draw: Kernel, numbers: ArrayLike) -> None:
+        source_of(draw)
+        self.draw, self.numbers = draw, check_vector("numbers", numbers)
+
+    def tried(self) -> FloatArray:
+        """Return 1,000 draws, one a row."""
+        rng = stream(0, 0, WORLD)
+        found = [self.draw(rng, self.numbers) for _ in range(TRIAL_DRAWS)]
+        return np.array(found, np.float64)
+
+    def __repr__(self) -> str:
+        """Return the name of the sampler and its numbers."""
+        name = source_of(self.draw).__name__
+        return f"Sampler({name}, numbers={self.numbers.tolist()})"
+
+
+def check_moments(name: str, stated: float, drawn: FloatArray) -> None:
+    """Refuse a stated mean from which that of some draws is off by more than 6 standard errors.
+
+    Raises
+    ------
+    ValueError
+        If it is.
+
+    Examples
+    --------
+    >>> check_moments("mean", 0.3, np.array([0.0, 1.0] * 500))
+    Traceback (most recent call last):
+    ValueError: mean must be that of what draw draws, got 0.3; of 1,000 draws it was 0.5
+    """
+    found = float(drawn.mean())
+    # What comes once in as many draws may not come at all.
+    error = float(drawn.std()) / np.sqrt(len(drawn)) + (1.0 + abs(stated)) / len(drawn)
+    if not abs(found - stated) <= _ERRORS * error:
+        raise ValueError(
+            f"{name} must be that of what draw draws, got {stated:g}; of {len(drawn):,} draws it "
+            f"was {found:.4g}"
+        )
+
+
+class CustomDistribution(CustomSampler, Number):
+    """A law of your own: a compiled sampler and its mean.
+
+    Parameters
+    ----------
+    draw : kernel
+        ``draw(rng, numbers) -> float``: plain arithmetic and the samplers of
+        `keyhole.draws.samplers`.
+    mean : float
+        Exact: regrets are computed with it.
+    variance : float, optional
+        By default that of 1,000 draws.
+    numbers : sequence of float, default [0]
+        What `draw` is given: laws may share one `draw`, and then share its compiled code.
+    bound : float, default infinity
+        The largest value, if it is to be known.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or 1,000 trial draws do not fit `mean` and `variance` by 6
+        standard errors.
+
+    Examples
+    --------
+    >>> from keyhole.draws.streams import uniform
+    >>> def larger(rng, numbers):
+    ...     return max(uniform(rng), uniform(rng))
+    >>> from keyhole.stochastic import Problem
+    >>> Problem([CustomDistribution(larger, mean=2 / 3), 0.5]).gaps.round(3)
+    array([0.   , 0.167])
+    """
+
+    def __init__(
+        self,
+        draw: Kernel,
+        *,
+        mean: float,
+        variance: float | None = None,
+        numbers: ArrayLike = (0.0,),
+        bound: float = np.inf,
+    ) -> None:
+        super().__init__(draw, numbers)
+        self.mean = check_number("mean", mean)
+        self._trials = self.tried()
+        if self._trials.ndim != 1:
+            raise TypeError("draw must return a number, got several")
+        check_moments("mean", self.mean, self._trials)
+        squares = (self._trials - self.mean) ** 2
+        if variance is None:
+            self.variance = float(squares.mean())
+        else:
+            self.variance = check_number("variance", variance, Range(ge=0))
+            check_moments("variance", self.variance, squares)
+        self.bound = bound if bound == np.inf else check_number("bound", bound)
+        self.whole = bool((self._trials == np.floor(self._trials)).all())
+
+    def check(self, name: str, allowed: Range = ANY, *, whole: bool = False) -> None:
+        """Refuse a sampler that has drawn what is not allowed."""
+        for value in (self._trials.min(), self._trials.max()):
+            check_number(f"{name}: what draw draws", float(value), allowed)
+        if whole and not self.whole:
+            raise ValueError(f"{name} must be a law of whole numbers, got {self!r}")

@@ -1,0 +1,130 @@
+"""The law of what was recorded."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.distributions.distribution import Number
+from keyhole.policy import FloatArray, Stream, uniform
+from keyhole.validate import (
+    ANY,
+    Range,
+    check_entries,
+    check_vector,
+    column,
+    column_names,
+    short_repr,
+)
+
+
+def draw_recorded(rng: Stream, numbers: FloatArray) -> float:
+    """Return one of the numbers, each equally likely."""
+    return float(numbers[int(uniform(rng) * len(numbers))])
+
+
+def draw_recorded_pair(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
+    """Return one of the pairs, each equally likely: all first parts stand before the others."""
+    count = len(numbers) // 2
+    i = int(uniform(rng) * count)
+    return numbers[i], numbers[count + i]
+
+
+class Replay(Number):
+    """Recorded values, drawn with replacement.
+
+    Parameters
+    ----------
+    samples : sequence of float
+        At least one.
+
+    Examples
+    --------
+    >>> Replay([0, 1, 1, 0]).mean
+    0.5
+    """
+
+    draw = staticmethod(draw_recorded)
+
+    def __init__(self, samples: ArrayLike | Sequence[float]) -> None:
+        values = check_vector("samples", samples)
+        self.samples = self.numbers = values
+        self.mean, self.variance = math.fsum(values) / len(values), float(values.var())
+        self.least, self.bound = float(values.min()), float(values.max())
+        self.whole = bool((values == np.floor(values)).all())
+
+    def __repr__(self) -> str:
+        """Return how many samples there are, and their mean."""
+        return f"{type(self).__name__}({len(self.samples)} samples, mean {self.mean:g})"
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other law has the same samples."""
+        return type(other) is type(self) and np.array_equal(self.samples, other.samples)
+
+    def __hash__(self) -> int:
+        """Return a hash of the samples."""
+        return hash(self.samples.tobytes())
+
+
+AnyReplay = TypeVar("AnyReplay", bound=Replay)
+
+
+def make_replay(
+    samples: Any,
+    allowed: Range = ANY,
+    distribution: type[AnyReplay] = Replay,  # type: ignore[assignment]
+) -> list[AnyReplay]:
+    """Return a law for the recorded values of each arm; errors name arm and entry.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no arm, or a value is not allowed.
+
+    Examples
+    --------
+    >>> [distribution.mean for distribution in make_replay([[0, 1, 1, 0], [0.25]])]
+    [0.5, 0.25]
+    """
+    return [distribution(values) for values in check_recorded("samples", samples, allowed)]
+
+
+def check_recorded(name: str, samples: Any, allowed: Range) -> list[FloatArray]:
+    """Return checked values of each arm."""
+    by_arm = samples_by_arm(name, samples)
+    if not by_arm:
+        raise ValueError(f"{name} must have at least one arm, got none")
+    return [check_vector(f"{name}[{arm!r}]", values, allowed) for arm, values in by_arm.items()]
+
+
+def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, Any]:
+    """Return the values of each arm, under its number or its name.
+
+    They are a list for each arm, a mapping from arms to lists, or a data frame as files of rewards
+    are: with the columns ``arm`` and ``reward`` (or another `value`). Any other is refused, since
+    its columns might be arms as well as what is known of a reward.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> table = pyarrow.table({"arm": ["red", "blue", "red"], "reward": [1, 0, 0]})
+    >>> samples_by_arm("samples", table)
+    {'red': [1, 0], 'blue': [0]}
+    """
+    if (names := column_names(samples)) is not None:
+        if not {"arm", value} <= {*names}:
+            raise ValueError(
+                f"{name} must be a list for each arm, or a data frame with the columns arm and "
+                f"{value} (of one with a column for each arm, dict(frame)), got {short_repr(samples)}"
+            )
+        found: dict[Any, list[Any]] = {}
+        arms, values = (column(samples[word]).tolist() for word in ("arm", value))
+        for arm, one in zip(arms, values, strict=True):
+            found.setdefault(arm, []).append(one)
+    elif isinstance(samples, Mapping):
+        found = dict(samples)
+    else:
+        found = dict(enumerate(check_entries(name, samples, "a list for each arm")))
+    return found

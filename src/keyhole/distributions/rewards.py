@@ -1,0 +1,200 @@
+"""Laws of rewards in [0, 1]."""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from keyhole.distributions.distribution import Number
+from keyhole.policy import FloatArray, Stream, beta, normal, uniform
+from keyhole.validate import Range, check_number
+
+UNIT: Final = Range(ge=0, le=1)
+INSIDE: Final = Range(gt=0, lt=1)
+SCALE: Final = Range(ge=1e-3, le=10)
+# How many scales the centre of a truncated normal law may lie outside [0, 1]: beyond, hardly any
+# draw would be accepted.
+_OUTSIDE: Final = 3.0
+# Standard deviations beyond which a normal density is below 1e-17 of its peak.
+_REACH: Final = 9.0
+
+
+def draw_bernoulli(rng: Stream, numbers: FloatArray) -> float:
+    """Return 1 with the given probability, else 0."""
+    return 1.0 if uniform(rng) < numbers[0] else 0.0
+
+
+def draw_beta(rng: Stream, numbers: FloatArray) -> float:
+    """Return a draw of the beta law with these shapes."""
+    return beta(rng, numbers[0], numbers[1])
+
+
+def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> float:
+    """Return the first proposal that is accepted, normal or uniform ones as the third number says.
+
+    The others are mean and standard deviation before truncation.
+    """
+    centre, scale = numbers[0], numbers[1]
+    nearest = min(max(centre, 0.0), 1.0)
+    while True:
+        if numbers[2] == 0.0:
+            x = centre + scale * normal(rng)
+            if 0.0 <= x <= 1.0:
+                return float(x)
+        else:
+            x = uniform(rng)
+            above = (x - centre) * (x - centre) - (nearest - centre) * (nearest - centre)
+            if uniform(rng) < math.exp(-0.5 * above / (scale * scale)):
+                return x
+
+
+@dataclass(frozen=True)
+class Bernoulli(Number):
+    """Rewards 0 or 1.
+
+    Parameters
+    ----------
+    mean : float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> Bernoulli(0.25).variance
+    0.1875
+    """
+
+    draw = staticmethod(draw_bernoulli)
+    mean: float
+
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        self._check("mean", check_number, UNIT)
+        variance = self.mean * (1.0 - self.mean)
+        self._settle(numbers=np.array([self.mean]), variance=variance, bound=1.0, whole=True)
+
+
+@dataclass(frozen=True)
+class Beta(Number):
+    """The beta law.
+
+    Parameters
+    ----------
+    a, b : float
+        Its shapes, above 0.
+
+    Examples
+    --------
+    >>> Beta(2, 6).mean
+    0.25
+    """
+
+    draw = staticmethod(draw_beta)
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        self._check("a", check_number, Range(gt=0))
+        self._check("b", check_number, Range(gt=0))
+        mean, weight = self.a / (self.a + self.b), self.a + self.b
+        variance = mean * (self.b / weight) / (weight + 1.0)
+        self._settle(numbers=np.array([self.a, self.b]), mean=mean, variance=variance, bound=1.0)
+
+
+@dataclass(frozen=True)
+class TruncatedNormal(Number):
+    """A normal law truncated to [0, 1].
+
+    Parameters
+    ----------
+    mean : float
+        That after truncation, in (0, 1).
+    scale : float
+        The standard deviation before truncation, in [0.001, 10].
+
+    Examples
+    --------
+    >>> distribution = TruncatedNormal(0.9, scale=0.2)
+    >>> round(law.centre, 3)  # the mean before truncation
+    1.226
+    """
+
+    draw = staticmethod(draw_truncated_normal)
+    mean: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        """Check the parameters, and find the centre."""
+        from scipy.optimize import brentq  # a third of a second, which few need
+
+        self._check("mean", check_number, INSIDE)
+        self._check("scale", check_number, SCALE)
+        low, high = -_OUTSIDE * self.scale, 1.0 + _OUTSIDE * self.scale
+        least = truncated_mean(low, self.scale)
+        check_number("mean", self.mean, Range(ge=least, le=1.0 - least))
+        centre = float(
+            brentq(lambda c: truncated_mean(c, self.scale) - self.mean, low, high, xtol=1e-14)
+        )
+        numbers = np.array([centre, self.scale, _flat_is_better(centre, self.scale)], np.float64)
+        variance = _truncated_variance(centre, self.scale, self.mean)
+        self._settle(numbers=numbers, variance=variance, bound=1.0)
+
+    @property
+    def centre(self) -> float:
+        """The mean before truncation."""
+        return float(self.numbers[0])
+
+
+def truncated_mean(centre: float, scale: float) -> float:
+    """Return the mean of a normal law truncated to [0, 1].
+
+    Parameters
+    ----------
+    centre, scale : float
+        Mean and standard deviation before truncation.
+
+    Returns
+    -------
+    float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> truncated_mean(0.5, 2.0)
+    0.5
+    """
+    from scipy.special import ndtr  # a fifth of a second, which few need
+
+    if centre > 0.5:  # the mirror image, whose mass is in the tail that is computed well
+        return 1.0 - truncated_mean(1.0 - centre, scale)
+    low, high = -centre / scale, (1.0 - centre) / scale
+    peak = math.exp(-0.5 * low * low) / math.sqrt(2.0 * math.pi)
+    drop = -peak * math.expm1(-0.5 * (high - low) * (high + low))
+    return centre + scale * drop / float(ndtr(-low) - ndtr(-high))
+
+
+@cache
+def _quadrature() -> tuple[FloatArray, FloatArray]:
+    return np.polynomial.legendre.leggauss(100)
+
+
+def _truncated_variance(centre: float, scale: float, mean: float) -> float:
+    """Return the variance after truncation, by quadrature: to about 1e-12 of itself."""
+    low, high = max(0.0, centre - _REACH * scale), min(1.0, centre + _REACH * scale)
+    nodes, weights = _quadrature()
+    x = low + (high - low) * (nodes + 1.0) / 2.0
+    nearest = min(max(centre, 0.0), 1.0)
+    density = np.exp(-0.5 * ((x - centre) ** 2 - (nearest - centre) ** 2) / scale**2) * weights
+    return float((density * (x - mean) ** 2).sum() / density.sum())
+
+
+def _flat_is_better(centre: float, scale: float) -> bool:
+    from scipy.special import ndtr
+
+    """Return whether uniform proposals are accepted more often than normal ones."""
+    mass = float(ndtr((1.0 - centre) / scale) - ndtr(-centre / scale))
+    nearest = min(max(centre, 0.0), 1.0)
+    peak = math.exp(-0.5 * ((nearest - centre) / scale) ** 2) / (scale * math.sqrt(2.0 * math.pi))
+    return mass / peak > mass

@@ -1,0 +1,142 @@
+"""Laws of SciPy as tables, from which compiled code draws."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.distributions.distribution import Number
+from keyhole.policy import FloatArray, Stream, uniform
+
+CELLS: Final = 4096
+"""How many equally likely pieces a continuous law is cut into; it is flat in each."""
+# What lies beyond is left out where a law has no end: of whole numbers, and of others.
+_TAIL: Final = 1e-15
+_THIN: Final = 2.0**-20
+_MOST_VALUES: Final = 2**20
+
+
+def draw_value(rng: Stream, numbers: FloatArray) -> float:
+    """Return one of the values, which come first; then come the chances of none larger."""
+    count = len(numbers) // 2
+    u = uniform(rng)
+    low, high = 0, count - 1
+    while low < high:
+        middle = (low + high) // 2
+        if u < numbers[count + middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return float(numbers[low])
+
+
+def draw_from_interval(rng: Stream, numbers: FloatArray) -> float:
+    """Return a place between two quantiles, all pieces being equally likely."""
+    place = uniform(rng) * (len(numbers) - 1)
+    i = int(place)
+    return float(numbers[i] + (place - i) * (numbers[i + 1] - numbers[i]))
+
+
+class TabulatedDistribution(Number):
+    """A law of SciPy, as a table.
+
+    Where a law you give is one of SciPy, Keyhole makes this of it. A discrete law is exact, up to
+    a tail of 1e-15 where it has no end. A continuous one is cut at 4,096 quantiles and drawn flat
+    between neighbours: no chance P(X <= x) is off by more than 1/4096 (`error`), and moments are
+    those of what is drawn.
+
+    Parameters
+    ----------
+    distribution : frozen distribution of scipy.stats
+        Such as ``scipy.stats.beta(2, 5)`` or ``scipy.stats.nbinom(3, 0.1)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none, or is spread over more than 2**20 whole numbers.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> table = TabulatedDistribution(stats.nbinom(3, 0.25))
+    >>> round(table.mean, 9), round(table.variance, 9), table.whole
+    (9.0, 36.0, True)
+    """
+
+    def __init__(self, distribution: Any) -> None:
+        if not is_scipy(distribution):
+            raise TypeError(
+                f"distribution must be a frozen distribution of scipy.stats, got {distribution!r}"
+            )
+        self.distribution = distribution
+        source = getattr(distribution, "dist", distribution)
+        if hasattr(distribution, "pmf") and hasattr(source, "pmf"):
+            self._discrete(source)
+        else:
+            self._continuous()
+
+    def _discrete(self, source: Any) -> None:
+        if hasattr(source, "xk"):  # of values and chances that were listed
+            values = np.asarray(source.xk, np.float64)
+            order = np.argsort(values)
+            values, below = values[order], np.cumsum(np.asarray(source.pk)[order])
+        else:
+            # Quantiles far out in a heavy tail would be searched for step by step.
+            middle, reach = self.distribution.median(), _MOST_VALUES / 2
+            if self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach) > _TAIL:
+                raise ValueError(
+                    f"distribution must have all but {_TAIL:g} of its mass on at most 2**20 whole numbers, "
+                    f"got {self!r}"
+                )
+            low, high = self.distribution.support()
+            low = low if np.isfinite(low) else self.distribution.ppf(_TAIL)
+            high = high if np.isfinite(high) else self.distribution.isf(_TAIL)
+            values = np.arange(low, high + 1.0)
+            below = np.asarray(self.distribution.cdf(values))
+        self.error = float(max(1.0 - below[-1], 0.0))
+        below[-1] = 1.0
+        chances = np.diff(below, prepend=0.0)
+        self.draw, self.numbers = draw_value, np.concatenate([values, below])
+        self.mean = float((values * chances).sum())
+        self.variance = float(((values - self.mean) ** 2 * chances).sum())
+        self.least, self.bound = float(values[0]), float(values[-1])
+        self.whole = bool((values == np.floor(values)).all())
+
+    def _continuous(self) -> None:
+        places = np.arange(CELLS + 1) / CELLS
+        low, high = self.distribution.support()
+        places[0] = 0.0 if np.isfinite(low) else _THIN
+        places[-1] = 1.0 if np.isfinite(high) else 1.0 - _THIN
+        ends = np.asarray(self.distribution.ppf(places), np.float64)
+        if not np.isfinite(ends).all():
+            raise ValueError(f"distribution must have finite quantiles, got {self!r}")
+        self.error = 1.0 / CELLS
+        left, right = ends[:-1], ends[1:]
+        self.draw, self.numbers = draw_from_interval, ends
+        self.mean = float(((left + right) / 2.0).mean())
+        off = left - self.mean, right - self.mean
+        self.variance = float((off[0] ** 2 + off[0] * off[1] + off[1] ** 2).mean() / 3.0)
+        self.least, self.bound = float(ends[0]), float(ends[-1])
+        self.whole = False
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Return the density of a continuous law, as it is drawn."""
+        piece = np.searchsorted(self.numbers, x, side="right") - 1
+        inside = (piece >= 0) & (piece < CELLS)
+        with np.errstate(divide="ignore"):  # of a piece without width nothing is left to see
+            height = 1.0 / (CELLS * np.diff(self.numbers))
+        return np.where(inside, height[np.clip(piece, 0, CELLS - 1)], 0.0)
+
+    def __repr__(self) -> str:
+        """Return the law's name with its parameters."""
+        name = getattr(getattr(self.distribution, "dist", None), "name", None) or "discrete"
+        given = [f"{value!r}" for value in getattr(self.distribution, "args", ())]
+        given += [
+            f"{key}={value!r}" for key, value in getattr(self.distribution, "kwds", {}).items()
+        ]
+        return f"Tabulated({name}({', '.join(given)}))"
+
+
+def is_scipy(value: Any) -> bool:
+    """Return whether something is a distribution of SciPy with its parameters."""
+    known = type(value).__module__.startswith("scipy.stats")
+    return known and (hasattr(value, "dist") or hasattr(value, "xk"))

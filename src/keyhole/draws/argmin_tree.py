@@ -1,0 +1,179 @@
+"""The candidate with the smallest key, when one key changes at a time.
+
+The keys are the leaves of a tree of minima in which every node has sixteen children: up to 16 keys
+are one node, up to 256 two levels; but up to 32 are two nodes, and both are read. A node is read at
+once, with whatever vector instructions the processor has. The answer is the lowest position among
+equal smallest keys. Keys must not be NaN. Throughout, `keys` is the store of
+`argmin_size(candidates)` keys, and `candidates` at least 1; positions count from 0.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.kernels.interpreter.twins import set_twin
+from keyhole.kernels.jit import from_internals, kernel
+
+# The root's children are cells 0 to 15, those of cell i the sixteen from 16 (i + 1) on. With two
+# children, ten levels instead of three, a round of LSA at K = 1,000 took 1.4 times as long.
+_CHILDREN: Final = 16
+# So many are read without a tree above them: a round of LSA at K = 20 then takes 0.67 of the time.
+_FLAT: Final = 2 * _CHILDREN
+
+
+@kernel
+def _smaller(low: float, high: float) -> float:
+    return high if high < low else low
+
+
+@kernel
+def smallest_of_sixteen(keys: NDArray[np.float64], start: int) -> float:
+    """Return the smallest of the sixteen keys from cell `start` on.
+
+    They are compared in the order in which vectors are, so that the result is the same to the bit:
+    -0.0 and 0.0 are equal, and NaN is not smaller than anything.
+    """
+    smallest = 0.0
+    for i in range(2):
+        half = 0.0
+        for j in range(2):
+            cell = start + i + 2 * j
+            low = _smaller(keys[cell], keys[cell + 8])
+            high = _smaller(keys[cell + 4], keys[cell + 12])
+            quarter = _smaller(low, high)
+            half = _smaller(half, quarter) if j else quarter
+        smallest = _smaller(smallest, half) if i else half
+    return smallest
+
+
+@kernel
+def place_of_sixteen(keys: NDArray[np.float64], start: int, key: float) -> int:
+    """Return which of the sixteen keys from cell `start` on is the first equal to `key`, or 0."""
+    for place in range(_CHILDREN):
+        if keys[start + place] == key:
+            return place
+    return 0
+
+
+_smallest: Final = from_internals(smallest_of_sixteen, lambda made: made.smallest_in_node)
+_place: Final = from_internals(place_of_sixteen, lambda made: made.place_in_node)
+set_twin(_smallest, "keyhole.draws.interpreted_draws:smallest_of_sixteen")
+set_twin(_place, "keyhole.draws.interpreted_draws:place_of_sixteen")
+
+
+@kernel
+def argmin_size(candidates: int) -> int:
+    """Return the length of the array that holds the keys of `candidates` candidates.
+
+    Examples
+    --------
+    >>> argmin_size(10), argmin_size(1000)
+    (16, 1280)
+    """
+    above, room = 0, _CHILDREN
+    while room < candidates and candidates > _FLAT:
+        above += room
+        room *= _CHILDREN
+    return above + (candidates + _CHILDREN - 1) // _CHILDREN * _CHILDREN
+
+
+@kernel
+def argmin_begin(size: int, candidates: int) -> int:
+    """Return the cell in which the keys begin, in a store of length `size`.
+
+    Examples
+    --------
+    >>> argmin_begin(16, 10), argmin_begin(1280, 1000)
+    (0, 272)
+    """
+    return size - (candidates + _CHILDREN - 1) // _CHILDREN * _CHILDREN
+
+
+@kernel
+def argmin_fill(keys: NDArray[np.float64], candidates: int, key: float) -> None:
+    """Give all candidates the same key.
+
+    Examples
+    --------
+    >>> store = np.empty(argmin_size(3))
+    >>> argmin_fill(store, 3, -math.inf)
+    >>> argmin(store, 3)
+    0
+    """
+    keys[:] = math.inf
+    cell, count = argmin_begin(len(keys), candidates), candidates
+    while cell > 0:
+        keys[cell : cell + count] = key
+        cell, count = cell // _CHILDREN - 1, (count + _CHILDREN - 1) // _CHILDREN
+    keys[:count] = key
+
+
+@kernel
+def argmin_set(keys: NDArray[np.float64], candidates: int, position: int, key: float) -> None:
+    """Give one candidate a new key.
+
+    Examples
+    --------
+    >>> store = np.empty(argmin_size(3))
+    >>> argmin_fill(store, 3, 1.0)
+    >>> argmin_set(store, 3, 2, 0.5)
+    >>> argmin(store, 3)
+    2
+    """
+    begin = argmin_begin(len(keys), candidates)
+    cell = begin + position
+    keys[cell] = key
+    while begin > 0 and cell >= _CHILDREN:
+        node = cell // _CHILDREN
+        cell = node - 1
+        keys[cell] = _smallest(keys, _CHILDREN * node)
+
+
+@kernel
+def argmin(keys: NDArray[np.float64], candidates: int) -> int:
+    """Return the lowest position among those with the smallest key.
+
+    Examples
+    --------
+    >>> store = np.empty(argmin_size(3))
+    >>> argmin_fill(store, 3, 1.0)
+    >>> argmin(store, 3)
+    0
+    """
+    smallest: float = _smallest(keys, 0)
+    begin = argmin_begin(len(keys), candidates)
+    if begin == 0 and candidates > _CHILDREN:
+        other: float = _smallest(keys, _CHILDREN)
+        half = _CHILDREN if other < smallest else 0
+        place: int = half + _place(keys, half, min(smallest, other))
+        return min(place, candidates - 1)
+    cell: int = _place(keys, 0, smallest)
+    while cell < begin:
+        # Bounded, here and below: a damaged store must not lead out of it.
+        node = min(_CHILDREN * (cell + 1), len(keys) - _CHILDREN)
+        cell = node + _place(keys, node, smallest)
+    return min(cell - begin, candidates - 1)
+
+
+def argmin_rebuild(keys: NDArray[np.float64], candidates: int) -> None:
+    """Make a store whole of which only the keys are right: for Python, not for kernels.
+
+    Examples
+    --------
+    >>> store = np.array([2.0, 1.0] + 14 * [0.0])
+    >>> argmin_rebuild(store, 2)
+    >>> argmin(store, 2)
+    1
+    """
+    padding = -candidates % _CHILDREN
+    level = np.append(keys[len(keys) - candidates - padding :][:candidates], [math.inf] * padding)
+    keys[:] = math.inf
+    begin = len(keys) - len(level)
+    while begin > 0:
+        keys[begin : begin + len(level)] = level
+        level = level.reshape(-1, _CHILDREN).min(axis=1)
+        level = np.append(level, [math.inf] * (-len(level) % _CHILDREN))
+        begin = begin // _CHILDREN - 1
+    keys[: len(level)] = level

@@ -1,0 +1,119 @@
+"""Beta variates by the dozen: what draws from many posteriors in every round needs.
+
+The variates are those of `keyhole.draws.samplers.beta`, one after the other, bit by bit. Four are
+tried at once, with whatever vector instructions the processor has, each from the words that it
+reads if all before it are the usual case: both gammas accepted by their first tests, which takes
+four words of the stream. One that is not is drawn step by step; where that takes as many words,
+those behind it hold.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.draws.samplers import NORMAL_ENDS, NORMAL_STEP, beta, beta_by_steps
+from keyhole.draws.streams import FIRST, SECOND, WALK, Stream
+from keyhole.kernels.interpreter.twins import set_twin
+from keyhole.kernels.jit import from_internals, intrinsic, kernel
+
+_AT_ONCE: Final = 4
+_WORTH_IT: Final = 3  # fewer are drawn faster one by one
+_WORDS: Final = 4  # of a variate that is the usual case: place and test of either gamma
+
+
+def _checked_of(typing, a, b, out, count):  # type: ignore[no-untyped-def]
+    """Be compiled to: return `count`. Refuse vectors that are not what `betas` reads."""
+    from numba import types
+
+    for name, kind in (("a", a), ("b", b), ("out", out)):
+        vector = isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout == "C"
+        if not vector or kind.dtype != types.float64:
+            raise TypeError(
+                f"betas: {name} must be a vector of float64 whose numbers lie side by side, "
+                f"got {kind}"
+            )
+
+    def build(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return args[3]
+
+    return count(a, b, out, count), build
+
+
+_checked: Final[Callable[..., Any]] = intrinsic(_checked_of)
+
+
+@kernel
+def none_of_four(
+    begun: np.uint64, a: NDArray[np.float64], b: NDArray[np.float64], first: int, count: int,
+    out: NDArray[np.float64], step: NDArray[np.float64], ends: NDArray[np.float64],
+) -> np.uint64:  # fmt: skip
+    """Draw nothing, and return in bits that none of four variates is drawn."""
+    return np.uint64(2**_AT_ONCE - 1)
+
+
+_four: Final[Callable[..., Any]] = from_internals(
+    none_of_four,
+    lambda internals: internals.make_four_betas(int(WALK), (int(FIRST), int(SECOND))),
+)
+
+
+@kernel
+def betas(
+    rng: Stream,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    count: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Draw `count` beta variates, at least 1, with the shapes of two vectors: see `beta`.
+
+    The shapes are from 1e-300 to 1e300. The vectors are of float64 and lie in one piece: whole
+    arrays, or rows of such.
+
+    Examples
+    --------
+    >>> from keyhole.draws.streams import stream
+    >>> drawn = np.empty(2)
+    >>> betas(stream(0), np.array([2.0, 3.0]), np.array([5.0, 1.0]), 2, drawn)
+    >>> rng = stream(0)
+    >>> drawn.tolist() == [beta(rng, 2.0, 5.0), beta(rng, 3.0, 1.0)]
+    True
+    """
+    first, count = 0, _checked(a, b, out, count)
+    while first < count:
+        if count - first < _WORTH_IT:
+            out[first] = beta(rng, a[first], b[first])
+            first += 1
+            continue
+        begun = rng[0]
+        unusual = _four(begun, a, b, first, count, out, NORMAL_STEP, NORMAL_ENDS)
+        lanes = min(_AT_ONCE, count - first)
+        rng[0] = begun + np.uint64(_WORDS * lanes) * np.uint64(WALK)
+        if unusual & np.uint64((1 << lanes) - 1) != np.uint64(0):
+            lanes = _mend(rng, begun, unusual, a, b, first, lanes, out)
+        first += lanes
+
+
+@kernel
+def _mend(
+    rng: Stream, begun: np.uint64, unusual: np.uint64,
+    a: NDArray[np.float64], b: NDArray[np.float64], first: int, lanes: int,
+    out: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Draw step by step what is not the usual case; return how many variates then hold."""
+    for lane in range(lanes):
+        if (unusual >> np.uint64(lane)) & np.uint64(1) == np.uint64(0):
+            continue
+        end = begun + np.uint64(_WORDS * (lane + 1)) * np.uint64(WALK)
+        after = rng[0]
+        rng[0] = end - np.uint64(_WORDS) * np.uint64(WALK)
+        out[first + lane] = beta_by_steps(rng, a[first + lane], b[first + lane])
+        if rng[0] != end:
+            return lane + 1
+        rng[0] = after
+    return lanes
+
+
+set_twin(betas, "keyhole.draws.interpreted_draws:betas")

@@ -1,0 +1,64 @@
+"""Blocks on file: what a run has played so far, however it was cut."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.files import write_atomically
+from keyhole.play.block import Block
+from keyhole.play.jobs import Job
+
+_RANGE: Final = re.compile(r"(\d+)-(\d+)\.block")
+
+StoredBlock = tuple[range, FloatArray]
+"""Replications, and their values."""
+
+
+def write_block(folder: Path, name: str, block: Block, data: bytes) -> None:
+    """Write a block in one step, to a file that begins with a name."""
+    write_atomically(folder / f"{name}-{block.first:010d}-{block.stop:010d}.block", data)
+
+
+def read_blocks(folder: Path, name: str, job: Job) -> list[StoredBlock]:
+    """Return what the folder has of a job, in order; files that are damaged, or another's, not."""
+    found: list[StoredBlock] = []
+    for path in sorted(folder.glob(f"{name}-*.block")):
+        written = _RANGE.fullmatch(path.name.removeprefix(f"{name}-"))
+        if path.is_dir():
+            raise ValueError(f"{path} must be a file, got a folder; remove it")
+        if written is None or not path.is_file():
+            continue
+        part = range(*map(int, written.groups()))
+        begun = found[-1][0].stop if found else 0
+        if not begun <= part.start < part.stop <= job.replications:
+            continue
+        values = job.block(part).from_bytes(path.read_bytes())
+        if values is not None:
+            found.append((part, values))
+    return found
+
+
+def missing_replications(parts: Iterable[range], replications: int) -> list[range]:
+    """Return what ranges, in order, leave out.
+
+    Examples
+    --------
+    >>> missing_replications([range(0, 8), range(16, 20)], 24)
+    [range(8, 16), range(20, 24)]
+    """
+    missing, end = [], 0
+    for part in parts:
+        missing.append(range(end, part.start))
+        end = part.stop
+    return [gap for gap in (*missing, range(end, replications)) if gap]
+
+
+def merge_blocks(found: Sequence[StoredBlock], replications: int) -> FloatArray:
+    """Return the values of all replications; refuse to if some are missing."""
+    if missing := missing_replications([part for part, _ in found], replications):
+        raise ValueError(f"somebody else has changed the blocks of replication {missing[0].start}")
+    return np.concatenate([values for _, values in found], axis=2)

@@ -1,0 +1,91 @@
+"""What is to be compiled ahead, so that images and servers start with all machine code on file."""
+
+from collections.abc import Callable
+
+from keyhole.contract.compiled_class import environment_component, policy_component
+from keyhole.contract.environment import Environment
+from keyhole.contract.policy import Policy
+from keyhole.contract.wrapper_policy import WrapperPolicy, with_default_base
+from keyhole.drivers.asynchronous import compiled_asynchronous_loop
+from keyhole.drivers.engine import compiled_engine
+from keyhole.drivers.policy_step import compiled_step
+from keyhole.experiment.settings import SettingEntry
+from keyhole.experiment.spec import Spec
+from keyhole.kernels.jit import bounds_checked
+from keyhole.play.plan import Plan
+from keyhole.play.simulated_workers import SimulatedWorkers
+
+Job = tuple[str, Callable[[], object]]
+"""What it is, and what compiles it, unless it is on file."""
+
+
+def setting_jobs(setting_entry: SettingEntry) -> list[Job]:
+    """Return what is to be compiled for a room: every policy as a learner and in every world."""
+    worlds = [environment for environment in setting_entry.environments if _complete(environment)]
+    kinds = [_playing(kind) for kind in setting_entry.policies.values()]
+    return [job for kind in kinds for job in _jobs(kind, worlds)]
+
+
+def spec_jobs(spec: Spec, *, learners: bool = True) -> list[Job]:
+    """Return what is to be compiled for a spec: its policies in its worlds, and as learners."""
+    found: dict[str, Job] = {}
+    for point in spec.points:
+        for job in _jobs_of_plan(point.spec.plan, learners=learners):
+            found.setdefault(job[0], job)
+    return list(found.values())
+
+
+def _jobs_of_plan(plan: Plan, *, learners: bool) -> list[Job]:
+    kinds = dict.fromkeys(type(policy) for policy in plan.policies.values())
+    worlds = [plan.problem.environment]
+    if plan.work:
+        return [
+            _with_workers(type(policy), worlds[0], plan.work[label])
+            for label, policy in plan.policies.items()
+        ]
+    return [job for kind in kinds for job in _jobs(kind, worlds, learners=learners)]
+
+
+def _jobs(
+    kind: type[Policy], worlds: list[type[Environment]], *, learners: bool = True
+) -> list[Job]:
+    side, setting = policy_component(kind), kind.setting
+
+    def loaded() -> object:  # from a file: such learners check every index
+        with bounds_checked():
+            return compiled_step(side, setting)
+
+    jobs: list[Job] = []
+    if learners:
+        jobs += [
+            (kind.__name__, lambda: compiled_step(side, setting)),
+            (f"{kind.__name__} loaded from a file", loaded),
+        ]
+    for environment in worlds:
+        other = environment_component(environment)
+        jobs.append(
+            (
+                f"{kind.__name__} in {environment.__name__}",
+                lambda other=other: compiled_engine(setting, side, other),  # type: ignore[misc]
+            )
+        )
+    return jobs
+
+
+def _with_workers(
+    kind: type[Policy], environment: type[Environment], work: SimulatedWorkers
+) -> Job:
+    side, other = policy_component(kind), environment_component(environment)
+    return (
+        f"{kind.__name__} with workers in {environment.__name__}",
+        lambda: compiled_asynchronous_loop(kind.setting, side, other, work.duration.draw),
+    )
+
+
+def _playing(kind: type[Policy]) -> type[Policy]:
+    """Return the class that plays: of a policy with a base, the one for its default base."""
+    return with_default_base(kind) if issubclass(kind, WrapperPolicy) else kind
+
+
+def _complete(environment: type[Environment]) -> bool:
+    return all(hasattr(environment, name) for name in ("respond", "score", *environment.helpers))

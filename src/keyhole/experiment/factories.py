@@ -1,0 +1,155 @@
+"""From the tables of a spec to a problem and its policies."""
+
+import inspect
+import traceback
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, cast
+
+from keyhole.contract.environment import Problem
+from keyhole.contract.policy import Policy
+from keyhole.distributions.durations import parse_duration
+from keyhole.experiment import settings
+from keyhole.play.simulated_workers import SimulatedWorkers
+from keyhole.play.user_modules import import_siblings, register_module
+from keyhole.spec_values import unknown_name_error
+from keyhole.validate import check_choice, suggestion
+
+OWN_WORK: Final = ("workers", "duration", "pending")
+"""Entries of a spec, and of each of its policies, that say how decisions are carried out."""
+
+
+def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
+    """Make the problem that a spec's table ``[problem]`` describes.
+
+    Paths in it are relative to the folder; errors name the entry.
+
+    Examples
+    --------
+    >>> table = {"setting": "thresholding", "means": [0.2, 0.7], "threshold": 0.5}
+    >>> make_problem(table, Path())
+    Problem(2 bernoulli arms, means=[0.2, 0.7], threshold=0.5)
+    """
+    given = dict(table)
+    if "setting" not in given:
+        raise ValueError(
+            f"problem.setting must be given: one of {', '.join(settings.setting_names())}"
+        )
+    sources = settings.find_setting(given.pop("setting"), "problem.setting").problem_factories
+    named = [name for name in sources if name in given]
+    if len(named) != 1:
+        slips = (f"none{near}" for name in given if (near := suggestion(name, sources)))
+        got = " and ".join(named) or next(slips, "none")
+        raise ValueError(f"problem must have exactly one of {', '.join(sources)}; got {got}")
+    return sources[named[0]].problem(named[0], given, folder)
+
+
+def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
+    """Return how decisions are carried out, as the entries `OWN_WORK` of a spec say.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is not allowed; the message begins with its name.
+
+    Examples
+    --------
+    >>> make_workers({"workers": 8, "duration": {"distribution": "Exponential"}, "pending": None})
+    Workers(count=8, duration=Exponential(mean=1.0), pending=None)
+    """
+    given = table["duration"]
+    distribution = {} if given is None else {"duration": parse_duration(given)}
+    return SimulatedWorkers(table["workers"], pending=table["pending"], **distribution)
+
+
+def make_policy(table: Mapping[str, Any], setting: str, folder: Path) -> Policy:
+    """Make the policy that one table ``[[policy]]``, without its label, describes.
+
+    One of the user's own (``name = "file.py:Class"``) is looked for in the folder. Errors begin
+    with the name of the entry.
+    """
+    parameters = dict(table)
+    if "name" not in parameters:
+        raise ValueError("name must be given")
+    name = parameters.pop("name")
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a text, got {name!r}")
+    policy = class_of(name, setting, folder)
+    _check_names(policy, parameters)
+    if ":" not in name:
+        return policy.from_parameters(parameters)
+    try:
+        return policy.from_parameters(parameters)
+    except (TypeError, ValueError):
+        raise
+    except Exception as error:  # whatever a stranger's class may do
+        reason = _reason(error, folder / name.rpartition(":")[0])
+        raise ValueError(f"name: {name!r} cannot be made: {reason}") from error
+
+
+def class_of(name: str, setting: str, folder: Path) -> type[Policy]:
+    """Return the class that a policy's name means: one of the setting, or the user's own."""
+    if ":" in name:
+        return users_policy(name, folder)
+    known = settings.find_setting(setting).policies
+    return known[check_choice("name", name, known)]
+
+
+def _check_names(policy: type[Policy], parameters: Mapping[str, Any]) -> None:
+    items = {item.name: item for item in fields(cast(Any, policy))}
+    for name in parameters:
+        if name not in items and not items:
+            raise ValueError(f"{name} must be left out: {policy.__name__} has no parameters")
+        if name not in items:
+            raise unknown_name_error(name, items)
+    for name, item in items.items():
+        if name not in parameters and item.default is MISSING and item.default_factory is MISSING:
+            raise TypeError(f"{name} must be given")
+
+
+def users_policy(name: str, folder: Path) -> type[Policy]:
+    """Return the class that ``file.py:Class`` names; errors are one line."""
+    file, _, class_name = name.rpartition(":")
+    path = folder / file
+    if not path.is_file():
+        raise FileNotFoundError(f"name: there is no file {file!r} in {str(folder)!r}")
+    if path.suffix != ".py":
+        raise ValueError(f"name: {file!r} must be a Python file")
+    try:
+        module = _imported(path, path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"name: {file!r} cannot be read: {error.strerror}") from error
+    except (Exception, SystemExit) as error:  # whatever a stranger's file may do
+        raise ValueError(f"name: {file!r} cannot be imported: {_reason(error, path)}") from error
+    found = getattr(module, class_name, None)
+    if not (inspect.isclass(found) and issubclass(found, Policy)):
+        raise ValueError(f"name: {file!r} has no policy {class_name!r}")
+    return found
+
+
+@lru_cache(maxsize=64)
+def _imported(path: Path, source: bytes) -> ModuleType:
+    """Return a module of a file, which may import what lies beside it.
+
+    It is the same one for all who name it, until its text is another.
+    """
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    with import_siblings(path.parent):
+        exec(compile(source, str(path), "exec"), module.__dict__)
+    register_module(module)
+    return module
+
+
+def _reason(error: BaseException, path: Path) -> str:
+    """Return what went wrong in a file, and in which line of it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    message, line = str(error), lines[-1] if lines else None
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        message, line = error.msg, error.lineno
+    text = f"{type(error).__name__}: {' '.join(message.split())}"
+    return text if line is None else f"{text} (line {line})"

@@ -1,0 +1,295 @@
+"""The run folder: what it holds, written so that it is complete or absent.
+
+A run folder has ``run.json`` (what was run, by what, and the checksums of spec, results and
+itself), ``spec.json`` and ``spec.toml`` (the spec, twice), ``blocks/`` (the replications played so
+far, while the run goes on), ``values.parquet`` (every metric in every replication),
+``curves.parquet`` (means and standard errors), the figures and ``report.html``.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.experiment import settings
+from keyhole.experiment.spec import Spec
+from keyhole.experiment.sweep_points import grid, problem_at
+from keyhole.experiment.sweep_tables import read_point
+from keyhole.files import content_checksum, write_atomically
+from keyhole.metric import CLOCK, Metric
+from keyhole.results.curves import Curves
+from keyhole.validate import short_repr
+
+FORMAT: Final = "keyhole-run"
+VERSION: Final = 2
+RESULTS: Final = ("values.parquet", "curves.parquet")
+SPEC: Final = "spec.json"
+_PROVENANCE: Final = "run.json"
+_ENTRIES: Final[dict[str, type]] = {
+    "name": str,
+    "digest": str,
+    "seed": int,
+    "command": str,
+    "versions": dict,
+    "python": str,
+    "system": str,
+    "started": str,
+    "checksums": dict,
+}
+
+
+@dataclass(frozen=True)
+class LoadedResult:
+    """One point of a run: the value of each thing that is varied, and what was measured."""
+
+    values: dict[str, Any]
+    read: Callable[[], Curves] = field(repr=False)
+
+    @property
+    def curves(self) -> Curves:
+        """The results, read anew each time, so that a grid need not fit into memory."""
+        return self.read()
+
+
+@dataclass(frozen=True, repr=False)
+class RunFolder:
+    """A finished run: its folder, its spec as a table, its results.
+
+    Its provenance is what ``run.json`` says: versions, seed, command and the like. `points` are
+    those of the spec, in their order; a run without a sweep has one.
+    """
+
+    folder: Path
+    spec: dict[str, Any]
+    provenance: dict[str, Any]
+    points: tuple[LoadedResult, ...]
+
+    @property
+    def curves(self) -> Curves:
+        """The results of a run without a sweep."""
+        if "sweep" in self.spec:
+            raise ValueError(
+                f"{self.folder} holds a run with [sweep], which has curves at each of its "
+                f"{len(self.points)} points: keyhole.experiment.open_run(folder).points"
+            )
+        return self.points[0].curves
+
+    def __repr__(self) -> str:
+        """Return what was played, and how often."""
+        points = f"{len(self.points)} points of " if "sweep" in self.spec else ""
+        return (
+            f"Run({str(self.folder)!r}: {self.spec['name']}, {points}{len(self.spec['policy'])} "
+            f"policies, {self.spec['replications']:,} replications of {self.spec['horizon']:,} "
+            "rounds)"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the table of its curves; of a grid, its points."""
+        from keyhole.results.html import Table
+
+        if "sweep" not in self.spec:
+            return self.curves._repr_html_()
+        names = list(self.points[0].values)
+        rows = [[f"{i}", *map(str, p.values.values())] for i, p in enumerate(self.points)]
+        return Table(f"{self!r}: points[i].curves has each.", ["i", *names], rows).html()
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    """Return the text of a JSON file."""
+    return json.dumps(content, indent=2) + "\n"
+
+
+def write_provenance(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write ``run.json``, with its checksum, in one step."""
+    text = as_json({**content, "checksum": content_checksum(content)})
+    write_atomically(folder / _PROVENANCE, text.encode())
+
+
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Return what ``run.json`` says; refuse one that has been altered since, or is too new.
+
+    Runs of version 1, whose ``run.json`` has no checksum, can still be read.
+    """
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}")
+    try:
+        content = json.loads((folder / _PROVENANCE).read_bytes())
+        found = content["format"], content["version"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
+    if found not in [(FORMAT, 1), (FORMAT, VERSION)]:
+        raise ValueError(
+            f"{folder} is not a run folder that this version can read: {short_repr(found)}"
+        )
+    result: dict[str, Any] = content
+    checksum_found = result.pop("checksum", None)
+    if checksum_found != (content_checksum(result) if found[1] > 1 else None):
+        raise ValueError(f"{folder / _PROVENANCE} is damaged: its checksum does not match")
+    result.setdefault("checksums", {})  # which a run of version 1 had at its end only
+    for name, kind in _ENTRIES.items():
+        if not isinstance(result.get(name), kind):
+            raise ValueError(f"{folder / _PROVENANCE} is damaged: it has no {name} as it should be")
+    return result
+
+
+def is_finished(folder: Path) -> bool:
+    """Return whether a run was finished in a folder, of whatever spec."""
+    try:
+        return isinstance(read_provenance(folder).get("finished"), str)
+    except (FileNotFoundError, ValueError):
+        return False
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file in one step."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    write_atomically(path, sink.getvalue().to_pybytes())
+
+
+def values_table(
+    label: str, metrics: tuple[str, ...], checkpoints: tuple[int, ...], values: FloatArray
+) -> pa.Table:
+    """Return the metrics of a policy as a table.
+
+    Values of shape (checkpoints, metrics, replications) become the columns policy, round,
+    replication, then one for each metric; a row for each checkpoint and replication.
+    """
+    count = values.shape[2]
+    rows = len(checkpoints) * count
+    columns: dict[str, Any] = {
+        "policy": pa.repeat(label, rows),
+        "round": np.repeat(np.array(checkpoints, np.int64), count),
+        "replication": np.tile(np.arange(count, dtype=np.int64), len(checkpoints)),
+    }
+    for m, metric in enumerate(metrics):
+        columns[metric] = np.ascontiguousarray(values[:, m, :]).ravel()
+    return pa.table(columns)
+
+
+def array_of(table: pa.Table, metrics: tuple[str, ...], checkpoints: int) -> FloatArray:
+    """Return a table of `values_table` as an array (checkpoints, metrics, replications)."""
+    columns = [table.column(metric).to_numpy().reshape(checkpoints, -1) for metric in metrics]
+    return np.stack(columns, axis=1)
+
+
+def open_run(path: str | Path) -> RunFolder:
+    """Read a finished run from its folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder.
+    ValueError
+        If it is not a run folder, the run has not been finished, or its results have been altered
+        since.
+    """
+    folder = Path(path)
+    provenance = read_provenance(folder)
+    if not isinstance(provenance.get("finished"), str):
+        raise ValueError(f"{folder} holds a run that is not finished: run its spec again")
+    for name in (*RESULTS, SPEC) if provenance["version"] > 1 else RESULTS:
+        _unaltered(folder, name, provenance)
+    try:
+        spec = json.loads((folder / SPEC).read_bytes())
+        Spec.model_validate(spec)
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
+    return RunFolder(folder, spec, provenance, _points(folder, spec, provenance))
+
+
+def _points(
+    folder: Path, spec: dict[str, Any], provenance: dict[str, Any]
+) -> tuple[LoadedResult, ...]:
+    """Return what was played at each point; a run without a sweep is read at once."""
+    if "sweep" not in spec:
+        table = partial(pq.read_table, folder / RESULTS[0])
+        curves = _read(folder, table, spec["problem"]["setting"], provenance.get("arms"))
+        return (LoadedResult({}, lambda: curves),)
+    found, first = [], 0
+    try:
+        parts = zip(grid(spec["sweep"]), provenance["groups"], provenance["arms"], strict=True)
+        for values, count, arms in parts:
+            groups = list(range(first, first + count))
+            first += count
+            table = partial(read_point, folder / RESULTS[0], groups, spec["sweep"])
+            setting = problem_at(spec, values)["setting"]
+            found.append(LoadedResult(values, partial(_read, folder, table, setting, arms)))
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{folder} cannot be read: {error}") from error
+    return tuple(found)
+
+
+def _read(folder: Path, table: Callable[[], pa.Table], setting: str, arms: int | None) -> Curves:
+    """Return the curves whose values a table has."""
+    try:
+        known = {CLOCK.name: CLOCK} | settings.find_setting(setting).metrics
+        return _curves(table(), known, arms or None)
+    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
+        raise ValueError(f"{folder} cannot be read: {error}") from error
+
+
+def _curves(table: pa.Table, known: Mapping[str, Metric], arms: int | None) -> Curves:
+    """Return the curves whose values a table of `values_table` holds.
+
+    What is to be known of a metric comes from its room as it is now; one that the room has no
+    more goes by its name.
+    """
+    metrics = tuple(table.column_names[3:])
+    names = table.column("policy")
+    checkpoints = np.unique(table.column("round").to_numpy())
+    values = {
+        label: array_of(table.filter(pc.equal(names, label)), metrics, len(checkpoints))
+        for label in names.unique().to_pylist()
+    }
+    if not all(np.isfinite(array).all() for array in values.values()):
+        raise ValueError("a metric is not a finite number")
+    return Curves(checkpoints.tolist(), [_metric(m, known) for m in metrics], values, arms=arms)
+
+
+def _metric(column: str, known: Mapping[str, Metric]) -> Metric:
+    """Return the metric of a column, such as ``pulls[1]``."""
+    name, _, arm = column.removesuffix("]").partition("[")
+    if name not in known:
+        return Metric(column)
+    return known[name].of(int(arm)) if arm else known[name]
+
+
+def checksum(data: bytes) -> str:
+    """Return the SHA-256 of a file's content."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def file_checksum(path: Path) -> str:
+    """Return the SHA-256 of a file, which need not fit into memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _unaltered(folder: Path, name: str, provenance: Mapping[str, Any]) -> None:
+    """Refuse a file that is not as the run left it."""
+    again = f"run the spec again in another folder to have {name} anew"
+    path = folder / name
+    try:
+        found = file_checksum(path)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}); {again}") from None
+    if found != provenance["checksums"].get(name):
+        raise ValueError(
+            f"{path} is not as the run left it: its checksum differs from the one in "
+            f"run.json; {again}"
+        )
+
+
+def load_run(path: str | Path) -> Curves:
+    """Return the curves of a finished run, from its folder; errors as in `open_run`."""
+    return open_run(path).curves

@@ -1,0 +1,338 @@
+"""The table ``[sweep]`` of a spec: what is varied, and the points of the grid that it spans."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from keyhole.contract.policy import Policy
+from keyhole.experiment.factories import OWN_WORK, class_of, make_policy
+from keyhole.validate import check_choice, short_repr, suggestion
+
+if TYPE_CHECKING:
+    from keyhole.experiment.spec import Spec
+
+Table = dict[str, Any]
+Steps = tuple[str | int, ...]
+"""The way to an entry: ``policy[0].alpha`` is policy, 0, alpha."""
+
+VARIED: Final = (
+    "seed", "replications", "horizon", "checkpoints", "details", "workers", "duration", "pending",
+    "problem", "policy",
+)  # fmt: skip
+"""What a sweep may vary, or something in it."""
+
+_MOST_POINTS: Final = 10_000
+_FIXED: Final = ("name", "label")
+_STEP: Final = re.compile(r"(?:^|\.)([A-Za-z_][\w-]*)|\[(0|[1-9]\d{0,8})\]")
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One experiment of a grid: the value of each thing that is varied, and the spec with them."""
+
+    values: Table
+    spec: "Spec"
+
+    def __str__(self) -> str:
+        """Return the values, as ``horizon = 100, policy.alpha = 1``."""
+        return format_value(self.values)
+
+
+def format_value(values: Mapping[str, Any]) -> str:
+    """Return the values of a point on a line."""
+    return ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+
+
+def _short(value: Any) -> str:
+    return value_to_toml(value) if isinstance(value, dict) else short_repr(value)
+
+
+def value_to_toml(value: Any) -> str:
+    """Return a value as a spec has it, on a line.
+
+    Examples
+    --------
+    >>> print(value_to_toml({"name": "APT", "epsilon": 0.1, "arms": [True, 1]}))
+    {name = "APT", epsilon = 0.1, arms = [true, 1]}
+    """
+    if isinstance(value, dict):
+        pairs = (
+            (n if _BARE.fullmatch(n) else value_to_toml(n), value_to_toml(v))
+            for n, v in value.items()
+        )
+        return f"{{{', '.join(f'{name} = {entry}' for name, entry in pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(value_to_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def check(sweep: Any) -> None:
+    """Refuse a table ``[sweep]`` with a name, a list or a size that cannot be."""
+    if not isinstance(sweep, Mapping) or not sweep:
+        raise ValueError(f"sweep must be a table with at least one entry, got {short_repr(sweep)}")
+    for name, values in sweep.items():
+        field = f'sweep."{name}"'
+        if isinstance(values, Mapping) and values:
+            raise TypeError(
+                f"{field} must be a list of values, got a table; {_quoted(name, values)}"
+            )
+        range_values(name)
+        if not isinstance(values, list):
+            raise TypeError(f"{field} must be a list of values, got {short_repr(values)}")
+        if not values:
+            raise ValueError(f"{field} must have at least one entry, got none")
+        seen = set()
+        for value in values:
+            if (key := _key(value)) in seen:
+                raise ValueError(
+                    f"{field} must have each value once, got {short_repr(value)} twice"
+                )
+            seen.add(key)
+        _check_finite(field, values)
+        _check_numbers(field, values)
+    if count(sweep) > _MOST_POINTS:
+        raise ValueError(
+            f"sweep must have at most {_MOST_POINTS:,} points, each of which is checked before the "
+            f"first is played; got {count(sweep):,}"
+        )
+
+
+def _quoted(name: str, values: Any) -> str:
+    """Return how to write what TOML takes for tables within tables."""
+    while isinstance(values, Mapping) and values:
+        step, values = next(iter(values.items()))
+        name += f".{step}"
+    return f'quote a name with a dot: "{name}" = {short_repr(values)}'
+
+
+def _check_finite(field: str, value: Any) -> None:
+    """Refuse what no table can hold and no two points can differ in."""
+    if isinstance(value, Mapping | list):
+        entries = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for step, entry in entries:
+            _check_finite(f"{field}[{step}]" if isinstance(step, int) else f"{field}.{step}", entry)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{field} must be a finite number, got {value}")
+
+
+def _check_numbers(field: str, values: Sequence[Any]) -> None:
+    """Refuse whole numbers that a column of numbers cannot hold: see `grid.values_column`."""
+    kinds = {type(value) for value in values}
+    if not kinds <= {int, float}:
+        return
+    power, beside = (53, " beside a number with a point") if float in kinds else (63, "")
+    for i, value in enumerate(values):
+        if isinstance(value, int) and abs(value) >= 2**power:
+            raise ValueError(
+                f"{field}[{i}] must lie in (-2**{power}, 2**{power}){beside}, got {short_repr(value)}"
+            )
+
+
+def range_values(name: str) -> Steps:
+    """Return the way that a name of a sweep goes; refuse one that leads nowhere."""
+    found = list(_STEP.finditer(name))
+    if "".join(step[0] for step in found) != name or not name:
+        raise ValueError(f"sweep must have names such as policy[0].alpha, got {short_repr(name)}")
+    steps = tuple(step[1] or int(step[2]) for step in found)
+    check_choice("sweep: what is varied", steps[0], VARIED)
+    if steps == ("policy",):
+        raise ValueError("sweep.policy must say of which, policy[0], or what, policy.alpha")
+    if steps[0] == "policy" and steps[-1] in _FIXED:
+        raise ValueError(
+            f"sweep must not vary {steps[-1]}, got {short_repr(name)}; give each its own [[policy]]"
+        )
+    return steps
+
+
+def whole_entries(sweep: Mapping[str, Sequence[Any]]) -> Table:
+    """Return the entries of a spec that are varied as a whole, each with its first value."""
+    return {name: values[0] for name, values in sweep.items() if name in VARIED}
+
+
+def count(sweep: Mapping[str, Sequence[Any]]) -> int:
+    """Return how many points there are."""
+    return math.prod(map(len, sweep.values()))
+
+
+def grid(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
+    """Yield the values of each point: all combinations, the last thing varied the fastest."""
+    for values in product(*sweep.values()):
+        yield dict(zip(sweep, values, strict=True))
+
+
+def problem_at(table: Table, values: Table) -> Table:
+    """Return the table ``[problem]`` at a point."""
+    ours = {name: value for name, value in values.items() if range_values(name)[0] == "problem"}
+    return cast(Table, _applied(table, ours, Path())["problem"])
+
+
+def point_tables(table: Table, folder: Path) -> Iterator[tuple[Table, Table]]:
+    """Yield of each point its values and the table of its spec, with labels for the whole grid."""
+    points = list(grid(table["sweep"]))
+    plain = {name: entry for name, entry in table.items() if name != "sweep"}
+    found = []
+    for values in points:
+        with point_label(values):
+            found.append(_applied(plain, values, folder))
+    labels = [_common_label(folder, found, i) for i in range(len(plain["policy"]))]
+    for values, spec in zip(points, found, strict=True):
+        for entry, label in zip(spec["policy"], labels, strict=True):
+            if label is not None:
+                entry.setdefault("label", label)
+        yield values, spec
+
+
+@contextmanager
+def point_label(values: Table) -> Iterator[None]:
+    """Put the values of a point in front of what is wrong there."""
+    try:
+        yield
+    except (TypeError, ValueError, FileNotFoundError) as error:
+        raise ValueError(f"at {format_value(values)}: {error}") from error
+
+
+def _applied(table: Table, values: Table, folder: Path) -> Table:
+    """Return a table with the values of a point in it; general names before special ones."""
+    result = cast(Table, _copy(table))
+    written: dict[Steps, str] = {}
+    for name in sorted(values, key=_order):
+        steps, value = range_values(name), values[name]
+        if _is_table(steps) and not isinstance(value, dict):
+            raise TypeError(f"{name} must be a table, got {short_repr(value)}")
+        ways = [steps]
+        if _of_all(steps):
+            places = _with_parameter(result, name, str(steps[1]), folder)
+            ways = [("policy", place, *steps[1:]) for place in places]
+        for way in ways:
+            for start, other in written.items():
+                if way[: len(start)] == start and _holds(values[other], way[len(start) :]):
+                    raise ValueError(f"sweep must set each entry once, got {other} and {name}")
+            _set(result, way, value)
+            written[way] = name
+    return result
+
+
+def _order(name: str) -> tuple[bool, int]:
+    """Put general names before special ones; what policies are may depend on the setting."""
+    steps = range_values(name)
+    return steps[0] == "policy", len(steps) + _of_all(steps)
+
+
+def _of_all(steps: Steps) -> bool:
+    """Return whether a parameter of all policies that have it is varied."""
+    return steps[0] == "policy" and isinstance(steps[1], str)
+
+
+def _holds(value: Any, steps: Steps) -> bool:
+    """Return whether a value has an entry to which steps lead."""
+    try:
+        for step in steps:
+            value = value[step]
+    except (LookupError, TypeError):
+        return False
+    return True
+
+
+def _is_table(steps: Steps) -> bool:
+    """Return whether a whole table is varied, the problem's or a policy's."""
+    of_policy = steps[0] == "policy" and len(steps) == 2 and isinstance(steps[1], int)
+    return steps == ("problem",) or of_policy
+
+
+def _with_parameter(table: Table, name: str, parameter: str, folder: Path) -> list[int]:
+    """Return the places of the policies that have a parameter; refuse one that none has."""
+    known: dict[str, None] = {}
+    places = []
+    for i, entry in enumerate(table["policy"]):
+        own = [*OWN_WORK]
+        if isinstance(entry.get("name"), str):
+            try:
+                kind = class_of(entry["name"], str(table["problem"].get("setting")), folder)
+            except (TypeError, ValueError, OSError) as error:
+                raise ValueError(f"policy[{i}].{error}") from error
+            own += [item.name for item in fields(cast(Any, kind))]
+        known |= dict.fromkeys(own)
+        if parameter in own:
+            places.append(i)
+    if not places:
+        raise ValueError(
+            f'sweep."{name}" must be a parameter of a policy; they have {", ".join(known)}'
+            f"{suggestion(parameter, known)}"
+        )
+    return places
+
+
+def _set(table: Any, steps: Steps, value: Any) -> None:
+    """Set the entry of a table to which steps lead."""
+    path = ""
+    for place, step in enumerate(steps):
+        if isinstance(step, int):
+            if not isinstance(table, list) or step >= len(table):
+                size = f"{len(table)} entries" if isinstance(table, list) else "no list"
+                raise ValueError(f"{path}[{step}] is not there to be varied: {path} has {size}")
+            path += f"[{step}]"
+        else:
+            if not isinstance(table, dict):
+                raise ValueError(f"{path} must be a table for its {step} to be varied")
+            path += f".{step}" if path else step
+        if place == len(steps) - 1:
+            table[step] = _copy(value)
+        elif isinstance(step, str) and step not in table:
+            raise ValueError(f"{path} must be given for something in it to be varied")
+        else:
+            table = table[step]
+
+
+def _common_label(folder: Path, specs: Sequence[Table], place: int) -> str | None:
+    """Return what the policy in a place is called at every point; None where that is its own name.
+
+    It keeps the parameters that are the same everywhere. What cannot be made is refused later.
+    """
+    made = partial(_policy, folder=folder)
+    found: dict[Any, Policy | None] = {}
+    for spec in specs:
+        key = _key([spec["policy"][place], spec["problem"].get("setting")])
+        if key not in found:
+            found[key] = made(spec, place)
+    policies = [policy for policy in found.values() if policy is not None]
+    names = {type(policy).__name__ for policy in policies}
+    if len(names) != 1 or len({repr(policy) for policy in policies}) == 1:
+        return None
+    first, *others = [_words(policy) for policy in policies]
+    common = [word for word in first if all(word in words for words in others)]
+    return f"{names.pop()}({', '.join(common)})"
+
+
+def _policy(spec: Table, place: int, *, folder: Path) -> Policy | None:
+    entry = spec["policy"][place]
+    given = {n: v for n, v in entry.items() if n != "label" and n not in OWN_WORK}
+    try:
+        return make_policy(given, spec["problem"].get("setting"), folder)
+    except (TypeError, ValueError, OSError):
+        return None
+
+
+def _words(policy: Policy) -> list[str]:
+    items = [(item.name, getattr(policy, item.name)) for item in fields(cast(Any, policy))]
+    return [f"{name}={repr(value).removesuffix('.0')}" for name, value in items]
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _copy(entry) for name, entry in value.items()}
+    return [_copy(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _key(value: Any) -> Any:
+    """Return what is equal for equal values, and can be looked up."""
+    if isinstance(value, dict):
+        return "table", *sorted((name, _key(entry)) for name, entry in value.items())
+    return ("list", *map(_key, value)) if isinstance(value, list) else value

@@ -1,0 +1,204 @@
+"""The report of a grid: what varies, small multiples, and a table of means for each metric."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from matplotlib.figure import Figure
+
+from keyhole.experiment.html_page import Block, Picture, Section
+from keyhole.experiment.plots import in_cells
+from keyhole.experiment.run_folder import RunFolder
+from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round
+from keyhole.experiment.sweep_points import count, value_to_toml
+from keyhole.experiment.sweep_summary import (
+    MOST_PANELS,
+    Summaries,
+    is_number,
+    legend_labels,
+    points_to_compare,
+    short_names,
+)
+from keyhole.metric import Metric
+from keyhole.results.estimate import Estimate
+from keyhole.results.html import Table
+from keyhole.results.plot import MOST_LOOKS, per_arm, without_logarithm
+
+_BEST: Final = "To be best, a 95 % interval must be clear of all others'."
+_SHORT: Final = 60  # of letters, for a value to stand beside its name
+_MOST_ROWS: Final = 200
+_ENOUGH: Final = 3  # values of a thing for a line over them
+_WHOLE_POLICY: Final = re.compile(r"policy\[\d+\]")
+
+
+def grid_sections(run: RunFolder, grid: Summaries) -> list[Section]:
+    """Return what was varied, then each metric, then what short names stand for.
+
+    The figures' files are in the run folder.
+    """
+    metrics = list(grid.metrics)
+    files = ["figure", *(f"figure-{metric}" for metric in metrics[1:])]
+    sections = [_metric_section(run, grid, m, file) for m, file in zip(metrics, files, strict=True)]
+    return [_varied(run, grid), *sections, *_key(grid)]
+
+
+def grid_summary(grid: Summaries) -> str:
+    """Return who is best at how many problems, or whatever varies beside policies."""
+    metric = next(iter(grid.metrics.values()))
+    parts = points_to_compare(grid.points)
+    told: Counter[str] = Counter()
+    for _, points in parts:
+        last = {label: p.last(label, metric.name) for p in points for label in p.labels}
+        known = {label: mean for label, mean in last.items() if mean is not None}
+        if known:
+            told[_first(known, metric)] += 1
+    alone = len(parts) == 1
+    listed = "; ".join(
+        words if alone else f"{words} at {n:,} of {len(parts):,}" for words, n in told.most_common()
+    )
+    beside = _counted(len(parts), [*parts[0][0]])
+    return f"{metric.best.capitalize()} {metric.title} in the end{beside}: {listed}. {_BEST}"
+
+
+def _first(means: Mapping[str, Estimate], metric: Metric) -> str:
+    """Return who is best, if that can be said."""
+    lower = metric.better == "lower"
+    first = (min if lower else max)(means, key=lambda label: means[label].value)
+    others = [mean for label, mean in means.items() if label != first]
+    if not all(math.isfinite(mean.reach) for mean in means.values()):
+        return "one replication has no interval"
+    low, high = means[first].low, means[first].high
+    if all(high < mean.low if lower else mean.high < low for mean in others):
+        return f"{first} is best"
+    return "intervals overlap"
+
+
+def _counted(count: int, names: Sequence[str]) -> str:
+    """Return of how many things somebody may be best."""
+    if count == 1:
+        return ""
+    if all(name.startswith("problem") for name in names):
+        return f", of {count:,} problems"
+    of = f"values of {names[0]}" if len(names) == 1 else f"combinations of {', '.join(names)}"
+    return f", of {count:,} {of}"
+
+
+def _varied(run: RunFolder, grid: Summaries) -> Section:
+    """Return the entries that are varied."""
+    called = short_names(grid.sweep)
+    rows = []
+    for name, values in grid.sweep.items():
+        told = [_explained(*pair) for pair in zip(called[name], values, strict=True)]
+        parted = ", " if told == called[name] else "; "
+        rows.append([_whose(name, run.spec), f"{len(values)}", parted.join(_few(told))])
+    table = Table("All combinations; the last varies the fastest.", ["entry", "values", ""], rows)
+    return Section("varied", "What varies", [table])
+
+
+def _explained(short: str, value: Any) -> str:
+    """Return a short name, with what it stands for if that is a list and short."""
+    text = value_to_toml(value)
+    return f"{short} = {text}" if isinstance(value, list) and len(text) <= _SHORT else short
+
+
+def _whose(name: str, spec: Mapping[str, Any]) -> str:
+    """Return a name of a sweep; of a parameter of one policy, with which that is."""
+    place, dot, _ = name.partition(".")
+    if not (dot and _WHOLE_POLICY.fullmatch(place)):
+        return name
+    policy = spec["policy"][int(place[len("policy[") : -1])]
+    return f"{name} ({policy.get('label') or policy['name']})"
+
+
+def _key(grid: Summaries) -> list[Section]:
+    listed = legend_labels(grid.sweep)
+    more = len(listed) - _MOST_ROWS
+    note = f"; {more:,} more are in the spec" if more > 0 else ""
+    short = [[name, text] for name, text in listed[:_MOST_ROWS]]
+    table = Table(f"What short names stand for{note}.", ["name", "value"], short)
+    return [Section("key", "Short names", [table])] if short else []
+
+
+def _few(words: Sequence[str]) -> list[str]:
+    most = 8
+    return [*words] if len(words) <= most else [*words[: most - 2], "...", words[-1]]
+
+
+def _metric_section(run: RunFolder, grid: Summaries, metric: str, file: str) -> Section:
+    called = grid.metrics[metric].title
+    axes: dict[str, Any] = run.spec.get("figure", {})
+    title = f"{run.spec.get('title') or run.spec['name']}: {called}"
+    blocks: list[Block] = []
+    for number, name in enumerate(_lines(grid.sweep)):
+        figure, left_out = plot_by_parameter(grid, metric, name, y=axes.get("y"))
+        told = f"At the last checkpoint, against {name}; bars are 95 % intervals."
+        if left_out:
+            told += f" {MOST_PANELS} of {left_out + MOST_PANELS:,} panels, evenly spread over all;"
+            told += " the table has their numbers."
+        told += _own_axes(figure)
+        path = run.folder / f"{file}-against-{number + 1}"
+        blocks.append(Picture.of(figure, path, title=f"{title} against {name}", caption=told))
+    told = "Means over the rounds, with their 95 % intervals."
+    if (panels := len(points_to_compare(grid.points, MOST_LOOKS))) > MOST_PANELS:
+        told += (
+            f" {MOST_PANELS} of {panels:,} panels, evenly spread over all; curves.parquet and"
+            " values.parquet have the others."
+        )
+    shown, y = [panel for panel in grid.panels if metric in panel.known], axes.get("y")
+    if any(per_arm(p, metric, y) or y == "log" for p in shown) and any(
+        without_logarithm(p, metric) for p in shown
+    ):
+        told += " Left out are means that are not above 0: they have no logarithm."
+    if any(len(panel.checkpoints) > 1 for panel in shown):
+        figure = plot_by_round(grid, metric, **axes)
+        told += _own_axes(figure)
+        blocks.append(Picture.of(figure, run.folder / file, title=title, caption=told))
+    blocks.append(_table(grid, metric))
+    return Section(file, called[:1].upper() + called[1:], blocks)
+
+
+def _own_axes(figure: Figure) -> str:
+    """Return which axes of the panels differ, for the caption."""
+    ends = {
+        "horizontal": {axes.get_xlim() for axes in figure.axes},
+        "vertical": {axes.get_ylim() for axes in figure.axes},
+    }
+    own = " and ".join(which for which, found in ends.items() if len(found) > 1)
+    return f" Panels differ in their {own} axes." if own else ""
+
+
+def panels(sweep: Mapping[str, Sequence[Any]], *, over_rounds: bool) -> list[int]:
+    """Return how many panels the figures of a metric have, if policies that take turns share one.
+
+    Whole tables of policies do, almost always: they have labels of their own.
+    """
+    apart = {name: v for name, v in sweep.items() if not _WHOLE_POLICY.fullmatch(name)}
+    points = count(apart)
+    sizes = [points] if over_rounds else []
+    sizes += [points // len(apart.get(name, [0])) for name in _lines(sweep)]
+    return [min(size, MOST_PANELS) for size in sizes]
+
+
+def _lines(sweep: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the things against which a metric is drawn: numbers, and what has too many panels."""
+    many = count(sweep) > MOST_PANELS
+    return [
+        name
+        for name, values in sweep.items()
+        if len(values) >= _ENOUGH
+        and (all(map(is_number, values)) or (many and len(values) > MOST_PANELS))
+    ]
+
+
+def _table(grid: Summaries, metric: str) -> Table:
+    rows = []
+    for point in grid.points[:_MOST_ROWS]:
+        found = [point.last(label, metric) for label in grid.labels]
+        cells = ["" if mean is None else mean.plus_minus() for mean in found]
+        rows.append([*point.names.values(), *cells])
+    note = f"{in_cells(grid.metrics[metric])}, at the last checkpoint"
+    if len(grid.points) > _MOST_ROWS:
+        note += f"; the first {_MOST_ROWS} of {len(grid.points):,} points, curves.parquet has all"
+    return Table(f"{note}.", [*grid.sweep, *grid.labels], rows)

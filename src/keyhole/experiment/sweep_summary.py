@@ -1,0 +1,244 @@
+"""What reports say of a grid: of each point the means, of some of them over all rounds."""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.experiment.run_folder import LoadedResult, RunFolder
+from keyhole.experiment.sweep_points import value_to_toml
+from keyhole.metric import Metric
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Estimate
+from keyhole.results.plot import MOST_LOOKS
+
+MOST_PANELS: Final = 24
+"""More are not told apart on a page."""
+_SHORT: Final = 20
+_LONG: Final = 30
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The means of a point, to be drawn; `names` are the short ones of its values."""
+
+    names: Mapping[str, str]
+    checkpoints: Sequence[int]
+    arms: int | None
+    replications: int
+    known: Mapping[str, Metric]
+    found: Mapping[str, Mapping[str, Sequence[Estimate]]]
+    """By policy and metric, checkpoint by checkpoint."""
+    digests: Mapping[str, bytes]
+    """By policy, of its values at all checkpoints."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The policies."""
+        return tuple(self.found)
+
+    def metric(self, name: str) -> Metric:
+        """Return what is to be known of a metric."""
+        return self.known[name]
+
+    def estimates(self, policy: str, metric: str) -> Sequence[Estimate]:
+        """Return the mean with its interval by checkpoint."""
+        return self.found[policy][metric]
+
+    def mean(self, policy: str, metric: str) -> FloatArray:
+        """Return the mean by checkpoint."""
+        return np.array([number.value for number in self.estimates(policy, metric)])
+
+    def last(self, policy: str, metric: str) -> Estimate | None:
+        """Return the mean at the last checkpoint, if there is one here."""
+        found = self.found.get(policy, {}).get(metric)
+        return found[-1] if found else None
+
+
+@dataclass(frozen=True)
+class Summaries:
+    """The points of a grid, in their order, and what is drawn of them over all rounds.
+
+    The points of a panel differ in policies alone, and these take turns: no label has other
+    values at another of them. A panel is named by what varies beside.
+    """
+
+    sweep: Mapping[str, Sequence[Any]]
+    points: Sequence[Summary]
+    labels: Sequence[str]
+    metrics: Mapping[str, Metric]
+    panels: Sequence[Summary]
+
+    @classmethod
+    def of(cls, run: RunFolder) -> "Summaries":
+        """Sum up a run, point by point: the grid may be larger than memory."""
+        sweep = run.spec["sweep"]
+        names = short_names(sweep)
+        places = {name: [*map(repr, values)] for name, values in sweep.items()}
+
+        def summed(point: LoadedResult, *, whole: bool) -> Summary:
+            ours = {
+                name: names[name][places[name].index(repr(value))]
+                for name, value in point.values.items()
+            }
+            return _summary(ours, point.curves, whole=whole)
+
+        points = [summed(point, whole=False) for point in run.points]
+        labels = dict.fromkeys(label for point in points for label in point.labels)
+        metrics = {name: metric for point in points for name, metric in point.known.items()}
+        played = {id(point): one for point, one in zip(points, run.points, strict=True)}
+        panels = [
+            _joined([summed(played[id(point)], whole=True) for point in _enough(part)], beside)
+            for beside, part in spread_evenly(points_to_compare(points, MOST_LOOKS), MOST_PANELS)
+        ]
+        return cls(sweep, points, tuple(labels), metrics, panels)
+
+
+Names = Mapping[str, str]
+
+
+def points_to_compare(
+    points: Sequence[Summary], most: float = math.inf
+) -> list[tuple[Names, list[Summary]]]:
+    """Return the points by what varies beside policies that take turns, with its short names.
+
+    Policies that would be more than `most` together stay apart.
+    """
+    turns: tuple[str, ...] = ()
+    for name in points[0].names:
+        parts = _parts(points, (*turns, name))
+        if name.startswith("policy") and all(_fit(part, most) for _, part in parts):
+            turns += (name,)
+    return _parts(points, turns)
+
+
+def _parts(points: Sequence[Summary], without: Sequence[str]) -> list[tuple[Names, list[Summary]]]:
+    """Return the points by their values of all other things."""
+    parts: dict[tuple[str, ...], tuple[Names, list[Summary]]] = {}
+    for point in points:
+        beside = {name: text for name, text in point.names.items() if name not in without}
+        parts.setdefault(tuple(beside.values()), (beside, []))[1].append(point)
+    return list(parts.values())
+
+
+def _fit(points: Sequence[Summary], most: float) -> bool:
+    """Return whether no label of points has other values at another, and there are not too many."""
+    found: dict[str, bytes] = {}
+    for point in points:
+        if any(found.setdefault(label, own) != own for label, own in point.digests.items()):
+            return False
+    return len(found) <= most and len({(*point.known, *point.checkpoints) for point in points}) == 1
+
+
+def _enough(points: Sequence[Summary]) -> list[Summary]:
+    """Return points that have all labels of these."""
+    first = {label: id(point) for point in reversed(points) for label in point.labels}
+    return [point for point in points if id(point) in first.values()]
+
+
+def _joined(points: Sequence[Summary], names: Names) -> Summary:
+    """Return the policies of all points as those of one."""
+    found = {label: ends for point in points for label, ends in point.found.items()}
+    return replace(points[0], names=names, found=found)
+
+
+T = TypeVar("T")
+
+
+def spread_evenly(things: Sequence[T], most: int) -> list[T]:
+    """Return at most so many of some things: evenly spread, the first and the last among them."""
+    places = np.linspace(0, len(things) - 1, min(most, len(things))).round().astype(int)
+    return [things[place] for place in places]
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value of a sweep is one that an axis can have."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def short_names(sweep: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    """Return what the values of each thing are called in figures and tables.
+
+    Examples
+    --------
+    >>> short_names({"policy.alpha": [1, 2.5], "problem.means": [[0.2, 0.7], [0.5]]})
+    {'policy.alpha': ['1', '2.5'], 'problem.means': ['means 1', 'means 2']}
+    >>> short_names({"policy[0]": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]})
+    {'policy[0]': ['LSA', 'APT(epsilon=0.1)']}
+    """
+    return {name: _names(name.rpartition(".")[2], values) for name, values in sweep.items()}
+
+
+def _names(called: str, values: Sequence[Any]) -> list[str]:
+    numbered = [f"{called} {place}" for place in range(1, len(values) + 1)]
+    for name in (_name, partial(_name, file=True)):
+        found = [name(value) or number for value, number in zip(values, numbered, strict=True)]
+        if len(set(found)) == len(found):
+            return found
+    return numbered
+
+
+def _name(value: Any, *, file: bool = False) -> str:
+    """Return what a value says of itself, a policy's table for one; empty if it is too long."""
+    if isinstance(value, list):
+        return ""
+    if isinstance(value, dict):
+        own = {name: entry for name, entry in value.items() if name not in ("name", "label")}
+        given = ", ".join(f"{name}={value_to_toml(entry)}" for name, entry in own.items())
+        told = value.get("label")
+        if not told and isinstance(kind := value.get("name"), str):
+            told = f"{kind if file else kind.rpartition(':')[2]}{given and f'({given})'}"
+        return told if isinstance(told, str) and len(told) <= _LONG else ""
+    return f"{value}" if _is_short(value) else ""
+
+
+def legend_labels(sweep: Mapping[str, Sequence[Any]]) -> list[tuple[str, str]]:
+    """Return what the short names stand for, of values that are not their own."""
+    names = short_names(sweep)
+    return [
+        (names[name][place], f"{name} = {value_to_toml(value)}")
+        for name, values in sweep.items()
+        for place, value in enumerate(values)
+        if not _is_short(value)
+    ]
+
+
+def _is_short(value: Any) -> bool:
+    return not isinstance(value, list | dict) and len(f"{value}") <= _SHORT
+
+
+def _summary(names: Mapping[str, str], curves: Curves, *, whole: bool) -> Summary:
+    known = {name: curves.metric(name) for name in curves.metrics}
+    metrics = [name for name, metric in known.items() if not metric.detail]
+    digests = {label: _digest(curves, label, metrics) for label in curves.labels}
+    if not whole:
+        last = {
+            label: np.stack([curves.values(label, name)[-1:] for name in metrics], axis=1)
+            for label in curves.labels
+        }
+        kinds = [known[name] for name in metrics]
+        curves = Curves(curves.checkpoints[-1:], kinds, last, arms=curves.arms)
+    return Summary(
+        names,
+        curves.checkpoints,
+        curves.arms,
+        curves.replications,
+        {name: known[name] for name in metrics},
+        {
+            label: {name: curves.estimates(label, name) for name in metrics}
+            for label in curves.labels
+        },
+        digests,
+    )
+
+
+def _digest(curves: Curves, label: str, metrics: Sequence[str]) -> bytes:
+    digest = hashlib.blake2b()
+    for name in metrics:
+        digest.update(curves.values(label, name).tobytes())
+    return digest.digest()

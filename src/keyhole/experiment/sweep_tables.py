@@ -1,0 +1,106 @@
+"""The tables of a run with a sweep: a column in front for each thing that is varied.
+
+Points stand one after the other in the order of the spec, each beginning a row group, so that one
+can be written and read without the others.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from keyhole.files import draft_folder
+
+Sweep = Mapping[str, Sequence[Any]]
+Write = Callable[[Mapping[str, Any], pa.Table], int]
+
+CURVES: Final = pa.schema(
+    [
+        ("policy", pa.string()),
+        ("round", pa.int64()),
+        ("metric", pa.string()),
+        ("mean", pa.float64()),
+        ("std_error", pa.float64()),
+        ("replications", pa.int64()),
+    ]
+)
+"""What `Curves.to_arrow` returns."""
+
+_ROWS: Final = 2**26  # in a row group, at most: Parquet's own limit in Arrow
+_INT64: Final = 2**63
+
+
+def values_schema(metrics: Iterable[str]) -> pa.Schema:
+    """Return the schema of `keyhole.experiment.run_folder.values_table`."""
+    front = [("policy", pa.string()), ("round", pa.int64()), ("replication", pa.int64())]
+    return pa.schema([*front, *((metric, pa.float64()) for metric in metrics)])
+
+
+def values_column(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
+    """Return the type of a column for the values of one thing, and how it holds each.
+
+    Numbers, texts and booleans as they are; anything else as JSON.
+
+    Examples
+    --------
+    >>> for values in ([0.5, 1], ["a", "b"], [[0.2, 0.7], [0.5]]):
+    ...     kind, held = values_column(values)
+    ...     print(kind, [held(value) for value in values])
+    double [0.5, 1]
+    string ['a', 'b']
+    string ['[0.2, 0.7]', '[0.5]']
+    """
+    kinds = {type(value) for value in values}
+    if kinds == {bool}:
+        return pa.bool_(), _as_it_is
+    if kinds == {int} and all(-_INT64 <= value < _INT64 for value in values):
+        return pa.int64(), _as_it_is
+    if kinds <= {int, float}:
+        return pa.float64(), _as_it_is
+    return pa.string(), _as_it_is if kinds == {str} else json.dumps
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+@contextmanager
+def points_file(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
+    """Give what writes the table of the next point into a file, and returns its row groups.
+
+    Columns of the schema that a table has not are null there. What a table has of a varied thing
+    itself, as of the number of replications, is left out: it stands in front.
+    """
+    columns = {name: values_column(values) for name, values in sweep.items()}
+    front = [pa.field(name, kind) for name, (kind, _) in columns.items()]
+    schema = pa.schema([*front, *(field for field in schema if field.name not in sweep)])
+
+    def write(values: Mapping[str, Any], table: pa.Table) -> int:
+        rows: int = table.num_rows
+        held = {name: hold(values[name]) for name, (_, hold) in columns.items()}
+        parts = [
+            pa.repeat(pa.scalar(held[field.name], field.type), rows)
+            if field.name in held
+            else table[field.name]
+            if field.name in table.column_names
+            else pa.nulls(rows, field.type)
+            for field in schema
+        ]
+        writer.write_table(pa.table(parts, schema=schema), row_group_size=_ROWS)
+        return max(1, math.ceil(rows / _ROWS))
+
+    with draft_folder(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        yield write
+
+
+def read_point(path: Path, groups: Sequence[int], sweep: Sweep) -> pa.Table:
+    """Return the table of a point, as it was without the sweep."""
+    with pq.ParquetFile(path) as file:
+        table = file.read_row_groups(groups)
+    empty = [name for name in table.column_names if table[name].null_count == table.num_rows]
+    return table.drop_columns([*sweep, *empty])

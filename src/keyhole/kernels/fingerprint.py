@@ -1,0 +1,311 @@
+"""Kernels as they are today: a fingerprint of all they use, and a fresh compiled copy.
+
+Numba compiles a function together with the globals it finds, and its own disk cache looks at one
+file only. Both may serve machine code of a source that has since changed. Here a kernel is
+followed through everything it uses: the fingerprint of that graph is the cache key, and the graph
+is compiled afresh whenever the fingerprint is new.
+"""
+
+import builtins
+import dis
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from functools import lru_cache
+from itertools import takewhile
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.kernels.code_digest import code_words
+from keyhole.kernels.error_lines import copy_note, note_raising
+from keyhole.kernels.jit import (
+    is_bounds_checked,
+    is_compiled,
+    is_intrinsic,
+    is_type,
+    kernel,
+)
+from keyhole.kernels.source_digest import COMPILED_PACKAGES
+
+Kernel = Callable[..., Any]
+Linked = dict[FunctionType, Kernel]
+
+_COVERED: Final = tuple(f"keyhole.{room}." for room in COMPILED_PACKAGES)
+
+# What these modules hold is fixed by their version, which is part of the cache key.
+_PLAIN: Final = (bool, int, float, complex, str, bytes)
+_FIXED_MODULES: Final = ("math", "cmath", "builtins", "operator", "numpy", "numba", "llvmlite")
+
+
+# Functions of Keyhole's own cannot change within a process, so they are checked once for all.
+_checked_twins: Final[WeakKeyDictionary[FunctionType, Kernel]] = WeakKeyDictionary()
+
+# Copies in use, by what they are made of: what several policies share is typed once for all. Where
+# compiled code goes wrong, its line is named: hence the place.
+_copies: Final[WeakValueDictionary[tuple[object, ...], Kernel]] = WeakValueDictionary()
+
+# Numba refers to larger ones by their address in this process.
+_LARGEST: Final = 10**6
+
+
+def source_of(function: Kernel) -> FunctionType:
+    """Return the Python function behind a compiled one, or the function itself."""
+    plain = getattr(function, "py_func", None) if is_compiled(function) else function
+    if not isinstance(plain, FunctionType):
+        raise TypeError(f"a kernel must be a function written in Python, got {function!r}")
+    return plain
+
+
+def is_function(value: Any) -> bool:
+    """Return whether a value is a function that can be followed, compiled or not."""
+    return is_compiled(value) or isinstance(value, FunctionType)
+
+
+Chain = tuple[str, ...]
+
+_LOADS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
+_ATTRIBUTES: Final = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+@lru_cache(maxsize=4096)
+def references(code: CodeType) -> dict[str, tuple[Chain, ...]]:
+    """Return the variables from outside that some code reads, and what it reads of each.
+
+    What is read of one are the chains of attributes that follow it: ``a.b.c + a`` gives ``{"a":
+    ((), ("b", "c"))}``. Functions inside the code count too.
+
+    Examples
+    --------
+    >>> import math
+    >>> def area(p, radius):
+    ...     return p.scale * math.pi * radius**2
+    >>> references(area.__code__)
+    {'math': (('pi',),)}
+    """
+    found: dict[str, set[Chain]] = {}
+    steps = [
+        (step.opname, step.argval)
+        for step in dis.get_instructions(code)
+        if step.opname != "EXTENDED_ARG"
+    ]
+    for i, (what, name) in enumerate(steps):
+        if what in _LOADS:
+            chain = takewhile(lambda step: step[0] in _ATTRIBUTES, steps[i + 1 :])
+            found.setdefault(name, set()).add(tuple(attribute for _, attribute in chain))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            for name, chains in references(constant).items():
+                if name not in code.co_cellvars:  # a variable of this code, not from outside
+                    found.setdefault(name, set()).update(chains)
+    return {name: tuple(sorted(found[name])) for name in sorted(found)}
+
+
+def free_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the globals and closure variables that a function uses, with their values."""
+    inner = function.__code__.co_freevars
+    for name in references(function.__code__):
+        if name in function.__globals__ and name not in inner:
+            yield name, function.__globals__[name]
+    for name, cell in zip(inner, function.__closure__ or (), strict=True):
+        yield name, cell.cell_contents
+
+
+def fingerprint(function: Kernel) -> str:
+    """Return a digest of a function's code and of everything it uses.
+
+    It is equal in every process as long as nothing has changed.
+    """
+    walk = _Fingerprint()
+    walk.function(source_of(function))
+    return walk.digest.hexdigest()
+
+
+def is_own(function: Kernel) -> bool:
+    """Tell whether a function, and all that it uses, is Keyhole's own."""
+    walk = _Fingerprint()
+    walk.function(source_of(function))
+    return all(_home(found).startswith("keyhole.") for _, found in walk.seen.values())
+
+
+def _home(function: FunctionType) -> str:
+    """Return the module whose globals a function uses, whatever it says of itself."""
+    return str(function.__globals__.get("__name__", ""))
+
+
+def _is_fixed(value: Any) -> bool:
+    """Tell whether a value is a function or the like of a module that its version fixes."""
+    module = getattr(value, "__module__", None) or ""
+    if module.split(".")[0] not in _FIXED_MODULES:
+        return False
+    wrapped = getattr(value, "__wrapped__", None)  # as in a callback for C
+    return wrapped is None or _is_fixed(wrapped)
+
+
+class _Fingerprint:
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+        self.seen: dict[int, tuple[int, FunctionType]] = {}
+
+    def put(self, *words: object) -> None:
+        for word in words:
+            data = word if isinstance(word, bytes) else repr(word).encode()
+            self.digest.update(len(data).to_bytes(8, "little") + data)
+
+    def function(self, function: FunctionType) -> None:
+        if _home(function).startswith(_COVERED):
+            self.put(function.__module__, function.__qualname__)
+            return
+        if id(function) in self.seen:
+            self.put("seen", self.seen[id(function)][0])
+            return
+        # Held, so that no other takes its id; counted, since several may have one name.
+        self.seen[id(function)] = (len(self.seen), function)
+        self.put(*code_words(function.__code__))
+        note_raising(function)
+        for default in function.__defaults__ or ():
+            self.value(f"{function.__qualname__} has a default", default, ())
+        for name, value in free_variables(function):
+            self.put(name)
+            chains = references(function.__code__).get(name, ())
+            self.value(f"{function.__qualname__} uses {name!r}", value, chains)
+
+    def value(self, use: str, value: Any, chains: Iterable[Chain]) -> None:
+        if is_function(value):
+            self.function(source_of(value))
+        elif is_intrinsic(value):
+            self.function(vars(value)["__wrapped__"])
+        elif isinstance(value, ModuleType):
+            self.module(use, value, chains)
+        elif isinstance(value, np.ndarray):
+            self.array(use, value)
+        elif isinstance(value, tuple):
+            self.put(type(value).__qualname__, len(value), getattr(value, "_fields", ()))
+            for item in value:
+                self.value(use, item, ())
+        elif isinstance(value, type):
+            self.kind(use, value)
+        elif (
+            value is None
+            or type(value) in _PLAIN
+            or isinstance(value, np.generic)
+            or is_type(value)
+        ):
+            self.put(type(value).__qualname__, value)
+        elif _is_fixed(value):
+            self.put(value.__module__, getattr(value, "__qualname__", type(value).__qualname__))
+        else:
+            raise TypeError(
+                f"{use}, a {type(value).__qualname__}: a kernel may use numbers, strings, "
+                "tuples, arrays, functions and modules"
+            )
+
+    def array(self, use: str, array: NDArray[Any]) -> None:
+        if array.nbytes > _LARGEST:
+            raise TypeError(f"{use}, an array of more than {_LARGEST:,} bytes")
+        self.put(array.dtype.descr, array.shape, array.tobytes())
+
+    def kind(self, use: str, kind: type) -> None:
+        if issubclass(kind, BaseException) and kind.__module__ == "__main__":
+            raise TypeError(f"{use}, an exception of the script: put it into a module")
+        self.put(kind.__module__, kind.__qualname__, getattr(kind, "_fields", ()))
+        if issubclass(kind, Enum):
+            self.put([(member.name, member.value) for member in kind])
+
+    def module(self, use: str, module: ModuleType, chains: Iterable[Chain]) -> None:
+        self.put(module.__name__)
+        if module.__name__.split(".")[0] in _FIXED_MODULES:
+            if any(f"{module.__name__}.{'.'.join(c)}".startswith("numpy.random") for c in chains):
+                raise TypeError(
+                    f"{use}.random: a kernel draws from rng, so that runs can be repeated"
+                )
+            return
+        for chain in chains:
+            if not chain:
+                raise TypeError(f"{use}, a module, as a value: a kernel may use what stands in it")
+            self.put(chain[0])
+            if hasattr(module, chain[0]):
+                self.value(f"{use}.{chain[0]}", getattr(module, chain[0]), (chain[1:],))
+
+
+def fresh_copy(function: Kernel) -> Kernel:
+    """Return a compiled copy of a function that uses its helpers as they are now.
+
+    Plain Python helpers are compiled on the way: a user need not decorate them. Compiled
+    functions of Keyhole itself are used as they are, since they cannot change within a process.
+    """
+    return _link(source_of(function), {})
+
+
+def _link(plain: FunctionType, done: Linked) -> Kernel:
+    if plain in done:
+        return done[plain]
+    if _home(plain).startswith(_COVERED):  # its fingerprint is its name
+        return _copied(plain, done)
+    code = plain.__code__
+    place = (code.co_filename, code.co_firstlineno, code.co_linetable)
+    key = (fingerprint(plain), is_bounds_checked(), *place)
+    found = _copies.get(key)
+    if found is None:
+        found = _copies[key] = _copied(plain, done)
+    return found
+
+
+def _copied(plain: FunctionType, done: Linked) -> Kernel:
+    scope: dict[str, Any] = {"__builtins__": builtins, "__name__": plain.__module__ or ""}
+    cells = tuple(type(cell)() for cell in plain.__closure__ or ())
+    copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__, cells)
+    copy.__qualname__ = plain.__qualname__
+    copy.__module__ = plain.__module__
+    copy_note(plain, copy)
+    vars(copy).update(vars(plain))
+    linked: Kernel = kernel(copy)
+    done[plain] = linked
+    inner = plain.__code__.co_freevars
+    used = references(plain.__code__)
+    for name, chains in used.items():
+        if name in plain.__globals__ and name not in inner:
+            scope[name] = _relinked(plain.__globals__[name], done, chains)
+    for name, new, old in zip(inner, cells, plain.__closure__ or (), strict=True):
+        new.cell_contents = _relinked(old.cell_contents, done, used.get(name, ()))
+    return linked
+
+
+def _checked_twin(plain: FunctionType) -> Kernel:
+    """Return a function of Keyhole's own with its indices checked: one for all that use it."""
+    if plain not in _checked_twins:
+        _checked_twins[plain] = _link(plain, {})
+    return _checked_twins[plain]
+
+
+def _relinked(value: Any, done: Linked, chains: Iterable[Chain]) -> Any:
+    if is_function(value):
+        plain = source_of(value)
+        if is_compiled(value) and _home(plain).startswith("keyhole."):
+            if not is_bounds_checked():
+                return value
+            return done.get(plain) or _checked_twin(plain)
+        return _link(plain, done)
+    if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in _FIXED_MODULES:
+        return _stand_in(value, done, chains)
+    if isinstance(value, tuple):
+        items = [_relinked(item, done, ()) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, np.ndarray):
+        return value.copy()  # as it is now; in rows, since Numba refers to others by their address
+    return value
+
+
+def _stand_in(module: ModuleType, done: Linked, chains: Iterable[Chain]) -> ModuleType:
+    """Return a module that holds what a kernel uses of another one, relinked."""
+    result = ModuleType(module.__name__)
+    below: dict[str, list[Chain]] = {}
+    for chain in chains:
+        below.setdefault(chain[0], []).append(chain[1:])
+    for name, rest in below.items():
+        if hasattr(module, name):
+            setattr(result, name, _relinked(getattr(module, name), done, rest))
+    return result

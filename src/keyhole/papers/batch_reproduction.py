@@ -1,0 +1,185 @@
+"""Everything that papers claim, in one folder: entry by entry, with a page in front."""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from keyhole.clusters import Cluster
+from keyhole.clusters.connection import THREADS, check_address
+from keyhole.experiment import Spec
+from keyhole.experiment.result_cache import ResultCache
+from keyhole.files import is_draft, remove_drafts, write_atomically
+from keyhole.papers.background_compilation import background_compilation
+from keyhole.papers.entry import SCALES, Entry
+from keyhole.papers.entry_files import FILES, PAPERS
+from keyhole.papers.index_page import write_index
+from keyhole.papers.progress import TotalProgress, WorkItem, track_total
+from keyhole.papers.report_pages import ALL, ReportPart
+from keyhole.papers.reproduction import (
+    SHARED,
+    Tell,
+    is_entry_finished,
+    missing_runs,
+    run_missing,
+    simulate_entries,
+)
+from keyhole.papers.verdicts import Verdict, counts_line, verdicts_by_origin
+from keyhole.play.plan import Plan
+from keyhole.validate import check_choice
+
+_FORMAT: Final = "keyhole-everything"
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class BatchReproduction:
+    """What the reproduction of many entries left.
+
+    The page in front (`index`), the file with all claims (`claims`), and the `parts`: runs and
+    verdicts, entry by entry.
+    """
+
+    index: Path
+    claims: Path
+    parts: tuple[ReportPart, ...]
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """All verdicts."""
+        return tuple(verdict for part in self.parts for verdict in part.verdicts)
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """How many claims hold, are undecided, and do not hold: a line for each whose they are."""
+        return tuple(
+            f"{whose}: {counts_line(found)}" for whose, found in verdicts_by_origin(self.verdicts)
+        )
+
+
+def reproduce_all(
+    *,
+    out: str | Path,
+    paper: str | None = None,
+    scale: str = "quick",
+    threads: int | None = None,
+    progress: bool = False,
+    on: str | Cluster = THREADS,
+) -> BatchReproduction:
+    """Run all entries, or those of one paper, and judge all claims.
+
+    What several entries play alike is played once. The folder ends with ``index.html``, which
+    leads to ``entries/NAME/report.html`` for each entry, and ``claims.json``
+    (`keyhole.papers.claims_json`). Both are written anew after each entry.
+
+    Parameters
+    ----------
+    out : str or Path
+        A folder of its own; made if need be. Called again with the same scale, it goes on where it
+        was interrupted; what it holds of other papers is kept, and shown.
+    paper : str, optional
+        One of `PAPERS`; by default all entries.
+    scale : {"quick", "paper"}, default "quick"
+        How many replications and checkpoints.
+    threads : int, optional
+        At most 1,024; by default one for each processor.
+    progress : bool, default False
+        Whether to show progress: on standard error, in a notebook below the cell.
+    on : str or Cluster, default "threads"
+        Where: as for `keyhole.simulate`. A cluster plays all entries at once, before the first one
+        is judged.
+    """
+    check_choice("scale", scale, SCALES)
+    if paper is not None:
+        check_choice("paper", paper, PAPERS)
+    check_address(on, threads)
+    entries = [Entry.load(name) for name in FILES]
+    wanted = [entry for entry in entries if paper in (None, entry.paper)]
+    folder = Path(out)
+    places = {entry.name: folder / "entries" / entry.name for entry in entries}
+    _check(folder, scale)
+    specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
+    at = {places[name] / key: spec for (name, key), spec in specs.items()}
+    shelf = ResultCache(folder / SHARED, specs.values())
+    with missing_runs(at, on, threads) as cluster:
+        _begin(folder, scale)
+        run_missing(shelf, at, cluster, threads, progress)
+    found = {
+        e.name: is_entry_finished(e, scale, places[e.name]) for e in entries if e not in wanted
+    }
+    parts = {name: part for name, part in found.items() if part is not None}
+    here = on == THREADS
+    with (
+        background_compilation(wanted, wanted=here and threads != 1),
+        track_total(progress and here, _work(specs, shelf)) as count,
+    ):
+        for entry in wanted:
+            result = simulate_entries(
+                [(entry, scale)], places[entry.name], threads=threads, progress=_telling(count),
+                shelf=shelf, ahead=False,
+            )  # fmt: skip
+            if count is not None:
+                count.finish(entry.name)
+            parts[entry.name] = result.parts[0]
+            done = tuple(parts[e.name] for e in entries if e.name in parts)
+            index, claims = write_index(folder, scale, entries, done)
+    shutil.rmtree(shelf.folder, ignore_errors=True)
+    return BatchReproduction(index, claims, done)
+
+
+def _telling(count: TotalProgress | None) -> bool | Tell:
+    if count is None:
+        return False
+    return lambda entry, problem: count.of(_place(entry.name, problem))
+
+
+def _work(specs: Mapping[tuple[str, str], Spec], shelf: ResultCache) -> Sequence[WorkItem]:
+    return [
+        WorkItem(
+            _place(*where),
+            label,
+            _kind(spec.plan, label),
+            shelf.rounds(spec.name, label),
+        )
+        for where, spec in specs.items()
+        for label in spec.plan.policies
+    ]
+
+
+def _kind(plan: Plan, label: str) -> tuple[str, ...]:
+    """Return what is alike in speed."""
+    work = plan.work.get(label)
+    workers = "none" if work is None else f"{work.number} workers"
+    return workers, plan.problem.setting.name, type(plan.policies[label]).__name__
+
+
+def _place(entry: str, problem: str) -> str:
+    return f"{entry}/{problem}"
+
+
+def _check(folder: Path, scale: str) -> None:
+    """Refuse a folder that is something else's, or of another scale."""
+    if is_draft(folder):
+        try:
+            found = json.loads((folder / ALL).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            found = None
+        if found != _marker(scale):
+            same = isinstance(found, dict) and found.get("format") == _FORMAT
+            what = f"reproductions at scale {found.get('scale')!r}" if same else "something else"
+            raise ValueError(f"{folder} holds {what}; choose another folder")
+
+
+def _begin(folder: Path, scale: str) -> None:
+    """Mark the folder."""
+    if is_draft(folder):
+        remove_drafts(folder)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / ALL, (json.dumps(_marker(scale), indent=2) + "\n").encode())
+
+
+def _marker(scale: str) -> dict[str, Any]:
+    return {"format": _FORMAT, "version": _VERSION, "scale": scale}

@@ -1,0 +1,83 @@
+"""From the tables of a file to claims that can be judged."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from keyhole.papers.claims.base import Claim
+from keyhole.papers.claims.kinds import KINDS
+from keyhole.papers.claims.negative_control import ControlledClaim
+from keyhole.papers.entry_files import FILES
+from keyhole.papers.entry_validation import PlansOf, check_names
+from keyhole.spec_values import error_message
+from keyhole.validate import check_choice
+
+
+def read_claims(
+    tables: Iterable[Any], metric: str, setup: str, entry: str
+) -> list[tuple[str, Claim]]:
+    """Read the claims of an entry, by its name, each with where it stands, for messages.
+
+    A table with `problems` makes a claim about each of them; claims that name no metric get
+    `metric`, those that do not say whose their set-up is get `setup`.
+    """
+    claims = list[tuple[str, Claim]]()
+    for i, table in enumerate(tables):
+        where = f"claims[{i}]"
+        if not isinstance(table, dict):
+            raise ValueError(f"{where} must be a table, got {table!r}")
+        kind = check_choice(f"{where}.kind", table.get("kind"), KINDS)
+        where += f" ({kind})"
+        for one in _each(where, table):
+            given = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
+            claims.append((where, _parsed(where, KINDS[kind], one, given)))
+    return claims
+
+
+def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: PlansOf) -> None:
+    """Refuse a claim about what is not there, or without a word of what would break it."""
+    check_names(where, claim, claim.concerns, problems, plans_of)
+    for i, other in enumerate(claim.same_as):
+        check_choice(f"{where}.same_as[{i}]", other.partition("/")[0], FILES)
+    for problem in claim.concerns:
+        for plan in plans_of(problem).values():
+            try:
+                claim.check(plan)
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from error
+    _check_witness(where, claim)
+
+
+def _each(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a claim about several problems as one for each."""
+    if "problems" not in table:
+        yield table
+        return
+    if "problem" in table:
+        raise ValueError(f"{where}: problem must be left out where problems is given")
+    if not isinstance(table["problems"], list) or not table["problems"]:
+        raise ValueError(f"{where}.problems must be a list of keys, got {table['problems']!r}")
+    common = {name: value for name, value in table.items() if name != "problems"}
+    for problem in table["problems"]:
+        yield common | {"problem": problem}
+
+
+def _parsed(where: str, kind: type[Claim], table: dict[str, Any], given: dict[str, Any]) -> Claim:
+    for name in table:
+        check_choice(f"{where}: each field", name, kind.model_fields.keys() - {"id"})
+    try:
+        return kind.model_validate(given | table)
+    except ValidationError as error:
+        raise ValueError(f"{where}: {error_message(error)}") from None
+
+
+def _check_witness(where: str, claim: Claim) -> None:
+    """Refuse a claim that anything may keep, if it says neither what breaks it nor why not."""
+    if not isinstance(claim, ControlledClaim) or not claim.needs_negative_control:
+        return
+    if claim.negative_control is None and not claim.no_negative_control:
+        raise ValueError(
+            f"{where}: witness must be given, a bad policy that breaks the claim, or no_witness, "
+            "why there is none"
+        )

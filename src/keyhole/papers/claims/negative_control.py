@@ -1,0 +1,90 @@
+"""Claims that a bad policy must break, or they say nothing."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from pydantic import model_validator
+
+from keyhole.papers.claims.base import Claim, Finding, Result
+from keyhole.papers.claims.numbers import attribute_numbers
+from keyhole.papers.entry_validation import PolicyName, ProblemName
+from keyhole.papers.verdicts import Number
+
+
+class ControlledClaim(Claim):
+    """A statement about one policy, with another of which it must not hold.
+
+    A bound that every policy keeps is no evidence for the one that it is claimed of. So the claim
+    holds only if, by the same numbers, it does not hold of the witness; where the witness keeps it
+    too, or the results cannot tell, it is undecided.
+    """
+
+    policy: PolicyName
+    negative_control: PolicyName | None = (
+        None  # the label of a bad policy that plays the same problems
+    )
+    no_negative_control: str = ""  # why there is none, where a kind needs one
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Self:
+        if self.negative_control is not None and self.no_negative_control:
+            raise ValueError(
+                "negative_control must be left out where no_witness says why there is none"
+            )
+        if self.negative_control == self.policy:
+            raise ValueError(f"negative_control must be another policy than {self.policy!r}")
+        return self
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Judge the policy, and then the witness by the same numbers."""
+        found = status, detail, numbers = self.judge_policy(results, self.policy)
+        if self.no_negative_control:
+            detail += f". No policy is shown to break it: {self.no_negative_control}"
+            return Finding(status, detail, numbers)
+        if self.negative_control is None:
+            return found
+        broken, how, theirs = self.judge_policy(results, self.negative_control)
+        numbers += attribute_numbers(self.negative_control, theirs)
+        if broken == "does not hold":
+            return Finding(status, f"{detail}. {self.negative_control} breaks it: {how}", numbers)
+        if status == "holds":
+            status = "undecided"
+        kept = "keeps it too" if broken == "holds" else "may keep it too"
+        detail += f". But {self.negative_control}, which should break it, {kept}: {how}"
+        return Finding(status, detail, numbers)
+
+    @property
+    def needs_negative_control(self) -> bool:
+        """Whether a file must give a witness, or say why there is none.
+
+        A bound must: it may be so wide that nothing breaks it.
+        """
+        return self.origin == "paper, as a bound"
+
+    def _own(self, numbers: Sequence[Number]) -> Sequence[Number]:
+        """Return the numbers that are not the witness's."""
+        return [one for one in numbers if not one.name.startswith(f"{self.negative_control}: ")]
+
+    @abstractmethod
+    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
+        """Return the status and the numbers behind it, were it claimed of this policy."""
+
+
+class OfOne(ControlledClaim):
+    """A statement about one policy on one problem."""
+
+    problem: ProblemName
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The one problem."""
+        return (self.problem,)
+
+    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
+        """Judge by the one result that matters."""
+        return self.judge_one(results[self.problem], policy)
+
+    @abstractmethod
+    def judge_one(self, result: Result, policy: str) -> Finding:
+        """Return the status and the numbers behind it."""

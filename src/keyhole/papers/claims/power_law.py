@@ -1,0 +1,146 @@
+"""Claims about the order of growth."""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.papers.claims.base import Finding, Result
+from keyhole.papers.claims.estimate import is_inside
+from keyhole.papers.claims.negative_control import ControlledClaim
+from keyhole.papers.claims.numbers import number_of
+from keyhole.papers.claims.ranges import check_pair, or_infinite
+from keyhole.papers.entry_validation import Checkpoint, ProblemName
+from keyhole.papers.verdicts import Number
+from keyhole.results.estimate import Estimate, mean_estimate
+
+_Three = Annotated[list[Checkpoint], Field(min_length=3, max_length=3)]
+_EXPONENTS: Final = (-8.0, 8.0)
+_HALVINGS: Final = 40
+
+
+class Power(ControlledClaim):
+    r"""A metric grows as a power of T, or of a number of the problem, of at most some exponent.
+
+    With means :math:`\bar y_j` at :math:`x_1 < x_2 < x_3`, the exponent is the a at which
+
+    .. math:: \frac{\bar y_3 - \bar y_2}{\bar y_2 - \bar y_1}
+        = \frac{x_3^a - x_2^a}{x_2^a - x_1^a},
+
+    that of :math:`y = b + c\,x^a` through the three points. Exponent 0 is ln x, 1 a straight line.
+    What x does not change, b, a search, say, cannot hide how the metric grows. For a given a the
+    difference of the two sides, multiplied out, is a mean over replications: its t-test says
+    whether the exponent is below a, and the exponents that it does not reject are the interval. The
+    claim holds if the 95 % interval lies in the range, and does not hold if it lies outside. It is
+    undecided where the metric may not rise from the first point to the second.
+    """
+
+    kind: Literal["power"]
+    # the exponent, from -8 to 8; at least one is given
+    at_least: Annotated[float, Field(ge=-8, le=8)] | None = None
+    at_most: Annotated[float, Field(ge=-8, le=8)] | None = None
+    problem: ProblemName | None = None  # the key of the problem, where x is T
+    rounds: _Three | None = None  # three of its checkpoints, rising
+    # where x is a number of the problem: that of each of three problems, by key; above 0
+    x: Annotated[dict[ProblemName, float], Field(min_length=3, max_length=3)] | None = None
+    # with x: at which checkpoint; by default the last of each problem
+    round: Checkpoint | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        check_pair("at_least", self.at_least, "at_most", self.at_most)
+        if (self.rounds is None) == (self.x is None) or (self.rounds is None) != (
+            self.problem is None
+        ):
+            raise ValueError("either problem and rounds must be given, or x")
+        places = self._places()
+        if not (0 < places[0] < places[1] < places[2]):
+            raise ValueError(f"the three numbers must be above 0 and differ, got {places}")
+        return self
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The one problem, or those that have an x."""
+        return (self.problem,) if self.problem is not None else tuple(self.x or ())
+
+    def judge_policy(self, results: Mapping[str, Result], policy: str) -> Finding:
+        """Test the exponents that are claimed, and find the interval."""
+        x = np.array(self._places())
+        y = self._values(results, policy)
+        rise = mean_estimate(y[1] - y[0])
+        if not rise.low > 0.0:
+            words = f"from {x[0]:,g} to {x[1]:,g}"
+            detail = f"{words} the mean may not rise: {rise}"
+            return Finding("undecided", detail, (number_of(f"gain {words}", rise),))
+        low, high = or_infinite(self.at_least, self.at_most)
+        tests = []
+        if math.isfinite(high):
+            tests.append((_excess(x, y, high), -math.inf, 0.0))
+        if math.isfinite(low):
+            tests.append((_excess(x, y, low), 0.0, math.inf))
+        value, least, most = (_root(x, y, end) for end in ("value", "low", "high"))
+        means, places = [mean_estimate(row) for row in y], [f"{one:,g}" for one in x]
+        p_value = min(excess.p_value(*ends) for excess, *ends in tests)
+        return Finding(
+            is_inside(tests),
+            f"means {', '.join(map(str, means))} at {', '.join(places)}; "
+            f"exponent of what is gained {_text(value)} [{_text(least)}, {_text(most)}]"
+            f" (claimed: {self._claimed()})",
+            (
+                *(number_of(f"mean at {at}", mean) for at, mean in zip(places, means, strict=True)),
+                Number("exponent", value, least, most, p_value, low, high),
+            ),
+        )
+
+    def _places(self) -> list[float]:
+        return sorted(map(float, self.rounds or (self.x or {}).values()))
+
+    def _values(self, results: Mapping[str, Result], policy: str) -> FloatArray:
+        if self.x is not None:
+            keys = sorted(self.x, key=self.x.__getitem__)
+            return np.array([results[k].values(policy, self.metric, self.round) for k in keys])
+        one = results[self.problem or ""]
+        return np.array([one.values(policy, self.metric, t) for t in self.rounds or ()])
+
+    def _claimed(self) -> str:
+        ends = [("at least", self.at_least), ("at most", self.at_most)]
+        return " and ".join(f"{words} {end:g}" for words, end in ends if end is not None)
+
+
+def _excess(x: FloatArray, y: FloatArray, exponent: float) -> Estimate:
+    """Return how much more is gained in the second step than this exponent allows."""
+    return mean_estimate(y[2] - y[1] - _expected(x, exponent) * (y[1] - y[0]))
+
+
+def _expected(x: FloatArray, exponent: float) -> float:
+    """Return the second step of a power of x over its first."""
+    first, second = math.log(x[1] / x[0]), math.log(x[2] / x[1])
+    if exponent == 0.0:
+        return second / first
+    return math.exp(exponent * first) * math.expm1(exponent * second) / math.expm1(exponent * first)
+
+
+def _root(x: FloatArray, y: FloatArray, end: str) -> float:
+    """Return the exponent at which an end of the excess's interval is 0, maybe infinite."""
+    low, high = _EXPONENTS
+    if getattr(_excess(x, y, low), end) < 0.0:
+        return -math.inf
+    if getattr(_excess(x, y, high), end) > 0.0:
+        return math.inf
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if getattr(_excess(x, y, middle), end) > 0.0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _text(exponent: float) -> str:
+    low, high = _EXPONENTS
+    if math.isinf(exponent):
+        return f"below {low:g}" if exponent < 0 else f"above {high:g}"
+    return f"{round(exponent, 2) + 0.0:.2f}"

@@ -1,0 +1,164 @@
+"""Claims about a problem itself: numbers that follow from it, whoever plays it."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import AfterValidator, Field, model_validator
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.papers.claims.base import Claim, Finding, Result, decide
+from keyhole.papers.claims.numbers import attribute_numbers, known_number
+from keyhole.papers.claims.ranges import check_pair, format_range, or_infinite
+from keyhole.papers.entry_validation import ProblemName
+from keyhole.papers.verdicts import Number
+from keyhole.play.plan import Plan
+from keyhole.resource import problem_statistics, refinement_schedule
+from keyhole.validate import check_choice
+
+NumberOf = Callable[[Any], ArrayLike]
+"""A number of each arm, or a single one, given a problem of its room."""
+
+NUMBERS: Final[dict[str, NumberOf]] = {
+    "resource.mean_reward": problem_statistics.mean_rewards,
+    "resource.mean_consumption": problem_statistics.mean_consumptions,
+    "resource.reward_rise": problem_statistics.reward_rises,
+    "resource.lead_share": problem_statistics.best_arm_shares,
+    "resource.lead_start": problem_statistics.best_arm_changes,
+    "resource.largest_gain": problem_statistics.largest_gains,
+    "resource.half_exceeded": problem_statistics.median_consumption,
+    # Of z-RCUCB in 1,000 rounds.
+    "resource.grid_size": refinement_schedule.grid_sizes,
+    "resource.joint_extensions": refinement_schedule.joint_extensions,
+}
+"""Every number that claims may name, by its room and its own name."""
+
+
+def _known(name: str) -> str:
+    return check_choice("number", name, NUMBERS)
+
+
+class _OfNumber(Claim):
+    """A statement about numbers of a problem."""
+
+    problem: ProblemName
+    number: Annotated[str, AfterValidator(_known)]  # a name in `NUMBERS`
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The one problem."""
+        return (self.problem,)
+
+    def check(self, plan: Plan) -> None:
+        """Refuse a number of another room, and arms that are not there."""
+        setting_entry, setting = self.number.partition(".")[0], plan.problem.setting.name
+        if setting_entry != setting:
+            raise ValueError(
+                f"number must be one of the setting {setting!r}, as {self.problem!r} is, "
+                f"got {self.number!r}"
+            )
+        count = getattr(plan.problem, "arms", 1)
+        for arm in self._arms() or []:
+            if arm >= count:
+                raise ValueError(f"arms must be below {count}, got {arm}")
+
+    def _arms(self) -> list[int] | None:
+        """Return the arms it names."""
+        arms: list[int] | None = getattr(self, "arms", None)
+        return arms
+
+    def _values(self, problem: Any) -> FloatArray:
+        return np.atleast_1d(np.asarray(NUMBERS[self.number](problem), dtype=np.float64))
+
+    def _shown(
+        self, result: Result, low: float | None = None, high: float | None = None
+    ) -> tuple[FloatArray, str, tuple[Number, ...]]:
+        """Return the numbers it is about, how they are written, and what is claimed of them."""
+        values, ends = self._values(result.problem), or_infinite(low, high)
+        arms = self._arms() or range(len(values))
+        if len(values) == 1:
+            return values, f"{values[0]:.4g}", (known_number(self.number, values[0], *ends),)
+        found = values[list(arms)]
+        told = list(zip(arms, found, strict=True))
+        return (
+            found,
+            ", ".join(f"arm {arm}: {value:.4g}" for arm, value in told),
+            tuple(known_number(f"{self.number} of arm {arm}", value, *ends) for arm, value in told),
+        )
+
+
+_Arm = Annotated[int, Field(ge=0)]
+
+
+class Computed(_OfNumber):
+    """Numbers of a problem, computed and not played, lie between two others.
+
+    The claim holds if all do and, where a problem `unlike` this one is named, not all of that one
+    do; if they do there too it is undecided, as nothing would break it.
+    """
+
+    kind: Literal["computed"]
+    # of which arms; by default of all
+    arms: Annotated[list[_Arm], Field(min_length=1)] | None = None
+    low: float | None = None  # at least one is given; both are included
+    high: float | None = None
+    unlike: ProblemName | None = None  # the key of a problem of which it must not hold
+    no_negative_control: str = ""  # why there is none, where the range is open on one side
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        check_pair("low", self.low, "high", self.high)
+        if self.unlike == self.problem:
+            raise ValueError(f"unlike must be another problem than {self.problem!r}")
+        if self.unlike is not None and self.no_negative_control:
+            raise ValueError("unlike must be left out where no_witness says why there is none")
+        if (self.low is None or self.high is None) and not (
+            self.unlike or self.no_negative_control
+        ):
+            raise ValueError(
+                "unlike must be given, a problem that breaks the claim, or no_witness, why there "
+                "is none"
+            )
+        return self
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The problem, and that unlike it."""
+        return (self.problem,) if self.unlike is None else (self.problem, self.unlike)
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compute, compare, and see whether the other problem breaks it."""
+        inside, detail, numbers = self._judged(results[self.problem])
+        detail += format_range(*or_infinite(self.low, self.high))
+        if self.no_negative_control:
+            detail += f". No problem is shown to break it: {self.no_negative_control}"
+        if self.unlike is None:
+            return Finding(decide(supported=inside, contradicted=not inside), detail, numbers)
+        kept, other, theirs = self._judged(results[self.unlike])
+        ending = "which should break it, keeps it too" if kept else "breaks it"
+        title = results[self.unlike].title
+        return Finding(
+            decide(supported=inside and not kept, contradicted=not inside),
+            f"{detail}. {title} {ending}: {other}",
+            numbers + attribute_numbers(title, theirs),
+        )
+
+    def _judged(self, result: Result) -> tuple[bool, str, tuple[Number, ...]]:
+        low, high = or_infinite(self.low, self.high)
+        found, detail, numbers = self._shown(result, self.low, self.high)
+        return bool(((low <= found) & (found <= high)).all()), detail, numbers
+
+
+class ComputedOrder(_OfNumber):
+    """A number of a problem, computed and not played, falls from arm to arm."""
+
+    kind: Literal["computed-order"]
+    # in the order claimed: each has a larger number than the next
+    arms: Annotated[list[_Arm], Field(min_length=2)]
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compute, and compare neighbours."""
+        found, detail, numbers = self._shown(results[self.problem])
+        falls = bool((found[:-1] > found[1:]).all())
+        return Finding(decide(supported=falls, contradicted=not falls), detail, numbers)

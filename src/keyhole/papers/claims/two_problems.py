@@ -1,0 +1,188 @@
+"""Claims that something is otherwise on another problem."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.papers.claims.base import Claim, Finding, Result, behind, decide
+from keyhole.papers.claims.numbers import differences, factor_of, format_compared, known_number
+from keyhole.papers.claims.significance import LEVEL, comparisons, holm
+from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
+from keyhole.results.estimate import mean_estimate
+
+_Two = Annotated[list[PolicyName], Field(min_length=2)]
+
+
+class ProblemRound(BaseModel):
+    """A problem, at a checkpoint."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    problem: ProblemName
+    round: Checkpoint
+
+    def says(self, results: Mapping[str, Result]) -> str:
+        """Return what it is called."""
+        return f"{results[self.problem].title} at T = {self.round:,}"
+
+
+class TwoProblemClaim(Claim):
+    """A statement about two places."""
+
+    here: ProblemRound
+    there: ProblemRound
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """Both problems."""
+        return tuple(dict.fromkeys((self.here.problem, self.there.problem)))
+
+    @abstractmethod
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Return the status and the numbers behind it."""
+
+
+class OtherBest(TwoProblemClaim):
+    """Of some policies, the best here is not the best there.
+
+    It holds if the policies with the best mean here and there are two, and their order here and
+    there is the opposite, both significantly; it does not hold if one policy is significantly
+    better than all others in both places. All comparisons are adjusted together (Holm).
+    """
+
+    kind: Literal["other-best"]
+    policies: _Two
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compare all pairs in both places."""
+        pairs = [(a, b) for i, a in enumerate(self.policies) for b in self.policies[i + 1 :]]
+        places = (self.here, self.there)
+        cells = [
+            cell
+            for place in places
+            for cell in comparisons(
+                results[place.problem].curves,
+                self.metric,
+                [(a, b, place.round) for a, b in pairs],
+                adjust=False,
+            )
+        ]
+        clear = holm([cell.p_value for cell in cells]) < LEVEL
+        signs = [
+            math.copysign(1, cell.lead) * bool(c) for cell, c in zip(cells, clear, strict=True)
+        ]
+        both = list(zip(signs[: len(pairs)], signs[len(pairs) :], strict=True))
+        turned = [pair for pair, (one, two) in zip(pairs, both, strict=True) if one * two < 0]
+        wins = [
+            (cell.policy if sign > 0 else cell.other)
+            for cell, sign in zip(cells, signs, strict=True)
+            if sign
+        ]
+        same = any(wins.count(policy) == 2 * (len(self.policies) - 1) for policy in self.policies)
+        first, second = (self._best(results, place) for place in places)
+        supported = (first, second) in turned or (second, first) in turned
+        best = results[self.here.problem].curves.metric(self.metric).best
+        detail = (
+            f"{best}: {self.here.says(results)}: {first}; {self.there.says(results)}: {second}; "
+            f"{len(turned)} of {len(pairs)} pairs significantly change order"
+        )
+        if first != second:
+            detail += f", these two {'among them' if supported else 'not'}"
+        gaps = [
+            gap
+            for place, own in zip(places, (cells[: len(pairs)], cells[len(pairs) :]), strict=True)
+            for gap in differences(own, results[place.problem].title)
+        ]
+        numbers = (
+            known_number("pairs that significantly change order", len(turned)),
+            known_number("of them the best here and there", supported, at_least=1),
+        )
+        status = decide(supported=supported, contradicted=same)
+        return Finding(status, detail, (*numbers, *format_compared(gaps, [])))
+
+    def _best(self, results: Mapping[str, Result], place: ProblemRound) -> str:
+        return results[place.problem].best_of(self.policies, self.metric, place.round)
+
+
+class Contrast(TwoProblemClaim):
+    r"""Other policies are further behind a policy here than there.
+
+    How far is :math:`\ln(\bar y_{other} / \bar y_{policy})`, the distance of two curves on a
+    logarithmic scale, or minus that where higher is better; the interval of the difference of two
+    comes from the delta method on paired replications. The claim holds if the distance is
+    significantly larger here for at least the share `at_least` of the others, and does not hold if
+    it is significantly smaller for so many that the open ones cannot make up that share (all
+    adjusted together, Holm).
+    """
+
+    kind: Literal["contrast"]
+    policy: PolicyName
+    others: Annotated[list[PolicyName], Field(min_length=1)]
+    at_least: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+    def judge(self, results: Mapping[str, Result]) -> Finding:
+        """Compare the distances, method by method."""
+        found = []
+        for other in self.others:
+            here, there = (self._distance(results, place, other) for place in self._places())
+            if here is None or there is None:
+                return Finding("undecided", f"{other} or {self.policy} was never wrong")
+            found.append((here, there))
+        gaps = [mean_estimate(here - there) for here, there in found]
+        clear = holm([gap.p_value(0.0, 0.0) for gap in gaps]) < LEVEL
+        larger = sum(bool(c) and gap.value > 0 for c, gap in zip(clear, gaps, strict=True))
+        smaller = sum(bool(c) and gap.value < 0 for c, gap in zip(clear, gaps, strict=True))
+        needed = math.ceil(self.at_least * len(gaps) - 1e-9)
+        status = decide(supported=larger >= needed, contradicted=len(gaps) - smaller < needed)
+        factors = [
+            [
+                factor_of(f"{other} in {place.says(results)}", mean_estimate(distance))
+                for place, distance in zip(self._places(), both, strict=True)
+            ]
+            for other, both in zip(self.others, found, strict=True)
+        ]
+        named = "; ".join(
+            f"{other} {here} and {there}"
+            for other, (here, there) in zip(self.others, factors, strict=True)
+        )
+        higher = results[self.here.problem].curves.metric(self.metric).better == "higher"
+        what = (
+            f"mean of {self.policy} over theirs" if higher else f"mean over that of {self.policy}"
+        )
+        detail = (
+            f"{what} in {self.here.says(results)} and in "
+            f"{self.there.says(results)}: {named}; significantly larger for {larger} of "
+            f"{len(gaps)} ({needed} needed), smaller for {smaller}"
+        )
+        numbers = (
+            *(factor for both in factors for factor in both),
+            *(
+                replace(
+                    factor_of(f"{other}, here over there", gap, at_least=1.0),
+                    p_value=gap.p_value(0.0, 0.0),
+                )
+                for other, gap in zip(self.others, gaps, strict=True)
+            ),
+            known_number("significantly larger for", larger, at_least=needed),
+            known_number("significantly smaller for", smaller, at_most=len(gaps) - needed),
+        )
+        return Finding(status, detail, numbers)
+
+    def _places(self) -> Sequence[ProblemRound]:
+        return self.here, self.there
+
+    def _distance(
+        self, results: Mapping[str, Result], place: ProblemRound, other: str
+    ) -> FloatArray | None:
+        """Return values whose mean is the distance, and whose error is that of the distance."""
+        result = results[place.problem]
+        pair = behind(result, self.metric, other, self.policy)
+        a, b = (result.values(p, self.metric, place.round) for p in pair)
+        above, below = float(a.mean()), float(b.mean())
+        if above <= 0.0 or below <= 0.0:
+            return None
+        return math.log(above / below) + (a / above - b / below)

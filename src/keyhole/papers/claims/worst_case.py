@@ -1,0 +1,43 @@
+"""Claims about the order of growth in the worst case."""
+
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
+
+import numpy as np
+from pydantic import Field
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.papers.claims.base import Result
+from keyhole.papers.claims.power_law import Power
+from keyhole.papers.entry_validation import ProblemName
+
+_PLACES: Final = 3
+
+
+class WorstPower(Power):
+    """The worst mean of a metric over some problems grows as a power: see `Power`.
+
+    What is said of every problem says how the worst of them grows with x. That is another one for
+    every x: gaps that are hard for a short horizon are easy for a long one. Of the problems with
+    the same x the one with the largest mean counts, or with the smallest where higher is better,
+    taken as given.
+    """
+
+    kind: Literal["worst-power"]  # type: ignore[assignment]
+    # that of each problem, by key; three different numbers, above 0
+    x: Annotated[dict[ProblemName, float], Field(min_length=_PLACES)]
+
+    def _places(self) -> list[float]:
+        places = sorted(set(self.x.values()))
+        if len(places) != _PLACES:
+            raise ValueError(f"x must have three different numbers, got {places}")
+        return places
+
+    def _values(self, results: Mapping[str, Result], policy: str) -> FloatArray:
+        rows = []
+        for place in self._places():
+            alike = [results[key] for key, number in self.x.items() if number == place]
+            values = [one.values(policy, self.metric, self.round) for one in alike]
+            worst = max if alike[0].curves.metric(self.metric).better == "lower" else min
+            rows.append(worst(values, key=np.mean))
+        return np.array(rows)

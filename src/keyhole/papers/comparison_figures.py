@@ -1,0 +1,113 @@
+"""Figures over several problems, and of curves relative to one policy."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.container import Container
+from matplotlib.figure import Figure
+
+from keyhole.experiment.plots import blank
+from keyhole.papers.claims import ratio_of
+from keyhole.results.curves import Curves
+from keyhole.results.estimate import Estimate
+from keyhole.results.plot import finish_axes, line_style
+
+_MARKS_A_CURVE: Final = 10
+_FAR: Final = 4.0  # times the height of a figure: drawn, a bound would leave nothing of the curves
+
+Points = Mapping[str, Sequence[tuple[float, Estimate]]]
+"""By policy: x, and what was measured there."""
+
+
+def overview_figure(points: Points, labels: Sequence[str], *, x_label: str, name: str) -> Figure:
+    """Return the figure of a mean against a number that differs between problems.
+
+    `labels` are all policies of the entry: each has the same look in every figure. The bars are 95
+    % intervals.
+    """
+    figure = blank()
+    axes = figure.subplots()
+    drawn: dict[str, tuple[Artist | Container, float]] = {}
+    for label, line in points.items():
+        style = line_style(list(labels).index(label))
+        xs = [x for x, _ in line]
+        means = [number.value for _, number in line]
+        # One replication alone has an infinite interval: nothing to draw.
+        bars = [
+            [number.value - number.low, number.high - number.value]
+            if np.isfinite(number.reach)
+            else [np.nan, np.nan]
+            for _, number in line
+        ]
+        curve = axes.errorbar(
+            xs, means, yerr=np.transpose(bars), capsize=3, elinewidth=1.0, **style
+        )
+        drawn[label] = curve, line[-1][1].value
+    axes.set_xlabel(x_label, parse_math=False)
+    axes.set_ylabel(name)
+    finish_axes(axes, drawn)
+    return figure
+
+
+def ratios(curves: Curves, metric: str, to: str) -> dict[str, list[tuple[float, Estimate]]]:
+    """Return the mean of every other policy relative to one policy's, by checkpoint.
+
+    Round and ratio, by the delta method on paired replications, without the checkpoints at which
+    the denominator may be 0.
+    """
+    rounds, below = curves.checkpoints, curves.values(to, metric)
+    found: dict[str, list[tuple[float, Estimate]]] = {}
+    for label in curves.labels:
+        if label != to:
+            above = curves.values(label, metric)
+            each = [(t, ratio_of(a, b)) for t, a, b in zip(rounds, above, below, strict=True)]
+            found[label] = [(t, ratio) for t, ratio in each if ratio is not None]
+    return found
+
+
+def ratio_figure(curves: Curves, metric: str, to: str) -> Figure:
+    """Return the figure of `ratios` over the rounds, with 95 % intervals and a thin line at 1."""
+    figure = blank()
+    axes = figure.subplots()
+    rounds = curves.checkpoints
+    drawn: dict[str, tuple[Artist | Container, float]] = {}
+    every = max(1, len(rounds) // _MARKS_A_CURVE)
+    for label, line in ratios(curves, metric, to).items():
+        style = line_style(curves.labels.index(label))
+        # A line is broken where a point is left out: nothing is claimed of what lies between.
+        known = dict(line)
+        value, low, high = (
+            [getattr(known[t], end) if t in known else np.nan for t in rounds]
+            for end in ("value", "low", "high")
+        )
+        (curve,) = axes.plot(rounds, value, markevery=every, **style)
+        axes.fill_between(rounds, low, high, color=style["color"], alpha=0.15, linewidth=0)
+        drawn[label] = curve, line[-1][1].value if line else -np.inf
+    axes.axhline(1.0, color="black", linewidth=0.8)
+    axes.set_xlabel("round")
+    axes.set_ylabel(f"{curves.metric(metric).title} / that of {to}", parse_math=False)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    finish_axes(axes, drawn)
+    return figure
+
+
+def draw_bound(axes: Axes, rounds: Sequence[int], values: Sequence[float], name: str) -> None:
+    """Draw a bound as a dashed line; one far above the curves is only named.
+
+    On an axis of logarithms nothing is drawn.
+    """
+    if axes.get_yscale() != "linear" or axes.get_ylabel().startswith("ln("):
+        return
+    top = axes.get_ylim()[1]
+    style: dict[str, Any] = {"fontsize": 7.5, "color": "black", "parse_math": False}
+    if max(values) > _FAR * top:
+        text = f"{name}: {values[-1]:,.4g}, above the figure"
+        axes.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", **style)
+        return
+    axes.plot(rounds, values, color="black", linewidth=1.0, linestyle=(0, (6, 3)), marker="_")
+    start = (rounds[0], values[0])
+    axes.annotate(name, start, xytext=(2, 3), textcoords="offset points", **style)
+    axes.set_ylim(top=max(top, 1.08 * max(values)))

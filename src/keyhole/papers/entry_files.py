@@ -1,0 +1,91 @@
+"""Which entries there are, and what their files say: tables, read but not yet checked.
+
+Light to import: a list of the entries needs no more.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any, Final
+
+from keyhole.validate import check_choice
+
+# By folder, in the order in which they are listed.
+_LISTED: Final = {
+    "tao2019": (
+        "setup1 setup2 setup3 simple_regret paired_tests alpha more_setups setup1_long "
+        "theorem_1 oracle uniform lemma_19"
+    ),
+    "": "crowd_labels parallel tune",
+    "pikeburke2018": (
+        "figure3a figure3b naive theorems worst_case orders lemmas phases bases appendix_f "
+        "misinformed real_delays"
+    ),
+    "verma2019": "figure1 figure2 figure3 asymptotic search yardsticks order",
+    "bengs2022": "examples figure4 grids more_arms low_censoring alpha theory ames zooming "
+    "zooming_rivals",
+    "abernethy2016": "uncensored censored levels bounds theorem3 coverage kmucb real_data",
+}
+FILES: Final = {
+    path.replace("/", "-").replace("_", "-"): f"{path}.toml"
+    for folder, stems in _LISTED.items()
+    for path in (f"{folder}/{stem}".strip("/") for stem in stems.split())
+}
+"""Every entry and its file, in the order in which they are listed."""
+
+PAPERS: Final = tuple(folder for folder in _LISTED if folder)
+"""Every paper, by the folder of its entries."""
+
+
+def entry_folder(name: str) -> tuple[Traversable, str]:
+    """Return the folder and the file of an entry, by name."""
+    if name in PAPERS:
+        raise ValueError(
+            f"entry must be one of {name}, got the paper: name one of its entries (see keyhole "
+            f"reproduce --list), or play all with --paper {name}"
+        )
+    *folders, file = FILES[check_choice("entry", name, FILES)].split("/")
+    return resources.files("keyhole.papers").joinpath(*folders), file
+
+
+def tables(folder: Traversable, file: str) -> dict[str, Any]:
+    """Return the tables of an entry, with those that it includes, as far as it uses them."""
+    table = _toml(folder, file)
+    problems, policies = dict[str, Any](), list[dict[str, Any]]()
+    for include in table.pop("include", []):
+        shared = _toml(folder, include)
+        problems |= shared.get("problems", {})
+        policies += shared.get("policies", [])
+    problems |= table.pop("problems", {})
+    policies += table.pop("policies", [])
+    use = table.pop("use", {})
+    try:
+        table["problems"] = select_keys("use.problems", problems, use.get("problems"))
+        labelled = select_keys("use.policies", policies_by_label(policies), use.get("policies"))
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
+    return table | {"policies": list(labelled.values())}
+
+
+def _toml(folder: Traversable, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads((folder / file).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # neither UTF-8, nor TOML, or nested too deeply
+        raise ValueError(f"{file}: {error}") from error
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def select_keys(name: str, table: Mapping[str, Any], keys: list[str] | None) -> dict[str, Any]:
+    """Return what keys name, or all; `name` is what they are called in messages."""
+    wanted = table if keys is None else keys
+    return {check_choice(f"{name}[{i}]", key, table): table[key] for i, key in enumerate(wanted)}
+
+
+def policies_by_label(policies: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return policies by their labels."""
+    for i, policy in enumerate(policies):
+        if "label" not in policy:
+            raise ValueError(f"policies[{i}].label must be given")
+    return {policy["label"]: policy for policy in policies}

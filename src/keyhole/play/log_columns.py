@@ -1,0 +1,61 @@
+"""Columns of a log, checked as a whole: a row that is refused is named before anything is told."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.validate import Range, check_integer, check_number, short_repr
+
+
+def float_column(
+    name: str, values: Any, allowed: Range, like: Any = None, wide: int = 0
+) -> NDArray[np.float64]:
+    """Return a column of numbers, or of True and False, as floats; `like` is the one beside it.
+
+    If `wide`, each row has so many numbers.
+    """
+    found = _column(name, values, "bifu", "numbers", like, wide)
+    with np.errstate(invalid="ignore"):
+        return _checked(name, found.astype(np.float64), allowed, check_number)
+
+
+def int_column(name: str, values: Any, allowed: Range, like: Any = None) -> NDArray[np.int64]:
+    """Return a column of whole numbers; `like` is the one beside it."""
+    found = _checked(
+        name, _column(name, values, "iu", "whole numbers", like), allowed, check_integer
+    )
+    return found.astype(np.int64)
+
+
+def bool_column(name: str, values: Any, like: Any = None) -> NDArray[np.bool_]:
+    """Return a column of True and False; `like` is the one beside it."""
+    return _column(name, values, "b", "True or False", like)
+
+
+def _column(
+    name: str, values: Any, kinds: str, words: str, like: Any, wide: int = 0
+) -> NDArray[Any]:
+    try:
+        found = np.asarray(values)
+    except ValueError:  # rows of several lengths
+        found = np.empty(0, object)
+    if found.shape == (0,) and found.dtype == float:  # an empty list is one of anything
+        kinds, found = f"{kinds}f", found.reshape((0, wide) if wide else 0)
+    row = (wide,) if wide else ()
+    if found.dtype.kind not in kinds or not found.ndim or found.shape[1:] != row:
+        each = f"lists of {wide} {words}" if wide else words
+        raise TypeError(f"{name} must be a list of {each}, got {short_repr(values)}")
+    if like is not None and len(found) != len(like):
+        raise ValueError(f"{name} must have {len(like)} entries, one a round; got {len(found)}")
+    return found
+
+
+def _checked(name: str, found: NDArray[Any], allowed: Range, one: Any) -> NDArray[Any]:
+    low, high = allowed.ends
+    wrong = ~((found >= low) & (found <= high))
+    wrong |= (found == allowed.gt) | (found == allowed.lt)
+    if wrong.any():
+        at = np.argwhere(wrong)[0].tolist()
+        one(f"{name}[{', '.join(map(str, at))}]", found[tuple(at)], allowed)
+    return found

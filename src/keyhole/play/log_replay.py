@@ -1,0 +1,68 @@
+"""A learner's way through a log whose columns have been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.contract.compiled_class import policy_component
+from keyhole.drivers.replay import IMPOSSIBLE, NOT_ITS_OWN, compiled_replay
+from keyhole.kernels.execution import interpreted
+from keyhole.kernels.jit import bounds_checked, is_bounds_checked
+from keyhole.validate import short_repr
+
+if TYPE_CHECKING:
+    from keyhole.play.learner import Learner
+
+# Rows a call, between which other threads run.
+_BLOCK: Final = 2**15
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+def replay_rows(learner: Learner, columns: Columns) -> int:
+    """Tell a learner a log; return how many decisions in it were the policy's own.
+
+    At a row that is refused the learner is left as it is there.
+    """
+    policy, begun, own = learner.policy, learner.rounds, 0
+    checked = bounds_checked(learner._loaded or is_bounds_checked())
+    with checked, interpreted(bool(learner._interpreted)):
+        replay = compiled_replay(policy_component(type(policy)), policy.setting)
+    # As they lie in the memory.
+    names = (*learner._context, *learner._decision, *learner._feedback)
+    rows = len(columns[names[0]])
+    for first in range(0, rows, _BLOCK):
+        cells = [
+            np.ascontiguousarray(columns[name][first : first + _BLOCK])
+            .reshape(min(_BLOCK, rows - first), -1)
+            .view(np.uint64)
+            for name in takewhile(columns.__contains__, names)
+        ]
+        try:
+            code = replay(learner._words, np.hstack(cells), not policy.off_policy)
+        except IndexError as error:
+            learner._complain(error)
+        if code < 0:
+            _refuse(learner, code, learner.rounds - begun, columns)
+        own += code
+    return own
+
+
+def _refuse(learner: Learner, code: int, row: int, columns: Columns) -> NoReturn:
+    """Say why a row of a log cannot be gone through."""
+    policy, where = learner.policy, f"row {row} of the log"
+    logged = ", ".join(f"{n} {short_repr(columns[n][row].tolist())}" for n in learner._decision)
+    taken = ", ".join(f"{n} {short_repr(v.tolist())}" for n, v in learner._decision.items())
+    if code == NOT_ITS_OWN:
+        raise ValueError(
+            f"{where} must be what {policy} decides there ({taken}), got {logged}: it cannot learn "
+            "from decisions of others"
+        )
+    if code == IMPOSSIBLE:
+        raise ValueError(f"{where} must be a decision that the setting allows, got {logged}")
+    raise ValueError(policy.refusal(where, taken))

@@ -1,0 +1,223 @@
+"""The file of a saved learner: versioned JSON with a checksum, replaced in one step.
+
+The file is one JSON object: ``format`` ("keyhole-learner"), ``version`` (of the format),
+``keyhole`` (the version that wrote it), ``checksum`` (SHA-256 of the content, as JSON with sorted
+keys and no spaces), and ``content``: the policy's class, module and parameters, the facts it
+knows, rounds begun, whether feedback is awaited, its stream (two unsigned words), and all arrays
+with dtype, shape and values. Floats are written so that they read back exactly. Version 2 is one
+that also has ``scale``, the least and the largest reward; who knows version 1 alone would take
+rewards in other units for what they are not.
+"""
+
+import importlib
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.contract.policy import Policy
+from keyhole.contract.scale import UNIT, Scale
+from keyhole.contract.state_memory import Layout
+from keyhole.files import content_checksum, read_file, write_atomically
+from keyhole.validate import (
+    Range,
+    check_choice,
+    check_integer,
+    check_line,
+    check_number,
+    short_repr,
+)
+
+_FORMAT: Final = "keyhole-learner"
+_VERSION: Final = 1
+_WITH_SCALE: Final = 2
+_ROUNDS: Final = Range(ge=0, le=2**53)  # until then a float counts exactly
+_ONCE_A_TREE_FROM: Final = 24
+_NO_NUMBERS: Final = ("inf", "-inf", "nan")  # as `_to_json` writes them
+_OF_A_ROOM: Final = re.compile(r"keyhole\.[a-z]+\.policies(\.[a-z][a-z0-9_]*)?")
+_NOWHERE: Final = ModuleType("nowhere")
+
+DAMAGE: Final = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+)  # fmt: skip
+"""What reading a damaged file can stumble over."""
+
+Arrays = Mapping[str, Mapping[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class SavedLearner:
+    """The content of a saved learner; see the module's docstring."""
+
+    policy: str
+    module: str
+    parameters: dict[str, Any]
+    facts: dict[str, Any]
+    rounds: int
+    pending: bool
+    stream: NDArray[np.uint64]
+    arrays: Arrays
+    scale: Scale = UNIT
+
+    def check_form(self, group: str, layout: Layout, sizes: Mapping[str, int]) -> None:
+        """Refuse arrays that are not of the form that a layout says."""
+        kept = {n: (f.dtype, f.extent(sizes)) for n, f in layout.fields.items() if f.kept}
+        self._compare(group, kept)
+
+    def keys_alone(self, layout: Layout, sizes: Mapping[str, int]) -> Self:
+        """Return it with key stores as they are saved now: the keys, without a tree above them.
+
+        Of 24 candidates and more the whole store was once saved, whose nodes had two children.
+        """
+        state = dict(self.arrays.get("state", {}))
+        for name, field in layout.fields.items():
+            store = state.get(name)
+            if field.tree and store is not None:
+                (candidates,) = field.extent(sizes)
+                leaves = 1 << (candidates - 1).bit_length()
+                if candidates >= _ONCE_A_TREE_FROM and store.shape == (2 * leaves,):
+                    state[name] = store[leaves : leaves + candidates]
+        return replace(self, arrays={**self.arrays, "state": state})
+
+    def fill(self, arrays: Arrays) -> None:
+        """Copy the saved arrays into those of a learner, which must have the same form."""
+        for group, views in arrays.items():
+            self._compare(group, {n: (str(a.dtype), a.shape) for n, a in views.items()})
+            for name, view in views.items():
+                view[...] = self.arrays[group][name]
+
+    def _compare(self, group: str, form: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+        saved = {n: (str(a.dtype), a.shape) for n, a in self.arrays.get(group, {}).items()}
+        if lacking := ", ".join(form.keys() - saved.keys()):
+            raise ValueError(f"its {group} lacks {lacking}")
+        if saved != form:
+            raise ValueError(f"its {group} has other arrays")
+
+
+def find_policy(name: str, module: str, candidates: Iterable[type[Policy]] = ()) -> type[Policy]:
+    """Return the class of a saved policy: a candidate, a room's policy, or of a module in use.
+
+    A file is nobody's word: of Keyhole only the modules that hold a room's policies are
+    imported, of others only those are looked at that the caller has imported already.
+    """
+    for candidate in candidates:
+        if not (isinstance(candidate, type) and issubclass(candidate, Policy)):
+            raise TypeError(f"policies must be classes of policies, got {short_repr(candidate)}")
+        if candidate.__name__ == name:
+            return candidate
+    if _OF_A_ROOM.fullmatch(module):
+        with suppress(ImportError):
+            importlib.import_module(module)
+    found = vars(sys.modules.get(module, _NOWHERE)).get(name)
+    if isinstance(found, type) and issubclass(found, Policy):
+        return found
+    raise ValueError(
+        f"the saved policy {name} of {module} is not known here; give its class: "
+        f"policies=[{name}], or --policy FILE.py:{name} on the command line"
+    )
+
+
+def write_state(path: Path, saved: SavedLearner) -> None:
+    """Write a saved learner; the file appears complete or not at all."""
+    content = {
+        "policy": saved.policy,
+        "module": saved.module,
+        "parameters": saved.parameters,
+        "facts": {
+            n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in saved.facts.items()
+        },
+        "rounds": saved.rounds,
+        "pending": saved.pending,
+        "stream": [int(word) for word in saved.stream],
+        "arrays": {
+            group: {name: _to_json(array) for name, array in arrays.items()}
+            for group, arrays in saved.arrays.items()
+        },
+    }
+    if saved.scale != UNIT:
+        content["scale"] = list(saved.scale)
+    document = {
+        "format": _FORMAT,
+        "version": _VERSION if saved.scale == UNIT else _WITH_SCALE,
+        "keyhole": version("keyhole"),
+        "checksum": content_checksum(content),
+        "content": content,
+    }
+    write_atomically(path, json.dumps(document, allow_nan=False).encode())
+
+
+def read_state(path: Path) -> SavedLearner:
+    """Read a saved learner."""
+    try:
+        document = json.loads(read_file(path, "a saved learner"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a saved learner, or was cut short") from error
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise ValueError(f"{path} is not a saved learner")
+    if document.get("version") not in (_VERSION, _WITH_SCALE):
+        raise ValueError(
+            f"{path} has version {short_repr(document.get('version'))} of the format (written by "
+            f"keyhole {document.get('keyhole')}); this is keyhole {version('keyhole')}, which "
+            f"reads versions {_VERSION} and {_WITH_SCALE}"
+        )
+    try:
+        content = document["content"]
+        if document["checksum"] != content_checksum(content):
+            raise ValueError("its checksum does not match")
+        return _from_content(content)
+    except DAMAGE as error:
+        reason = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path} is damaged: {reason}") from error
+
+
+def _from_content(content: Mapping[str, Any]) -> SavedLearner:
+    """Return the saved learner that a file's content describes; refuse what is none."""
+    words = list(content["stream"])
+    if len(words) != 2 or any(type(word) is not int or not 0 <= word < 2**64 for word in words):
+        raise ValueError(f"stream must be two whole numbers below 2**64, got {short_repr(words)}")
+    if not isinstance(content["pending"], bool):
+        raise TypeError(f"pending must be true or false, got {short_repr(content['pending'])}")
+    return SavedLearner(
+        policy=check_line("policy", content["policy"]),
+        module=check_line("module", content["module"]),
+        parameters=dict(content["parameters"]),
+        facts=dict(content["facts"]),
+        rounds=check_integer("rounds", content["rounds"], _ROUNDS),
+        pending=content["pending"],
+        stream=np.array(words, np.uint64),
+        arrays={
+            group: {name: _from_json(array) for name, array in arrays.items()}
+            for group, arrays in content["arrays"].items()
+        },
+        scale=Scale.of(content.get("scale", UNIT)),
+    )
+
+
+def _to_json(array: NDArray[Any]) -> dict[str, Any]:
+    values = [v if math.isfinite(v) else str(v) for v in array.ravel().tolist()]
+    return {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}
+
+
+def _from_json(saved: Mapping[str, Any]) -> NDArray[Any]:
+    values, shape = saved["values"], tuple(saved["shape"])
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise ValueError(f"a shape must be whole numbers from 0, got {short_repr(shape)}")
+    if math.prod(shape) != len(values):
+        raise ValueError(f"an array of shape {short_repr(shape)} cannot have {len(values)} values")
+    if check_choice("dtype", saved["dtype"], ("float64", "int64")) == "int64":
+        return np.array([check_integer("a count", v) for v in values], np.int64).reshape(shape)
+    return np.array([_real(v) for v in values], np.float64).reshape(shape)
+
+
+def _real(value: Any) -> float:
+    return float(value) if value in _NO_NUMBERS else check_number("a value", value)

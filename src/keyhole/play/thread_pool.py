@@ -1,0 +1,75 @@
+"""A crew of threads that can be left behind.
+
+The threads of `concurrent.futures` are waited for when the process ends. Machine code cannot be
+interrupted, so that a kernel in a loop without end would keep the process alive for ever.
+"""
+
+from collections.abc import Callable, Iterable
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from time import monotonic
+from typing import Final
+
+Task = Callable[[], None]
+
+_MOST_THREADS: Final = 1024  # whatever is asked for: no machine gains from more
+
+
+class DaemonThreadPool:
+    """Daemon threads that take tasks in turn, at once."""
+
+    def __init__(self, tasks: Iterable[Task], size: int) -> None:
+        self._tasks: SimpleQueue[Task] = SimpleQueue()
+        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._over = Event()
+        for task in tasks:
+            self._tasks.put(task)
+        self._left = self._tasks.qsize()
+        self._threads: list[Thread] = []
+        for _ in range(min(size, self._left, _MOST_THREADS)):
+            thread = Thread(target=self._work, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the system allows no more
+                if not self._threads:
+                    raise
+                break
+            self._threads.append(thread)
+
+    def _work(self) -> None:
+        while not self._over.is_set():
+            try:
+                task = self._tasks.get_nowait()
+            except Empty:
+                return
+            try:
+                task()
+            except BaseException as error:
+                self._ended.put(error)
+            else:
+                self._ended.put(None)
+
+    def completed(self, seconds: float) -> bool:
+        """Wait a little for a task to end, raise what it raised; return whether none is left."""
+        try:
+            error = self._ended.get(timeout=seconds)
+        except Empty:
+            return False
+        self._left -= 1
+        if error is not None:
+            raise error
+        return self._left == 0
+
+    def abandon(self, seconds: float) -> bool:
+        """Begin no further task, and wait for those that run; return whether all threads ended.
+
+        Those that have not are left behind. A further Ctrl-C ends the wait.
+        """
+        self._over.set()
+        deadline = monotonic() + seconds
+        try:
+            for thread in self._threads:
+                thread.join(max(0.0, deadline - monotonic()))
+        except KeyboardInterrupt:
+            pass
+        return not any(thread.is_alive() for thread in self._threads)

@@ -1,0 +1,269 @@
+"""Known functions of the resources: what consuming costs, and what exceeding a limit costs.
+
+A function is kept as pieces, numbers that travel to policies as facts, so that a compiled policy,
+a learner and a saved file have the same function. A piece is (start, constant, slope, factor,
+power); between its start (excluded) and the next piece's (included) the function is
+
+    constant + slope * (x - start) + factor * x ** power.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.spec_values import tagged_union
+from keyhole.validate import Range, check_number, check_vector
+
+PIECE: Final = 5
+_START, _CONSTANT, _SLOPE, _FACTOR, _POWER = range(PIECE)
+_AT_LEAST_0: Final = Range(ge=0)
+# A function of the user's is taken at this many equal steps up to the largest limit.
+STEPS: Final = 4096
+
+
+def value_at(pieces: FloatArray, x: float) -> float:
+    """Return a function's value at `x`, at least 0, from its pieces, flat (a kernel)."""
+    low, high = 0, len(pieces) // PIECE - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if pieces[middle * PIECE] < x:
+            low = middle
+        else:
+            high = middle - 1
+    at = low * PIECE
+    value = float(pieces[at + 1] + pieces[at + 2] * (x - pieces[at]))
+    if pieces[at + 3] != 0.0:
+        value += pieces[at + 3] * x ** pieces[at + 4]
+    return value
+
+
+class Function:
+    """A non-decreasing function from [0, infinity) to [0, infinity), made of pieces."""
+
+    def __init__(self, pieces: ArrayLike) -> None:
+        self.pieces: FloatArray = np.asarray(pieces, dtype=np.float64).ravel()
+
+    @property
+    def starts(self) -> FloatArray:
+        """Where pieces begin."""
+        return self.pieces[_START::PIECE]
+
+    def __call__(self, x: ArrayLike) -> FloatArray:
+        """Return the values at `x`."""
+        return self._values(x, "left")
+
+    def after(self, x: ArrayLike) -> FloatArray:
+        """Return the limits of the values from the right of `x`."""
+        return self._values(x, "right")
+
+    def _values(self, x: ArrayLike, side: str) -> FloatArray:
+        points = np.asarray(x, dtype=np.float64)
+        piece = np.searchsorted(self.starts, points, side=side) - 1  # type: ignore[call-overload]
+        start, constant, slope, factor, power = self.pieces.reshape(-1, PIECE)[
+            np.maximum(piece, 0)
+        ].T
+        with np.errstate(over="ignore"):  # an infinite value is refused by `check_scale`
+            return np.asarray((constant + slope * (points.T - start) + factor * points.T**power).T)
+
+
+class Power(Function):
+    """``constant + slope * x + factor * x ** power``.
+
+    Parameters
+    ----------
+    slope, factor, constant : float, default 0
+        At least 0.
+    power : float, default 1
+        Above 0.
+
+    Examples
+    --------
+    >>> penalty = Power(slope=0.1, constant=0.2)  # a tenth of the limit, and a compensation
+    >>> round(float(penalty(0.5)), 3)
+    0.25
+    """
+
+    def __init__(
+        self, *, slope: float = 0.0, factor: float = 0.0, power: float = 1.0, constant: float = 0.0
+    ) -> None:
+        self.slope = check_number("slope", slope, _AT_LEAST_0)
+        self.factor = check_number("factor", factor, _AT_LEAST_0)
+        self.power = check_number("power", power, Range(gt=0))
+        self.constant = check_number("constant", constant, _AT_LEAST_0)
+        super().__init__([0.0, self.constant, self.slope, self.factor, self.power])
+
+    def __repr__(self) -> str:
+        """Return the call that makes this function."""
+        words = [f"slope={self.slope:g}"]
+        if self.factor:
+            words += [f"factor={self.factor:g}", f"power={self.power:g}"]
+        if self.constant:
+            words.append(f"constant={self.constant:g}")
+        return f"Power({', '.join(words)})"
+
+
+class Steps(Function):
+    """A function that is constant between jumps: ``values[k]`` up to ``points[k]``, included.
+
+    Parameters
+    ----------
+    points : sequence of float, shape (jumps,)
+        Where it jumps; rising, above 0.
+    values : sequence of float, shape (jumps + 1,)
+        At least 0, not falling; the last is that beyond the last point.
+
+    Examples
+    --------
+    >>> Steps(points=[0.5], values=[0.1, 0.4])([0.5, 0.6])
+    array([0.1, 0.4])
+    """
+
+    def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
+        at = check_increasing("points", check_vector("points", points, Range(gt=0)))
+        y = check_nondecreasing("values", check_vector("values", values, _AT_LEAST_0))
+        if len(y) != len(at) + 1:
+            raise ValueError(f"values must have {len(at) + 1} entries, got {len(y)}")
+        self._shown = f"Steps({len(at)} points)"
+        starts = np.concatenate([[0.0], at])
+        super().__init__(_flat(starts, y, np.zeros(len(y))))
+
+    def __repr__(self) -> str:
+        """Return the kind and the number of points."""
+        return self._shown
+
+
+class Table(Function):
+    """Straight lines between points; constant beyond the last.
+
+    Parameters
+    ----------
+    points : sequence of float, shape (points,)
+        Rising from 0.
+    values : sequence of float, shape (points,)
+        The values there: at least 0, not falling.
+
+    Examples
+    --------
+    >>> float(Table(points=[0, 1, 2], values=[0, 0.5, 0.6])(1.5))
+    0.55
+    """
+
+    def __init__(self, points: ArrayLike, values: ArrayLike) -> None:
+        at = check_increasing("points", check_vector("points", points, _AT_LEAST_0))
+        y = check_nondecreasing("values", check_vector("values", values, _AT_LEAST_0))
+        if at[0] != 0.0:
+            raise ValueError(f"points[0] must be 0, got {at[0]:g}")
+        if len(y) != len(at):
+            raise ValueError(f"values must have {len(at)} entries, got {len(y)}")
+        slopes = np.append(np.diff(y) / np.diff(at), 0.0)
+        super().__init__(_flat(at, y, slopes))
+
+    def __repr__(self) -> str:
+        """Return the kind and the number of points."""
+        return f"Table({len(self.starts)} points)"
+
+
+KnownFunction = Function | Callable[[float], float]
+"""A `Function`, or a Python function of one number."""
+
+
+def as_function(name: str, given: KnownFunction, limits: FloatArray) -> Function:
+    """Return a function made of pieces.
+
+    A callable is taken at the limits and at 4,097 points up to the largest of them, which straight
+    lines join: that is the function from then on, for the world and for all policies. A jump
+    becomes a slope as wide as the distance of the points.
+    """
+    if isinstance(given, Function):
+        return given
+    if not callable(given):
+        raise TypeError(f"{name} must be a function, such as Power(slope=0.1), got {given!r}")
+    points = np.union1d(np.linspace(0.0, limits[-1], STEPS + 1), limits)
+    values = np.array(
+        [check_number(f"{name}({x:g})", given(float(x)), _AT_LEAST_0) for x in points]
+    )
+    for k in np.flatnonzero(np.diff(values) < 0):
+        raise ValueError(
+            f"{name} must not fall, got {values[k + 1]:g} at {points[k + 1]:g} after "
+            f"{values[k]:g} at {points[k]:g}"
+        )
+    return Table(points, values)
+
+
+def rescale_function(function: Function, span: float, low: float = 0.0) -> Function:
+    """Return ``(function + low) / span``, which must be at least 0.
+
+    Examples
+    --------
+    >>> float(rescale_function(Power(slope=2), span=4, low=1)(1.0))
+    0.75
+    """
+    if float(function.after(0.0)) + low < 0.0:
+        raise ValueError(
+            f"penalty must be at least {-low:g}, so that to exceed is not better than the least "
+            f"reward, got {float(function.after(0.0)):g}"
+        )
+    pieces = function.pieces.reshape(-1, PIECE).copy()
+    pieces[:, _CONSTANT] += low
+    pieces[:, [_CONSTANT, _SLOPE, _FACTOR]] /= span
+    return Function(pieces)
+
+
+def check_scale(cost: Function, penalty: Function, largest: float, span: float = 1.0) -> None:
+    """Refuse a cost that leaves [0, span] before the largest limit, and an infinite penalty.
+
+    Examples
+    --------
+    >>> check_scale(Power(slope=2), Power(), 1.0)
+    Traceback (most recent call last):
+    ValueError: cost must lie in [0, 1] up to the largest limit, got 2 at 1
+    """
+    if cost(largest) > span:
+        raise ValueError(
+            f"cost must lie in [0, {span:g}] up to the largest limit, got {float(cost(largest)):g} "
+            f"at {largest:g}"
+        )
+    check_number(f"penalty({largest:g})", float(penalty(largest)))
+
+
+def check_increasing(name: str, values: FloatArray) -> FloatArray:
+    """Return the values if each is larger than the one before.
+
+    Examples
+    --------
+    >>> check_increasing("limits", np.array([0.5, 0.5]))
+    Traceback (most recent call last):
+    ValueError: limits must rise, got 0.5 after 0.5
+    """
+    for before, after in pairwise(values.tolist()):
+        if after <= before:
+            raise ValueError(f"{name} must rise, got {after:g} after {before:g}")
+    return values
+
+
+def check_nondecreasing(name: str, values: FloatArray) -> FloatArray:
+    """Return the values if none is smaller than the one before.
+
+    Examples
+    --------
+    >>> check_nondecreasing("values", np.array([0.5, 0.4]))
+    Traceback (most recent call last):
+    ValueError: values must not fall, got 0.4 after 0.5
+    """
+    for before, after in pairwise(values.tolist()):
+        if after < before:
+            raise ValueError(f"{name} must not fall, got {after:g} after {before:g}")
+    return values
+
+
+def _flat(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> FloatArray:
+    nothing = np.zeros(len(starts))
+    return np.column_stack([starts, constants, slopes, nothing, nothing + 1.0])
+
+
+FUNCTIONS: Final = {name: tagged_union(Power, Steps, Table) for name in ("cost", "penalty")}
+"""How files say what cost and penalty are."""

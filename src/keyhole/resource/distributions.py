@@ -1,0 +1,468 @@
+"""Joint laws of an arm's reward and consumption: ours, measured runs, and your own.
+
+What pairs are worth is computed from the density of the consumption
+(`keyhole.resource.expected_gain`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+
+from keyhole.distributions import Distribution as Distribution
+from keyhole.distributions import Number, TabulatedDistribution
+from keyhole.distributions.combined_sampler import pair_distributions, pair_of
+from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler
+from keyhole.distributions.replay import draw_recorded_pair
+from keyhole.distributions.reward_problem import REWARDS, parse_distribution
+from keyhole.distributions.rewards import UNIT
+from keyhole.policy import FloatArray, Kernel, Stream, beta, exponential, normal
+from keyhole.validate import Range, check_number, check_vector
+
+_POSITIVE: Final = Range(gt=0)
+# Rejection draws 1 / acceptance times a round; below this share something else is meant.
+_LEAST_ACCEPTANCE: Final = 1e-3
+# Standard deviations beyond which a normal density is below 1e-17 of its peak.
+_REACH: Final = 9.0
+
+
+def draw_truncated_normal(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
+    """Draw from a bivariate normal law until the reward lies in [0, 1], the consumption above 0.
+
+    Parameters
+    ----------
+    rng : Stream
+        The stream; its position changes.
+    numbers : ndarray of float64, shape (5,)
+        The means of reward and consumption; the standard deviation of the consumption; by what one
+        of these moves the reward; the standard deviation of the reward given the consumption.
+
+    Returns
+    -------
+    tuple of float
+        The reward and the consumption.
+    """
+    while True:
+        z = normal(rng)
+        used = numbers[1] + numbers[2] * z
+        if used <= 0.0:
+            continue
+        earned = numbers[0] + numbers[3] * z + numbers[4] * normal(rng)
+        if 0.0 <= earned <= 1.0:
+            return earned, used
+
+
+def draw_beta_exponential(rng: Stream, numbers: FloatArray) -> tuple[float, float]:
+    """Return a beta variate with two shapes, and an exponential one with the mean that follows."""
+    reward = beta(rng, numbers[0], numbers[1])
+    return reward, numbers[2] * exponential(rng)
+
+
+KERNELS: Final[tuple[Kernel, ...]] = (
+    draw_truncated_normal,
+    draw_beta_exponential,
+    draw_recorded_pair,
+)
+"""Those of the laws that ship: one world has them all."""
+
+
+class SmoothDistribution(Distribution, ABC):
+    """A law whose consumption has a density."""
+
+    @abstractmethod
+    def density(self, x: FloatArray) -> FloatArray:
+        """Return the density of the consumption at `x`."""
+
+    @abstractmethod
+    def mean_reward(self, x: FloatArray) -> FloatArray:
+        """Return the mean reward given the consumption `x`."""
+
+    def landmarks(self) -> FloatArray:
+        """Return consumptions near which the density moves fastest."""
+        return np.empty(0)
+
+
+class TruncatedNormal(SmoothDistribution):
+    r"""A bivariate normal law, conditioned on a reward in [0, 1] and a consumption of at least 0.
+
+    Parameters
+    ----------
+    mean : sequence of float, shape (2,)
+        Of reward and consumption, before the conditioning.
+    covariance : array_like of float, shape (2, 2)
+        Before the conditioning; symmetric, positive definite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or less than a thousandth of the mass would be left.
+
+    Notes
+    -----
+    Drawn by rejection. Given the consumption x, the reward is normal with mean
+    :math:`\mu_r + \rho \sigma_r (x - \mu_c) / \sigma_c` and variance
+    :math:`\sigma_r^2 (1 - \rho^2)`, conditioned on [0, 1].
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), appendix E.2, equation (35).
+
+    Examples
+    --------
+    >>> distribution = TruncatedNormal(mean=(0.45, 0.9), covariance=((0.0625, 0.05), (0.05, 0.5)))
+    >>> round(float(law.mean_reward(np.array([0.9]))[0]), 2)
+    0.46
+    """
+
+    draw = staticmethod(draw_truncated_normal)
+
+    def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
+        self.mean = check_vector("mean", mean)
+        if len(self.mean) != 2:
+            raise ValueError(f"mean must have 2 entries, got {len(self.mean)}")
+        self.covariance = _positive_definite(covariance)
+        (self._r, self._c), (rr, rc, cc) = self.mean, self.covariance[[0, 0, 1], [0, 1, 1]]
+        self._sd = float(np.sqrt(cc))
+        self._slope = rc / cc
+        self._rest = float(np.sqrt(rr - rc * rc / cc))
+        self.numbers = np.array([self._r, self._c, self._sd, self._slope * self._sd, self._rest])
+        self._mass = 1.0
+        self._mass = self._left()
+
+    def _left(self) -> float:
+        """Return the share of the mass that the conditioning leaves."""
+        edges = np.unique(np.clip(self.landmarks(), 0.0, None))
+        if len(edges) < 2:
+            return _refuse_mass(0.0)
+        nodes, weights = np.polynomial.legendre.leggauss(20)
+        half = np.diff(edges) / 2
+        x = edges[:-1, None] + half[:, None] * (nodes + 1.0)
+        mass = float((half * (self.density(x) @ weights)).sum())
+        return mass if mass >= _LEAST_ACCEPTANCE else _refuse_mass(mass)
+
+    def _ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the conditional mean, and where 0 and 1 stand in conditional deviations."""
+        middle = self._r + self._slope * (x - self._c)
+        return middle, -middle / self._rest, (1.0 - middle) / self._rest
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Return the density of the consumption at `x`."""
+        _, low, high = self._ends(x)
+        z = (x - self._c) / self._sd
+        inside = _between(low, high) * _phi(z) / (self._sd * self._mass)
+        return np.asarray(np.where(x >= 0.0, inside, 0.0))
+
+    def mean_reward(self, x: FloatArray) -> FloatArray:
+        """Return the mean reward given the consumption `x`."""
+        middle, low, high = self._ends(x)
+        share = _between(low, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = middle - self._rest * (_phi(high) - _phi(low)) / share
+        # Where hardly any mass is left, rounding rules; the density is 0 there all the same.
+        return np.asarray(np.clip(np.where(share > 1e-200, mean, middle), 0.0, 1.0))
+
+    def landmarks(self) -> FloatArray:
+        """Return consumptions near which the density moves fastest."""
+        steps = np.linspace(-_REACH, _REACH, 73)
+        marks = [np.zeros(1), self._c + self._sd * steps]
+        if self._slope != 0.0:
+            for edge in (0.0, 1.0):  # where the conditional mean leaves [0, 1]
+                crossing = self._c + (edge - self._r) / self._slope
+                near = crossing + self._rest / abs(self._slope) * steps
+                marks.append(near[np.abs(near - self._c) < _REACH * self._sd])
+        return np.concatenate(marks)
+
+    def __repr__(self) -> str:
+        """Return the call that makes this law."""
+        return f"TruncatedNormal(mean={self.mean.tolist()}, covariance={self.covariance.tolist()})"
+
+
+class BetaExponential(SmoothDistribution):
+    """A beta-distributed reward and, independent of it, an exponential consumption.
+
+    Parameters
+    ----------
+    a, b : float
+        Shapes of the reward's law, from 10**-6.
+    rate : float
+        Of the consumption's law, above 0: its mean is 1 / rate.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), appendix E.2, the instance Indep.
+
+    Examples
+    --------
+    >>> distribution = BetaExponential(a=5, b=5, rate=1)
+    >>> law.mean_reward(np.array([0.2, 3.0]))
+    array([0.5, 0.5])
+    """
+
+    draw = staticmethod(draw_beta_exponential)
+
+    def __init__(self, a: float, b: float, rate: float) -> None:
+        self.a = check_number("a", a, Range(ge=1e-6))
+        self.b = check_number("b", b, Range(ge=1e-6))
+        self.rate = check_number("rate", rate, _POSITIVE)
+        self.numbers = np.array([self.a, self.b, 1.0 / self.rate])
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Return the density of the consumption at `x`."""
+        return np.asarray(self.rate * np.exp(-self.rate * x))
+
+    def mean_reward(self, x: FloatArray) -> FloatArray:
+        """Return the mean reward given the consumption `x`."""
+        return np.full(np.shape(x), self.a / (self.a + self.b))
+
+    def landmarks(self) -> FloatArray:
+        """Return consumptions near which the density moves fastest."""
+        return np.linspace(0.0, 40.0, 81) / self.rate
+
+    def __repr__(self) -> str:
+        """Return the call that makes this law."""
+        return f"BetaExponential(a={self.a:g}, b={self.b:g}, rate={self.rate:g})"
+
+
+class CustomDistribution(CustomSampler, SmoothDistribution):
+    """A law of your own: a compiled sampler, and what is needed to compute with it.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(rng, numbers) -> (reward, consumption)``, a kernel: plain arithmetic and the
+        samplers of `keyhole.draws.samplers`. Rewards in [0, 1], consumptions at least 0.
+    numbers : sequence of float
+        What `draw` is given: laws may share one `draw`, and then share its compiled code.
+    density, mean_reward : callable
+        ``f(x) -> array``: of the consumption at the points of an array, and the mean reward
+        given the consumption.
+    landmarks : sequence of float, optional
+        Consumptions where the density jumps or moves fast.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or 1,000 trial draws leave the range or do not fit the density.
+
+    Examples
+    --------
+    >>> from keyhole.draws.streams import uniform
+    >>> def draw(rng, numbers):
+    ...     consumption = numbers[0] * uniform(rng)
+    ...     return uniform(rng), consumption
+    >>> distribution = CustomDistribution(
+    ...     draw,
+    ...     numbers=[2.0],
+    ...     density=lambda x: np.where(x <= 2.0, 0.5, 0.0),
+    ...     mean_reward=lambda x: np.full(x.shape, 0.5),
+    ...     landmarks=[2.0],
+    ... )
+    """
+
+    def __init__(
+        self,
+        draw: Kernel,
+        *,
+        numbers: ArrayLike,
+        density: Callable[[FloatArray], FloatArray],
+        mean_reward: Callable[[FloatArray], FloatArray],
+        landmarks: ArrayLike = (),
+    ) -> None:
+        super().__init__(draw, numbers)
+        self._density, self._mean_reward = density, mean_reward
+        self._landmarks = np.asarray(landmarks, np.float64).ravel()
+        self._try_out()
+
+    def _try_out(self) -> None:
+        draws = self.tried()
+        for name, values, allowed in (
+            ("reward", draws[:, 0], UNIT),
+            ("consumption", draws[:, 1], Range(ge=0)),
+        ):
+            for value in (values.min(), values.max()):
+                check_number(f"a {name} drawn by draw", float(value), allowed)
+        self._compare(draws[:, 1])
+
+    def _compare(self, drawn: FloatArray) -> None:
+        """Refuse a density that gives the lower half of the draws another share than a half."""
+        middle = float(np.median(drawn))
+        marks = self._landmarks[(self._landmarks > 0.0) & (self._landmarks < middle)]
+        edges = np.union1d(np.linspace(0.0, middle, 2001), marks)
+        nodes, weights = np.polynomial.legendre.leggauss(8)
+        half = np.diff(edges) / 2
+        x = edges[:-1, None] + half[:, None] * (nodes + 1.0)
+        share = float((half * (self.density(x) @ weights)).sum())
+        # Six standard errors of the share of 1,000 draws.
+        if not abs(share - 0.5) < 6.0 * 0.5 / np.sqrt(TRIAL_DRAWS):
+            raise ValueError(
+                f"density must be that of the consumptions drawn by draw: it gives those up to "
+                f"{middle:g} the share {share:.3g}, drawn were 0.5"
+            )
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Return the density of the consumption at `x`."""
+        return np.asarray(self._density(x), np.float64)
+
+    def mean_reward(self, x: FloatArray) -> FloatArray:
+        """Return the mean reward given the consumption `x`."""
+        return np.asarray(self._mean_reward(x), np.float64)
+
+    def landmarks(self) -> FloatArray:
+        """Return consumptions near which the density moves fastest."""
+        return self._landmarks
+
+
+class Independent(SmoothDistribution):
+    """A reward and, independent of it, a consumption.
+
+    Parameters
+    ----------
+    reward : law
+        Of values in [0, 1]: see `keyhole.distributions`.
+    consumption : frozen distribution of scipy.stats
+        Continuous, of values at least 0; drawn from a table
+        (`keyhole.distributions.TabulatedDistribution`). What pairs are worth is exact for what is
+        drawn.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a law is not allowed.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> distribution = Independent(stats.beta(2, 6), stats.gamma(3))
+    >>> law.mean_reward(np.array([0.5])).round(3), law.density(np.array([2.0])).round(3)
+    (array([0.25]), array([0.271]))
+    """
+
+    def __init__(self, reward: Any, consumption: Any) -> None:
+        self.reward: Number = parse_distribution("reward", reward, Number, REWARDS)
+        self.reward.check("reward", UNIT)
+        self.consumption: TabulatedDistribution = parse_distribution(
+            "consumption", consumption, TabulatedDistribution, {}
+        )
+        self.consumption.check("consumption", Range(ge=0))
+        if self.consumption.whole:
+            raise ValueError(f"consumption must be a continuous law, got {consumption!r}")
+        self.error = max(self.reward.error, self.consumption.error)
+        self.draw = pair_of(self.reward.draw, self.consumption.draw)
+        self.numbers = pair_distributions(self.reward.numbers, self.consumption.numbers)
+
+    def density(self, x: FloatArray) -> FloatArray:
+        """Return the density of the consumption at `x`."""
+        return self.consumption.density(x)
+
+    def mean_reward(self, x: FloatArray) -> FloatArray:
+        """Return the mean reward given the consumption `x`."""
+        return np.full(np.shape(x), self.reward.mean)
+
+    def landmarks(self) -> FloatArray:
+        """Return consumptions at which the density jumps."""
+        return self.consumption.numbers
+
+    def __repr__(self) -> str:
+        """Return the call that makes this law."""
+        return f"Independent({self.reward!r}, {self.consumption!r})"
+
+
+class Replay(Distribution):
+    """Measured pairs, drawn with replacement.
+
+    Parameters
+    ----------
+    rewards : sequence of float, shape (runs,)
+        In [0, 1].
+    consumptions : sequence of float, shape (runs,)
+        At least 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed.
+
+    Examples
+    --------
+    >>> Replay(rewards=[1, 1, 0], consumptions=[0.2, 0.7, 1.5])
+    Replay(3 runs)
+    """
+
+    draw = staticmethod(draw_recorded_pair)
+
+    def __init__(self, rewards: ArrayLike, consumptions: ArrayLike) -> None:
+        self.rewards = check_vector("rewards", rewards, UNIT)
+        self.consumptions = check_vector("consumptions", consumptions, Range(ge=0))
+        if len(self.rewards) != len(self.consumptions):
+            raise ValueError(
+                f"consumptions must have {len(self.rewards)} entries, got {len(self.consumptions)}"
+            )
+        self.numbers = np.concatenate([self.rewards, self.consumptions])
+
+    def __repr__(self) -> str:
+        """Return the number of runs."""
+        return f"Replay({len(self.rewards)} runs)"
+
+
+def check_distributions(arms: Any) -> list[Distribution]:
+    """Return the laws of a problem's arms.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is none, or one is no law.
+
+    Examples
+    --------
+    >>> check_distributions([0.5])
+    Traceback (most recent call last):
+    TypeError: arms[0] must be a law, such as BetaExponential(a=5, b=5, rate=1), got 0.5
+    """
+    if not isinstance(arms, Sequence) or isinstance(arms, str):
+        raise TypeError(f"arms must be a list of laws, got {arms!r}")
+    if not arms:
+        raise ValueError("arms must have at least one entry, got none")
+    for i, distribution in enumerate(arms):
+        if not isinstance(distribution, Distribution):
+            raise TypeError(
+                f"arms[{i}] must be a law, such as BetaExponential(a=5, b=5, rate=1), got {distribution!r}"
+            )
+    return list(arms)
+
+
+def _positive_definite(covariance: ArrayLike) -> FloatArray:
+    matrix = np.asarray(covariance, np.float64)
+    if matrix.shape != (2, 2):
+        raise ValueError(f"covariance must have shape (2, 2), got {matrix.shape}")
+    (rr, rc), (cr, cc) = matrix.tolist()
+    # NaN fails every comparison.
+    if not (rc == cr and rr > 0.0 and cc > 0.0 and rc * rc < rr * cc < np.inf):
+        raise ValueError(
+            f"covariance must be symmetric and positive definite, got {matrix.tolist()}"
+        )
+    return matrix
+
+
+def _refuse_mass(mass: float) -> float:
+    raise ValueError(
+        "mean and covariance must leave at least a thousandth of the mass where the reward lies in "
+        f"[0, 1] and the consumption is at least 0, got {mass:.2g}"
+    )
+
+
+def _phi(z: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi))
+
+
+def _between(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the standard normal probability of (low, high), without cancellation in the tails."""
+    flip = low > 0.0
+    return np.asarray(ndtr(np.where(flip, -low, high)) - ndtr(np.where(flip, -high, low)))

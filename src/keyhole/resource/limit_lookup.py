@@ -1,0 +1,22 @@
+"""Where a limit stands among those that may be chosen (kernels)."""
+
+from keyhole.contract.state_memory import FloatArray
+
+
+def limit_index(limits: FloatArray, limit: float) -> int:
+    """Return the position of the smallest limit that is at least `limit`; beyond them the last."""
+    low, high = 0, len(limits) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if limits[middle] < limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def is_admissible(limits: FloatArray, continuous: int, limit: float) -> bool:
+    """Return whether a limit may be chosen: of these, or any up to the largest if `continuous`."""
+    if continuous == 1:
+        return bool(0.0 < limit <= limits[len(limits) - 1])
+    return bool(limits[limit_index(limits, limit)] == limit)

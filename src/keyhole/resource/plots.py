@@ -1,0 +1,234 @@
+"""Pictures of the setting: runs of each arm, gains over limits, grids that become finer."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.resource.cost_functions import Power
+from keyhole.resource.learner import Learner
+from keyhole.resource.problem import Problem
+from keyhole.resource.refinement_schedule import Stage, stages
+from keyhole.results.plot import line_style, set_title
+from keyhole.validate import Range, check_integer
+
+_POINTS: Final = 400
+_OPEN: Final = 1e9  # a limit that no run exceeds
+
+
+def draw_runs(
+    problem: Problem,
+    axes: Axes | None = None,
+    *,
+    runs: int = 300,
+    seed: int = 0,
+    names: Sequence[str] = (),
+) -> Axes:
+    """Draw what runs of each arm consume and yield, without a limit.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose arms.
+    axes : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+    runs : int, default 300
+        Of each arm, at least 1.
+    seed : int, default 0
+        Of the runs.
+    names : sequence of str, optional
+        Of the arms; by default their numbers.
+
+    Returns
+    -------
+    matplotlib Axes
+        What was drawn on.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), Figure 1.
+    """
+    axes = _axes(axes)
+    check_integer("runs", runs, Range(ge=1))
+    points = _every_run(problem, runs, seed)
+    for arm, (name, (used, earned)) in enumerate(
+        zip(_named(problem.arms, names), points, strict=True)
+    ):
+        style = line_style(arm) | {"linestyle": "none", "alpha": 0.5}
+        axes.plot(used, earned, label=name, **style)
+    axes.set_xlabel("consumption")
+    axes.set_ylabel("reward")
+    axes.legend()
+    return axes
+
+
+def draw_gains(problem: Problem, axes: Axes | None = None, *, names: Sequence[str] = ()) -> Axes:
+    """Draw what each arm is worth over the limits, and mark the best pair.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    axes : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+    names : sequence of str, optional
+        Of the arms; by default their numbers.
+
+    Returns
+    -------
+    matplotlib Axes
+        What was drawn on.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), equation (2), Figure 2.
+
+    Examples
+    --------
+    >>> from keyhole.resource import three_models
+    >>> axes = draw_gains(three_models("strict"), names=["complex", "medium", "simple"])
+    >>> axes.get_xlabel()
+    'limit'
+    """
+    axes = _axes(axes)
+    limits = problem.limits
+    if problem.continuous:
+        limits = np.linspace(0.0, problem.limits[-1], _POINTS + 1)[1:]
+    for arm, name in enumerate(_named(problem.arms, names)):
+        gains = [problem.gain(arm, limit) for limit in limits]
+        axes.plot(
+            limits, gains, label=name, **line_style(arm) | {"markevery": max(1, len(limits) // 10)}
+        )
+    best_arm, best_limit = problem.best_pair
+    axes.margins(y=0.12)  # above the best pair there is room for its name
+    axes.axvline(best_limit, color="0.5", linewidth=0.8)
+    axes.annotate(
+        f"best pair: {_named(problem.arms, names)[best_arm]}, {best_limit:.3g}",
+        (best_limit, problem.best_gain),
+        textcoords="offset points",
+        xytext=(-6, 6),
+        ha="right",
+    )
+    axes.set_xlabel("limit")
+    axes.set_ylabel("penalized expected gain")
+    axes.legend()
+    return axes
+
+
+def draw_grids(learner: Learner, axes: Axes | None = None, *, names: Sequence[str] = ()) -> Axes:
+    """Draw the limits that a learner distinguishes on each arm.
+
+    Parameters
+    ----------
+    learner : Learner
+        Of a policy that refines grids, such as `keyhole.resource.ZoomingRCUCB`.
+    axes : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+    names : sequence of str, optional
+        Of the arms; by default their numbers.
+
+    Returns
+    -------
+    matplotlib Axes
+        What was drawn on.
+
+    Raises
+    ------
+    TypeError
+        If the policy keeps no grids.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), Figure 3.
+    """
+    if "sizes" not in learner.state:
+        raise TypeError(f"learner must be of a policy that refines grids, got {learner.policy!r}")
+    sizes, points = learner.state["sizes"].tolist(), learner.state["points"]
+    grids = [points[arm, :size] for arm, size in enumerate(sizes)]
+    return _draw_points(_axes(axes), grids, float(learner.facts["limits"][-1]), names)
+
+
+def draw_refinement(problem: Problem, figure: Figure, *, names: Sequence[str] = ()) -> None:
+    """Draw how the grids of z-RCUCB become finer, from top to bottom.
+
+    They are those of the start, of the first round that extends a grid at one point, of the first
+    that extends one at several, and of the last of 1,000 rounds; see
+    `keyhole.resource.refinement_schedule`.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance; every limit may be chosen.
+    figure : matplotlib Figure
+        Where to draw; it is empty.
+    names : sequence of str, optional
+        Of the arms; by default their numbers.
+
+    References
+    ----------
+    Bengs and Huellermeier (2022), section 4.1, Figure 3; the lowest panel is ours.
+    """
+    shown = _told(stages(problem))
+    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (title, stage) in zip(panels, shown.items(), strict=True):
+        _draw_points(axes, stage.grids, float(problem.limits[-1]), names)
+        axes.label_outer()
+        set_title(axes, title)
+
+
+def _told(found: Sequence[Stage]) -> dict[str, Stage]:
+    """Return the stages to show, by what is to be said of them."""
+    told = {"at the start": found[0]}
+    one = next((stage for stage in found if stage.extended == 1), None)
+    several = next((stage for stage in found if stage.extended > 1), None)
+    if one is not None:
+        told[f"after round {one.round:,}, which extends a grid at one point"] = one
+    if several is not None:
+        title = f"after round {several.round:,}, which extends a grid at {several.extended} points"
+        told[title] = several
+    return told | {"at the end": found[-1]}
+
+
+def _draw_points(
+    axes: Axes, grids: Sequence[FloatArray], largest: float, names: Sequence[str]
+) -> Axes:
+    for arm, points in enumerate(grids):
+        axes.plot([0.0, largest], [arm, arm], color="0.8", linewidth=0.8, zorder=0)
+        axes.plot(
+            points, np.full(len(points), arm), "|", color=line_style(arm)["color"], markersize=12.0
+        )
+    axes.set_yticks(range(len(grids)), _named(len(grids), names))
+    axes.set_ylim(len(grids) - 0.5, -0.5)
+    axes.set_xlabel("limit")
+    axes.set_ylabel("arm")
+    return axes
+
+
+def _axes(axes: Axes | None) -> Axes:
+    return plt.subplots(figsize=(7.2, 4.6), layout="constrained")[1] if axes is None else axes
+
+
+def _named(arms: int, names: Sequence[str]) -> list[str]:
+    if names and len(names) != arms:
+        raise ValueError(f"names must have {arms} entries, got {len(names)}")
+    return list(names) or [f"arm {arm}" for arm in range(arms)]
+
+
+def _every_run(problem: Problem, runs: int, seed: int) -> Iterator[tuple[list[float], list[float]]]:
+    """Yield what runs of each arm consume and yield, under a limit that none exceeds."""
+    referee = InteractiveEnvironment(
+        Problem(problem.distributions, [_OPEN], Power(), Power()), seed=seed
+    )
+    for arm in range(problem.arms):
+        used, earned = [], []
+        for _ in range(runs):
+            # Every answer stands where the one before did.
+            answer = referee.respond({"arm": arm, "limit": _OPEN})
+            used.append(answer["consumption"].item())
+            earned.append(answer["reward"].item())
+        yield used, earned

@@ -1,0 +1,28 @@
+"""How a spec describes a problem of this room."""
+
+from typing import Final
+
+from keyhole.resource.cost_functions import FUNCTIONS
+from keyhole.resource.distributions import BetaExponential, Replay, TruncatedNormal
+from keyhole.resource.paper_instances import replica, three_models
+from keyhole.resource.problem import Problem
+from keyhole.resource.synthetic_solvers import portfolio
+from keyhole.spec_values import ProblemFactory, list_of, tagged_union
+
+PROBLEM_FACTORIES: Final = {
+    "arms": ProblemFactory(
+        "for each arm a table: the name of a law of reward and consumption, its parameters",
+        Problem,
+        read=list_of(tagged_union(BetaExponential, TruncatedNormal, Replay)),
+        further_readers=FUNCTIONS,
+    ),
+    "replica": ProblemFactory(
+        "a replica of the paper's: PosCorr, NegCorr, Indep or LowCensoring", replica
+    ),
+    "portfolio": ProblemFactory(
+        "made-up solvers with heavy-tailed run times: scattered, alike or lone", portfolio
+    ),
+    "three_models": ProblemFactory(
+        "the paper's working example: a promise that is strict, or soft", three_models
+    ),
+}

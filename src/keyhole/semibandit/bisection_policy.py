@@ -1,0 +1,262 @@
+"""What the policies for thresholds of any kind have in common: a bisection for each arm."""
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
+
+from keyhole.policy import FloatArray, IntArray, Kernel, Stream, float_array, int_array, parameter
+from keyhole.semibandit.allocation_kernels import (
+    KnapsackState,
+    allocate_best,
+    count_all_violations,
+    count_losses,
+    counts_of,
+    evidence_against,
+    second_phase,
+    shuffle,
+    write_allocation,
+)
+from keyhole.semibandit.knapsack_search import SLACK
+from keyhole.semibandit.setting import Policy, integer_part, warn_unfinished_search
+
+_NEVER: Final = 1.0  # the estimate of an arm that even all of a resource below 1 is too little for
+
+
+class BisectionPolicy(Policy, abstract=True):
+    r"""Base of the policies that search for a threshold for each arm, then fund knapsacks.
+
+    The first phase keeps bounds :math:`\theta_l < \theta_i \le \theta_u` for each arm, at first 0
+    and 1, and tries values :math:`\hat\theta_i` in between. A loss at an arm that was given
+    :math:`\hat\theta_i` raises its lower bound to it; after W rounds without a loss in which the
+    arm was given :math:`\hat\theta_i` the upper bound falls to it,
+
+    .. math:: W = \Big\lceil \frac{\ln(K \log_2(\lceil 1 + 1/\gamma \rceil) / \delta)}
+        {\ln(1 / (1 - \epsilon))} \Big\rceil
+
+    and the middle of the two is tried next. When the two are within :math:`\gamma` of each other,
+    the upper one is the estimate. The phase is over when every arm has one.
+
+    A loss at an arm that was given its estimate proves the estimate too low. With ``as_printed=0``
+    the arm then goes on trial again, between what was too little and 1, and the first phase goes on
+    until that is settled.
+
+    In the second phase arms are funded by the exact knapsack
+    :math:`KP(\tilde\mu, \hat\theta, Q)`. A subclass writes the kernel ``fill(p, s, t, rng)``
+    that writes all :math:`\tilde\mu_i` into ``s.values``.
+    """
+
+    delta: float = parameter(default=0.1, gt=0, lt=1, doc="chance that some estimate is wrong")
+    epsilon: float = parameter(default=0.1, gt=0, lt=1, doc="lower bound of the mean losses")
+    gamma: float = parameter(default=1e-3, gt=0, lt=1, doc="how close estimates must come")
+    round_decimals: int = parameter(default=0, ge=0, le=9, doc="decimals of the estimates; 0: all")
+    solve_every: int = parameter(
+        default=1, ge=1, le=2**40, doc="rounds from one knapsack to the next"
+    )
+    loss_free_rounds: int = parameter(
+        default=0, ge=0, le=2**40, doc="rounds without loss; 0: formula"
+    )
+    as_printed: int = parameter(
+        default=1, ge=0, le=1, doc="whether to search as the paper prints it"
+    )
+    any_loss: int = parameter(
+        default=0, ge=0, le=1, doc="whether losses at less than is tried count too"
+    )
+
+    helpers: ClassVar[tuple[str, ...]] = ("fill",)
+    helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})
+
+    class State(KnapsackState):
+        """Beside what is known of losses: of each arm the bounds, and how its trial goes."""
+
+        searched = int_array()
+        low = float_array("arms")
+        high = float_array("arms")
+        settled = int_array("arms")
+        """Whether `amounts` is an estimate, or still on trial."""
+        clear_rounds = int_array("arms")
+        unsettled = int_array()
+        needed = int_array()
+
+    def search_rounds(self, arms: int, resource: float) -> int:
+        r"""Return for how many rounds thresholds may be searched for: K arms, the resource Q.
+
+        .. math:: \Big\lceil \frac{K W \log_2(\lceil 1 + 1/\gamma \rceil)}
+            {\max\{1, \lfloor Q \rfloor\}} \Big\rceil
+
+        With a chance of at most `delta` it takes longer (Verma et al. 2019, Lemma 4).
+        """
+        if not searches(arms, resource):
+            return 0
+        needed = self.loss_free_rounds or rounds_needed(arms, self.delta, self.epsilon, self.gamma)
+        return math.ceil(arms * needed * steps(self.gamma) / max(1, integer_part(resource)))
+
+    def caution(self, told: Mapping[str, Any], problem: Any) -> str:
+        """Return a warning if the search may outlast the horizon."""
+        return warn_unfinished_search(
+            self, self.search_rounds(told["arms"], told["resource"]), told
+        )
+
+    def init(p, s: State) -> None:
+        """Begin with all of the resource, in parts."""
+        most = min(1.0, p.resource)
+        learning = searches(p.arms, p.resource)
+        for arm in range(p.arms):
+            s.high[arm] = most
+            s.settled[arm] = 0 if learning else 1
+            s.amounts[arm] = first_trial(p, arm) if learning else most
+        s.unsettled[0] = p.arms if learning else 0
+        s.needed[0] = p.loss_free_rounds
+        if p.loss_free_rounds == 0:
+            s.needed[0] = rounds_needed(p.arms, p.delta, p.epsilon, p.gamma)
+
+    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, fill: Kernel) -> None:
+        """Try what arms are on trial for, or fund the best knapsack."""
+        if s.unsettled[0] > 0:
+            allocate_trials(p, s, rng)
+        else:
+            allocate_best(p, s, t, rng, fill)
+        write_allocation(p, s, allocation)
+
+    def update(p, s: State, losses: FloatArray) -> None:
+        """Move the bounds, or count the losses; either way take note of estimates proven wrong."""
+        if s.unsettled[0] == 0:
+            count_losses(p, s, s.funded, losses)
+        else:
+            s.searched[0] += 1
+        for arm in range(p.arms):
+            if s.settled[arm] == 0:
+                if s.funded[arm] == 1 or p.any_loss == 1:
+                    learn(p, s, arm, losses[arm])
+            elif s.funded[arm] == 1 and losses[arm] > 0.0:
+                s.refuted[arm] += 1
+                if p.as_printed == 0:
+                    reset_bracket(p, s, arm)
+
+    def recommend(  # type: ignore[override]
+        p, s: State, estimates: FloatArray, searched: IntArray, refuted: IntArray
+    ) -> None:
+        """Report the estimates; where there is none yet, the upper bounds."""
+        for arm in range(p.arms):
+            estimates[arm] = s.amounts[arm] if s.settled[arm] == 1 else s.high[arm]
+        searched[0], refuted[0] = s.searched[0], count_all_violations(s, p.arms)
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return the phase, and of each arm its threshold, or its losses once all are settled."""
+        state, arms, resource = learner.state, learner.facts["arms"], learner.facts["resource"]
+        if state["unsettled"][0] == 0:
+            return [second_phase(state), *counts_of(state)]
+        settled = f"{arms - state['unsettled'][0]} of {arms} thresholds settled"
+        limit = f"{self.search_rounds(arms, resource):,}"
+        head = f"first phase, search of up to {limit} rounds: {settled}"
+        return [head, *(f"arm {arm}: {bracket(state, arm)}" for arm in range(arms))]
+
+
+def searches(arms: int, resource: float) -> bool:
+    """Return whether there is anything to search for."""
+    return arms > 1 and resource < arms
+
+
+def first_trial(p: BisectionPolicy, arm: int) -> float:
+    """Return what to try first: the resource in two sizes of parts, none as large as 1."""
+    halves = integer_part(p.resource)
+    if arm < halves:
+        return 0.5
+    part = float((p.resource - 0.5 * halves) / (p.arms - halves))
+    return part if part < 1.0 else 0.5
+
+
+def rounds_needed(arms: int, delta: float, epsilon: float, gamma: float) -> int:
+    """Return W."""
+    return max(1, math.ceil(math.log(arms * steps(gamma) / delta) / -math.log1p(-epsilon)))
+
+
+def steps(gamma: float) -> float:
+    """Return in how many trials a bracket of 1 is halved down to gamma."""
+    return math.log2(math.ceil(1.0 + 1.0 / gamma))
+
+
+def allocate_trials(p: BisectionPolicy, s: BisectionPolicy.State, rng: Stream) -> None:
+    """Fund the trials that fit, in the order of the arms, then at random the settled arms."""
+    left, others = p.resource + SLACK, 0
+    for arm in range(p.arms):
+        s.funded[arm] = 0
+        if s.settled[arm] == 1:
+            s.order[others] = arm
+            others += 1
+        elif s.amounts[arm] <= left:
+            s.funded[arm] = 1
+            left -= s.amounts[arm]
+    shuffle(s.order, others, rng)
+    for k in range(others):
+        arm = s.order[k]
+        if s.amounts[arm] <= left:
+            s.funded[arm] = 1
+            left -= s.amounts[arm]
+
+
+def learn(p: BisectionPolicy, s: BisectionPolicy.State, arm: int, loss: float) -> None:
+    """Move a bound of an arm on trial, if this round decides it."""
+    # Line 8 to the letter: a loss counts whatever was given, but not at what was a loss before.
+    lost = loss > 0.0 and (p.any_loss == 0 or s.low[arm] < s.amounts[arm])
+    if lost:
+        s.low[arm] = s.amounts[arm]
+        # No allocation exceeds a resource below 1: an arm that it may not be enough for at all.
+        if p.resource < 1.0 and s.high[arm] == p.resource and p.resource - s.low[arm] <= p.gamma:
+            close_bracket(s, arm, _NEVER)
+            return
+    elif s.funded[arm] == 0:
+        return
+    else:
+        s.clear_rounds[arm] += 1
+        if s.clear_rounds[arm] < s.needed[0]:
+            return
+        s.high[arm] = s.amounts[arm]
+    if s.high[arm] - s.low[arm] <= p.gamma and (not lost or p.as_printed == 0):
+        estimate = rounded(s.high[arm], p.round_decimals)
+        # What has once been too little is no estimate, however round.
+        useless = estimate <= s.low[arm] and p.as_printed == 0
+        close_bracket(s, arm, s.high[arm] if useless else estimate)
+    else:
+        s.clear_rounds[arm] = 0
+        s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
+
+
+def reset_bracket(p: BisectionPolicy, s: BisectionPolicy.State, arm: int) -> None:
+    """Search anew above an estimate that was proven too low, unless no more can be given."""
+    most = min(1.0, p.resource)
+    s.since_solved[0] = 0
+    if most - s.amounts[arm] <= p.gamma:
+        s.amounts[arm] = _NEVER
+        return
+    s.low[arm], s.high[arm] = s.amounts[arm], most
+    s.amounts[arm] = 0.5 * (s.low[arm] + s.high[arm])
+    s.settled[arm] = s.clear_rounds[arm] = 0
+    s.unsettled[0] += 1
+
+
+def close_bracket(s: BisectionPolicy.State, arm: int, estimate: float) -> None:
+    """Take a value for the arm's threshold."""
+    s.amounts[arm] = estimate
+    s.settled[arm] = 1
+    s.unsettled[0] -= 1
+
+
+def bracket(state: Mapping[str, Any], arm: int) -> str:
+    """Return what is known of an arm's threshold."""
+    tried = state["amounts"][arm]
+    if state["settled"][arm]:
+        return f"threshold {tried:.4g}{evidence_against(state, arm)}"
+    return (
+        f"threshold above {state['low'][arm]:.4g}, at most {state['high'][arm]:.4g}; trying "
+        f"{tried:.4g}, {state['clear_rounds'][arm]} of {state['needed'][0]} rounds without a loss"
+        f"{evidence_against(state, arm)}"
+    )
+
+
+def rounded(value: float, decimals: int) -> float:
+    """Return a value to so many decimals (0: as it is), never 0."""
+    if decimals == 0:
+        return value
+    units = 10.0**decimals
+    return float(max(1.0, math.floor(value * units + 0.5)) / units)

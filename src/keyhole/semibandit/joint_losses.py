@@ -1,0 +1,92 @@
+"""Laws of a day's losses, where these depend on each other."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.distributions import Distribution
+from keyhole.distributions.custom_distribution import TRIAL_DRAWS, CustomSampler, check_moments
+from keyhole.draws.streams import WORLD, stream
+from keyhole.kernels.fingerprint import Kernel
+from keyhole.policy import Stream, uniform
+from keyhole.semibandit.learner import zeros_and_ones
+from keyhole.validate import Range, check_vector
+
+_UNIT = Range(ge=0, le=1)
+
+
+def draw_recorded_day(rng: Stream, numbers: FloatArray, losses: FloatArray) -> None:
+    """Fill in the losses of one of the days, each equally likely."""
+    day = int(uniform(rng) * (len(numbers) // len(losses)))
+    for arm in range(len(losses)):
+        losses[arm] = numbers[day * len(losses) + arm]
+
+
+class DayDistribution(Distribution):
+    """A law of the losses of all arms together: ``draw(rng, numbers, losses)`` fills them in."""
+
+    mean_losses: FloatArray
+    rounds: int | None = None
+    """How many days there are, where they come as they were recorded."""
+
+
+class Days(DayDistribution):
+    """Recorded days."""
+
+    draw = staticmethod(draw_recorded_day)
+
+    def __init__(self, days: FloatArray, *, in_order: bool) -> None:
+        self.mean_losses = days.mean(axis=0)
+        self.numbers = days.ravel()
+        self.days = len(days)
+        self.rounds = len(days) if in_order else None
+
+
+class CustomDistribution(CustomSampler, DayDistribution):
+    """A law of your own: a compiled sampler of a day's losses, and their means.
+
+    Parameters
+    ----------
+    draw : kernel
+        ``draw(rng, numbers, losses)`` fills in a loss of 0 or 1 for each arm: plain arithmetic and
+        the samplers of `keyhole.draws.samplers`.
+    mean_losses : sequence of float, shape (arms,)
+        Exact: regrets are computed with them.
+    numbers : sequence of float, default [0]
+        What `draw` is given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or 1,000 trial days do not fit `mean_losses` by 6 standard
+        errors.
+
+    Examples
+    --------
+    >>> def weather(rng, numbers, losses):
+    ...     rain = uniform(rng) < numbers[0]
+    ...     for arm in range(len(losses)):
+    ...         losses[arm] = 1.0 if rain and uniform(rng) < 0.5 else 0.0
+    >>> from keyhole.semibandit import Problem
+    >>> distribution = CustomDistribution(weather, [0.2, 0.2, 0.2], numbers=[0.4])
+    >>> Problem(law, thresholds=0.5, resource=1).mean_losses
+    array([0.2, 0.2, 0.2])
+    """
+
+    def __init__(
+        self, draw: Kernel, mean_losses: ArrayLike, *, numbers: ArrayLike = (0.0,)
+    ) -> None:
+        super().__init__(draw, numbers)
+        self.mean_losses = check_vector("mean_losses", mean_losses, _UNIT)
+        days = self.tried()
+        for day in days:
+            zeros_and_ones("what draw draws", day, len(self.mean_losses))
+        for arm, mean in enumerate(self.mean_losses):
+            check_moments(f"mean_losses[{arm}]", float(mean), days[:, arm])
+
+    def tried(self) -> FloatArray:
+        """Return 1,000 days, one a row."""
+        rng, days = stream(0, 0, WORLD), np.zeros((TRIAL_DRAWS, len(self.mean_losses)))
+        for day in days:
+            self.draw(rng, self.numbers, day)
+        return days

@@ -1,0 +1,57 @@
+"""What the policies that are told the thresholds have in common."""
+
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from keyhole.policy import FloatArray, Kernel, Stream, parameter
+from keyhole.semibandit.allocation_kernels import (
+    KnapsackState,
+    allocate_best,
+    count_losses,
+    counts_of,
+    write_allocation,
+)
+from keyhole.semibandit.setting import Policy
+
+
+class KnownThresholdPolicy(Policy, abstract=True):
+    r"""Base of the policies that fund the best knapsack, told the thresholds.
+
+    .. math:: \arg\max_{A : \sum_{i \in A} \theta_i \le Q} \; \sum_{i \in A} \tilde\mu_i
+
+    A subclass writes the kernel ``fill(p, s, t, rng)`` that writes all :math:`\tilde\mu_i` into
+    ``s.values``.
+    """
+
+    needs = ("thresholds",)
+    oracle = True
+    # Nothing is imagined: `select` itself keeps count of the rounds for which a set is kept.
+    pending = ("ignore",)
+
+    solve_every: int = parameter(
+        default=1, ge=1, le=2**40, doc="rounds from one knapsack to the next"
+    )
+
+    helpers: ClassVar[tuple[str, ...]] = ("fill",)
+    helper_arguments = MappingProxyType({"fill": ("p", "s", "t", "rng")})
+
+    class State(KnapsackState):
+        """Of each arm what it takes, whether it is funded, and its losses."""
+
+    def init(p, s: State) -> None:
+        """Write down what the arms take."""
+        for arm in range(p.arms):
+            s.amounts[arm] = p.thresholds[arm]
+
+    def select(p, s: State, t: int, rng: Stream, allocation: FloatArray, fill: Kernel) -> None:
+        """Fund the best knapsack."""
+        allocate_best(p, s, t, rng, fill)
+        write_allocation(p, s, allocation)
+
+    def update(p, s: State, allocation: FloatArray, losses: FloatArray) -> None:
+        """Count the losses."""
+        count_losses(p, s, allocation, losses)
+
+    def describe(self, learner: Any) -> list[str]:
+        """Return of each arm what it takes, and its losses."""
+        return counts_of(learner.state)

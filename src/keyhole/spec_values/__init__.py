@@ -1,0 +1,28 @@
+"""What a file says, read: sources of problems, tables of named values, complaints.
+
+A room, and a package that brings one, says here how a spec describes its problems.
+"""
+
+from keyhole.spec_values.error_messages import error_message, unknown_name_error
+from keyhole.spec_values.problem_factory import Argument, ProblemFactory
+from keyhole.spec_values.values import (
+    Read,
+    file_path,
+    list_of,
+    plain_value,
+    tagged_union,
+    tagged_value,
+)
+
+__all__ = [
+    "Argument",
+    "ProblemFactory",
+    "Read",
+    "error_message",
+    "file_path",
+    "list_of",
+    "plain_value",
+    "tagged_union",
+    "tagged_value",
+    "unknown_name_error",
+]

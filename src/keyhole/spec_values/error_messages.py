@@ -1,0 +1,73 @@
+"""What is wrong with a file, in one line: the field, what is allowed, and what came."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from keyhole.validate import short_repr, suggestion
+
+if TYPE_CHECKING:  # rooms need no pydantic
+    from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
+
+# How pydantic names the branches of a union, on the way to a field.
+_BRANCH: Final = re.compile(r"float|constrained-\w+|list\[.*\]")
+_WORDS: Final = {"a valid dictionary": "a table", "a valid string": "a text"}
+
+
+def unknown_name_error(path: str, known: Iterable[str]) -> ValueError:
+    """Return the complaint about an entry that there is not, to be raised.
+
+    Examples
+    --------
+    >>> unknown_name_error("problem.treshold", ["means", "threshold"])
+    ValueError("problem.treshold is not known; known are means, threshold (did you mean \
+'threshold'?)")
+    """
+    words = list(known)
+    listed = f"known are {', '.join(words)}" if words else "there are none here"
+    return ValueError(f"{path} is not known; {listed}{suggestion(path.rpartition('.')[2], words)}")
+
+
+def error_message(
+    error: ValidationError,
+    tables: Mapping[str, type[BaseModel]] | None = None,
+    words: Mapping[str, str] | None = None,
+) -> str:
+    """Return pydantic's first complaint on one line: field, what is allowed, and value.
+
+    `tables` has by path those whose entries are to be listed where one is not known, `words` what
+    such a table must be.
+    """
+    tables, first = tables or {}, error.errors()[0]
+    branches = {model.__name__ for model in tables.values()}
+    path = ""
+    for part in first["loc"]:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif part not in branches and not _BRANCH.fullmatch(part):
+            path += f".{part}" if path else part
+    if first["type"] == "missing":
+        return f"{path} must be given"
+    if first["type"] == "extra_forbidden":
+        table = tables.get(path.rpartition(".")[0])
+        if table is None:
+            return f"{path} is not known and must be left out"
+        return str(unknown_name_error(path, table.model_fields))
+    if first["type"] == "value_error":  # one of our own, complete, with or without its field
+        text = str(first["ctx"]["error"])
+        return path + text if text.startswith(" ") else text
+    what = (words or {}).get(path) if first["type"] in ("model_type", "list_type") else None
+    return f"{path} must {what or _allowed(first)}, got {short_repr(first['input'])}"
+
+
+def _allowed(error: ErrorDetails) -> str:
+    """Return what pydantic says is allowed, to follow "must"."""
+    if error["type"] == "model_type":
+        return "be a table"
+    what = re.sub(r"^\w+ should ", "", error["msg"])
+    for theirs, ours in _WORDS.items():
+        what = what.replace(theirs, ours)
+    return what[0].lower() + what[1:]

@@ -1,0 +1,128 @@
+"""Where problems come from: the function that makes one, and what it wants to be told."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from keyhole.contract.environment import Problem
+from keyhole.spec_values.error_messages import unknown_name_error
+from keyhole.spec_values.values import Read
+from keyhole.validate import check_memory
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An entry that a source takes beside the one that names it.
+
+    Type and description are those in the documentation of the function.
+    """
+
+    required: bool
+    kind: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class ProblemFactory:
+    """A way to describe a problem in a spec: by the arguments of a function that makes it.
+
+    The first is the entry that names the source, the others are further entries, required where
+    they have no default, and documented as they are.
+
+    Parameters
+    ----------
+    doc : str
+        What the entry that names the source is, in one line.
+    make : callable
+        The function; its errors begin with the name of an argument.
+    read : callable, optional
+        Turns the value of that entry into the first argument: see `Read`.
+    further_readers : mapping of str to callable
+        The same for further entries, by name.
+    excluded : tuple of str
+        Arguments of the function that a spec cannot give.
+    """
+
+    doc: str
+    make: Callable[..., Problem]
+    read: Read | None = None
+    further_readers: Mapping[str, Read] = field(default_factory=dict)
+    excluded: tuple[str, ...] = ()
+
+    @property
+    def entries(self) -> dict[str, Argument]:
+        """The further entries, by name."""
+        _, *others = inspect.signature(self.make).parameters.values()
+        docs = parameter_docs(self.make)
+        return {
+            one.name: Argument(one.default is one.empty, *docs.get(one.name, ("", "")))
+            for one in others
+            if one.name not in self.excluded
+        }
+
+    def problem(self, name: str, given: Mapping[str, Any], folder: Path) -> Problem:
+        """Make the problem from the entry `name`, which names this source, and the further ones.
+
+        Paths among the values are relative to the folder; errors begin with ``problem.`` and the
+        name of an entry.
+        """
+        entries = self.entries
+        for other in given:
+            if other not in (name, *entries):
+                raise unknown_name_error(f"problem.{other}", ["setting", name, *entries])
+        for other, entry in entries.items():
+            if entry.required and other not in given:
+                raise ValueError(f"problem.{other} must be given")
+        arguments = {
+            other: _read(self.further_readers.get(other), f"problem.{other}", given[other], folder)
+            for other in entries
+            if other in given
+        }
+        first = _read(self.read, f"problem.{name}", given[name], folder)
+        try:
+            with check_memory(name):
+                return self.make(first, **arguments)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"problem.{self._in_words_of(name, str(error))}") from error
+
+    def _in_words_of(self, name: str, message: str) -> str:
+        """Return a message in which the first argument has the name of the entry."""
+        first = next(iter(inspect.signature(self.make).parameters))
+        return re.sub(rf"^{first}\b", name, message)
+
+
+def parameter_docs(function: Callable[..., Any]) -> dict[str, tuple[str, str]]:
+    """Return type and description of the parameters that a docstring has, by name."""
+    text = inspect.getdoc(function) or ""
+    found = re.search(r"^Parameters\n-+\n(.*?)(\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    result = {}
+    for first, *rest in _paragraphs(found.group(1).split("\n") if found else []):
+        names, _, kind = first.partition(" : ")
+        for name in names.split(", "):
+            result[name] = (kind, " ".join(rest))
+    return result
+
+
+def _read(read: Read | None, path: str, value: Any, folder: Path) -> Any:
+    if read is None:
+        return value
+    try:
+        return read(path, value, folder)
+    except (TypeError, ValueError, OSError) as error:
+        text = str(error)
+        raise ValueError(text if text.startswith(path) else f"{path}: {text}") from error
+
+
+def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
+    """Yield lines that begin at the margin, each with the indented ones that follow it."""
+    group: list[str] = []
+    for line in lines:
+        if group and not line.startswith(" "):
+            yield group
+            group = []
+        group.append(line.strip())
+    if group:
+        yield group

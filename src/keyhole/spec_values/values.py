@@ -1,0 +1,141 @@
+"""Values of a file: plain ones, files, and tables that name what is to be made."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.validate import check_choice, short_repr
+
+Read = Callable[[str, Any, Path], Any]
+"""From the path of a field (``problem.cost``), its value and the folder of the file to an argument.
+
+Errors begin with the path, or say what is wrong without a field."""
+
+
+def plain_value(field: str, value: Any) -> Any:
+    """Return a value as texts, numbers, lists and tables: what a file can hold.
+
+    Arrays and tuples become lists; anything else is refused with a TypeError that names the field.
+
+    Examples
+    --------
+    >>> plain_value("problem", {"means": np.array([0.25, 0.5]), "threshold": np.float64(0.5)})
+    {'means': [0.25, 0.5], 'threshold': 0.5}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {
+            _name(field, key): plain_value(f"{field}.{key}", entry) for key, entry in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [plain_value(f"{field}[{i}]", entry) for i, entry in enumerate(value)]
+    if isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(f"{field} must be a text, a number, a list or a table, got {value!r}")
+
+
+def _name(field: str, key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"{field} must have texts for names, got {key!r}")
+    return key
+
+
+def file_path(field: str, value: Any, folder: Path) -> Path:
+    """Return the path that a field holds, relative to the folder; whether it is there, or not."""
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"{field} must be the name of a file, got {short_repr(value)}")
+    return folder / value
+
+
+def tagged_union(*kinds: Callable[..., Any]) -> Read:
+    """Return what reads a table such as ``{ distribution = "Power", slope = 0.1 }``.
+
+    It names one of the types or functions, by its own name; the other entries are its parameters.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> class Power:
+    ...     def __init__(self, slope):
+    ...         self.slope = slope
+    >>> tagged_union(Power)("cost", {"distribution": "Power", "slope": 0.1}, Path()).slope
+    0.1
+    >>> tagged_union(Power)("cost", {"distribution": "Powre", "slope": 0.1}, Path())
+    Traceback (most recent call last):
+    ValueError: cost.distribution must be one of Power; got 'Powre' (did you mean 'Power'?)
+    """
+    known = {kind.__name__: kind for kind in kinds}
+
+    def read(field: str, value: Any, folder: Path) -> Any:
+        if not isinstance(value, Mapping):
+            raise TypeError(
+                f"{field} must be a table with the entry 'law', got {short_repr(value)}"
+            )
+        if "distribution" not in value:
+            raise ValueError(f"{field}.distribution must be given: one of {', '.join(known)}")
+        kind = known[check_choice(f"{field}.distribution", value.get("distribution"), known)]
+        given = {name: part for name, part in value.items() if name != "distribution"}
+        wanted = inspect.signature(kind).parameters
+        for name in given:
+            check_choice(f"{field}: each parameter of {kind.__name__}", name, wanted)
+        for name, one in wanted.items():
+            if one.default is one.empty and name not in given:
+                raise TypeError(f"{field}.{name} must be given for {kind.__name__}")
+        try:
+            return kind(**given)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{field}.{error}") from error
+
+    return read
+
+
+def tagged_value(*kinds: Callable[..., Any]) -> Read:
+    """Return what reads a name, or one name with its value, such as ``{ given = [3, 1] }``.
+
+    It names one of the types or functions, by its own name; those without parameters take no value.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> def cyclic():
+    ...     return "around"
+    >>> def given(sequence):
+    ...     return sequence
+    >>> read = tagged_value(cyclic, given)
+    >>> read("order", "cyclic", Path()), read("order", {"given": [3, 1]}, Path())
+    ('around', [3, 1])
+    """
+    alone, with_value = {}, {}
+    for kind in kinds:
+        parameters = inspect.signature(kind).parameters.values()
+        if all(one.default is not one.empty for one in parameters):
+            alone[kind.__name__] = kind
+        if parameters:
+            with_value[kind.__name__] = kind
+
+    def read(field: str, value: Any, folder: Path) -> Any:
+        if isinstance(value, str):
+            return alone[check_choice(field, value, alone)]()
+        if isinstance(value, Mapping) and len(value) == 1:
+            name, inner = next(iter(value.items()))
+            return with_value[check_choice(field, name, with_value)](inner)
+        raise TypeError(
+            f"{field} must be a name, or one name with its value, got {short_repr(value)}"
+        )
+
+    return read
+
+
+def list_of(read: Read) -> Read:
+    """Return what reads a list, each of whose tables `read` reads."""
+
+    def read_all(field: str, value: Any, folder: Path) -> Any:
+        if not isinstance(value, list) or not value:
+            raise TypeError(f"{field} must be a list of tables, got {short_repr(value)}")
+        return [read(f"{field}[{i}]", one, folder) for i, one in enumerate(value)]
+
+    return read_all

@@ -1,0 +1,11 @@
+"""How a spec describes a problem of this room."""
+
+from typing import Final
+
+from keyhole.spec_values import ProblemFactory
+from keyhole.stochastic.problem import Problem
+
+PROBLEM_FACTORIES: Final = {
+    "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem),
+    "samples": ProblemFactory("recorded rewards: a list for each arm", Problem.replay),
+}

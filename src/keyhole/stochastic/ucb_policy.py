@@ -1,0 +1,103 @@
+"""Upper confidence bounds from any deviation function."""
+
+import math
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, ClassVar, cast
+
+from keyhole.policy import Kernel, argmin_set
+from keyhole.stochastic.setting import IndexPolicy
+from keyhole.validate import Range, check_number
+
+# Halvings of an interval after which no float64 lies inside.
+_HALVINGS = 64
+
+
+class UCB(IndexPolicy, abstract=True):
+    r"""Base of the policies whose bounds come from a deviation function.
+
+    A deviation function bounds how often a mean of N rewards is off by more than eps:
+    :math:`P(|\hat\mu - \mu| > \epsilon) \le f(N, \epsilon)`. A subclass writes it as the kernel
+    ``deviation(p, pulls, error)``; it falls in both. After one pull of each arm, the arm with the
+    largest :math:`\hat\mu_i + V(N_i, \delta)` is pulled, where :math:`V(N, \delta) = \inf \{
+    \epsilon : f(N, \epsilon) \le \delta \}` and :math:`\delta = T^{-2} / 2`.
+
+    V is found by halving an interval, at the cost of some 70 values of f a round, correct to the
+    last digits; a subclass that knows it in closed form writes ``width(p, pulls, deviation)``.
+
+    References
+    ----------
+    Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback",
+    NeurIPS; section 2.
+
+    Examples
+    --------
+    >>> class Cautious(UCB):
+    ...     def deviation(p, pulls, error):
+    ...         return 2 * math.exp(-pulls * error * error)
+    >>> Cautious().sharp(0.5, horizon=10)
+    96
+    >>> Cautious().learner(arms=2, horizon=10).ask()
+    0
+    """
+
+    pending = ("impute", "ignore")
+    needs = ("horizon",)
+    helpers: ClassVar[tuple[str, ...]] = ("width", "deviation")
+    helper_arguments = MappingProxyType(
+        {"width": ("p", "pulls", "deviation"), "deviation": ("p", "pulls", "error")}
+    )
+    cost_per_round = "a square root, and O(log K) for the arg-max"
+
+    def width(p, pulls: float, deviation: Kernel) -> float:
+        """Return V(N, delta): the least error that is exceeded rarely enough."""
+        return least_error(p, pulls, deviation)
+
+    def update(  # type: ignore[override]
+        p, s: IndexPolicy.State, arm: int, reward: float, width: Kernel, deviation: Kernel
+    ) -> None:
+        """Count the pull and renew the arm's bound."""
+        pulls = s.pulls[arm] + 1.0
+        total = s.totals[arm] + reward
+        s.pulls[arm] = pulls
+        s.totals[arm] = total
+        argmin_set(s.index, p.arms, arm, -(total / pulls + width(p, pulls, deviation)))
+
+    def sharp(self, gap: float, *, horizon: int) -> int:
+        """Return the least number N of pulls with f(N, gap / 2) <= delta, for a gap above 0."""
+        error = check_number("gap", gap, Range(gt=0)) / 2.0
+        p = SimpleNamespace(
+            **self.parameters(), horizon=check_number("horizon", horizon, Range(ge=1))
+        )
+        deviation = cast(Any, type(self)).deviation
+        low, high = 0, 1
+        while deviation(p, float(high), error) > delta(p.horizon):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            enough = deviation(p, float(middle), error) <= delta(p.horizon)
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+
+def delta(horizon: float) -> float:
+    """Return T^-2 / 2."""
+    return 0.5 / (float(horizon) * horizon)
+
+
+def log_term(horizon: float) -> float:
+    """Return ln(2 / delta) = ln(4 T^2)."""
+    return 2.0 * math.log(2.0 * horizon)
+
+
+def least_error(p: Any, pulls: float, deviation: Kernel) -> float:
+    """Return the least error whose deviation is at most delta."""
+    low, high = 0.0, 1.0
+    while deviation(p, pulls, high) > delta(p.horizon):
+        low, high = high, 2.0 * high
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if deviation(p, pulls, middle) <= delta(p.horizon):
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,88 @@
+"""The potential function of upper confidence bounds, which bounds what they lose.
+
+Abernethy, Amin and Zhu (2016), "Threshold Bandits, With and Without Censored Feedback", NeurIPS;
+section 2. V is the width of a policy's bound, delta the chance that one fails. Throughout, `policy`
+is a `UCB` with the width V, `horizon` is T, at least 1, and delta is T^-2 / 2.
+"""
+
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.stochastic.ucb_policy import UCB, delta
+from keyhole.validate import Range, check_integer, check_vector
+
+_PULLS: Final = Range(ge=0)
+_GAP: Final = Range(gt=0, le=1)
+
+
+def potential(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
+    r"""Return the widths that so many pulls have met, at least 0 (equations (2) and (7)).
+
+    .. math:: \Phi(N_2, \dots, N_K) = 2 \sum_{i \ge 2} \sum_{N=0}^{N_i - 1} V(N, \delta),
+        \qquad V(0, \delta) = 1
+
+    Here `pulls`, of shape (..., arms), is how often each arm was pulled, of all but the best; for
+    the threshold bandit, equation (7), how often each arm was pulled where it was not the best,
+    with `HoeffdingUCB` for DKWUCB.
+
+    Examples
+    --------
+    >>> from keyhole.stochastic import HoeffdingUCB
+    >>> potential(HoeffdingUCB(), [1, 0], horizon=100)  # one pull, of width V(0)
+    array(2.)
+    """
+    counts = np.asarray(pulls, np.float64)
+    if counts.ndim == 0 or counts.size == 0:
+        raise ValueError(f"pulls must be one number for each arm, got {pulls!r}")
+    flat = check_vector("pulls", counts.ravel(), _PULLS).astype(np.int64)
+    met = np.concatenate([[0.0], np.cumsum(_widths(policy, int(flat.max()), horizon))])
+    return np.asarray(2.0 * met[flat].reshape(counts.shape).sum(axis=-1))
+
+
+def potential_bound(policy: UCB, pulls: ArrayLike, *, horizon: int) -> FloatArray:
+    r"""Return the bound on the regret that holds for any horizon: its mean over runs (Lemma 1).
+
+    .. math:: E R_T \le E \Phi(N_2, \dots, N_K) + 2 T \delta
+
+    The only bound of the paper without an unknown constant: the proof of the lemma, whose statement
+    has O(T delta), says 2 T delta. With the `pulls` of each run, as for `potential`, it
+    returns for each run what is in the mean.
+
+    Examples
+    --------
+    >>> from keyhole.stochastic import HoeffdingUCB
+    >>> potential_bound(HoeffdingUCB(), [[40, 25], [30, 60]], horizon=100).round(1)
+    array([ 94. , 111.6])
+    """
+    return potential(policy, pulls, horizon=horizon) + 2.0 * horizon * delta(horizon)
+
+
+def regret_bound(policy: UCB, gaps: ArrayLike, *, horizon: int) -> float:
+    r"""Return the potential of the pulls after which no width exceeds half the arm's gap (Lemma 2).
+
+    .. math:: E \Phi(N_2, \dots, N_K) \le
+        \Phi(\sharp(\Delta_2, \delta), \dots, \sharp(\Delta_K, \delta)) + O(T^2 \delta)
+
+    With the `gaps` of all arms but the best, in (0, 1], and without the O(T^2 delta), a constant
+    that the paper does not give.
+
+    Examples
+    --------
+    >>> from keyhole.stochastic import HoeffdingUCB
+    >>> round(regret_bound(HoeffdingUCB(), [0.1, 0.3], horizon=1000), 1)
+    798.6
+    """
+    needed = [policy.sharp(gap, horizon=horizon) for gap in check_vector("gaps", gaps, _GAP)]
+    return float(potential(policy, needed, horizon=horizon))
+
+
+def _widths(policy: UCB, pulls: int, horizon: int) -> FloatArray:
+    """Return V(0), ..., V(pulls - 1)."""
+    t = check_integer("horizon", horizon, Range(ge=1))
+    p, kernels = SimpleNamespace(**policy.parameters(), horizon=t), cast(Any, type(policy))
+    found = [kernels.width(p, float(n), kernels.deviation) for n in range(1, pulls)]
+    return np.array([1.0, *found][:pulls])

@@ -1,0 +1,338 @@
+"""What a study is: its policy, its arms, its rules. Written once, at the beginning of its log."""
+
+import json
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
+from inspect import signature
+from typing import Any, Final, Self
+
+import numpy as np
+
+from keyhole.contract.facts import resolve_facts
+from keyhole.contract.pending import check_allowed
+from keyhole.contract.policy import PENDING, Policy
+from keyhole.contract.scale import UNIT, Scale
+from keyhole.play.reserved_words import check_words, declared_words
+from keyhole.play.sample_decisions import sample_decisions
+from keyhole.play.saved_learner import find_policy
+from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
+from keyhole.study.vocabulary_errors import VocabularyError, naming_vocabulary
+from keyhole.validate import (
+    Range,
+    check_choice,
+    check_distinct,
+    check_entries,
+    check_line,
+    check_number,
+    check_seed,
+    short_repr,
+)
+
+_FORMAT: Final = 1
+
+
+@cache
+def _own_version() -> str:
+    """Return the version of this package, which is read from a file: a definition is made often."""
+    return version("keyhole")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """All that is decided before the first decision, or changed with the policy.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy.
+    facts : dict
+        What it is told beforehand, as kernels read it.
+    arms : tuple of str
+        The names of the arms at the beginning.
+    pending : {"impute", "ignore", "wait"}
+        What it does while decisions are open.
+    rule : Rule
+        What becomes of decisions whose feedback does not come.
+    seed : int
+        Of the policy's own randomness.
+    time_unit : float
+        How much a run consumes in a second, where what it consumes is time; 0 where it is not.
+    scale : Scale
+        The units of rewards.
+    """
+
+    policy: Policy
+    facts: dict[str, Any]
+    arms: tuple[str, ...]
+    pending: str
+    rule: TimeoutRule = field(default_factory=TimeoutRule)
+    seed: int = 0
+    time_unit: float = 0.0
+    scale: Scale = UNIT
+
+    @classmethod
+    def create(
+        cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, Any], **given: Any
+    ) -> Self:
+        """Return the head of a new study; `facts` are the arguments of `Policy.learner`."""
+        _check_policy(policy)
+        if policy.vocabulary_class is None:
+            raise TypeError(
+                f"studies need words for the setting {policy.setting.name!r}: the base class of "
+                "its policies must name a keyhole.policy.StudyVocabulary as vocabulary_class"
+            )
+        names = _names(arms)
+        told, scale = _told(policy, facts, len(names))
+        wanted = given.pop("pending", None)
+        pending = pending_mode(policy, wanted)
+        if wanted is None and pending == "wait" and (text := policy.explain_waiting()):
+            warnings.warn(text, stacklevel=3)
+        made = cls(policy, told, names, pending, scale=scale, **given)
+        check_vocabulary(made.vocabulary(names), made.rule)
+        return made
+
+    def __post_init__(self) -> None:
+        """Check the fields, and that they fit together."""
+        if len(_names(self.arms)) != self.facts["arms"]:
+            raise ValueError(f"arms must be {self.facts['arms']}, got {len(self.arms)}")
+        pending_mode(self.policy, self.pending)
+        check_seed(self.seed)
+        check_number("time_unit", self.time_unit, Range(ge=0))
+
+    def with_policy(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
+        """Return the head with another policy, told the same, and more facts where it needs any.
+
+        What it does while decisions are open is what was chosen, or its own best if nothing was.
+        """
+        for name in facts:
+            check_choice(
+                "a fact", name, [name for name in self.policy.setting.facts if name != "arms"]
+            )
+        self.check_change(policy, facts)
+        told = policy.informed({**self.facts, **policy.setting.to_unit(facts, self.scale)})
+        chosen = self.pending if self.pending != pending_mode(self.policy, None) else None
+        return replace(self, policy=policy, facts=told, pending=pending_mode(policy, chosen))
+
+    def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
+        """Refuse a policy of another setting, and facts that are not as they were."""
+        _check_policy(policy)
+        if policy.setting.name != self.policy.setting.name:
+            raise ValueError(
+                f"policy must be of the setting {self.policy.setting.name!r}, got {policy!r}"
+            )
+        for name, value in facts.items():
+            before = self.facts.get(name)
+            if not (before is None or np.array_equal(before, value)):  # the log is written so
+                raise ValueError(f"{name} must be {before} as before, got {short_repr(value)}")
+
+    def check_successor(self, later: "Definition") -> None:
+        """Refuse a definition that differs from this one in more than `changed` changes."""
+        self.check_change(later.policy, later.facts)
+        same = replace(later, policy=self.policy, pending=self.pending, facts=self.facts)
+        if same != self:
+            raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
+
+    def check_arms_change(self) -> None:
+        """Refuse other arms where the policy, or what the log says of arms, cannot bear them."""
+        setting = self.policy.setting
+        fields = (*setting.context.values(), *setting.decision.values())
+        fixed = any("arms" in field.shape for field in fields) or setting.by_round
+        if fixed or not self.policy.arms_change:
+            raise TypeError(f"{self.policy} cannot go on with other arms than it began with")
+        if not (words := self.vocabulary(self.arms)).find_arm_fields():
+            raise TypeError(
+                f"arms cannot come and go in the setting {setting.name!r}: {type(words).__name__} "
+                "does not say which fields of a decision hold arms, as `arm_fields`"
+            )
+
+    def vocabulary(self, arms: Sequence[str]) -> StudyVocabulary:
+        """Return the words of the study, for arms of these names."""
+        kind: Any = self.policy.vocabulary_class
+        made: StudyVocabulary = kind(self.policy.setting, self.facts, arms, self.scale)
+        return made
+
+    def setting_as_json(self) -> dict[str, Any]:
+        """Return what the bytes of the log mean: the setting, and the fields of its rows."""
+        setting, words = self.policy.setting, self.vocabulary(self.arms)
+        groups = {
+            "context": setting.context,
+            "decision": setting.decision,
+            "feedback": words.feedback_fields,
+            "notes": words.note_fields,
+        }
+        fields = {
+            group: [[name, field.dtype, list(field.shape)] for name, field in found.items()]
+            for group, found in groups.items()
+        }
+        return {"name": setting.name, "version": setting.version, "fields": fields}
+
+    def _check_setting(self, written: Mapping[str, Any], ordered: bool) -> None:
+        """Refuse a log whose bytes mean something else than the setting says today."""
+        here = self.setting_as_json()
+        of = f"the setting {here['name']!r}"
+        for name in ("name", "version"):
+            if written[name] != here[name]:
+                raise ValueError(
+                    f"the study is of the setting {short_repr(written['name'])}, version "
+                    f"{short_repr(written['version'])}, and here is {of}, version {here['version']}: "
+                    "use the package that wrote it"
+                )
+        for group, fields in here["fields"].items():
+            before = written["fields"][group]
+            if fields != before if ordered else sorted(fields) != sorted(before):
+                raise ValueError(
+                    f"{group} must have the fields {_listed(fields)} of {of}, got {_listed(before)}"
+                    " in the log of the study: use the package that wrote it, and take the study "
+                    "elsewhere by an export, which has names"
+                )
+
+    def to_bytes(self) -> bytes:
+        """Return it as JSON."""
+        kind = type(self.policy)
+        facts = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in self.facts.items()}
+        content = {
+            "format": _FORMAT,
+            "keyhole": _own_version(),
+            "policy": kind.__name__,
+            "module": kind.__module__,
+            "setting": self.setting_as_json(),
+            "parameters": self.policy.parameters(),
+            "facts": facts,
+            "arms": list(self.arms),
+            "pending": self.pending,
+            "rule": asdict(self.rule),
+            "seed": self.seed,
+            "time_unit": self.time_unit,
+            "scale": list(self.scale),
+        }
+        return json.dumps(content, allow_nan=False).encode()
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, policies: Iterable[type[Policy]] = (), *, ordered: bool = True
+    ) -> Self:
+        """Return the head that `written` wrote; the policy's class is sought as by learners.
+
+        The fields of rows must be as they were: in the same order as well, where rows are bytes
+        (`ordered`). Earlier versions wrote no fields.
+        """
+        try:
+            return cls._read(_content_of(data), policies, ordered)
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+            raise ValueError(f"the definition of the study is damaged: {error!r}") from error
+
+    @classmethod
+    def _read(
+        cls, content: Mapping[str, Any], policies: Iterable[type[Policy]], ordered: bool
+    ) -> Self:
+        if content["format"] != _FORMAT:
+            raise ValueError(
+                f"the study was made by keyhole {content.get('keyhole')}, in a form that keyhole "
+                f"{version('keyhole')} does not know"
+            )
+        kind = find_policy(content["policy"], content["module"], policies)
+        policy = kind.from_parameters(content["parameters"])
+        found = cls(
+            policy,
+            policy.informed(content["facts"]),
+            tuple(content["arms"]),
+            content["pending"],
+            TimeoutRule(**content["rule"]),
+            content["seed"],
+            content["time_unit"],
+            Scale.of(content["scale"]),
+        )
+        if "setting" in content:
+            found._check_setting(content["setting"], ordered)
+        return found
+
+
+def _content_of(data: bytes) -> dict[str, Any]:
+    """Return the JSON of a definition."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the definition of the study is no JSON: {error}") from error
+    if not isinstance(content, dict) or "format" not in content:
+        raise ValueError("the definition of the study is damaged: it does not say its format")
+    return content
+
+
+def _listed(fields: Any) -> str:
+    """Return the names, types and shapes of fields in a line."""
+    words = (
+        f"{name} ({dtype}{''.join(f' by {n}' for n in shape)})" for name, dtype, shape in fields
+    )
+    return ", ".join(words) or "none"
+
+
+def check_vocabulary(words: StudyVocabulary, rule: TimeoutRule) -> None:
+    """Refuse words that studies use themselves, and feedback for a rule that cannot be told.
+
+    Decisions that the setting allows are tried where it shows no context: which contexts there are
+    is not known here.
+    """
+    words.check_study()
+    check_words(declared_words(words))
+    is_told = rule.on_timeout == NO_REWARD and words.has_feedback
+    if words.setting.context:
+        if is_told and type(words).default_feedback is StudyVocabulary.default_feedback:
+            _check_default(words, signature(words.parse_feedback).bind, {})
+        return
+    for decision in sample_decisions(words.setting, words.facts):
+        with suppress(VocabularyError), naming_vocabulary(words):  # who asks is told of a mistake
+            check_words(words.format_decision({}, decision))
+        if is_told:
+            _check_default(words, words.parse_feedback, decision)
+
+
+def _check_default(words: StudyVocabulary, parse: Callable[..., Any], decision: Any) -> None:
+    """Refuse a vocabulary that cannot parse what it has for a decision that nothing came of."""
+    with naming_vocabulary(words):
+        told = words.default_feedback({}, decision)
+    try:
+        parse({}, decision, **told)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"on_timeout must not be {NO_REWARD!r} in the setting {words.setting.name!r}: for that "
+            f"{type(words).__name__}.default_feedback has {told}, which cannot be parsed ({error})"
+        ) from error
+
+
+def pending_mode(policy: Policy, pending: str | None) -> str:
+    """Return what a policy does while decisions are open: its best, unless another is wanted."""
+    # By round, the policy itself waits.
+    bears = ("ignore",) if policy.setting.by_round else policy.pending
+    if pending is None:
+        return bears[0]
+    check_choice("pending", pending, PENDING)
+    check_allowed(policy, pending, bears)
+    return pending
+
+
+def _check_policy(policy: object) -> None:
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be a policy such as LSA(), got {short_repr(policy)}")
+    if type(policy).abstract:
+        name = type(policy).__name__
+        raise TypeError(f"policy must be one that decides, got {name}(), a base class of others")
+
+
+def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:
+    """Return what a policy is told, checked, and the units of rewards."""
+    said = f"a study of {policy}"
+    given, scale = resolve_facts(policy.setting, type(policy), {**facts, "arms": arms}, told=said)
+    told = policy.informed(policy.setting.to_unit(given, scale))
+    if text := policy.caution(told, None):
+        warnings.warn(text, stacklevel=5)
+    return told, scale
+
+
+def _names(arms: Iterable[str]) -> tuple[str, ...]:
+    names = check_entries("arms", arms)
+    return check_distinct("arms", [check_line(f"arms[{i}]", name) for i, name in enumerate(names)])

@@ -1,0 +1,296 @@
+"""The log of a study in words: to look at, to take elsewhere, to play again."""
+
+import json
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from keyhole.contract.policy import Policy
+from keyhole.contract.scale import UNIT
+from keyhole.files import read_file, write_atomically
+from keyhole.play.saved_learner import DAMAGE
+from keyhole.study.definition import Definition
+from keyhole.study.event_checks import EventError, check_time
+from keyhole.study.events import (
+    ADDED,
+    ARRIVED,
+    ASKED,
+    CHANGED,
+    HEAD,
+    KEPT,
+    LAPSED,
+    LATE,
+    RETIRED,
+    ROUND,
+    STREAM,
+    TOLD,
+    WORDS,
+)
+from keyhole.study.integrity import rebuild_states
+from keyhole.study.state import State
+from keyhole.study.storage import Row
+from keyhole.study.vocabulary_errors import naming_vocabulary
+from keyhole.validate import check_choice, check_line
+
+Words = dict[str, Any]
+
+_KINDS: Final = {word: kind for kind, word in WORDS.items()}
+_FORMAT: Final = "keyhole-study"
+_VERSION: Final = 1
+_FIRST: Final = pa.schema(
+    [
+        ("seq", pa.int64()),
+        ("at", pa.timestamp("us", "UTC")),
+        ("event", pa.string()),
+        ("decision", pa.string()),
+        ("key", pa.string()),
+        ("round", pa.int64()),
+    ]
+)
+
+
+class EventFormatter:
+    """Turns rows of a study's log into words, and words into rows; in the order of the log."""
+
+    def __init__(self, head: Definition, policies: Iterable[type[Policy]] = ()) -> None:
+        self._fold, self._policies = State(head), tuple(policies)
+        self._asked: dict[str, bytes] = {}
+
+    def words(self, row: Row) -> Words:
+        """Return an event in words.
+
+        Raises
+        ------
+        EventError
+            If no study can have written it.
+        """
+        try:
+            check_time(row.at)
+            found: Words = {"seq": row.seq, "at": row.at, "event": WORDS[row.kind]}
+            found |= {n: getattr(row, n) for n in ("decision", "key") if getattr(row, n)}
+            return found | self._body(row)
+        except (*DAMAGE, struct.error) as error:
+            raise EventError(row.seq, f"it is malformed ({error!r})") from error
+
+    def _body(self, row: Row) -> Words:
+        fold, body = self._fold, row.body
+        if row.kind == ASKED:
+            self._asked[str(row.decision)] = asked = fold.row(row)
+            stream = [f"{word:016x}" for word in STREAM.unpack(body[-STREAM.size :])]
+            fold.checker.check_words(asked)
+            values = fold.values(asked)
+            with naming_vocabulary(fold.vocabulary):
+                words = fold.vocabulary.format_decision(*values)
+            return {"round": _whole(ROUND.unpack_from(body)[0]), **words, "stream": stream}
+        if row.kind in (TOLD, LAPSED, LATE, KEPT):
+            asked = self._asked[str(row.decision)]
+            told = body[len(asked) :] if row.kind in (LATE, KEPT) else body
+            if not told:
+                return {}
+            taken, heard = fold.values(asked), fold.feedback.unpack(told)
+            with naming_vocabulary(fold.vocabulary):
+                return fold.vocabulary.format_feedback(*taken, heard)
+        if row.kind in (ADDED, RETIRED):
+            if row.kind == ADDED:
+                fold.arms.add(body.decode())
+            return {"arm": body.decode()}
+        if row.kind == ARRIVED:
+            if not fold.vocabulary.sum_fields:
+                raise ValueError("a sum is told where feedback is anonymous, and not here")
+            total = fold.sums.unpack(body)
+            with naming_vocabulary(fold.vocabulary):
+                return fold.vocabulary.format_sum(total)
+        if row.kind == CHANGED:
+            head = json.loads(body)
+            return {"head": head | {"policy": str(head["policy"])}}
+        return {}
+
+    def row(self, words: Words) -> Row:
+        """Return the row of an event in words."""
+        kind = _KINDS[check_choice("event", words.get("event"), _KINDS)]
+        decision, key = words.get("decision"), words.get("key")
+        row = Row(words["seq"], kind, decision, key, float(words["at"]), b"")
+        return row._replace(body=self._packed(row, words))
+
+    def _packed(self, row: Row, words: Words) -> bytes:
+        fold = self._fold
+        if row.kind == ASKED:
+            context, decision = fold.vocabulary.parse_decision(words)
+            parts = (
+                ROUND.pack(words["round"]),
+                fold.decisions.context.pack(context),
+                fold.decisions.decision.pack(decision),
+                STREAM.pack(*(int(word, 16) for word in words["stream"])),
+            )
+            body = b"".join(parts)
+            self._asked[str(row.decision)] = fold.row(row._replace(body=body))
+            return body
+        if (kind := row.kind) in (TOLD, LAPSED, LATE, KEPT):
+            asked = self._asked[str(row.decision)]
+            told = {n: v for n, v in words.items() if n not in _FIRST.names}
+            if not told and kind == LAPSED:
+                return b""
+            heard = fold.feedback.pack(fold.vocabulary.parse_feedback(*fold.values(asked), **told))
+            return asked + heard if row.kind in (LATE, KEPT) else heard
+        if row.kind in (ADDED, RETIRED):
+            if row.kind == ADDED:
+                fold.arms.add(words["arm"])
+            return str(words["arm"]).encode()
+        if row.kind == ARRIVED:
+            said = {n: v for n, v in words.items() if n not in _FIRST.names}
+            return fold.sums.pack(fold.vocabulary.parse_sum(**said))
+        return self._definition(words["head"]) if row.kind == CHANGED else b""
+
+    def _definition(self, words: Words) -> bytes:
+        """Return the definition in an event, for rows whose fields are in today's order."""
+        data = json.dumps(words).encode()
+        if "setting" not in words:
+            return data
+        Definition.from_bytes(data, self._policies, ordered=False)
+        return json.dumps(words | {"setting": self._fold.head.setting_as_json()}).encode()
+
+
+def _whole(value: float) -> int:
+    """Return a count that a row holds as a float."""
+    if not 0 <= value <= 2.0**53 or value != int(value):
+        raise ValueError(f"a count must be a whole number, got {value}")
+    return int(value)
+
+
+def format_table(head: Definition, rows: Iterable[Row]) -> pa.Table:
+    """Return a log as a table, a row an event; what an event does not have is null."""
+    scribe = EventFormatter(head)
+    events = [scribe.words(row) for row in rows]
+    for event in events:
+        event["at"] = round(event["at"] * 1e6)
+        event.pop("stream", None)
+        if "head" in event:
+            event["policy"] = event.pop("head")["policy"]
+    names = dict.fromkeys(name for event in events for name in event)
+    columns = {n: [event.get(n) for event in events] for n in names if n not in _FIRST.names}
+    for name, values in columns.items():
+        if any(isinstance(value, dict) for value in values):  # by arm: each has its place
+            columns[name] = [None if v is None else list(v.items()) for v in values]
+    kinds = {n: _kind_of(values) for n, values in columns.items()}
+    first = {f.name: pa.array([e.get(f.name) for e in events], f.type) for f in _FIRST}
+    try:
+        return pa.table(first | {n: pa.array(v, kinds[n]) for n, v in columns.items()})
+    except (OverflowError, pa.ArrowException) as error:
+        raise ValueError(f"the log has values that no study can have written: {error}") from error
+
+
+def _kind_of(values: list[Any]) -> pa.DataType | None:
+    if any(isinstance(value, list) and value and isinstance(value[0], tuple) for value in values):
+        return pa.map_(pa.string(), pa.float64())
+    return None
+
+
+def write_export(path: Path, name: str, head: Definition, rows: Sequence[Row]) -> None:
+    """Write a log as lines of JSON: what the study is and how long, then an event each.
+
+    Rewards are as the policy has them: in other units they might not read back to the bit.
+    """
+    scribe = EventFormatter(replace(head, scale=UNIT))
+    first = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "name": name,
+        "events": len(rows),
+        "head": json.loads(head.to_bytes()),
+    }
+    lines = [first, *map(scribe.words, rows)]
+    write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
+
+
+def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Definition, list[Row]]:
+    """Return name, head and rows of a log that `write_export` wrote; they fit together."""
+    try:
+        first, *rest = read_file(path, "an exported study").decode().splitlines() or [""]
+        with _at_line(1):
+            said = json.loads(first)
+            if said.get("format") != _FORMAT or said.get("version") != _VERSION:
+                raise ValueError(f"it is no study of version {_VERSION}")
+            head = Definition.from_bytes(json.dumps(said["head"]).encode(), policies, ordered=False)
+            name, events = check_line("name", said["name"]), said["events"]
+        scribe, rows = EventFormatter(replace(head, scale=UNIT), policies), []
+        for number, text in enumerate(rest, 2):
+            with _at_line(number):
+                rows.append(scribe.row(json.loads(text)))
+        if len(rows) != events:
+            raise ValueError(f"it had {events} events, and has {len(rows)}")
+        for _ in rebuild_states(head, rows, policies):
+            pass
+    except DAMAGE as error:
+        raise ValueError(f"{path} is not an exported study, or damaged: {error}") from error
+    return name, head, rows
+
+
+@contextmanager
+def _at_line(number: int) -> Iterator[None]:
+    """Say of what goes wrong at which line it does."""
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {number} is no JSON: {error}") from error
+    except (*DAMAGE, struct.error) as error:
+        why = str(error) if isinstance(error, ValueError) else repr(error)
+        raise ValueError(f"line {number}: {why}") from error
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What another policy would have asked, had it learnt the same.
+
+    A log has the feedback of what was asked, and of nothing else: how much another policy would
+    have earned, or which labels it would have got right, cannot be read from it. What can be: how
+    often the two agree, and where they part.
+
+    Attributes
+    ----------
+    policy : Policy
+        The other one.
+    asked, agreed : int
+        How many decisions there were, and how many of them it would have taken as well, each
+        after learning what had been told by then.
+    decisions : pyarrow.Table
+        A row each: ``decision``, ``round``, ``asked`` and ``would_ask``, in words as JSON.
+    """
+
+    policy: Policy
+    asked: int
+    agreed: int
+    decisions: pa.Table
+
+    def __repr__(self) -> str:
+        """Return how often the two agree."""
+        return f"{self.policy} would have taken {self.agreed:,} of {self.asked:,} decisions"
+
+
+def replay_policy(head: Definition, rows: Iterable[Row]) -> Replay:
+    """Return what the policy of a head would have asked."""
+    rows = list(rows)
+    if any(row.kind in (ADDED, RETIRED) for row in rows):
+        head.check_arms_change()
+    fold = State(head, rows[-1].seq if rows else 0)
+    found: dict[str, list[Any]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
+    for row in rows:
+        fold.checker.check(row)
+        if row.kind == ASKED:
+            context, _ = fold.values(asked := fold.row(row))
+            other = fold.decide(context, row.at)
+            would = fold.row(row._replace(body=other))
+            words = (
+                json.dumps(fold.vocabulary.format_decision(*fold.values(one)))
+                for one in (asked, would)
+            )
+            entries = (row.decision, int(HEAD.unpack_from(asked)[0]), *words)
+            for column, entry in zip(found.values(), entries, strict=True):
+                column.append(entry)
+        fold.apply(row)
+    agreed = sum(a == b for a, b in zip(found["asked"], found["would_ask"], strict=True))
+    return Replay(head.policy, len(found["asked"]), agreed, pa.table(found))

@@ -1,0 +1,76 @@
+"""Where the file of a database lies, with the log beside it that all who use it must share."""
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+_MOUNTS: Final = Path("/proc/self/mountinfo")  # of Linux
+_ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
+
+
+def file_identity(path: Path | str) -> tuple[int, int]:
+    """Return what tells a file from one that was put in its place."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def log_identities(path: str) -> list[tuple[int, int] | None]:
+    """Return which files SQLite has made beside a file, None for one that is not there."""
+    found: list[tuple[int, int] | None] = []
+    for end in ("-wal", "-shm"):
+        try:
+            found.append(file_identity(path + end))
+        except FileNotFoundError:
+            found.append(None)
+    return found
+
+
+def explain_other_names(path: Path) -> str:
+    """Return why others may know a file by another name, and so have another log; "" if not."""
+    names = os.stat(path).st_nlink
+    if names <= 1:
+        return ""
+    return (
+        f"storage must be a file with one name, got {path}, which has {names} (hard links), and "
+        "who opens it by another would not see what is written: remove the others, or copy it"
+    )
+
+
+def check_place(path: Path) -> None:
+    """Refuse a file that others may know by another name.
+
+    Raises
+    ------
+    ValueError
+        Which says what to do.
+    """
+    if why := explain_other_names(path):
+        raise ValueError(why)
+    if _is_mounted(path):
+        raise ValueError(
+            f"storage must not be a file that is mounted on its own, got {path}: what lies beside "
+            "it must be the same for all who use it; mount its folder"
+        )
+
+
+def _is_mounted(path: Path) -> bool:
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    points = (
+        _ESCAPED.sub(lambda code: bytes([int(code[1], 8)]), line.split()[4]) for line in lines
+    )
+    return os.fsencode(path) in points
+
+
+def open_queue(path: Path) -> int:
+    """Open the file at which processes queue; who may write to the database may open it."""
+    queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    wanted, found = os.stat(path), os.fstat(queue)
+    if found.st_uid == os.geteuid() and found.st_mode & 0o777 != wanted.st_mode & 0o777:
+        os.fchmod(queue, wanted.st_mode & 0o777)
+    if os.geteuid() == 0 and (found.st_uid, found.st_gid) != (wanted.st_uid, wanted.st_gid):
+        os.fchown(queue, wanted.st_uid, wanted.st_gid)
+    return queue

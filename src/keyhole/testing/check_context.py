@@ -1,0 +1,97 @@
+"""What the checks of policies and problems are given."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.contract.environment import Problem, metrics_for
+from keyhole.contract.policy import Policy
+from keyhole.kernels.execution import is_interpreted
+from keyhole.kernels.jit import bounds_checked
+from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.play.learner import Learner, learner_for
+from keyhole.play.plan import Plan
+from keyhole.play.simulation import simulate
+
+_REPLICATIONS: Final = 8
+
+
+@dataclass(frozen=True)
+class CheckContext:
+    """What a check is given.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy to check.
+    problem : Problem
+        A problem of its setting.
+    horizon : int
+        Rounds to play, at least 2.
+    seed : int
+        Of all randomness.
+    failing : mapping of str to str
+        Checks that are known to fail, by name, each with the reason.
+    """
+
+    policy: Policy
+    problem: Problem
+    horizon: int = 100
+    seed: int = 0
+    failing: Mapping[str, str] = field(default_factory=dict)
+
+    def learner(self, replication: int = 0) -> Any:
+        """Return a learner that knows what the simulation would tell the policy.
+
+        Every index that it uses is checked.
+        """
+        plan = Plan.make(
+            self.problem, [self.policy], horizon=self.horizon, checkpoints=None, seed=self.seed
+        )
+        facts = plan.facts(self.policy, self.horizon)
+        with bounds_checked():
+            return learner_for(self.policy, facts, seed=self.seed, replication=replication)
+
+    def referee(self, replication: int = 0) -> InteractiveEnvironment:
+        """Return the world that a learner meets in a replication."""
+        with bounds_checked():
+            return InteractiveEnvironment(
+                self.problem, seed=self.seed, replication=replication, horizon=self.horizon
+            )
+
+    def simulated(
+        self, *others: Policy, threads: int = 1, replications: int = _REPLICATIONS
+    ) -> NDArray[np.float64]:
+        """Return all metrics at the horizon, by replication, as the engine finds them."""
+        curves = simulate(
+            self.problem,
+            {"it": self.policy, **{f"other {i}": p for i, p in enumerate(others)}},
+            horizon=self.horizon,
+            replications=replications,
+            seed=self.seed,
+            threads=threads,
+            details=True,
+            interpreted=is_interpreted(),
+        )
+        return np.array([curves.values("it", metric)[-1] for metric in curves.metrics])
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of what `simulated` returns."""
+        return tuple(metric.name for metric in metrics_for(self.problem, details=True))
+
+    def rounds(
+        self, learner: Learner, referee: InteractiveEnvironment
+    ) -> Iterator[tuple[Any, ...]]:
+        """Play to the horizon, yielding the decision of each round."""
+        while learner.rounds < self.horizon:
+            referee.answer(learner)
+            yield decision_of(learner)
+
+
+def decision_of(learner: Learner) -> tuple[Any, ...]:
+    """Return a learner's decision as plain numbers."""
+    return tuple(value.tolist() for value in learner._decision.values())

@@ -1,0 +1,107 @@
+"""The check that Python runs the kernels of a policy as the processor does."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keyhole.kernels.execution import interpreted
+from keyhole.kernels.interpreter.faults import NotInterpretedError
+from keyhole.testing.check_context import CheckContext
+from keyhole.testing.pending_checks import OpenedPolicy, yield_ways
+
+Arrays = Mapping[str, NDArray[Any]]
+_OPEN = 2  # decisions at a time, where some may be pending
+
+
+def interpreted_and_compiled_agree(trial: CheckContext) -> None:
+    """Check that interpreted kernels do what compiled ones do: in a learner, its world, the engine.
+
+    Integers that leave 64 bits, or numbers that are whole in one branch and not in another, may
+    tell them apart. Compared is all that they write, in every round. Where something that the
+    policy uses cannot be interpreted, there is a warning.
+    """
+    try:
+        _compare_learners(trial)
+        _compare_engines(trial)
+        for way in yield_ways(trial.policy):
+            _compare_opened(trial, way)
+    except NotInterpretedError as error:
+        warnings.warn(f"not compared with compiled code: {error}", stacklevel=2)
+
+
+def _compare_learners(trial: CheckContext) -> None:
+    pairs = []
+    for python in (False, True):
+        with interpreted(python):
+            pairs.append((trial.learner(), trial.referee()))
+    for t in range(1, trial.horizon + 1):
+        for learner, referee in pairs:
+            referee.answer(learner)
+            referee.score(learner._recommend())
+        groups = [
+            {
+                "the context": learner._context,
+                "the decision": learner._decision,
+                "the feedback": referee.feedback,
+                "the state": learner.state,
+                "the recommendation": learner._report,
+                "the state of the world": referee._state,
+                "a metric": referee._metrics,
+                "the stream": {"rng": learner._rng, "rng of the world": referee._rng},
+            }
+            for learner, referee in pairs
+        ]
+        _refuse_difference(trial, f"round {t} of a learner", *groups)
+
+
+def _compare_engines(trial: CheckContext) -> None:
+    found = []
+    for python in (False, True):
+        with interpreted(python):
+            values = trial.simulated()
+        found.append({"a metric": dict(zip(trial.metrics, values, strict=True))})
+    _refuse_difference(trial, f"a simulation of {trial.horizon} rounds", *found)
+
+
+def _compare_opened(trial: CheckContext, way: str) -> None:
+    pairs: list[tuple[OpenedPolicy, Any, list[Any]]] = []
+    for python in (False, True):
+        with interpreted(python):
+            pairs.append((OpenedPolicy(trial, way), trial.referee(), []))
+    for t in range(1, trial.horizon + 1):
+        for opened, referee, rows in pairs:
+            rows.append(opened.ask(referee, rows))
+            if len(rows) > _OPEN:
+                opened.tell(rows.pop(t % _OPEN))
+        groups = [
+            {"the decision": opened.taken, "the state": opened.views, "the stream": {"rng": words}}
+            for opened, words in ((pair[0], pair[0].stream) for pair in pairs)
+        ]
+        _refuse_difference(trial, f"round {t} with decisions pending ({way!r})", *groups)
+
+
+def _refuse_difference(
+    trial: CheckContext, where: str, machine: Mapping[str, Arrays], python: Mapping[str, Arrays]
+) -> None:
+    for what, name, one, other in _differences(machine, python):
+        raise AssertionError(
+            f"{trial.policy}: interpreted and compiled kernels differ in {where}: {what}, {name}, "
+            f"is {one} compiled, and {other} interpreted"
+        )
+
+
+def _differences(
+    machine: Mapping[str, Arrays], python: Mapping[str, Arrays]
+) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield what differs: the group, the name with its place, and both numbers."""
+    for group, arrays in machine.items():
+        for name, one in arrays.items():
+            other = python[group][name]
+            unequal = np.atleast_1d((one != other) & ~((one != one) & (other != other)))
+            for place in np.argwhere(unequal)[:1].tolist():
+                entry = ", ".join(map(str, place))
+                values = (np.atleast_1d(side)[tuple(place)].item() for side in (one, other))
+                yield (group, f"{name}[{entry}]", *values)

@@ -1,0 +1,175 @@
+"""Checks of what a policy says of decisions that are open, as studies play it."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.compiled_class import policy_component
+from keyhole.contract.pending import describe_doubts
+from keyhole.contract.state_memory import FloatArray, allocate
+from keyhole.drivers.pending_step import DECIDE, HEAD, INIT, TELL, compiled_pending_step
+from keyhole.kernels.jit import bounds_checked
+from keyhole.play.interactive import InteractiveEnvironment
+from keyhole.testing.check_context import CheckContext
+
+# Decisions that are open at a time, where several are.
+_OPEN: Final = 4
+
+
+class OpenedPolicy:
+    """A policy whose decisions may be open, and its two memories."""
+
+    def __init__(self, trial: CheckContext, way: str) -> None:
+        self._policy = policy = trial.policy
+        side = policy_component(type(policy))
+        known = policy.numbers() | trial.learner().facts
+        layouts = (side.inputs, side.state, *side.channels.layouts)
+        self.cells, self._plan, parts = allocate(layouts, side.dims, side.sizes(known))
+        inputs, self.views, self._seen, self.taken, self._feedback, _ = parts
+        for name, view in inputs.items():
+            view[...] = known[name]
+        with bounds_checked():
+            self._step = compiled_pending_step(side, policy.setting)
+        self._words = np.array([trial.seed, 0, 0, 0], np.uint64)
+        self._imagines = way == "impute"
+        self._run(self.cells, np.zeros(1), 0, 0, INIT)
+        self.copy = self.cells.copy() if self._imagines else self.cells
+        starts = self._plan[1:6].tolist()
+        self.state = slice(starts[0], starts[1])
+        self._context, self._decision = slice(starts[1], starts[2]), slice(starts[2], starts[3])
+        self._asked, self._told = slice(starts[1], starts[3]), slice(starts[1], starts[4])
+
+    @property
+    def decision(self) -> tuple[Any, ...]:
+        """The last decision as plain numbers."""
+        return tuple(value.tolist() for value in self.taken.values())
+
+    def ask(self, referee: InteractiveEnvironment, opened: Sequence[FloatArray]) -> FloatArray:
+        """Decide while others are open; return the row of the decision, with what came of it."""
+        for name, value in referee.observe().items():
+            self._seen[name][...] = value
+        self.copy[self._context] = self.cells[self._context]
+        opened = opened if self._imagines else ()
+        width = HEAD + self._asked.stop - self._asked.start
+        rows = np.concatenate([np.zeros(1), *(row[:width] for row in opened)])[1:]
+        if not self._run(self.copy, rows, referee.rounds, len(opened), DECIDE):
+            raise AssertionError(self._policy.refusal(f"round {referee.rounds}"))
+        self.cells[self._decision] = self.copy[self._decision]
+        for name, value in referee.respond(self.taken).items():
+            self._feedback[name][...] = value
+        return np.concatenate([[referee.rounds, 0.0], self.cells[self._told]])
+
+    def tell(self, row: FloatArray) -> None:
+        """Learn from one decision."""
+        self._run(self.copy, row, int(row[0]), 1, TELL)
+
+    def state_if_told(self, row: FloatArray, stream: Any) -> Any:
+        """Return the state that telling would lead to, from this place of the stream, as bits."""
+        cells, words = self.cells.copy(), self._words.copy()
+        self._words[:2] = stream
+        self.tell(row)
+        found = self.bits()
+        self.cells[:], self._words[:] = cells, words
+        return found
+
+    def bits(self) -> Any:
+        """Return the state, as Python sees it, as bits."""
+        views = [view.ravel().view(np.uint64) for view in self.views.values()]
+        return np.concatenate([np.zeros(0, np.uint64), *views])
+
+    @property
+    def stream(self) -> Any:
+        """Where the policy draws next."""
+        return self._words[:2].copy()
+
+    def _run(self, copy: FloatArray, rows: FloatArray, t: int, count: int, what: int) -> int:
+        rows = rows if len(rows) else np.zeros(1)
+        return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, what))
+
+
+def _declare(trial: CheckContext) -> str:
+    """Return the mend of a policy that says more than it can do."""
+    return f'declare `pending = ("wait",)` in the class {type(trial.policy).__name__}'
+
+
+def yield_ways(policy: Any) -> Iterator[str]:
+    """Yield what the policy can do but wait: then nothing is ever open."""
+    yield from (way for way in policy.pending if way != "wait")
+
+
+def one_at_a_time_nothing_is_open(trial: CheckContext) -> None:
+    """Check that, where each decision is told before the next, `pending` changes none."""
+    straight = list(trial.rounds(trial.learner(), trial.referee()))
+    for way in yield_ways(trial.policy):
+        opened, referee = OpenedPolicy(trial, way), trial.referee()
+        for t, decision in enumerate(straight, start=1):
+            opened.tell(opened.ask(referee, ()))
+            assert opened.decision == decision, (
+                f"{trial.policy}: with nothing open, {way!r} changed the decision of round {t}: "
+                "what `select` leaves in the state is lost on the copy; "
+                f"{_declare(trial)}"
+            )
+
+
+def feedback_belongs_to_its_decision(trial: CheckContext) -> None:
+    """Check that what is learnt from feedback does not depend on what was asked since.
+
+    A policy whose `update` relies on what its last `select` left behind must wait. Where it does
+    not, and the trial shows nothing, but its code says that it may, a warning says so.
+    """
+    if "ignore" in trial.policy.pending:
+        _try_later(trial)
+    if doubts := describe_doubts(type(trial.policy)):
+        warnings.warn(doubts, stacklevel=2)
+
+
+def _try_later(trial: CheckContext) -> None:
+    """Compare what is learnt from feedback at once and after another decision."""
+    opened, referee = OpenedPolicy(trial, "ignore"), trial.referee()
+    while referee.rounds + 1 < trial.horizon:
+        row = opened.ask(referee, ())
+        asked, stream = opened.bits(), opened.stream
+        at_once = opened.state_if_told(row, stream)
+        later = opened.ask(referee, (row,))
+        same = opened.bits() == asked
+        late = opened.state_if_told(row, stream)
+        assert (at_once[same] == late[same]).all(), (
+            f"{trial.policy}: what it learnt from the decision of round {int(row[0])} depends on "
+            f"one that was asked since; {_declare(trial)}"
+        )
+        opened.tell(later)
+        opened.tell(row)
+
+
+def open_decisions_are_safe(trial: CheckContext) -> None:
+    """Check four decisions at a time, told in any order.
+
+    All must be allowed, what is remembered stays a number within its arrays, and imagining leaves
+    what was learnt from feedback as it is.
+    """
+    for way in yield_ways(trial.policy):
+        opened, referee = OpenedPolicy(trial, way), trial.referee()
+        rows: list[FloatArray] = []
+        draw = np.random.default_rng(trial.seed)
+        while referee.rounds < trial.horizon:
+            before = opened.cells[opened.state].tobytes()
+            try:
+                rows.append(opened.ask(referee, rows))
+                unchanged = opened.cells[opened.state].tobytes() == before
+                if len(rows) == _OPEN:
+                    opened.tell(rows.pop(draw.integers(_OPEN)))
+            except IndexError as error:
+                raise AssertionError(
+                    f"{trial.policy}: with decisions open, a kernel reads or writes beyond an "
+                    f"array in round {referee.rounds}"
+                ) from error
+            assert way == "ignore" or unchanged, (
+                f"{trial.policy}: imagining changed what was learnt, in round {referee.rounds}"
+            )
+            for name, values in opened.views.items():
+                assert not np.isnan(values).any(), (
+                    f"{trial.policy}: with decisions open, {name} became NaN in round "
+                    f"{referee.rounds}"
+                )

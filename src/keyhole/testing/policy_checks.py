@@ -1,0 +1,270 @@
+"""Checks that a policy keeps the contract; each can be run alone."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.environment import Problem
+from keyhole.contract.policy import Policy
+from keyhole.contract.state_memory import declared_state
+from keyhole.kernels.jit import bounds_checked
+from keyhole.play.learner import Learner
+from keyhole.testing.check_context import CheckContext, decision_of
+from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
+from keyhole.testing.pending_checks import (
+    feedback_belongs_to_its_decision,
+    one_at_a_time_nothing_is_open,
+    open_decisions_are_safe,
+)
+from keyhole.validate import check_choice
+
+# Replications that are followed by hand: the first, and one from another group of lanes.
+_FOLLOWED: Final = (0, 6)
+_SIZES: Final = (1, 2, 1000)
+
+
+def _saved_and_loaded(learner: Learner) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.json"
+        learner.save(path)
+        with bounds_checked():
+            return Learner.load(path, policies=[type(learner.policy)])
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name} = {_toml(entry)}' for name, entry in value.items())}}}"
+    return json.dumps(value)  # for numbers and names the same
+
+
+def parameters_round_trip(trial: CheckContext) -> None:
+    """Check that parameters survive TOML and JSON, and that the policy is an immutable value."""
+    policy = trial.policy
+    values = policy.parameters()
+    toml = "".join(f"{name} = {_toml(value)}\n" for name, value in values.items())
+    for form, read in (("JSON", json.loads(json.dumps(values))), ("TOML", tomllib.loads(toml))):
+        again = type(policy).from_parameters(read)
+        assert again == policy, f"{policy}: parameters changed on their way through {form}"
+        assert hash(again) == hash(policy), f"{policy}: equal policies have different hashes"
+        assert repr(again) == repr(policy), f"{policy}: equal policies print differently"
+    for name in values:
+        try:
+            setattr(policy, name, values[name])
+        except AttributeError:
+            continue
+        raise AssertionError(f"{policy}: the parameter {name} can be overwritten")
+
+
+def stays_within_its_arrays(trial: CheckContext) -> None:
+    """Check that no kernel reads or writes beyond an array.
+
+    This comes before the engine plays the policy unchecked.
+    """
+    learner, referee = trial.learner(), trial.referee()
+    try:
+        for _ in trial.rounds(learner, referee):
+            referee.score(learner._recommend())
+    except IndexError as error:
+        raise AssertionError(
+            f"{trial.policy}: a kernel reads or writes beyond an array in round {learner.rounds}"
+        ) from error
+
+
+def acts_at_all(trial: CheckContext) -> None:
+    """Check that the policy does something: decides differently, or remembers what it is told."""
+    learner, referee = trial.learner(), trial.referee()
+    first = {name: value.copy() for name, value in learner.state.items()}
+    decisions = set()
+    for decision in trial.rounds(learner, referee):
+        decisions.add(repr(decision))
+        if len(decisions) > 1 or any((first[n] != v).any() for n, v in learner.state.items()):
+            return
+    raise AssertionError(
+        f"{trial.policy}: {trial.horizon} rounds, one decision, and nothing remembered"
+    )
+
+
+def engine_is_deterministic(trial: CheckContext) -> None:
+    """Check that a seed gives the same bits, for any number of threads and beside others."""
+    first = trial.simulated()
+    for what, other in (
+        ("a second run", trial.simulated()),
+        ("three threads", trial.simulated(threads=3)),
+        ("another policy beside it", trial.simulated(trial.policy)),
+    ):
+        assert np.array_equal(first, other), f"{trial.policy}: {what} gave other results"
+
+
+def engine_and_learner_agree(trial: CheckContext) -> None:
+    """Check that a learner, told what the simulation would tell, ends where it ends.
+
+    Since a learner sees feedback and nothing else, this also shows that the policy is blind to
+    what its setting hides.
+    """
+    simulated = trial.simulated()
+    for replication in _FOLLOWED:
+        learner = trial.learner(replication)
+        referee = trial.referee(replication)
+        for _ in trial.rounds(learner, referee):
+            pass
+        metrics = list(referee.score(learner._recommend()).values())
+        assert metrics == simulated[:, replication].tolist(), (
+            f"{trial.policy}: engine and learner differ in replication {replication}"
+        )
+
+
+def saving_changes_nothing(trial: CheckContext) -> None:
+    """Check that a learner saved and loaded at random moments decides as if it had not been."""
+    straight = list(trial.rounds(trial.learner(), trial.referee()))
+    learner, referee = trial.learner(), trial.referee()
+    draw = np.random.default_rng(trial.seed)
+    after_ask, after_tell = (set(draw.choice(trial.horizon, 2).tolist()) for _ in range(2))
+    again = []
+    for t in range(trial.horizon):
+        referee.ask(learner)
+        if t in after_ask:
+            learner = _saved_and_loaded(learner)
+        again.append(decision_of(learner))
+        referee.tell(learner)
+        if t in after_tell:
+            learner = _saved_and_loaded(learner)
+    why = trial.policy.explain_waiting()
+    assert again == straight, (
+        f"{trial.policy}: saving and loading changed its decisions"
+        f"{': what is made with `scratch_array` is not saved' if _has_scratch(trial.policy) else ''}"
+        f"{f'; {why}' if why else ''}"
+    )
+
+
+def _has_scratch(policy: Policy) -> bool:
+    return any(not field.kept for field in declared_state(type(policy)).values())
+
+
+def copies_go_on_alone(trial: CheckContext) -> None:
+    """Check that a copy of a learner decides as the learner would, whatever becomes of that."""
+    straight = list(trial.rounds(trial.learner(), trial.referee()))
+    draw = np.random.default_rng(trial.seed)
+    for copied in (copy.copy, copy.deepcopy):
+        learner, referee = trial.learner(), trial.referee()
+        moments = set(draw.choice(trial.horizon, 2).tolist())
+        again = []
+        for t in range(trial.horizon):
+            referee.ask(learner)
+            if t in moments:
+                with bounds_checked():
+                    original, learner = learner, copied(learner)
+                original._tell()  # of some other round: it is on its own from here
+            again.append(decision_of(learner))
+            referee.tell(learner)
+        assert again == straight, f"{trial.policy}: {copied.__name__} changed its decisions"
+
+
+def state_stays_a_number(trial: CheckContext) -> None:
+    """Check that nothing the policy remembers or recommends becomes NaN."""
+    learner, referee = trial.learner(), trial.referee()
+    for _ in trial.rounds(learner, referee):
+        for name, values in (learner.state | learner._recommend()).items():
+            assert not np.isnan(values).any(), (
+                f"{trial.policy}: {name} became NaN in round {learner.rounds}"
+            )
+
+
+def works_for_any_number_of_arms(trial: CheckContext) -> None:
+    """Check 1, 2 and 1,000 arms, where the problem can be resized: 100 rounds more than arms.
+
+    Sizes that the setting's fact ``arms`` excludes are left out. A resized problem that has fewer
+    rounds is played as long as it lasts.
+    """
+    play_sizes(trial, _SIZES)
+
+
+def play_sizes(trial: CheckContext, sizes: Sequence[int]) -> None:
+    """Play a trial's problem with these numbers of arms, and check that its metrics are finite."""
+    allowed = trial.policy.setting.facts["arms"].allowed
+    for arms in (size for size in sizes if size in allowed):
+        problem = trial.problem.resized(arms)
+        if problem is None:
+            return
+        rounds = min(max(trial.horizon, arms + 100), problem.rounds or math.inf)
+        small = replace(trial, problem=problem, horizon=int(rounds))
+        values = small.simulated(replications=1)  # large ones take their time
+        assert np.isfinite(values).all(), f"{trial.policy}: no finite metrics with {arms} arms"
+
+
+Check = Callable[[Any], None]
+
+CHECKS: Final[tuple[Check, ...]] = (
+    parameters_round_trip,
+    stays_within_its_arrays,
+    acts_at_all,
+    engine_is_deterministic,
+    engine_and_learner_agree,
+    interpreted_and_compiled_agree,
+    saving_changes_nothing,
+    copies_go_on_alone,
+    state_stays_a_number,
+    one_at_a_time_nothing_is_open,
+    feedback_belongs_to_its_decision,
+    open_decisions_are_safe,
+    works_for_any_number_of_arms,
+)
+"""All checks of a policy, by name; each takes a `CheckContext`."""
+
+
+def run_checks(checks: Sequence[Check], subject: Any, failing: Mapping[str, str]) -> None:
+    """Run checks in this order; those in `failing`, by name with the reason, must fail."""
+    for name in failing:
+        check_choice("failing", name, [check.__name__ for check in checks])
+    for check in checks:
+        if check.__name__ not in failing:
+            check(subject)
+            continue
+        try:
+            check(subject)
+        except Exception:
+            continue
+        raise AssertionError(
+            f"{check.__name__} was to fail ({failing[check.__name__]}), and passes"
+        )
+
+
+def check_policy(
+    policy: Policy,
+    problem: Problem,
+    *,
+    horizon: int = 100,
+    seed: int = 0,
+    failing: Mapping[str, str] | None = None,
+) -> None:
+    """Check that a policy keeps the contract; an AssertionError says which promise is broken.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    problem : Problem
+        A problem of its setting.
+    horizon : int, default 100
+        Rounds to play, at least 2 and enough for the policy to do all that it does.
+    seed : int, default 0
+        Of all randomness.
+    failing : mapping of str to str, optional
+        Checks that are known to fail, by name, each with the reason; they must.
+
+    Examples
+    --------
+    >>> from keyhole.thresholding import LSA, Problem
+    >>> check_policy(LSA(), Problem(means=[0.2, 0.45, 0.7], threshold=0.5))
+    """
+    trial = CheckContext(policy, problem, horizon, seed, failing or {})
+    run_checks(CHECKS, trial, trial.failing)

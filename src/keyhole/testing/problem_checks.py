@@ -1,0 +1,164 @@
+"""Checks of what surrounds a policy: that a problem, and a setting, keep the contract."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from keyhole.contract.environment import PER_ROUND, Problem
+from keyhole.contract.policy import Policy
+from keyhole.contract.setting import Setting
+from keyhole.contract.state_memory import declared_fields
+from keyhole.play.sample_decisions import is_allowed
+from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.testing.check_context import CheckContext
+from keyhole.testing.policy_checks import (
+    Check,
+    engine_is_deterministic,
+    run_checks,
+)
+from keyhole.testing.setting_case import Vocabulary
+from keyhole.testing.vocabulary_checks import VOCABULARY_CHECKS
+
+
+def world_and_problem_are_of_one_setting(trial: CheckContext) -> None:
+    """Check that the problem, its world and the policy speak the same words."""
+    problem = trial.problem
+    assert problem.setting is problem.environment.setting, (
+        f"{problem}: its world is of another setting"
+    )
+    assert trial.policy.setting is problem.setting, f"{trial.policy} is of another setting"
+
+
+def truth_is_complete(trial: CheckContext) -> None:
+    """Check that the problem says everything that its world declares, in the declared shape."""
+    truth, environment = trial.problem.truth(), trial.problem.environment
+    fields = {n: f for n, f in declared_fields(environment).items() if n not in PER_ROUND}
+    missing = [name for name in fields if name not in truth]
+    assert not missing, f"{trial.problem}: truth() lacks {', '.join(missing)}"
+    sizes = {n: int(truth[n]) for n, f in fields.items() if f.dtype == "int64" and not f.shape}
+    sizes |= dict.fromkeys(PER_ROUND, trial.horizon)
+    for name, declaration in fields.items():
+        found, wanted = np.shape(truth[name]), declaration.extent(sizes)
+        assert found == wanted, f"{trial.problem}: {name} has the shape {found}, not {wanted}"
+        assert not np.isnan(truth[name]).any(), f"{trial.problem}: {name} is not a number"
+
+
+def facts_are_allowed(trial: CheckContext) -> None:
+    """Check that the problem gives every fact that a policy is always told, and an allowed one."""
+    setting, told = trial.problem.setting, {}
+    for name in setting.known_quantities(()):
+        told[name] = trial.horizon if name in PER_ROUND else trial.problem.fact(name)
+    setting.check((), told)
+
+
+def feedback_and_metrics_are_numbers(trial: CheckContext) -> None:
+    """Check that no index leaves its array, and that what comes back is never NaN."""
+    learner, referee = trial.learner(), trial.referee()
+    for _ in trial.rounds(learner, referee):
+        for name, value in (referee.context | referee.feedback).items():
+            assert not np.isnan(value).any(), f"{trial.problem}: {name} became NaN"
+        for name, metric in referee.score(learner._recommend()).items():
+            assert np.isfinite(metric), f"{trial.problem}: the metric {name} became {metric}"
+
+
+PROBLEM_CHECKS: Final[tuple[Check, ...]] = (
+    world_and_problem_are_of_one_setting,
+    truth_is_complete,
+    facts_are_allowed,
+    feedback_and_metrics_are_numbers,
+    engine_is_deterministic,
+)
+"""All checks of a problem, by name; each takes a `CheckContext`, whose policy plays it."""
+
+
+def check_problem(
+    problem: Problem,
+    policy: Policy,
+    *,
+    horizon: int = 100,
+    seed: int = 0,
+    failing: Mapping[str, str] | None = None,
+) -> None:
+    """Check that a problem, and its world, keep the contract.
+
+    `policy`, one of its setting, plays it; the other parameters are those of `check_policy`.
+
+    Examples
+    --------
+    >>> from keyhole.thresholding import LSA, Problem
+    >>> check_problem(Problem(means=[0.2, 0.45, 0.7], threshold=0.5), LSA())
+    """
+    trial = CheckContext(policy, problem, horizon, seed, failing or {})
+    run_checks(PROBLEM_CHECKS, trial, trial.failing)
+
+
+_TAKEN: Final = ("p", "e", "s", "t", "rng", "metrics")
+
+
+def names_are_distinct(case: Vocabulary) -> None:
+    """Check that no two values have one name, and none that of a word of the contract."""
+    setting = case.setting
+    groups = (setting.context, setting.decision, setting.feedback, setting.report)
+    words = [*_TAKEN, *(name for group in groups for name in group)]
+    twice = sorted({word for word in words if words.count(word) > 1})
+    assert not twice, f"{setting.name}: {', '.join(twice)} means two things"
+
+
+def facts_are_documented(case: Vocabulary) -> None:
+    """Check that every fact says what it is."""
+    for name, fact in case.setting.facts.items():
+        assert fact.doc, f"{case.setting.name}: the fact {name} has no doc"
+
+
+def facts_pass(case: Vocabulary) -> None:
+    """Check that the given facts are those that every policy is told, and allowed."""
+    case.setting.check((), case.facts)
+
+
+def guard_refuses_what_is_out_of_range(case: Vocabulary) -> None:
+    """Check that no decision passes with a position below 0 or beyond all arms, or with NaN."""
+    setting, told, sizes = case.setting, case.told, case.sizes
+    for name, declaration in setting.decision.items():
+        bad = (-1, 2**62) if declaration.dtype == "int64" else (np.nan,)
+        for value in bad:
+            decision: dict[str, Any] = {
+                n: np.zeros(f.extent(sizes)) if f.shape else 0 for n, f in setting.decision.items()
+            }
+            decision[name] = decision[name] + value
+            passed = is_allowed(setting, told, case.context, decision)
+            assert not passed, f"{setting.name}: the guard lets {name} = {value} pass"
+
+
+SETTING_CHECKS: Final[tuple[Check, ...]] = (
+    names_are_distinct,
+    facts_are_documented,
+    facts_pass,
+    guard_refuses_what_is_out_of_range,
+    *VOCABULARY_CHECKS,
+)
+"""All checks of a setting, by name; each takes a `Vocabulary`."""
+
+
+def check_setting(
+    setting: Setting,
+    facts: Mapping[str, Any],
+    *,
+    context: Mapping[str, Any] | None = None,
+    decision: Mapping[str, Any] | None = None,
+    vocabulary: type[StudyVocabulary] | None = None,
+    failing: Mapping[str, str] | None = None,
+) -> None:
+    """Check that a setting can be played in.
+
+    `facts`, `context` and `decision` are those of some problem and round, and `vocabulary` are the
+    words that studies have for it: see `Vocabulary`.
+
+    Examples
+    --------
+    >>> from keyhole.thresholding.setting import SETTING
+    >>> from keyhole.thresholding.study_adapter import StudyVocabulary
+    >>> check_setting(SETTING, {"arms": 3, "threshold": 0.5}, vocabulary=StudyVocabulary)
+    """
+    case = Vocabulary(setting, facts, context or {}, failing or {}, vocabulary, decision)
+    run_checks(SETTING_CHECKS, case, case.failing)

@@ -1,0 +1,162 @@
+"""Laws of samples: levels from 0 to m, with the chances to reach each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.distributions import Distribution, Replay, TabulatedDistribution
+from keyhole.distributions.custom_distribution import CustomSampler, check_moments
+from keyhole.distributions.tabulated import is_scipy
+from keyhole.kernels.fingerprint import Kernel
+from keyhole.policy import Stream, uniform
+from keyhole.validate import Range, check_entries, check_integer, check_vector, short_repr
+
+_UNIT = Range(ge=0, le=1)
+
+
+def draw_level(rng: Stream, numbers: FloatArray) -> int:
+    """Return the highest level whose chance of being reached exceeds a uniform number."""
+    u = uniform(rng)
+    # Counting all is faster than stopping at the last: no branch to predict.
+    value = 0
+    for j in range(len(numbers)):
+        value += u < numbers[j]
+    return value
+
+
+class Tabled(Distribution):
+    """The law with given chances of reaching level 1, 2, ..., m: its numbers."""
+
+    draw = staticmethod(draw_level)
+
+    def __init__(self, survival: FloatArray) -> None:
+        self.survival = self.numbers = survival
+
+
+class CustomDistribution(CustomSampler):
+    """A law of your own: a compiled sampler, and its survival function.
+
+    Parameters
+    ----------
+    draw : kernel
+        ``draw(rng, numbers)`` returns a level, from 0 to m: plain arithmetic and the samplers of
+        `keyhole.draws.samplers`.
+    survival : sequence of float, shape (levels,)
+        The chances that it reaches level 1, 2, ..., m.
+    numbers : sequence of float, default [0]
+        What `draw` is given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not allowed, or 1,000 trial draws do not fit `survival` by 6 standard errors.
+
+    Examples
+    --------
+    >>> from keyhole.draws.streams import uniform
+    >>> def dice(rng, numbers):
+    ...     return int(3 * uniform(rng)) + int(2 * uniform(rng))
+    >>> from keyhole.threshold import Problem
+    >>> Problem([CustomDistribution(dice, [5 / 6, 1 / 2, 1 / 6])], feedback="censored")
+    Problem(1 arms, 3 levels, censored feedback, order=iid())
+    """
+
+    def __init__(self, draw: Kernel, survival: ArrayLike, *, numbers: ArrayLike = (0.0,)) -> None:
+        super().__init__(draw, numbers)
+        self.survival = check_vector("survival", survival, _UNIT)
+        drawn = check_vector("what draw draws", self.tried(), Range(ge=0, le=len(self.survival)))
+        if (drawn != np.floor(drawn)).any():
+            raise ValueError(f"draw must return whole numbers, got {drawn[drawn % 1 > 0][0]:g}")
+        for j, chance in enumerate(self.survival):
+            check_moments(f"survival[{j}]", float(chance), (drawn > j).astype(float))
+
+
+Samples = Tabled | Replay | CustomDistribution
+"""The laws of this room."""
+
+
+def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
+    """Return the law of each arm's samples, and how many levels there are.
+
+    Parameters
+    ----------
+    arms : sequence
+        Survival functions, frozen distributions of SciPy, or laws of this module.
+    levels : int, optional
+        m; by default that of the arms.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no arm, one is not allowed, or they have different levels.
+    """
+    is_matrix = isinstance(arms, np.ndarray) and arms.ndim > 1
+    listed = (
+        arms if is_matrix else check_entries("survival", arms, "a list with an entry for each arm")
+    )
+    if len(listed) == 0:
+        raise ValueError(f"survival must have at least one arm, got {short_repr(arms)}")
+    found = [_law(f"survival[{i}]", arm) for i, arm in enumerate(listed)]
+    m = _levels(found) if levels is None else check_integer("levels", levels, Range(ge=1))
+    distributions: list[Samples] = []
+    for i, distribution in enumerate(found):
+        if isinstance(distribution, TabulatedDistribution):
+            # From the last level down: what is above counts as it.
+            distribution = Tabled(
+                np.minimum(np.asarray(distribution.distribution.sf(np.arange(m)), np.float64), 1.0)
+            )
+        elif isinstance(distribution, Replay):
+            distribution.check(f"survival[{i}]", Range(ge=0, le=m), whole=True)
+        elif len(distribution.survival) != m:
+            where = "survival[0], " if levels is None else "levels, "
+            raise ValueError(
+                f"survival[{i}] must have as many levels as {where}{m}; got {len(distribution.survival)}"
+            )
+        distributions.append(distribution)
+    return distributions, m
+
+
+def _law(name: str, arm: Any) -> Samples | TabulatedDistribution:
+    if isinstance(arm, CustomDistribution | Replay):
+        return arm
+    if is_scipy(arm):
+        table = TabulatedDistribution(arm)
+        table.check(name, Range(ge=0), whole=True)
+        return table
+    return Tabled(check_decreasing(name, check_vector(name, arm, _UNIT)))
+
+
+def _levels(distributions: Sequence[Samples | TabulatedDistribution]) -> int:
+    """Return how many levels there are, by the first law that says."""
+    for distribution in distributions:
+        if isinstance(distribution, Tabled | CustomDistribution):
+            return len(distribution.survival)
+    tops = [
+        distribution.distribution.support()[1]
+        for distribution in distributions
+        if isinstance(distribution, TabulatedDistribution)
+    ]
+    if len(tops) < len(distributions) or not np.isfinite(tops).all():
+        raise TypeError("levels must be given: these laws do not say how many there are")
+    return int(max(tops))
+
+
+def survival_of(distribution: Samples, levels: int) -> FloatArray:
+    """Return the chances to reach level 1, 2, ..., m: exact."""
+    if isinstance(distribution, Replay):
+        return np.asarray((distribution.samples[:, None] >= np.arange(1, levels + 1)).mean(axis=0))
+    return distribution.survival
+
+
+def check_decreasing(name: str, survival: FloatArray) -> FloatArray:
+    """Return a survival function; refuse one that rises."""
+    rising = np.flatnonzero(np.diff(survival) > 0)
+    if len(rising):
+        j = int(rising[0])
+        raise ValueError(
+            f"{name} must not rise, got {survival[j + 1]:g} at level {j + 2} after {survival[j]:g}"
+        )
+    return survival

@@ -1,0 +1,16 @@
+"""How a spec describes a problem of this room."""
+
+from typing import Final
+
+from keyhole.spec_values import ProblemFactory
+from keyhole.threshold.problem import Problem
+
+PROBLEM_FACTORIES: Final = {
+    "survival": ProblemFactory("for each arm the chances to reach level 1, 2, ..., m", Problem),
+    "mass": ProblemFactory(
+        "for each arm the chances of the levels 0, 1, ..., m", Problem.from_mass
+    ),
+    "samples": ProblemFactory(
+        "recorded samples, from 0 to the number of levels: a list for each arm", Problem.replay
+    ),
+}

@@ -1,0 +1,220 @@
+"""The order in which thresholds come."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.spec_values import tagged_value
+from keyhole.threshold.environment import CYCLIC, DRAWN, LISTED, STAGED
+from keyhole.validate import Range, check_integer, check_vector
+
+_UNIT: Final = Range(ge=0, le=1)
+_CLOSE: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class ThresholdSequence:
+    """How the threshold of each round is chosen; made by the functions of this module.
+
+    Attributes
+    ----------
+    kind : int
+        How; one of the constants of `keyhole.threshold.environment`.
+    name : str
+        The function that made it.
+    values : tuple of float
+        What it was given: chances of the levels, or thresholds; empty for none.
+    """
+
+    kind: int
+    name: str
+    values: tuple[float, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the call that makes it, shortened."""
+        shown = ", ".join(f"{v:g}" for v in self.values[:6])
+        more = ", ..." if len(self.values) > 6 else ""
+        return f"{self.name}([{shown}{more}])" if self.values else f"{self.name}()"
+
+    @property
+    def rounds(self) -> int | None:
+        """How many rounds there are at most; None for any number."""
+        return len(self.values) if self.kind == LISTED else None
+
+    def truth(self, levels: int) -> dict[str, Any]:
+        """Return what the world reads, for a problem with so many levels.
+
+        Raises
+        ------
+        ValueError
+            If the order is one for another number of levels.
+        """
+        chances = np.full(levels, 1.0 / levels)
+        if self.kind == DRAWN and self.values:
+            if len(self.values) != levels:
+                raise ValueError(
+                    f"order must have one probability for each of {levels} levels, "
+                    f"got {len(self.values)}"
+                )
+            chances = np.array(self.values)
+        listed = self.values if self.kind == LISTED else (1,)
+        for i, level in enumerate(listed):
+            check_integer(f"order[{i}]", int(level), Range(ge=1, le=levels))
+        return {
+            "order": self.kind,
+            "rising": int(self.name == "adversarial"),
+            "cumulated": np.cumsum(chances),
+            "rounds": len(listed),
+            "listed": np.array(listed, np.int64),
+        }
+
+
+def iid(probabilities: ArrayLike | None = None) -> ThresholdSequence:
+    """Draw every threshold independently.
+
+    Parameters
+    ----------
+    probabilities : sequence of float, shape (levels,), optional
+        The chance of each level, summing to 1; by default all are equally likely.
+
+    Returns
+    -------
+    Order
+        For the parameter `order` of `Problem`.
+
+    Raises
+    ------
+    ValueError
+        If a value is not allowed.
+
+    Examples
+    --------
+    >>> iid([0.5, 0.25, 0.25])
+    iid([0.5, 0.25, 0.25])
+    """
+    if probabilities is None:
+        return ThresholdSequence(DRAWN, "iid")
+    chances = check_vector("probabilities", probabilities, _UNIT)
+    if abs(chances.sum() - 1.0) > _CLOSE:
+        raise ValueError(f"probabilities must sum to 1, got {chances.sum():g}")
+    return ThresholdSequence(DRAWN, "iid", tuple(chances.tolist()))
+
+
+def adversarial() -> ThresholdSequence:
+    """Go through the levels from the lowest up, in stages.
+
+    Each stage has the horizon divided by the number of levels, rounded down; rounds left over
+    stay at the last level. With fewer rounds than levels, each stage is one round.
+
+    Returns
+    -------
+    Order
+        For the parameter `order` of `Problem`.
+
+    Examples
+    --------
+    >>> adversarial()
+    adversarial()
+    """
+    return ThresholdSequence(STAGED, "adversarial")
+
+
+def optimistic() -> ThresholdSequence:
+    """Go through the levels from the highest down, in stages as those of `adversarial`.
+
+    Returns
+    -------
+    Order
+        For the parameter `order` of `Problem`.
+
+    Examples
+    --------
+    >>> optimistic()
+    optimistic()
+    """
+    return ThresholdSequence(STAGED, "optimistic")
+
+
+def cyclic() -> ThresholdSequence:
+    """Go through all levels in a new random permutation in every block of as many rounds.
+
+    Returns
+    -------
+    Order
+        For the parameter `order` of `Problem`.
+
+    Examples
+    --------
+    >>> cyclic()
+    cyclic()
+    """
+    return ThresholdSequence(CYCLIC, "cyclic")
+
+
+def given(sequence: Sequence[int] | ArrayLike) -> ThresholdSequence:
+    """Take the thresholds from a list; a run can be no longer than it is.
+
+    Parameters
+    ----------
+    sequence : sequence of int
+        The threshold of each round, from 1 to the number of levels.
+
+    Returns
+    -------
+    Order
+        For the parameter `order` of `Problem`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is empty, or an entry is no whole number.
+
+    Examples
+    --------
+    >>> given([3, 1, 2]).rounds
+    3
+    """
+    values = sequence.tolist() if isinstance(sequence, np.ndarray) else sequence
+    if not isinstance(values, Sequence) or isinstance(values, str) or len(values) == 0:
+        raise ValueError(f"sequence must be a list of thresholds, got {sequence!r}")
+    levels = tuple(
+        check_integer(f"sequence[{i}]", value, Range(ge=1)) for i, value in enumerate(values)
+    )
+    return ThresholdSequence(LISTED, "given", levels)
+
+
+_READ: Final = tagged_value(iid, adversarial, optimistic, cyclic, given)
+
+
+def parse_sequence(value: Any) -> ThresholdSequence:
+    """Return an order, also from how a spec writes it.
+
+    Parameters
+    ----------
+    value : Order, str, or mapping of one str to list
+        An order; "iid", "adversarial", "optimistic" or "cyclic"; or ``{"iid": [...]}`` or
+        ``{"given": [...]}``.
+
+    Returns
+    -------
+    Order
+        The order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none.
+
+    Examples
+    --------
+    >>> parse_sequence("cyclic"), parse_sequence({"given": [2, 1]})
+    (cyclic(), given([2, 1]))
+    """
+    if isinstance(value, ThresholdSequence):
+        return value
+    order: ThresholdSequence = _READ("order", value, Path())
+    return order

@@ -1,0 +1,159 @@
+"""How a budget is best spent on arms whose gaps are known, and what nobody can do better than.
+
+Throughout, `gaps` are the arms' distances from the threshold, in [0, 1], one of them above 0;
+`budget` is T, pulls in all, at least 0; and `c`, by default 2, Hoeffding's, is the exponent's
+factor, above 0. Sections and equations are those of Tao et al. (2019).
+"""
+
+import heapq
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keyhole.contract.state_memory import FloatArray, IntArray
+from keyhole.validate import Range, check_integer, check_number, check_vector
+
+_GAP: Final = Range(ge=0, le=1)
+_POSITIVE: Final = Range(gt=0)
+# Up to this gap artanh(2 gap) is at most 4 gap, so that Bernoulli laws at 1/2 - gap and 1/2 + gap
+# diverge by at most 16 gap^2; at 0.479 it is more.
+_CLOSE: Final = 0.478
+
+
+def optimal_allocation(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> FloatArray:
+    r"""Return how many pulls each arm would get if the gaps were known.
+
+    The solution of :math:`\min \sum_i e^{-c x_i \Delta_i^2}` over :math:`x \ge 0` with
+    :math:`\sum_i x_i = T`:
+
+    .. math:: x_i = \max\left\{ \frac{\Phi - \frac2c \ln \Delta_i^{-1}}{\Delta_i^2}, 0 \right\}
+
+    with :math:`\Phi` such that the budget is spent. Pulls are not rounded; an arm with gap 0 gets
+    none (section 3, equations (6) to (9)).
+
+    Notes
+    -----
+    The paper gives the solution for c = 2 (equation 9), where the factor 2/c is 1; the general
+    form follows from the same conditions and agrees with its equation (11), where c is
+    2 alpha. Found exactly: arms enter in the order of their gaps, the largest first.
+
+    Examples
+    --------
+    >>> optimal_allocation([0.1, 0.4], 100).round(1)
+    array([86., 14.])
+    """
+    delta = check_vector("gaps", gaps, _GAP)
+    budget = check_number("budget", budget, Range(ge=0))
+    c = check_number("c", c, _POSITIVE)
+    if not delta.any():
+        raise ValueError("gaps must have an entry above 0, got none")
+    order = np.argsort(-delta, kind="stable")
+    order = order[delta[order] > 0]
+    weight = delta[order] ** -2.0
+    entry = -2.0 / c * np.log(delta[order])
+    levels = (budget + np.cumsum(entry * weight)) / np.cumsum(weight)
+    # The arm with the largest gap always gets pulls, though rounding may say otherwise.
+    inside = max(np.flatnonzero(levels >= entry), default=0)
+    allocation = np.zeros(len(delta))
+    allocation[order] = np.maximum(levels[inside] - entry, 0.0) * weight
+    return allocation
+
+
+def optimal_value(gaps: ArrayLike, budget: float, *, c: float = 2.0) -> float:
+    r"""Return the optimum :math:`P_c = \sum_i e^{-c x_i \Delta_i^2}` of `optimal_allocation`.
+
+    With c = 2, twice this value bounds the aggregate regret of the algorithm O, which knows the
+    gaps. See section 3, equations (5) to (7).
+
+    Examples
+    --------
+    >>> round(optimal_value([0.1, 0.4], 100), 4)
+    0.1904
+    """
+    delta = check_vector("gaps", gaps, _GAP)
+    allocation = optimal_allocation(delta, budget, c=c)
+    return float(np.exp(-c * allocation * delta**2).sum())
+
+
+def integer_allocation(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> IntArray:
+    r"""Return the best allocation in whole pulls: a solution of the integer program.
+
+    That of `optimal_allocation` with :math:`x_i \in \mathbb{N}`. The next pull of an arm gains
+    :math:`e^{-c x_i \Delta_i^2} (1 - e^{-c \Delta_i^2})`, less with every pull, so that the best
+    allocation consists of the T largest gains. An arm with gap 0 gets none; of equal gains the
+    lowest arm's comes first (section 3, equation (6)).
+
+    Examples
+    --------
+    >>> integer_allocation([0.1, 0.4], 100)
+    array([86, 14])
+    """
+    delta = check_vector("gaps", gaps, _GAP)
+    budget = check_integer("budget", budget, Range(ge=0))
+    c = check_number("c", c, _POSITIVE)
+    if not delta.any():
+        raise ValueError("gaps must have an entry above 0, got none")
+    rate = c * delta[delta > 0] ** 2
+    first = np.log(-np.expm1(-rate))  # ln of what the first pull of each arm gains
+    # A level that fewer gains exceed than there is budget: rounding up adds at most a pull an arm.
+    order = np.argsort(-first, kind="stable")
+    sums = np.cumsum(1.0 / rate[order])
+    levels = (np.cumsum(first[order] / rate[order]) - max(budget - len(rate), 0)) / sums
+    level = levels[max(np.flatnonzero(levels <= first[order]), default=0)]
+    pulls = np.maximum(np.floor((first - level) / rate) + 1.0, 0.0) * (budget >= len(rate))
+    gains = [(rate[i] * pulls[i] - first[i], i) for i in range(len(rate))]
+    heapq.heapify(gains)
+    for _ in range(budget - int(pulls.sum())):
+        loss, i = gains[0]
+        pulls[i] += 1.0
+        heapq.heapreplace(gains, (loss + rate[i], i))
+    allocation = np.zeros(len(delta), np.int64)
+    allocation[delta > 0] = pulls
+    return allocation
+
+
+def integer_value(gaps: ArrayLike, budget: int, *, c: float = 2.0) -> float:
+    r"""Return the optimum :math:`P^*_c = \sum_i e^{-c x_i \Delta_i^2}` of `integer_allocation`.
+
+    Twice this value, with c = 2, bounds the aggregate regret of the algorithm O, which knows the
+    gaps. It lies between the optimum of `optimal_value` for the same budget and that for K pulls
+    fewer. See section 3, equations (5), (6) and (8).
+
+    Examples
+    --------
+    >>> round(integer_value([0.1, 0.4], 100), 4)
+    0.1904
+    """
+    delta = check_vector("gaps", gaps, _GAP)
+    allocation = integer_allocation(delta, budget, c=c)
+    return float(np.exp(-c * allocation * delta**2).sum())
+
+
+def lower_bound(gaps: ArrayLike, budget: float) -> float:
+    r"""Return a regret that no policy can stay below on all instances with these gaps.
+
+    .. math:: \inf_A \sup_I R^A(I; T) \ge \tfrac14 P_{16}(\{\Delta_i\}, T)
+
+    for Bernoulli arms, a threshold of 1/2 and gaps up to 0.478; arms with larger gaps are left out.
+    Gaps are in (0, 1/2] here (equation (1) and Remark 2).
+
+    Notes
+    -----
+    Remark 2 of the paper compares LSA with a lower bound of this form, :math:`P_{16}` up to a
+    constant (its Theorem 20); constant and proof are ours. Over all 2^K ways to put the arms on a
+    side, compare those that differ in arm i: the inequality of Bretagnolle and Huber says that the
+    chances of a wrong label i add up to at least :math:`\frac12 e^{-x_i d_i}`, with :math:`x_i`
+    the expected pulls of arm i and :math:`d_i = 4 \Delta_i \operatorname{artanh}(2 \Delta_i)`
+    the divergence of its two laws, at most :math:`16 \Delta_i^2` for gaps up to 0.478. Hence the
+    mean regret over all ways is at least :math:`\frac14 \min_x \sum_i e^{-x_i d_i}`.
+
+    Examples
+    --------
+    >>> round(lower_bound([0.05, 0.2, 0.3], 100), 4)
+    0.0089
+    """
+    delta = check_vector("gaps", gaps, Range(gt=0, le=0.5))
+    budget = check_number("budget", budget, Range(ge=0))
+    close = delta[delta <= _CLOSE]
+    return optimal_value(close, budget, c=16.0) / 4.0 if len(close) else 0.0

@@ -1,0 +1,66 @@
+"""`keyhole compile` and `keyhole compile_cache`."""
+
+import pytest
+
+from keyhole.kernels import compile_cache
+from tests.cli.conftest import TEXT
+from tests.processes import python
+
+JOBS = """
+from keyhole.experiment.settings import BUILT_IN, find_setting
+from keyhole.experiment.compile_jobs import setting_jobs
+
+for room in BUILT_IN:
+    print(*(name.replace(" ", "-") for name, _ in setting_jobs(find_setting(room))))
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path / "code"))
+    monkeypatch.setattr(compile_cache, "_alive", {})
+    return tmp_path / "code"
+
+
+def test_a_spec_is_compiled_ahead_shown_and_removed(keyhole, spec, folder):
+    spec.write_text(TEXT.rpartition("[[policy]]")[0])
+    code, out, _ = keyhole("compile", spec)
+    assert code == 0
+    assert [line.partition(": ")[2] for line in out.splitlines()[:-1]] == [
+        "LSA",
+        "LSA loaded from a file",
+        "LSA in BernoulliRewardEnvironment",
+    ]
+    files = sorted(folder.iterdir())
+    assert len(files) == 3
+    keyhole("compile", spec)
+    assert sorted(folder.iterdir()) == files
+    code, out, _ = keyhole("cache", "info")
+    assert (code, out.splitlines()[0]) == (0, f"folder: {folder}")
+    assert out.splitlines()[1].startswith("compiled code: 3 pieces, 0.")
+    assert keyhole("cache", "clear")[1] == f"removed 3 pieces of compiled code from {folder}\n"
+    assert list(folder.iterdir()) == []
+
+
+def test_every_room_says_what_there_is_to_compile(tmp_path):
+    # In a process of its own: laws of one's own make worlds, too.
+    done = python("-c", JOBS, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for names in map(str.split, done.stdout.splitlines()):
+        assert len(names) == len(set(names)) > 4
+    assert len(done.stdout.splitlines()) == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compile", "tresholding"], "WHAT must be one of"),
+        (["compile", "missing.toml"], "there is no file missing.toml"),
+        (["cache", "empty"], "action must be one of info, clear; got 'empty'"),
+    ],
+)
+def test_bad_input_is_one_line(keyhole, arguments, message):
+    code, out, err = keyhole(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1

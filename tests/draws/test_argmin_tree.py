@@ -1,0 +1,114 @@
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyhole.draws.argmin_tree import (
+    _place,
+    _smallest,
+    argmin,
+    argmin_begin,
+    argmin_fill,
+    argmin_rebuild,
+    argmin_set,
+    argmin_size,
+    place_of_sixteen,
+    smallest_of_sixteen,
+)
+from keyhole.kernels.jit import kernel
+
+
+@pytest.mark.parametrize("candidates", [1, 2, 15, 16, 17, 32, 255, 256, 257, 4096, 4097])
+def test_a_filled_store_yields_the_first_candidate(candidates):
+    keys = np.full(argmin_size(candidates), np.nan)
+    argmin_fill(keys, candidates, -math.inf)
+    assert argmin(keys, candidates) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    candidates=st.one_of(st.integers(1, 40), st.integers(250, 300)),
+    changes=st.lists(
+        st.tuples(
+            st.integers(0, 299),
+            st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 1.0, 2.0, math.inf]),
+        )
+    ),
+)
+def test_the_lowest_of_the_smallest_keys_is_found_after_any_changes(candidates, changes):
+    keys = np.empty(argmin_size(candidates))
+    argmin_fill(keys, candidates, 1.5)
+    plain = np.full(candidates, 1.5)
+    for position, key in changes:
+        argmin_set(keys, candidates, position % candidates, key)
+        plain[position % candidates] = key
+        assert argmin(keys, candidates) == plain.argmin()
+
+
+@pytest.mark.parametrize("candidates", [1, 10, 16, 17, 256, 257, 5000])
+def test_a_store_is_made_whole_from_its_keys(candidates):
+    keys, other = np.empty(argmin_size(candidates)), np.full(argmin_size(candidates), np.nan)
+    argmin_fill(keys, candidates, 2.0)
+    for position in range(0, candidates, 3):
+        argmin_set(keys, candidates, position, float(-position % 7))
+    begin = argmin_begin(len(keys), candidates)
+    other[begin : begin + candidates] = keys[begin : begin + candidates]
+    argmin_rebuild(other, candidates)
+    assert np.array_equal(keys, other)
+
+
+@pytest.mark.parametrize("candidates", [3, 17, 300])
+@pytest.mark.parametrize("damage", [math.nan, math.inf, -7.0])
+def test_no_damage_leads_out_of_a_store(candidates, damage):
+    size = argmin_size(candidates)
+    for cell in range(0, size, 5):
+        keys = np.empty(size)
+        argmin_fill(keys, candidates, 1.0)
+        keys[cell:] = damage
+        assert argmin(keys, candidates) < candidates
+
+
+SCRIPT = """
+import numpy as np
+from keyhole.draws.argmin_tree import argmin, argmin_fill, argmin_set, argmin_size
+for candidates in (10, 300):
+    keys, plain = np.empty(argmin_size(candidates)), np.full(candidates, 9.0)
+    argmin_fill(keys, candidates, 9.0)
+    for i in range(500):
+        plain[i * 7 % candidates] = i * 31 % 8
+        argmin_set(keys, candidates, i * 7 % candidates, float(i * 31 % 8))
+        assert argmin(keys, candidates) == plain.argmin()
+"""
+
+
+@pytest.mark.parametrize(
+    "environment", [{"NUMBA_CPU_NAME": "generic"}, {"KEYHOLE_PLAIN_NUMBA": "1"}], ids=str
+)
+def test_the_argmin_needs_no_vector_instructions_and_nothing_but_numba(environment):
+    subprocess.run([sys.executable, "-c", SCRIPT], env=os.environ | environment, check=True)
+
+
+@kernel
+def at_once(keys, key):
+    return _smallest(keys, 3), _place(keys, 3, key)
+
+
+@kernel
+def one_by_one(keys, key):
+    return smallest_of_sixteen(keys, 3), place_of_sixteen(keys, 3, key)
+
+
+KEYS = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 2.0, math.inf, math.nan])
+
+
+@given(keys=st.lists(KEYS, min_size=20, max_size=20), key=KEYS)
+def test_vectors_and_loops_find_the_same_to_the_bit(keys, key):
+    keys = np.array(keys)
+    (smallest, place), (other, other_place) = at_once(keys, key), one_by_one(keys, key)
+    assert np.float64(smallest).tobytes() == np.float64(other).tobytes()
+    assert place == other_place

@@ -1,0 +1,384 @@
+"""The report of a grid: one page, with all numbers, and figures of what can be told apart."""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from keyhole import Curves, Metric
+from keyhole.experiment import Spec, open_run, run, small_multiples, sweep_report, sweep_summary
+from keyhole.experiment.report import spec_section, write_report
+from keyhole.experiment.run_folder import LoadedResult, RunFolder
+from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round, title_of
+from keyhole.experiment.sweep_points import grid
+from keyhole.experiment.sweep_report import grid_sections, grid_summary
+from keyhole.experiment.sweep_summary import Summaries, short_names
+from keyhole.metric import PER_ARM_LOGARITHM
+from keyhole.results.html import side_by_side
+from tests.html import check_page
+
+# But for the page of the module: it comes before what is asked for by each test.
+pytestmark = pytest.mark.usefixtures("only_svg")
+
+TEXT = """
+name = "small"
+title = "How much to explore"
+seed = 4
+replications = 16
+horizon = 60
+checkpoints = [20, 60]
+[problem]
+setting = "thresholding"
+means = [0.2, 0.45, 0.7]
+threshold = 0.5
+[[policy]]
+name = "LSA"
+[[policy]]
+name = "Uniform"
+[sweep]
+"policy.alpha" = [0.5, 1.0, 2.0]
+"problem.means" = [[0.2, 0.45, 0.7], [0.1, 0.9]]
+"""
+BEST = "To be best, a 95 % interval must be clear of all others'."
+LOSS = Metric("loss", "what is lost")
+
+
+def made_up(
+    sweep, means=lambda values: {"A": 1.0, "B": 2.0}, *, checkpoints=(10, 100), metric=LOSS
+):
+    """Return the summaries of a grid with these means at the last checkpoint.
+
+    A label with one mean has the same values whatever is in the first place of the policies.
+    """
+    rng = np.random.default_rng(1)
+    noises = {}
+    points = []
+    for values in grid(sweep):
+        beside = repr([value for name, value in values.items() if name != "policy[0]"])
+        noise = noises.setdefault(beside, 0.1 * rng.standard_normal((len(checkpoints), 1, 8)))
+        found = {label: mean + noise for label, mean in means(values).items()}
+        curves = Curves(checkpoints, [metric], found)
+        points.append(LoadedResult(values, lambda curves=curves: curves))
+    return Summaries.of(RunFolder(None, {"sweep": sweep, "name": "made up"}, {}, tuple(points)))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("grid") / "run"
+    run(Spec.from_text(TEXT), folder)
+    return write_report(folder), open_run(folder)
+
+
+def test_the_report_has_the_means_of_every_point(page):
+    path, found = page
+    text = path.read_text()
+    for point in found.points:
+        for label in point.curves.labels:
+            mean = point.curves.estimates(label, "aggregate_regret")[-1]
+            assert side_by_side(mean.plus_minus()) in text
+    assert "[0.2, 0.45, 0.7]" in text
+    assert "means 2" in text
+
+
+def test_the_report_can_be_read_by_all(page):
+    found = check_page(page[0].read_text())
+    assert len(found.all("figure")) == 4  # two metrics, over the rounds and against alpha
+    assert (page[0].parent / "figure-against-1.pdf").is_file()
+    assert (page[0].parent / "figure-simple_regret.svg").is_file()
+
+
+def test_the_spec_on_the_page_gives_no_value_to_what_is_varied():
+    spec = {
+        "horizon": 100,
+        "problem": {"setting": "thresholding", "means": [0.1, 0.2], "threshold": 0.5},
+        "duration": "Exponential",
+        "policy": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}, {"name": "Wide", "width": 1}],
+        "sweep": {"horizon": [100, 200], "problem.means[0]": [0.1, 0.3], "problem.threshold": [0.4],
+                  "policy[0]": [{"name": "LSA"}, {"name": "Uniform"}], "policy.epsilon": [0, 0.1]},
+    }  # fmt: skip
+    rows = dict(spec_section(spec).blocks[0].rows)
+    assert rows["horizon"] == "varied"
+    assert rows["problem"] == "setting = thresholding, means = [varied, 0.2], threshold = varied"
+    assert rows["duration"] == "Exponential"
+    assert rows["policy 1"] == "varied"
+    assert rows["policy 2"] == "name = APT, epsilon = varied"
+    assert rows["policy 3"] == "name = Wide, width = 1"
+    assert spec["horizon"] == 100
+
+
+def test_there_is_a_panel_for_each_point_and_one_legend():
+    summaries = made_up({"policy.alpha": [1, 2], "problem.means": [[0.1], [0.2], [0.3]]})
+    figure = plot_by_round(summaries, "loss")
+    assert [axes.get_title() for axes in figure.axes] == [
+        f"alpha = {alpha}, means {place}" for alpha in (1, 2) for place in (1, 2, 3)
+    ]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B"]
+    assert all(axes.get_legend() is None for axes in figure.axes)
+
+
+def test_titles_stand_side_by_side_and_the_label_beside_the_panels():
+    kinds = [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]
+    sweep = {"policy[0]": kinds, "problem.threshold": [0.4], "seed": [1, 2, 3, 4]}
+    loss = replace(LOSS, words="what is lost by those who do not look before they pull an arm")
+    summaries = made_up(sweep, lambda values: {"A": len(values["policy[0]"])}, metric=loss)
+    figure = plot_by_round(summaries, "loss")
+    figure.draw_without_rendering()
+    titles = [axes.title.get_window_extent() for axes in figure.axes[:4]]
+    assert figure.axes[4].get_title() == "policy[0] = APT(epsilon=0.1),\nthreshold = 0.4, seed = 1"
+    assert all(one.x1 < two.x0 for one, two in pairwise(titles))
+    row = plot_by_round(made_up({"seed": [1, 2]}, metric=loss), "loss")
+    row.draw_without_rendering()
+    label, legend = (part.get_window_extent() for part in (row._supylabel, row.legends[0]))
+    assert label.y0 > 0
+    assert label.y1 < legend.y0
+
+
+def test_short_names_stand_for_tables_as_a_spec_has_them(tmp_path):
+    summaries = made_up({"policy[0]": [{"name": "LSA"}, {"name": "APT", "epsilon": 0.1}]})
+    found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
+    *_, listed = grid_sections(found, summaries)
+    assert listed.blocks[0].rows == [
+        ["LSA", 'policy[0] = {name = "LSA"}'],
+        ["APT(epsilon=0.1)", 'policy[0] = {name = "APT", epsilon = 0.1}'],
+    ]
+
+
+def test_what_a_short_name_stands_for_is_said_at_once_if_it_is_short(tmp_path):
+    sweep = {"problem.means": [[0.2, 0.7], [0.1] * 40], "policy[1].width": [1, 2]}
+    spec = {"sweep": sweep, "name": "made up", "policy": [{"name": "LSA"}, {"name": "a.py:Wide"}]}
+    rows = grid_sections(RunFolder(tmp_path, spec, {}, ()), made_up(sweep))[0].blocks[0].rows
+    assert rows == [
+        ["problem.means", "2", "means 1 = [0.2, 0.7]; means 2"],
+        ["policy[1].width (a.py:Wide)", "2", "1, 2"],
+    ]
+
+
+def test_a_title_says_whose_a_parameter_is_where_several_have_some():
+    assert title_of({"policy[0].width": "0.3"}) == "width = 0.3"
+    both = {"policy[0].width": "0.3", "policy[1].alpha": "0.5"}
+    assert title_of(both) == "policy[0].width = 0.3, policy[1].alpha = 0.5"
+    assert title_of({"policy[0].width": "0.3"}, both) == "policy[0].width = 0.3"
+    alike = {"problem.threshold": "0.3", "policy.threshold": "0.4"}
+    assert title_of(alike) == "problem.threshold = 0.3, policy.threshold = 0.4"
+
+
+def test_the_file_of_a_policy_is_named_where_it_must_be():
+    def names(*files):
+        return short_names({"policy[0]": [{"name": f"{f}.py:A", "x": 1.0} for f in files]})
+
+    one = {"policy[0]": [{"name": "a.py:A", "x": x} for x in (1.0, 2.0)]}
+    assert short_names(one) == {"policy[0]": ["A(x=1.0)", "A(x=2.0)"]}
+    assert names("a", "b") == {"policy[0]": ["a.py:A(x=1.0)", "b.py:A(x=1.0)"]}
+
+
+def test_a_caption_says_where_panels_have_axes_of_their_own(tmp_path):
+    def captions(*seeds):
+        sweep = {"seed": [*seeds]}
+        summaries = made_up(sweep, lambda values: {"A": values["seed"], "B": 0.0})
+        _, metric = grid_sections(
+            RunFolder(tmp_path, {"sweep": sweep, "name": "a"}, {}, ()), summaries
+        )
+        return metric.blocks[0].caption
+
+    assert captions(1, 200).endswith("Panels differ in their vertical axes.")
+    assert "differ" not in captions(1, 2)
+
+
+def test_tables_of_one_name_go_by_their_numbers():
+    tables = [{"name": "LSA", "alpha": alpha, "label": "same"} for alpha in (1, 2)]
+    assert short_names({"policy[0]": tables}) == {"policy[0]": ["policy[0] 1", "policy[0] 2"]}
+
+
+def test_a_policy_looks_the_same_in_panels_where_others_are_missing():
+    def means(values):
+        return {"B": 2.0} if values["seed"] == 2 else {"A": 1.0, "B": 2.0}
+
+    summaries = made_up({"seed": [1, 2]}, means)
+    both, alone = plot_by_round(summaries, "loss").axes
+    assert alone.lines[0].get_color() == both.lines[1].get_color()
+
+
+def test_a_metric_is_drawn_against_a_number_that_is_varied():
+    summaries = made_up(
+        {"policy.alpha": [4, 1, 2], "problem.means": [[0.1], [0.2]]},
+        lambda values: {"A": values["policy.alpha"]},
+    )
+    figure, left_out = plot_by_parameter(summaries, "loss", "policy.alpha")
+    assert left_out == 0
+    assert [axes.get_title() for axes in figure.axes] == ["means 1", "means 2"]
+    line = figure.axes[0].lines[0]
+    assert list(line.get_xdata()) == [1, 2, 4]
+    assert np.allclose(line.get_ydata(), [1, 2, 4], atol=0.3)
+
+
+def test_what_spans_magnitudes_is_drawn_over_its_logarithm():
+    figure, _ = plot_by_parameter(made_up({"horizon": [10, 100, 1000]}), "loss", "horizon")
+    assert figure.axes[0].get_xscale() == "log"
+
+
+def test_panels_that_can_be_compared_have_one_axis():
+    def means(values):
+        return {"A": values["seed"], "B": 0.0}
+
+    near = plot_by_round(made_up({"seed": [1, 2]}, means), "loss").axes
+    far = plot_by_round(made_up({"seed": [1, 200]}, means), "loss").axes
+    assert near[0].get_ylim() == near[1].get_ylim()
+    assert far[0].get_ylim() != far[1].get_ylim()
+
+
+def test_what_is_the_same_in_all_panels_looks_the_same_in_them():
+    """Its interval reaches below 0; how low the others are differs."""
+    same = np.array([[[0.0, 0.4]], [[0.0, 8.0]]])
+    loss = replace(LOSS, drawn=PER_ARM_LOGARITHM)
+    points = [
+        LoadedResult({"seed": seed}, lambda other=other: Curves(
+            (10, 100), [loss], {"A": same, "B": np.full((2, 1, 2), other)}, arms=4
+        ))
+        for seed, other in enumerate((2.0, 0.5, 1e-60))
+    ]  # fmt: skip
+    spec = {"sweep": {"seed": [0, 1, 2]}, "name": "made up"}
+    axes = plot_by_round(Summaries.of(RunFolder(None, spec, {}, tuple(points))), "loss").axes
+    bands = [one.collections[0].get_paths()[0].vertices for one in axes]
+    assert all(np.array_equal(band, bands[0]) for band in bands)
+    low, high = axes[0].get_ylim()
+    setting_entry = high - bands[0][:, 1].max()  # above the band: as in a figure of its own
+    assert setting_entry == pytest.approx((high - low) / 20, rel=0.1)
+
+
+TURNS = {"policy[0]": [{"name": "LSA"}, {"name": "APT"}], "problem.means": [[0.1], [0.2], [0.3]]}
+
+
+def in_turn(values, levels={"LSA": 1.0, "APT": 5.0}):  # noqa: B006
+    name = values["policy[0]"]["name"]
+    return {name: levels[name], "Uniform": 2.0}
+
+
+def test_policies_that_take_turns_are_in_one_panel():
+    summaries = made_up(TURNS, in_turn)
+    for panel in (
+        *plot_by_round(summaries, "loss").axes,
+        *plot_by_parameter(made_up({**TURNS, "seed": [1, 2, 3]}, in_turn), "loss", "seed")[0].axes,
+    ):
+        assert len({line.get_color() for line in panel.lines}) == 3
+    titles = [axes.get_title() for axes in plot_by_round(summaries, "loss").axes]
+    assert titles == ["means 1", "means 2", "means 3"]
+
+
+def test_policies_that_take_turns_are_compared():
+    told = "Lowest what is lost in the end, of 3 problems: LSA is best at 3 of 3."
+    assert grid_summary(made_up(TURNS, in_turn)) == f"{told} {BEST}"
+
+
+def test_one_label_with_different_means_stays_in_panels_of_its_own():
+    sweep = {"policy[0]": TURNS["policy[0]"], "policy.alpha": [1, 2]}
+    summaries = made_up(sweep, lambda values: in_turn(values, {"LSA": values["policy.alpha"]} |
+        {"APT": 5.0}))  # fmt: skip
+    titles = [axes.get_title() for axes in plot_by_round(summaries, "loss").axes]
+    assert titles == ["alpha = 1", "alpha = 2"]
+    assert "of 2 values of policy.alpha: " in grid_summary(summaries)
+
+
+def test_what_ends_alike_is_not_the_same():
+    ways = {alpha: np.array([[[alpha, 3.0]], [[1.0, 1.0]]]) for alpha in (1, 2)}
+    points = [
+        LoadedResult(
+            {"policy.alpha": alpha}, lambda way=way: Curves((1, 2), [LOSS], {"A": np.array(way)})
+        )
+        for alpha, way in ways.items()
+    ]
+    spec = {"sweep": {"policy.alpha": [1, 2]}, "name": "made up"}
+    assert len(Summaries.of(RunFolder(None, spec, {}, tuple(points))).panels) == 2
+
+
+def test_more_policies_than_can_be_told_apart_stay_in_panels_of_their_own():
+    sweep = {"policy[0]": [{"name": f"P{place}"} for place in range(12)]}
+    summaries = made_up(sweep, lambda values: {values["policy[0]"]["name"]: 1.0})
+    assert len(plot_by_round(summaries, "loss").axes) == 12
+
+
+def test_bands_end_at_the_same_place_whatever_the_number_of_arms():
+    values = {"A": np.array([[[2.0, 2.0]], [[0.0, 8.0]]])}
+    loss = replace(LOSS, drawn=PER_ARM_LOGARITHM)
+    points = [
+        LoadedResult({"seed": arms}, lambda arms=arms: Curves((10, 100), [loss], values, arms=arms))
+        for arms in (2, 20)
+    ]
+    spec = {"sweep": {"seed": [2, 20]}, "name": "made up"}
+    axes = plot_by_round(Summaries.of(RunFolder(None, spec, {}, tuple(points))), "loss").axes
+    ends = [one.collections[0].get_paths()[0].vertices[:, 1].min() for one in axes]
+    assert ends[0] == pytest.approx(ends[1])
+    assert ends[0] == pytest.approx(axes[0].get_ylim()[0])
+
+
+def test_of_many_points_some_are_drawn_and_all_are_named(tmp_path, monkeypatch):
+    for module in (sweep_report, small_multiples, sweep_summary):
+        monkeypatch.setattr(module, "MOST_PANELS", 2)
+    summaries = made_up({"problem.means": [[n / 100] for n in range(100)]})
+    titles = [axes.get_title() for axes in plot_by_round(summaries, "loss").axes]
+    assert titles == ["means 1", "means 100"]
+    found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
+    varied, metric, key = grid_sections(found, summaries)
+    by_place, some, table = metric.blocks
+    assert "against problem.means" in by_place.caption
+    assert "2 of 100 panels, evenly spread over all; curves.parquet and" in some.caption
+    assert len(table.rows) == 100
+    assert table.rows[99][0] == "means 100"
+    assert varied.blocks[0].rows[0][1:] == [
+        "100",
+        "means 1 = [0.0]; means 2 = [0.01]; means 3 = [0.02]; means 4 = [0.03]; means 5 = [0.04]; "
+        "means 6 = [0.05]; ...; means 100 = [0.99]",
+    ]  # fmt: skip
+    assert key.blocks[0].rows[99] == ["means 100", "problem.means = [0.99]"]
+
+
+def test_a_table_ends_somewhere_and_says_so(tmp_path):
+    summaries = made_up({"seed": list(range(201))}, checkpoints=(100,))
+    found = RunFolder(tmp_path, {"sweep": summaries.sweep, "name": "made up"}, {}, ())
+    _, metric = grid_sections(found, summaries)
+    table = metric.blocks[-1]
+    assert len(table.rows) == 200
+    assert "the first 200 of 201 points, curves.parquet has all" in table.caption
+
+
+def test_the_summary_says_who_is_best_where_and_where_nobody_can_say():
+    def means(values):
+        return {"A": values["seed"], "B": 2.5}
+
+    told = "Lowest what is lost in the end"
+    for seeds, found in (
+        ([1, 2, 3], ", of 3 values of seed: A is best at 2 of 3; B is best at 1 of 3."),
+        (
+            [1, 2.5, 2.51],
+            ", of 3 values of seed: intervals overlap at 2 of 3; A is best at 1 of 3.",
+        ),
+        ([2.49], ": intervals overlap."),
+    ):
+        assert grid_summary(made_up({"seed": seeds}, means)) == f"{told}{found} {BEST}"
+    higher = replace(LOSS, better="higher")
+    found = grid_summary(made_up({"seed": [2, 2.49, 3]}, means, metric=higher))
+    assert "A is best at 1" in found
+    assert "B is best at 1" in found
+
+
+def test_one_replication_has_no_bars(tmp_path):
+    text = TEXT.replace("replications = 16", "replications = 1")
+    result = run(Spec.from_text(text), tmp_path / "run")
+    summaries = Summaries.of(result)
+    assert math.isinf(summaries.points[0].last("LSA()", "aggregate_regret").reach)
+    assert "one replication has no interval at 6" in grid_summary(summaries)
+    for figure in (
+        plot_by_round(summaries, "aggregate_regret"),
+        plot_by_parameter(summaries, "aggregate_regret", "policy.alpha")[0],
+    ):
+        figure.draw_without_rendering()
+
+
+def test_what_is_short_is_its_own_name():
+    assert short_names(
+        {"details": [True, False], "problem.distribution": ["bernoulli", "x" * 30]}
+    ) == {
+        "details": ["True", "False"],
+        "problem.distribution": ["bernoulli", "law 2"],
+    }

@@ -1,0 +1,17 @@
+"""What the last bit of a result depends on."""
+
+import math
+
+from keyhole.kernels.math_library import math_library_digest
+
+
+def test_the_digest_stands_for_the_values_of_the_functions(monkeypatch):
+    here = math_library_digest()
+    math_library_digest.cache_clear()
+    assert math_library_digest() == here
+    monkeypatch.setattr(math, "pow", lambda x, y: math.nextafter(x**y, 2.0))
+    math_library_digest.cache_clear()
+    assert math_library_digest() != here
+    monkeypatch.undo()
+    math_library_digest.cache_clear()
+    assert math_library_digest() == here

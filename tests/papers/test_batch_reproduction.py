@@ -1,0 +1,213 @@
+"""All entries in one command: one page in front, one file of claims, and nothing played twice."""
+
+import json
+import re
+
+import pytest
+
+import keyhole.clusters.connection
+import keyhole.papers.batch_reproduction
+from keyhole.clusters.cluster import ClusterLostError
+from keyhole.experiment import html_page, spec
+from keyhole.papers import FILES, BatchReproduction, Entry, reproduce, reproduce_all
+from keyhole.papers.reproduction import report_again
+from keyhole.play.plan import Plan
+from tests.html import check_page
+from tests.papers.conftest import make_once, write_plain
+
+pytestmark = pytest.mark.interpreted
+MINE = """
+title = "Mine"
+source = "my notes"
+metrics = ["aggregate_regret"]
+
+[scales.quick]
+replications = 12
+
+[scales.paper]
+replications = 24
+
+[problems.logged]
+title = "Logged"
+horizon = 40
+problem = { setting = "thresholding", samples = "rewards.csv", threshold = 0.3 }
+
+[[policies]]
+name = "LSA"
+label = "LSA"
+
+[[claims]]
+kind = "exactly"
+problems = ["logged"]
+text = "No label is ever wrong."
+origin = "ours"
+source = "my notes."
+value = 0.0
+"""
+FEW = ("tao2019-lemma-19", "bengs2022-examples")
+
+
+def make_few(patch):
+    """Leave two entries, with few and short replications."""
+    load = Entry.load
+
+    def small(name):
+        entry = load(name)
+        scale = entry.scales["quick"].model_copy(update={"replications": 12})
+        problems = {
+            name: one if one.checkpoints else one.model_copy(update={"horizon": 100})
+            for name, one in entry.problems.items()
+        }
+        update = {"scales": {"quick": scale, "paper": scale}, "problems": problems}
+        return entry.model_copy(update=update)
+
+    patch.setattr(Entry, "load", small)
+    patch.setattr(spec, "make_problem", make_once)
+    patch.setattr(keyhole.papers.batch_reproduction, "FILES", {name: FILES[name] for name in FEW})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return what two entries left."""
+    out = tmp_path_factory.mktemp("all") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        make_few(patch)
+        patch.setattr(html_page, "write_figure", write_plain)
+        return reproduce_all(out=out, threads=1)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    make_few(monkeypatch)
+
+
+def test_the_page_in_front_leads_to_all(made):
+    page = check_page(made.index.read_text(), known=FILES)
+    links = [one.attrs["href"] for one in page.all("a")]
+    files = [link for link in links if not link.startswith("#")]
+    files += [one.attrs["src"] for one in page.all("img")]
+    assert {"claims.json", *(f"entries/{name}/report.html" for name in FEW)} <= set(files)
+    assert all((made.index.parent / file).is_file() for file in files)
+
+
+def test_each_report_leads_back_to_the_page_in_front(made):
+    for name in FEW:
+        report = made.index.parent / "entries" / name / "report.html"
+        links = [one.attrs["href"] for one in check_page(report.read_text()).all("a")]
+        (back,) = [link for link in links if link.endswith("index.html")]
+        assert (report.parent / back).resolve() == made.index.resolve()
+
+
+def test_every_verdict_stands_on_the_page_and_in_the_file(made):
+    text, record = made.index.read_text(), json.loads(made.claims.read_text())
+    assert len(made.verdicts) == len(record["claims"]) > 20
+    assert len(re.findall(r'<span class="verdict', text)) == len(made.verdicts)
+    assert [claim["verdict"] for claim in record["claims"]] == [v.status for v in made.verdicts]
+    first, *others = made.counts
+    lines = [one.words() for one in check_page(text, known=FILES).all("p")]
+    assert lines[0] == f"2 of 2 entries, {first}."
+    assert {f"{line}." for line in others} <= set(lines)
+
+
+def test_the_papers_are_charged_with_their_own_claims_on_set_ups_of_theirs_alone(made):
+    papers, replicas, ours = made.counts
+    assert papers.startswith("4 claims of the papers: ")  # Lemma 19, and of Figure 3
+    assert replicas.startswith("11 claims of the papers on set-ups of ours: ")
+    assert ours.startswith("9 checks of Keyhole's own: ")
+
+
+def test_the_page_says_what_of_a_paper_is_not_covered_and_why(made):
+    text = made.index.read_text()
+    assert "not covered" in text
+    assert "An order in the budget, with a constant that is not given." in text
+
+
+def test_each_entry_is_a_reproduction_of_its_own(made, few, plain_figures):
+    again = report_again(made.index.parent / "entries" / FEW[0])
+    assert [v.status for v in again.verdicts] == [v.status for v in made.parts[0].verdicts]
+
+
+def test_nothing_is_left_but_results(made):
+    names = {path.name for path in made.index.parent.iterdir()}
+    assert names == {"index.html", "claims.json", "everything.json", "entries"}
+
+
+def test_called_again_it_plays_nothing(made, few, plain_figures, monkeypatch):
+    monkeypatch.setattr(Plan, "play", None)
+    again = reproduce_all(out=made.index.parent, threads=1)
+    assert isinstance(again, BatchReproduction)
+    assert [v.detail for v in again.verdicts] == [v.detail for v in made.verdicts]
+
+
+def test_what_was_run_of_another_paper_is_kept(made, few, plain_figures):
+    found = reproduce_all(out=made.index.parent, paper="tao2019", threads=1)
+    assert {v.id.partition("/")[0] for v in found.verdicts} == set(FEW)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"scale": "large"}, "scale must be one of quick, paper"),
+        ({"paper": "tao2018"}, r"paper must be one of .*did you mean 'tao2019'"),
+        ({"threads": 0}, r"threads must lie in \[1, 1024\]"),
+    ],
+)
+def test_what_is_not_allowed_is_refused_before_anything_is_made(tmp_path, given, message):
+    with pytest.raises(ValueError, match=message):
+        reproduce_all(out=tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_that_never_reached_their_cluster_leave_no_folder(few, tmp_path, monkeypatch):
+    def gone(*_, **__):
+        raise ClusterLostError("there is no answer")
+
+    monkeypatch.setattr(keyhole.clusters.connection, "connect", gone)
+    with pytest.raises(ClusterLostError):
+        reproduce_all(out=tmp_path / "out", on="dask=tcp://10.0.0.1:8786")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_refused(made, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(ValueError, match="holds something else; choose another folder"):
+        reproduce_all(out=tmp_path)
+    with pytest.raises(ValueError, match="holds reproductions at scale 'quick'"):
+        reproduce_all(out=made.index.parent, scale="paper")
+
+
+def test_every_entry_belongs_to_its_paper_or_to_none():
+    assert {Entry.load(name).paper for name in FILES} == {
+        *keyhole.papers.batch_reproduction.PAPERS,
+        "",
+    }
+
+
+def test_an_entry_of_the_users_own_is_run_by_the_same_rules(tmp_path):
+    (tmp_path / "rewards.csv").write_text("arm,reward\na,1\na,0\nb,1\n")
+    mine = tmp_path / "mine.toml"
+    mine.write_text(MINE)
+    found = reproduce(str(mine), out=tmp_path / "out", threads=1)
+    assert [(v.id, v.status) for v in found.verdicts] == [("mine/1", "holds")]
+    assert [v.status for v in report_again(tmp_path / "out").verdicts] == ["holds"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("LSA", "LSB"), "mine.toml: .*did you mean 'LSA'"),
+        (("kind = ", "kidn = "), "mine.toml: claims"),
+        (("[[claims]]", "[[claims"), "mine.toml: "),
+        (("rewards.csv", "gone.csv"), "gone.csv"),
+    ],
+)
+def test_what_is_wrong_in_an_entry_of_ones_own_is_named(tmp_path, change, message):
+    (tmp_path / "rewards.csv").write_text("arm,reward\na,1\na,0\nb,1\n")
+    (tmp_path / "mine.toml").write_text(MINE.replace(*change))
+    with pytest.raises((ValueError, OSError), match=message):
+        reproduce(str(tmp_path / "mine.toml"), out=tmp_path / "out")
+
+
+def test_an_entry_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*mine\.toml"):
+        reproduce(str(tmp_path / "mine.toml"), out=tmp_path / "out")

@@ -1,0 +1,115 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from keyhole.papers import report_pages
+from keyhole.papers.comparison_figures import draw_bound, overview_figure, ratio_figure, ratios
+from keyhole.papers.parameter_figures import ParameterFigure
+from keyhole.results.plot import line_style, plot_curves
+from tests.papers.made_up import result, results
+
+METRIC = "aggregate_regret"
+
+
+@pytest.fixture
+def curves():
+    found = results({"b": 2.0, "a": 1.0, "c": 4.0})
+    return {key: one.curves for key, one in found.items()}
+
+
+def test_an_overview_goes_over_problems_from_left_to_right(curves):
+    overview = ParameterFigure(title="O", x_label="x", x={"b": 20.0, "a": 10.0, "c": 30.0})
+    points = overview.estimates(curves, METRIC)["us"]
+    assert [x for x, _ in points] == [10.0, 20.0, 30.0]
+    assert [mean.value for _, mean in points] == pytest.approx([1.0, 2.0, 4.0])
+    assert points[0][1].error == pytest.approx(curves["a"].std_error("us", METRIC)[-1])
+
+
+def test_an_overview_takes_its_policies_and_its_round():
+    found = result({"u": [1, 2], "v": [3, 4], "w": [5, 6]}).curves
+    overview = ParameterFigure(
+        title="O", x_label="x", x={"p": 0.0, "q": 1.0}, policies=["w", "u"], round=10
+    )
+    points = overview.estimates({"p": found, "q": found}, METRIC)
+    assert list(points) == ["w", "u"]
+    assert points["w"][0][1].value == pytest.approx(5.0)
+
+
+def test_an_overview_has_a_line_a_policy_with_its_own_look(curves):
+    points = ParameterFigure(title="O", x_label="x", x={"a": 1.0, "b": 2.0}).estimates(
+        curves, METRIC
+    )
+    figure = overview_figure(points, ["them", "us"], x_label="resource Q", name="regret")
+    (axes,) = figure.axes
+    line = axes.lines[0]
+    assert line.get_color() == line_style(1)["color"]
+    assert line.get_xydata() == pytest.approx(np.array([[1.0, 1.0], [2.0, 2.0]]))
+    assert axes.get_xlabel() == "resource Q"
+    assert axes.get_ylabel() == "regret"
+    bars = axes.collections[0].get_segments()
+    reach = points["us"][0][1].reach
+    assert bars[0][:, 1] == pytest.approx([1.0 - reach, 1.0 + reach])
+
+
+def test_an_overview_may_be_of_policies_that_do_not_play_the_first_problem(tmp_path):
+    runs = {
+        "a": SimpleNamespace(curves=result({"us": [1, 2]}).curves),
+        "b": SimpleNamespace(curves=result({"them": [1, 2]}).curves),
+        "c": SimpleNamespace(curves=result({"them": [3, 4]}).curves),
+    }
+    entry = SimpleNamespace(metrics=[METRIC], policies=[{"label": "us"}, {"label": "them"}])
+    part = SimpleNamespace(entry=entry, runs=runs)
+    overview = ParameterFigure(title="O", x_label="x", x={"b": 1.0, "c": 2.0})
+    picture, table = report_pages._overview(part, overview, tmp_path / "overview-1").blocks
+    assert "them" in picture.svg
+    assert [row[0] for row in table.rows] == ["them"]
+
+
+def test_ratios_are_those_of_the_means_where_there_are_any():
+    found = result({"u": [3, 4], "v": [1, 2], "w": [0, 1]}).curves
+    by_policy = ratios(found, METRIC, "v")
+    assert list(by_policy) == ["u", "w"]
+    assert [(t, round(r.value, 6)) for t, r in by_policy["u"]] == [(10, 3.0), (20, 2.0)]
+    # The mean of w is 0 at round 10: nothing is said of a ratio to it.
+    assert [t for t, _ in ratios(found, METRIC, "w")["u"]] == [20]
+
+
+def test_a_figure_of_ratios_has_a_line_at_one():
+    found = result({"u": [3, 4], "v": [1, 2], "w": [0, 0.0]}).curves
+    figure = ratio_figure(found, METRIC, "v")
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["u", "w"]
+    assert list(axes.lines[-1].get_ydata()) == [1.0, 1.0]
+    assert axes.get_ylabel().endswith("/ that of v")
+    assert axes.lines[0].get_color() == line_style(0)["color"]
+    empty = ratio_figure(found, METRIC, "w")
+    assert np.isnan(empty.axes[0].lines[0].get_ydata()).all()
+
+
+def test_one_replication_is_drawn_without_bars():
+    found = result({"u": [3, 4]}, runs=1).curves
+    points = ParameterFigure(title="O", x_label="x", x={"p": 0.0, "q": 1.0}).estimates(
+        {"p": found, "q": found}, METRIC
+    )
+    figure = overview_figure(points, ["u"], x_label="x", name="regret")
+    figure.canvas.draw()
+    assert figure.axes[0].get_ylim()[1] < 100
+
+
+@pytest.mark.parametrize(("bound", "lines"), [(12.0, 2), (900.0, 1)])
+def test_a_bound_is_drawn_unless_it_lies_far_above(bound, lines):
+    axes = plot_curves(result({"u": [3, 4]}).curves, METRIC, Figure().subplots())
+    draw_bound(axes, [10, 20], [bound, bound], "theorem 5 of $u")
+    assert len(axes.lines) == lines
+    (text,) = axes.texts
+    assert text.get_text().startswith("theorem 5 of $u")
+    assert ("above the figure" in text.get_text()) == (lines == 1)
+    assert axes.get_ylim()[0] <= 0.0
+
+
+def test_a_line_of_ratios_is_broken_where_there_is_none():
+    found = result({"u": [1, 2, 3], "v": [1, 0.0, 1]}, checkpoints=(10, 20, 30)).curves
+    line = ratio_figure(found, METRIC, "v").axes[0].lines[0]
+    assert np.isnan(line.get_ydata()).tolist() == [False, True, False]

@@ -1,0 +1,275 @@
+"""What is handed out to a cluster, and what comes back; here the cluster is a list."""
+
+import math
+from collections import deque
+
+import numpy as np
+import pytest
+
+import keyhole.play.cluster_jobs
+from keyhole import simulate
+from keyhole.clusters import ClusterLostError
+from keyhole.clusters.serialization import run_serialized, serialize_task, unpack_result
+from keyhole.play.block import plan_digest
+from keyhole.play.cluster_jobs import (
+    measure_speed_on_cluster,
+    package_versions,
+    run_on_cluster,
+    run_task,
+    warm_up_workers,
+)
+from keyhole.play.jobs import Job
+from keyhole.play.pickling import pickle_plan, sha256
+from keyhole.play.plan import Plan
+from keyhole.thresholding import LSA, UCBE, Problem, Uniform
+
+PROBLEM = Problem(means=[0.2, 0.45, 0.7], threshold=0.5)
+
+
+class Inline:
+    """A cluster that does one task at a time, in this process, when it is asked what has ended."""
+
+    name = "inline"
+
+    def __init__(self, slots=2):
+        self.size, self.tasks, self.parts, self.most = slots, deque(), [], 0
+        self.held = self.most_held = self.recalled = 0
+
+    def slots(self):
+        return self.size
+
+    def share(self, data):
+        self.held += 1
+        self.most_held = max(self.most_held, self.held)
+        return data
+
+    def forget(self, shared):
+        self.held -= 1
+
+    def submit(self, function, *args):
+        ticket = len(self.parts)
+        self.tasks.append((ticket, serialize_task(function, args)[0]))
+        self.parts.append(args[-1] if args else None)
+        self.most = max(self.most, len(self.tasks))
+        return ticket
+
+    def recall(self, tickets):
+        left = [task for task in self.tasks if task[0] not in tickets]
+        self.recalled += len(self.tasks) - len(left)
+        self.tasks = deque(left)
+
+    def ended(self, seconds):
+        if not self.tasks:
+            return []
+        ticket, task = self.tasks.popleft()
+        return [unpack_result(ticket, run_serialized(task))]
+
+    def close(self):
+        self.tasks.clear()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def plan():
+    return Plan.make(PROBLEM, [LSA(), Uniform()], horizon=60, checkpoints=[20, 60], seed=3)
+
+
+def jobs_of(plan, replications=40):
+    return [Job(plan, label, replications, [range(replications)]) for label in plan.policies]
+
+
+def slow_part(*arguments):
+    """Play a part, and say that each replication took a second."""
+    return run_task(*arguments)[0], float(len(arguments[-1]))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "run_task", slow_part)
+    monkeypatch.setattr(keyhole.play.jobs, "_FIRST_ROUNDS", 1)
+
+
+def no_keep(*_):
+    pass
+
+
+def test_a_cluster_yields_what_threads_do():
+    arguments = {"horizon": 60, "replications": 40, "seed": 3, "checkpoints": [20, 60]}
+    policies = {"a": LSA(), "b": Uniform(), "told": UCBE(b=1.0)}
+    here = simulate(PROBLEM, policies, details=True, **arguments)
+    there = simulate(PROBLEM, policies, details=True, on=Inline(), **arguments)
+    assert there.metrics == here.metrics
+    for label in here.labels:
+        for metric in here.metrics:
+            assert np.array_equal(there.values(label, metric), here.values(label, metric))
+
+
+def test_what_was_played_before_is_not_handed_out():
+    job = Job(plan(), "Uniform()", 40, [range(8, 16), range(30, 31)])
+    cluster, kept = Inline(), []
+    run_on_cluster(cluster, [job], lambda job, block, data: kept.append((block.first, block.stop)))
+    assert kept == [(8, 16), (30, 31)]
+
+
+def test_parts_are_few_at_first_then_long_then_shorter(clock):
+    cluster = Inline()
+    run_on_cluster(cluster, jobs_of(plan(), 200)[:1], no_keep)
+    lengths = [len(part) for part in cluster.parts]
+    assert lengths[0] == 1
+    assert max(lengths) == 8  # ten seconds, in whole groups of eight
+    assert lengths[-1] < 8
+    assert sum(lengths) == 200
+
+
+def test_what_is_alike_is_measured_once(clock):
+    cluster = Inline(1)
+    run_on_cluster(cluster, [jobs_of(plan(), 32)[0] for _ in range(6)], no_keep)
+    begun = [len(part) for part in cluster.parts if part.start == 0]
+    assert begun == [1, 1, 8, 8, 8, 8]  # two are handed out before one has come back
+
+
+def test_plans_are_let_go_once_they_have_been_played(clock):
+    cluster = Inline(1)
+    run_on_cluster(cluster, [job for _ in range(6) for job in jobs_of(plan(), 16)], no_keep)
+    assert cluster.held == 0
+    assert cluster.most_held <= 3
+
+
+def test_no_more_is_handed_out_than_twice_what_can_be_at_work(clock):
+    cluster = Inline(3)
+    run_on_cluster(cluster, jobs_of(plan(), 400), no_keep)
+    assert cluster.most == 6
+
+
+def test_progress_speaks_of_all_jobs_together():
+    told = []
+    run_on_cluster(Inline(), jobs_of(plan()), no_keep, lambda *said: told.append(said))
+    assert told[-1] == ("2 runs on inline", 2 * 40 * 60, 2 * 40 * 60)
+    assert [played for _, played, _ in told] == sorted(played for _, played, _ in told)
+
+
+def test_a_cluster_without_workers_is_waited_for_and_it_is_said(monkeypatch):
+    cluster = Inline(0)
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "_PATIENCE", 0.0)
+    waits = iter([0, 0, 0, 2])
+    monkeypatch.setattr(cluster, "slots", lambda: next(waits, 2))
+    with pytest.warns(UserWarning, match="inline has no worker; waiting for one") as said:
+        run_on_cluster(cluster, jobs_of(plan()), no_keep)
+    assert len(said) == 1
+
+
+class Greedy(Uniform):
+    def select(p, s, t):
+        return 7
+
+
+def test_what_a_worker_refuses_is_refused_in_the_words_of_a_run_here():
+    with pytest.raises(ValueError, match="round 1 of replication") as here:
+        simulate(PROBLEM, [Greedy()], horizon=60, replications=40)
+    with pytest.raises(ValueError, match="round 1 of replication") as there:
+        simulate(PROBLEM, [Greedy()], horizon=60, replications=40, on=Inline())
+    assert str(there.value) == str(here.value)
+
+
+def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others():
+    cluster = Inline()
+    with pytest.raises(ValueError, match="round 1 of replication"):
+        simulate(PROBLEM, [Greedy(), LSA()], horizon=60, replications=40, on=cluster)
+    assert cluster.recalled == 1
+    assert cluster.held == len(cluster.tasks) == 0
+    there = simulate(PROBLEM, {"it": LSA()}, horizon=60, replications=40, on=cluster)
+    here = simulate(PROBLEM, {"it": LSA()}, horizon=60, replications=40)
+    assert np.array_equal(there.values("it", "simple_regret"), here.values("it", "simple_regret"))
+
+
+def task(**changes):
+    it = plan()
+    data = pickle_plan(it)
+    arguments = {
+        "data": data, "key": sha256(data), "wanted": package_versions(), "digest": plan_digest(it),
+        "label": "Uniform()", "part": range(8),
+    }  # fmt: skip
+    return run_task(**arguments | changes)
+
+
+def test_another_version_is_refused_with_both_named():
+    assert task()[1] > 0
+    with pytest.raises(ValueError, match=r"has numba .+, and this client has numba 0.1: they must"):
+        task(wanted=package_versions() | {"numba": "0.1"})
+
+
+def test_a_block_that_nobody_waits_for_ends(monkeypatch):
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "missing_packages", lambda: lambda: False)
+    with pytest.raises(RuntimeError, match="nobody waits for this block any more"):
+        task()
+
+
+def test_other_code_is_refused():
+    with pytest.raises(ValueError, match="has other code of a problem or a policy than this"):
+        task(digest="0" * 64)
+
+
+def test_bytes_that_changed_on_the_way_are_refused():
+    with pytest.raises(ValueError, match="did not arrive as it was sent: its digest differs"):
+        task(key="0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"on": "slurm"}, r"on must be threads, dask\[=ADDRESS\] or ray\[=ADDRESS\], got 'slurm'"),
+        ({"on": "dask="}, "on must be threads"),
+        ({"on": "threads=2"}, "on must be threads"),
+        ({"on": "dask=tcp://10.0.0.1:8786", "threads": 2}, "threads must be left out here"),
+        ({"on": Inline(), "threads": 2}, "threads must be left out here"),
+        ({"on": "dask", "threads": 0}, r"threads must lie in \[1, 1024\], got 0"),
+        ({"on": 3}, "on must be a text, or what connect returns, got 3"),
+    ],
+)
+def test_bad_places_are_refused(arguments, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        simulate(PROBLEM, [LSA()], horizon=60, replications=8, **arguments)
+
+
+def test_the_pace_of_a_cluster_is_that_of_all_workers_together(monkeypatch):
+    paces = iter([1.0, 2.0, 2.0])
+    monkeypatch.setattr(
+        keyhole.play.cluster_jobs, "measure_seconds_per_round", lambda *_, **__: next(paces)
+    )
+    cluster = Inline(3)
+    found = measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=3)
+    assert cluster.most == 3
+    assert found == pytest.approx(1 / (1 + 0.5 + 0.5))
+    monkeypatch.setattr(
+        keyhole.play.cluster_jobs, "measure_seconds_per_round", lambda *_, **__: math.inf
+    )
+    assert (
+        measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2)
+        == math.inf
+    )
+    assert cluster.held == 0
+
+
+def test_a_cluster_is_woken_once_it_has_workers_and_given_up_without(monkeypatch):
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "_WAIT", 0.0)
+    cluster, sizes = Inline(), iter([0, 0, 3])
+    cluster.slots = lambda: next(sizes)
+    assert warm_up_workers(cluster) == cluster.most == 3
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "_PATIENCE", 0.0)
+    with pytest.raises(ClusterLostError, match="inline has no worker; try again when it has one"):
+        warm_up_workers(Inline(0))
+
+
+def test_a_worker_that_cannot_measure_says_why(monkeypatch):
+    def failing(*_, **__):
+        raise ValueError("no room")
+
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "measure_seconds_per_round", failing)
+    cluster = Inline()
+    with pytest.raises(ValueError, match="no room"):
+        measure_speed_on_cluster(cluster, plan(), "Uniform()", 0.1, replications=40, threads=2)
+    assert (cluster.held, cluster.recalled) == (0, 1)

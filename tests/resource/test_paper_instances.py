@@ -1,0 +1,213 @@
+"""The paper's instances, as far as they could be rebuilt, and the words that they must bear out."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from keyhole.resource import (
+    ZoomingRCUCB,
+    problem_statistics,
+    refinement_schedule,
+    replica,
+    three_models,
+)
+from tests.resource import cases
+
+pytestmark = pytest.mark.interpreted
+
+NAMES = ["complex", "medium", "simple"]
+SHARES = {  # of censored runs of the best pair: sections 5.1 and F.1
+    ("PosCorr", "main"): 0.6116,
+    ("NegCorr", "main"): 0.7631,
+    ("Indep", "main"): 0.4404,
+    ("PosCorr", "small"): 0.5584,
+    ("NegCorr", "small"): 0.7189,
+    ("Indep", "small"): 0.4066,
+    ("PosCorr", "large"): 0.5851,
+    ("NegCorr", "large"): 0.7559,
+    ("Indep", "large"): 0.4222,
+}
+
+
+@pytest.mark.parametrize(("instance", "grid"), SHARES)
+def test_replicas_have_the_papers_shares_of_censored_runs(instance, grid):
+    problem = replica(instance, grid)
+    arm, limit = problem.best_pair
+    assert arm == 0
+    place = problem.limits.tolist().index(limit)
+    assert problem.censoring[arm, place] == pytest.approx(SHARES[instance, grid], abs=0.0025)
+    assert problem.gains == pytest.approx(cases.replica(instance, grid).gains, abs=1e-9)
+
+
+def test_runs_of_low_censoring_are_correlated_and_rarely_exceed_the_best_limit():
+    problem = replica("LowCensoring", "low")
+    assert problem.arms == 5
+    for distribution in problem.distributions:
+        (rr, rc), (_, cc) = distribution.covariance
+        assert rc / np.sqrt(rr * cc) == pytest.approx(0.5)
+    place = problem.limits.tolist().index(problem.best_pair[1])
+    assert 0.02 < problem.censoring[0, place] < 0.05
+
+
+def test_arms_beyond_the_tenth_are_like_it():
+    problem = replica("PosCorr", size=12)
+    assert problem.arms == 12
+    assert (problem.gains[10:] == problem.gains[9]).all()
+    assert problem.gains[8, 0] != problem.gains[9, 0]
+
+
+def test_limits_may_be_counted_or_listed():
+    assert replica("Indep", 4).limits.tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert replica("Indep", [0.3, 0.4]).limits.tolist() == [0.3, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: replica("Poscorr"), "instance must be"),
+        (lambda: replica("Indep", "big"), "limits must be"),
+        (lambda: replica("Indep", 0), "limits must be at least 1, got 0"),
+        (lambda: replica("Indep", size=0), "size must be at least 1, got 0"),
+        (lambda: three_models("loose"), "promise must be"),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
+
+
+def test_a_strict_promise_favours_the_simple_model_until_the_medium_one_is_done_in_time():
+    gains = three_models("strict").gains
+    best = gains.argmax(axis=0)
+    assert (best[:54] == 2).all()  # up to nine tenths of the promised time
+    assert best[-1] == 1
+    assert (gains[0] < 0).all()
+
+
+def test_a_soft_promise_favours_the_complex_model_at_a_larger_limit():
+    strict, soft = three_models("strict"), three_models("soft")
+    arm, limit = soft.best_pair
+    assert arm == 0
+    assert limit > strict.limits[-1]
+    assert soft.gain(0, strict.limits[-1]) < 0 < soft.gain(0, limit)
+
+
+def test_rewards_and_times_of_the_models_rise_together():
+    for distribution in three_models("soft").distributions:
+        early, late = distribution.mean_reward(
+            np.array([distribution.mean[1] - 0.15, distribution.mean[1] + 0.15])
+        )
+        assert late > early + 0.05
+
+
+# Figures 1 to 3.
+
+
+@pytest.fixture
+def drawing(monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    from keyhole.resource import plots
+
+    return plots
+
+
+def test_figure_1_shows_runs_of_all_models(drawing):
+    axes = drawing.draw_runs(three_models("strict"), runs=50, names=NAMES)
+    assert [line.get_label() for line in axes.lines] == NAMES
+    for get in ("get_xdata", "get_ydata"):
+        assert all(len(set(getattr(line, get)())) == 50 for line in axes.lines)
+        means = [np.mean(getattr(line, get)()) for line in axes.lines]
+        assert means == sorted(means, reverse=True)
+
+
+@pytest.mark.parametrize("problem", [three_models("soft"), replica("Indep", "small")], ids=repr)
+def test_figure_2_shows_gains_and_the_best_pair(drawing, problem):
+    axes = drawing.draw_gains(problem)
+    *curves, mark = axes.lines
+    assert len(curves) == problem.arms
+    assert mark.get_xdata()[0] == problem.best_pair[1]
+    highest = max(curve.get_ydata().max() for curve in curves)
+    assert highest == pytest.approx(problem.best_gain, abs=1e-4)
+
+
+def test_figure_3_shows_every_point_of_the_grids(drawing):
+    problem = replica("Indep", size=2, continuous=True)
+    learner = cases.learner_of(ZoomingRCUCB(alpha=0.05, lipschitz=4), problem, 200)
+    cases.drive(learner, cases.runs_of(problem, 1, 0), 200)
+    axes = drawing.draw_grids(learner)
+    shown = [len(line.get_xdata()) for line in axes.lines[1::2]]
+    assert shown == learner.state["sizes"].tolist()
+    assert max(shown) > 2
+
+
+def test_figure_3_shows_the_start_one_extension_several_at_once_and_the_end(drawing):
+    figure, problem = Figure(), three_models("soft")
+    drawing.draw_refinement(problem, figure, names=NAMES)
+    start, one, several, end = (
+        [len(line.get_xdata()) for line in axes.lines[1::2]] for axes in figure.axes
+    )
+    assert start == [1, 1, 1]
+    assert sum(one) == 4
+    assert max(new - old for new, old in zip(several, one, strict=True)) > 1
+    assert end == refinement_schedule.grid_sizes(problem).tolist()
+    assert [axes.get_title() for axes in figure.axes][0::3] == ["at the start", "at the end"]
+
+
+def test_stages_count_what_each_round_extends():
+    first, *later = refinement_schedule.stages(three_models("strict"), rounds=200)
+    assert (first.round, first.extended) == (0, 0)
+    before = first
+    for stage in later:
+        grown = [len(a) - len(b) for a, b in zip(stage.grids, before.grids, strict=True)]
+        assert sum(grown) == stage.extended == max(grown)  # of the arm played alone
+        for grid, old in zip(stage.grids, before.grids, strict=True):
+            assert set(old) <= set(grid)
+            assert (np.diff(grid) > 0).all()
+        before = stage
+
+
+# What the instance looks like, against sums over a fine grid and many runs.
+
+
+def test_numbers_of_the_three_models_are_those_of_many_runs(drawing):
+    problem = three_models("soft")
+    points = list(drawing._every_run(problem, 4000, 7))
+    means = [(np.mean(earned), np.mean(used)) for used, earned in points]
+    numbers = (
+        problem_statistics.mean_rewards(problem),
+        problem_statistics.mean_consumptions(problem),
+    )
+    for (reward, used), *exact in zip(means, *numbers, strict=True):
+        assert [reward, used] == pytest.approx(exact, abs=5 * 0.15 / np.sqrt(4000))
+    for (used, earned), rise in zip(points, problem_statistics.reward_rises(problem), strict=True):
+        more = np.array(used) > np.mean(used)
+        found = np.mean(np.array(earned)[more]) - np.mean(np.array(earned)[~more])
+        assert found == pytest.approx(rise, abs=5 * 2 * 0.1 / np.sqrt(4000))
+    shares = [np.mean(np.array(used) > 0.6) for used, _ in points]
+    assert shares == pytest.approx(
+        problem_statistics.median_consumption(problem), abs=5 * 0.5 / np.sqrt(4000)
+    )
+
+
+def test_the_leader_at_a_limit_is_worth_the_most():
+    problem = three_models("strict")
+    starts, shares = (
+        problem_statistics.best_arm_changes(problem),
+        problem_statistics.best_arm_shares(problem),
+    )
+    assert np.isinf(starts[0])
+    assert shares[0] == 0
+    assert shares.sum() == pytest.approx(1.0)
+    turn = 0.6 * starts[1]
+    assert problem.gain(1, turn) > problem.gain(2, turn)
+    assert problem.gain(1, turn - 0.002) < problem.gain(2, turn - 0.002)
+    assert problem_statistics.largest_gains(problem)[1] == pytest.approx(problem.best_gain)
+
+
+def test_what_cannot_be_drawn_is_refused(drawing):
+    from keyhole.resource import RCUCB
+
+    with pytest.raises(TypeError, match="must be of a policy that refines grids"):
+        drawing.draw_grids(cases.learner_of(RCUCB(), replica("Indep", size=1), None))
+    with pytest.raises(ValueError, match="names must have 3 entries, got 1"):
+        drawing.draw_gains(three_models("soft"), names=["one"])

@@ -1,0 +1,31 @@
+import math
+
+import numpy as np
+
+from keyhole.kernels.fingerprint import fresh_copy
+from keyhole.kernels.jit import kernel
+from keyhole.thresholding.log_table import log_count
+
+looked_up = fresh_copy(log_count)
+
+
+@kernel
+def compare(last):
+    """Return how many counts have a logarithm of other bits than the compiled one."""
+    different = 0
+    for count in range(1, last + 1):
+        different += looked_up(float(count)) != math.log(float(count))
+    return different
+
+
+def test_what_is_looked_up_is_what_compiled_code_computes():
+    assert compare(10_000) == 0
+
+
+def test_a_count_beyond_the_table_is_computed():
+    assert [log_count(n) for n in (4095.0, 4096.0, 1e300)] == [*map(math.log, (4095, 4096, 1e300))]
+
+
+def test_no_count_at_all_is_not_read_from_the_table():
+    assert math.isnan(looked_up(-1.0))
+    assert np.isneginf(looked_up(0.0))

@@ -1,0 +1,323 @@
+"""Runs on a cluster: one that is played, and a real one of this machine whose parts are killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+import pytest
+
+from keyhole.clusters import ClusterLostError, TaskResult
+from keyhole.clusters.serialization import run_serialized, serialize_task, unpack_result
+from keyhole.runner import Runner
+from keyhole.tune import Spec, Tune, Tuner, cluster_executor
+from tests.clusters.conftest import dask_cluster
+from tests.tune import work
+from tests.tune.test_kills import lines, tagged
+from tests.tune.test_tuner import check_every_run_counts_once
+
+PATIENCE = 100.0
+POOLS = []  # of the clusters that were played
+
+
+@pytest.fixture(autouse=True)
+def runners(monkeypatch):
+    """End what workers, which are threads of this process, have made."""
+    made = []
+
+    def make():
+        made.append(Runner())
+        return made[-1]
+
+    monkeypatch.setattr(cluster_executor, "Runner", make)
+    yield
+    for one in made:
+        one.close()
+    for pool in POOLS:  # what was at work in the end is over when the next test begins
+        pool.shutdown()
+    POOLS.clear()
+    cluster_executor._idle.clear()
+
+
+class Played:
+    """A cluster whose workers are threads; `changed` may change how a task ended."""
+
+    name = "dask=played"
+
+    def __init__(self, changed=lambda ended: ended, slots=2):
+        self._changed, self._slots = changed, slots
+        self._tickets, self._done = count(), SimpleQueue()
+        self._pool = ThreadPoolExecutor(2)
+        POOLS.append(self._pool)
+        self.tasks = []
+
+    def slots(self):
+        return self._slots
+
+    def share(self, data):
+        return data
+
+    def forget(self, shared):
+        pass
+
+    def submit(self, function, *args):
+        ticket = next(self._tickets)
+        self.tasks.append(args)
+        work = self._pool.submit(run_serialized, serialize_task(function, args)[0])
+        work.add_done_callback(lambda one: self._done.put(unpack_result(ticket, one.result())))
+        return ticket
+
+    def recall(self, tickets):
+        self.recalled = sorted(tickets)
+
+    def ended(self, seconds):
+        try:
+            return [self._changed(self._done.get(timeout=seconds))]
+        except Empty:
+            return []
+
+    def close(self):
+        self._pool.shutdown(wait=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def spec_of(command, **more):
+    arms = [{"name": "one", "command": command}]
+    return Spec.from_table({"arm": arms, "limits": [0.2, 20.0], **more})
+
+
+def test_runs_are_made_there_with_the_environment_that_is_there(tmp_path):
+    spec = spec_of("sh -c 'echo $KIND'", environment={"KIND": "7.5"},
+                   success={"number": r"(.+)", "scale": [0, 10]})  # fmt: skip
+    with Played() as cluster:
+        tune = Tuner(spec, tmp_path).run(runs=6, workers=2, on=cluster)
+        assert len(cluster.tasks) == 6
+    assert {(run.outcome, run.reward) for run in tune.runs} == {("ok", 7.5)}
+    check_every_run_counts_once(tmp_path, 6)
+
+
+def test_a_function_is_called_by_the_same_python_and_from_the_same_file(tmp_path):
+    arms = [{"name": "f", "function": work.works, "parameters": {"factor": 2.0}}]
+    spec = Spec.from_table(
+        {"arm": arms, "limits": [30], "instances": ["3"], "success": {"scale": [0, 10]}}
+    )
+    with Played() as cluster:
+        tune = Tuner(spec, tmp_path).run(runs=1, on=cluster)
+    assert tune.runs[0].reward == 6.0
+
+
+def test_a_run_that_is_lost_with_its_worker_is_done_again_and_counts_once(tmp_path):
+    def lose(ended):
+        return TaskResult(ended.ticket, error=RuntimeError("died")) if ended.ticket == 1 else ended
+
+    with Played(lose) as cluster, pytest.warns(UserWarning, match="is done again: died"):
+        Tuner(spec_of("true"), tmp_path).run(runs=4, on=cluster)
+    assert len(cluster.tasks) == 5
+    check_every_run_counts_once(tmp_path, 4)
+
+
+def test_a_worker_with_another_version_is_refused(tmp_path, monkeypatch):
+    versions = iter(["1.0", "2.0"])
+    monkeypatch.setattr(cluster_executor, "version", lambda _: next(versions))
+    with (
+        Played() as cluster,
+        pytest.raises(ValueError, match=r"has keyhole 2\.0, and this client has keyhole 1\.0: "),
+    ):
+        Tuner(spec_of("true"), tmp_path).run(runs=1, on=cluster)
+
+
+def test_a_command_that_is_not_there_is_said_with_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_executor.socket, "gethostname", lambda: "node7")
+    spec = spec_of("{instance}", instances=["not-there"])
+    with (
+        Played() as cluster,
+        pytest.raises(ValueError, match=r"could not be started: .*, on node7$"),
+    ):
+        Tuner(spec, tmp_path).run(runs=1, on=cluster)
+
+
+def test_a_scheduler_that_is_gone_ends_the_tune_which_then_goes_on(tmp_path):
+    def go(ended):
+        if ended.ticket == 3:
+            raise ClusterLostError("the head of ray=x does not answer any more")
+        return ended
+
+    with Played(go) as cluster, pytest.raises(ClusterLostError, match="does not answer any more"):
+        Tuner(spec_of("true"), tmp_path).run(runs=6, workers=2, on=cluster)
+    assert len(Tune.load(tmp_path).runs) < 6
+    with Played() as cluster:
+        Tuner(spec_of("true"), tmp_path).run(runs=6, on=cluster)
+    check_every_run_counts_once(tmp_path, 6)
+
+
+def test_ctrl_c_does_not_wait_for_what_runs_there(tmp_path):
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    more = {"instances": ["0", "600"], "seed": 1, "limits": [900.0]}
+    with Played() as cluster:
+        with pytest.raises(KeyboardInterrupt):
+            Tuner(spec_of("sleep {instance}", **more), tmp_path).run(
+                runs=20, workers=2, on=cluster, progress=interrupt
+            )
+        assert cluster.recalled  # what sleeps
+
+
+def test_what_is_still_at_work_in_the_end_is_recalled():
+    with Played() as cluster:
+        it = cluster_executor.ClusterRuns(cluster, {})
+        it.begin(["sleep", "3"], 60.0, None, None, None)
+        it.close()
+        assert cluster.recalled == [0]
+
+
+def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
+    """Neither one that is closed during its run, nor one that is closed while it is idle."""
+
+    class Closed(Runner):
+        def run(self, *words, **more):
+            run = super().run(*words, **more)
+            self.close()
+            return run
+
+    here = (cluster_executor.version("keyhole"), {}, ["true"], 60.0, None, None, None)
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster_executor, "Runner", Closed)
+        assert cluster_executor.run_on_worker(*here)[0].outcome == "ok"
+    assert cluster_executor.run_on_worker(*here)[0].outcome == "ok"
+    cluster_executor._idle[0].close()
+    assert cluster_executor.run_on_worker(*here)[0].outcome == "ok"
+    assert [one.closed for one in cluster_executor._idle] == [False]
+
+
+@pytest.mark.parametrize(("slots", "workers"), [(0, 1), (2, 3)])
+def test_more_runs_at_a_time_than_there_is_room_for_are_said(tmp_path, slots, workers):
+    with (
+        Played(slots=slots) as cluster,
+        pytest.warns(UserWarning, match=f"which has room for {slots} just now: others wait"),
+    ):
+        Tuner(spec_of("true"), tmp_path).run(runs=1, workers=workers, on=cluster)
+
+
+def test_what_goes_with_no_cluster_is_refused(tmp_path):
+    with Played() as cluster:
+        with pytest.raises(ValueError, match=r"cores must be 1 on a cluster: .* got 2"):
+            Tuner(spec_of("true", cores=2), tmp_path / "a").run(runs=1, on=cluster)
+        with pytest.raises(ValueError, match="executors must be left out with `on`"):
+            Tuner(spec_of("true"), tmp_path / "b", executors=Played).run(runs=1, on=cluster)
+    with pytest.raises(ValueError, match=r"^on must be threads, dask\[=ADDRESS\]"):
+        Tuner(spec_of("true"), tmp_path / "c").run(runs=1, on="slurm")
+    assert not list(tmp_path.glob("[bc]"))
+
+
+def wait_for(found):
+    deadline = time.monotonic() + PATIENCE
+    while not (what := found()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)  # to look at all processes takes a while
+    return what
+
+
+def workers_of(tuner):
+    """Return the workers of Ray that a tuner has started, and that are at work."""
+    parents, at_work = {}, []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if (path / "cmdline").read_text().startswith("ray::carried"):
+                at_work.append(int(path.name))
+    return [one for one in at_work if tuner in ancestors(one, parents)]
+
+
+def ancestors(pid, parents):
+    while pid := parents.get(pid):
+        yield pid
+
+
+SPEC = """
+limits = [20]
+[[arm]]
+name = "family"
+command = "sh -c 'setsid sleep 120 & sleep 0.3'"
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+@pytest.mark.skipif(not find_spec("ray"), reason="needs Ray")
+@pytest.mark.slow
+def test_a_tune_on_ray_survives_whatever_is_killed_and_leaves_nothing_behind(tmp_path):
+    (tmp_path / "mine.toml").write_text(SPEC)
+    tag, out = f"ray-{os.getpid()}-{time.monotonic_ns()}", tmp_path / "out"
+    words = ["tune", "mine.toml", "--out", "out", "--workers", "2", "--on", "ray", "--runs", "999"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "keyhole", *words], cwd=tmp_path,
+        env=os.environ | {"KEYHOLE_TAG": tag}, stderr=subprocess.PIPE, text=True,
+    ) as tuner:  # fmt: skip
+        wait_for(lambda: lines(out) >= 1 or tuner.poll() is not None)
+        os.kill(wait_for(lambda: workers_of(tuner.pid))[0], signal.SIGKILL)
+        before = lines(out)
+        wait_for(lambda: lines(out) > before + 3 or tuner.poll() is not None)
+        assert tuner.poll() is None
+        tuner.kill()
+        said = tuner.stderr.read().splitlines()
+    assert all(line.startswith("keyhole: run ") for line in said), said
+    wait_for(lambda: not tagged(tag))
+    runs = len(Tune.load(out).runs) + 2
+    Tuner(Spec.from_file(tmp_path / "mine.toml"), out).run(runs=runs)
+    check_every_run_counts_once(out, runs)
+
+
+LONG = """
+limits = [600]
+[[arm]]
+name = "family"
+command = "sh -c 'setsid sleep 600 & sleep 600'"
+"""
+
+
+@pytest.fixture(scope="module")
+def under_dask(tmp_path_factory):
+    """Yield a cluster, and the tag of all that its workers start."""
+    tag = f"dask-{os.getpid()}-{time.monotonic_ns()}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KEYHOLE_TAG", tag)
+        with dask_cluster(tmp_path_factory.mktemp("dask") / "cluster", workers=1) as cluster:
+            yield cluster, tag
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
+@pytest.mark.skipif(not find_spec("distributed"), reason="needs Dask")
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
+def test_what_runs_under_dask_ends_with_its_client(under_dask, tmp_path, kind):
+    cluster, tag = under_dask
+    (tmp_path / "mine.toml").write_text(LONG)
+    words = ["tune", "mine.toml", "--out", "out", "--on", cluster.on, "--runs", "9"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "keyhole", *words], cwd=tmp_path, stderr=subprocess.DEVNULL
+    ) as tuner:
+        wait_for(lambda: len(sleeping(tag)) == 2 or tuner.poll() is not None)
+        assert tuner.poll() is None
+        tuner.send_signal(kind)
+    wait_for(lambda: not sleeping(tag))  # by itself it would go on for far longer than this waits
+
+
+def sleeping(tag):
+    """Return the commands that run under a tag."""
+    found = []
+    for pid in tagged(tag):
+        with suppress(OSError):
+            if Path(f"/proc/{pid}/comm").read_text() == "sleep\n":
+                found.append(pid)
+    return found

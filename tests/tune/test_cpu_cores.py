@@ -1,0 +1,70 @@
+import pytest
+
+from keyhole.tune import cpu_cores
+from keyhole.tune.warnings import workers_warning
+
+STAT = """cpu  10 0 10 1000 0 0 0 0 0 0
+cpu0 100 50 25 800 7 10 5 10 3 0
+cpu1 300 0 0 900 0 0 0 0 0 0
+intr 12345
+"""
+
+
+@pytest.fixture
+def stat(tmp_path, monkeypatch):
+    """Return a file in the place of /proc/stat; a second has a hundred ticks."""
+    path = tmp_path / "stat"
+    path.write_text(STAT)
+    monkeypatch.setattr(cpu_cores, "_STAT", path)
+    monkeypatch.setattr(cpu_cores.os, "sysconf", lambda name: 100)
+    return path
+
+
+def test_cores_work_in_all_ticks_in_which_they_neither_idle_nor_wait(stat):
+    assert cpu_cores.core_load([0]) == 2.0
+    assert cpu_cores.core_load([0, 1]) == 5.0
+
+
+@pytest.mark.parametrize("asked", [None, [], [7]])
+def test_of_cores_that_are_not_told_of_nothing_is_known(stat, asked):
+    assert cpu_cores.core_load(asked) is None
+    assert cpu_cores.LoadMonitor(asked).other_load(1.0) == 0.0
+
+
+def test_what_the_run_used_itself_is_not_for_others(stat):
+    watched = cpu_cores.LoadMonitor([1])
+    stat.write_text(STAT.replace("cpu1 300", "cpu1 450"))
+    assert watched.other_load(0.5) == 1.0
+    assert watched.other_load(2.0) == 0.0
+
+
+def test_a_machine_that_says_nothing_is_never_busy(stat):
+    stat.unlink()
+    assert cpu_cores.LoadMonitor([0]).other_load(1.0) == 0.0
+
+
+def test_workers_have_cores_of_their_own_as_long_as_there_are_enough(monkeypatch):
+    monkeypatch.setattr(cpu_cores, "available_cores", lambda: [2, 3, 5, 7])
+    assert cpu_cores.assign_cores(2, 2) == [(2, 3), (5, 7)]
+    assert cpu_cores.assign_cores(3, 2) == [(2, 3), (5, 7), (2, 3)]
+    assert cpu_cores.assign_cores(1, 6) == [(2, 3, 5, 7)]
+    monkeypatch.setattr(cpu_cores, "available_cores", list)
+    assert cpu_cores.assign_cores(2, 1) == [None, None]
+
+
+def test_threads_of_one_core_are_given_away_last_and_count_as_one(tmp_path, monkeypatch):
+    for core, siblings in enumerate(["0,2", "1,3", "0,2", "1,3"]):
+        folder = tmp_path / f"cpu{core}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{siblings}\n")
+    monkeypatch.setattr(cpu_cores, "_TOPOLOGY", tmp_path)
+    monkeypatch.setattr(
+        cpu_cores.os, "sched_getaffinity", lambda process: {0, 1, 2, 3, 9}, raising=False
+    )
+    assert cpu_cores.available_cores() == [0, 1, 9, 2, 3]
+    assert cpu_cores.physical_cores([0, 1, 2, 3, 9]) == 3
+    assert workers_warning(3, 1, cpu_cores.available_cores()) == ""
+    assert workers_warning(2, 2, cpu_cores.available_cores()) == (
+        "2 workers with 2 cores each share 3, which have 5 threads: the seconds measured are too "
+        "long"
+    )

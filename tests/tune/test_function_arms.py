@@ -1,0 +1,104 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from keyhole.tune import Spec, Tuner
+from keyhole.tune.function_arms import answer, function_command, parse_target
+from tests.tune import work
+
+FOLDER = Path(__file__).parent
+SLOW_TO_LOAD = "tests.tune.slow_to_load:works"
+
+
+def called(target, **fields):
+    done = subprocess.run(function_command(target, fields), capture_output=True, cwd=FOLDER)
+    return done.returncode, answer(done.stdout)
+
+
+def test_a_function_is_found_again_by_its_module_or_its_file():
+    assert parse_target("f", work.works) == "tests.tune.work:works"
+    assert parse_target("f", "module:name") == "module:name"
+    start = time.monotonic()
+    code, said = called(f"{FOLDER / 'work.py'}:works", instance="2", factor=3.5, limit=60, seed=1)
+    assert (code, said.reward) == (0, 7.0)
+    assert 0.0 <= said.seconds < time.monotonic() - start
+
+
+def test_its_alarm_ends_a_function_that_does_not_return():
+    code, said = called(f"{FOLDER / 'work.py'}:waits", instance="2", limit=0.05)
+    assert (-code, said) == (signal.SIGALRM, None)
+
+
+@pytest.mark.parametrize("name", ["prints_at_the_end", "replaces_stdout", "leaves_a_thread"])
+def test_what_a_function_leaves_behind_is_not_waited_for(name):
+    code, said = called(f"{FOLDER / 'work.py'}:{name}", limit=30.0)
+    assert (code, said.reward) == (0, 0.7)
+
+
+def test_a_false_of_numpy_is_one():
+    assert called(f"{FOLDER / 'work.py'}:says_no", limit=30.0)[1].reward is False
+
+
+def test_what_raises_says_so_itself():
+    code, said = called(f"{FOLDER / 'work.py'}:raises", limit=30.0)
+    assert (code, said.raised) == (1, "ValueError: no good")
+
+
+def test_a_script_that_goes_on_to_tune_does_not_where_its_function_is_called(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from keyhole.tune import Spec, Tuner\ndef f(): return 1\n"
+        "spec = Spec.from_table({'arm': [{'name': 'f', 'function': f}], 'limits': [1]})\n"
+        "Tuner(spec, 'out').run(runs=1)\n"
+    )
+    code, said = called(f"{script}:f", limit=30.0)
+    assert (code, said.seconds) == (1, 0.0)
+    assert "belongs under `if __name__ == '__main__':`" in said.raised
+    assert not list(tmp_path.glob("out"))
+
+
+@pytest.mark.parametrize("what", [lambda: 1, 3, "name", "module:", print.__call__])
+def test_what_another_process_cannot_find_is_refused(what):
+    with pytest.raises((TypeError, ValueError), match="f must be "):
+        parse_target("f", what)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"keyhole.tune.function_process: ", b"keyhole.tune.function_process: {}"]
+)
+def test_output_without_an_answer_has_none(text):
+    assert answer(text) is None
+
+
+def test_a_call_needs_nothing_but_the_standard_library():
+    script = Path(sys.modules["keyhole.tune.function_process"].__file__)
+    request = json.dumps({"path": sys.path, "target": "math:exp", "fields": {"limit": 1.0}})
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(script), request], capture_output=True, text=True
+    )
+    assert "exp" in done.stderr  # found, and called without what it wants
+
+
+def test_functions_are_tuned_as_commands_are_and_loading_them_is_not_counted(tmp_path):
+    spec = Spec.from_table(
+        {
+            "arm": [
+                {"name": "half", "function": SLOW_TO_LOAD, "parameters": {"factor": 0.5}},
+                {"name": "whole", "function": SLOW_TO_LOAD, "parameters": {"factor": 1.0}},
+                {"name": "never", "function": work.waits},
+            ],
+            "instances": ["40", "60"],
+            "success": {"scale": [0, 100]},
+            "objective": {"cost_per_second": 1},
+            "limits": [0.5, 1.0],
+        }
+    )
+    tune = Tuner(spec, tmp_path / "out").run(runs=6)
+    ended = {(run.arm, run.outcome) for run in tune.runs}
+    assert ended == {("half", "ok"), ("whole", "ok"), ("never", "out of time")}
+    assert tune.best().arm == "whole"

@@ -1,0 +1,171 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from keyhole.tune import Spec, Tune
+from keyhole.tune.value_estimates import ValueEstimates
+from tests.tune.conftest import TABLE
+from tests.tune.made import record
+
+LIMITS = np.array([0.01, 0.1, 1.0])
+
+
+def played(rng, means, runs, limits):
+    """Return runs of both arms, whose times are exponential."""
+    found = []
+    for _ in range(runs):
+        arm = int(rng.integers(2))
+        limit, seconds = float(rng.choice(limits)), float(rng.exponential(means[arm]))
+        outcome = "ok" if seconds <= limit else "out of time"
+        found.append(record(outcome, min(seconds, limit), limit, ("quick", "slow")[arm]))
+    return found
+
+
+def truth(mean):
+    """Return the gains of an arm: share done less the mean time, of exponential times."""
+    done = 1.0 - np.exp(-LIMITS / mean)
+    return done - mean * done
+
+
+def test_many_runs_tell_the_gains_though_most_were_given_up(spec):
+    rng = np.random.default_rng(5)
+    gains = ValueEstimates(spec, played(rng, (0.05, 1.0), 20_000, [0.01, 0.1, 1.0]))
+    means = gains.draws.mean(axis=0)
+    # Some 3,300 runs of each arm with each limit: five standard errors of a share.
+    assert np.abs(means - [truth(0.05), truth(1.0)]).max() < 5 * 0.5 / 3_300**0.5
+    assert gains.done.mean(axis=0)[0] == pytest.approx(1.0 - np.exp(-LIMITS / 0.05), abs=0.03)
+    assert gains.seconds.mean(axis=0)[1] == pytest.approx(
+        1.0 - np.exp(-LIMITS / 1.0), abs=0.03
+    )  # the mean of a time that is cut off
+
+
+def test_intervals_hold_what_is_so_as_often_as_they_say(spec):
+    rng, held = np.random.default_rng(6), []
+    for _ in range(150):
+        gains = ValueEstimates(spec, played(rng, (0.3, 0.6), 120, [0.1, 1.0, 1.0]))
+        low, high = np.quantile(gains.draws, (0.025, 0.975), axis=0)
+        held.append((low <= [truth(0.3), truth(0.6)]) & (high >= [truth(0.3), truth(0.6)]))
+    shares = np.mean(held, axis=0)
+    # What is shared by the arms narrows them a little: a share of .95 deviates by .018 here.
+    assert shares.min() > 0.78
+    assert shares.mean() > 0.88
+
+
+@pytest.mark.parametrize(("outcome", "seconds"), [("out of time", 1.0), ("ok", 0.0)])
+@pytest.mark.parametrize(
+    ("worth", "scale", "worst"),
+    [
+        ("PAR2", [0, 1], -1.0),
+        ({"cost_per_second": 0.5, "cost_of_giving_up": 2.0}, [0, 1], -2.5),
+        ({"cost_per_second": 0.5}, [-3, 5], -3.5),
+        ({"cost_per_second": 0.5}, [3, 5], -0.5),
+    ],
+)
+def test_no_interval_reaches_beyond_what_a_run_can_be_worth(
+    tmp_path, outcome, seconds, worth, scale, worst
+):
+    table = {"arm": [{"name": "quick", "command": "true"}], "limits": 1.0}
+    spec = Spec.from_table(table | {"objective": worth, "success": {"scale": scale}})
+    most = float(scale[1])
+    runs = [record(outcome, seconds, 1.0, reward=most if outcome == "ok" else None)] * 3
+    best = Tune(tmp_path, spec, [replace(run, id=str(i)) for i, run in enumerate(runs)]).best()
+    assert worst <= best.gain.low < best.gain.value < best.gain.high <= most
+
+
+@pytest.mark.parametrize("runs", [5, 10, 20])
+def test_so_do_intervals_of_an_arm_that_mostly_succeeds(runs):
+    spec = Spec.from_table({"arm": [{"name": "quick", "command": "true"}], "limits": 1.0})
+    rng, held = np.random.default_rng(8), []
+    for _ in range(100):
+        found = [
+            record("ok" if rng.random() < 0.9 else "failed", rng.random(), 1.0) for _ in range(runs)
+        ]
+        low, high = np.quantile(ValueEstimates(spec, found).done[:, 0, 0], (0.025, 0.975))
+        held.append(low <= 0.9 <= high)
+    assert np.mean(held) > 0.8  # five standard errors below .95
+
+
+def test_quick_runs_under_a_large_limit_are_quick():
+    spec = Spec.from_table({"arm": [{"name": "quick", "command": "true"}], "limits": 10.0})
+    gains = ValueEstimates(
+        spec, [record("ok", t, 10.0) for t in (0.0027, 0.003, 0.004, 0.0072, 0.0131)]
+    )
+    low, high = np.quantile(gains.seconds[:, 0, 0], (0.025, 0.975))
+    assert low < 0.01 < high  # five runs say little of how many never end
+
+
+def test_pairs_beyond_number_have_fewer_draws():
+    arm = [{"name": "quick", "command": "true"}]
+    arm += [{"name": f"slow {n}", "command": "true"} for n in range(999)]
+    spec = Spec.from_table({"arm": arm, "limits": [0.1, 1.0, 2.0, 3.0, 4.0]})
+    gains = ValueEstimates(spec, [record("ok", 0.05, 1.0)])
+    assert gains.draws.shape == (400, 1000, 5)
+
+
+def test_an_arm_that_always_fails_is_worth_nothing(spec):
+    runs = [record("failed", 0.001, 1.0, "slow") for _ in range(50)]
+    runs += [record("ok", 0.05, 1.0) for _ in range(50)]
+    gains = ValueEstimates(spec, runs)
+    assert gains.draws[:, 1].mean(axis=0) == pytest.approx([0.0, 0.0, 0.0], abs=0.06)
+    assert gains.draws[:, 0, 2].mean() == pytest.approx(0.95, abs=0.06)
+
+
+def test_rewards_are_in_the_users_own_units():
+    spec = Spec.from_table(
+        TABLE | {"success": {"scale": [-100, 200]}, "objective": {"cost_per_second": 10}}
+    )
+    runs = [record("ok", 0.5, 1.0, reward=150.0) for _ in range(100)]
+    runs += [record("failed", 0.5, 1.0, "slow") for _ in range(100)]
+    draws = ValueEstimates(spec, runs).draws[:, :, 2].mean(axis=0)
+    assert draws == pytest.approx([150 - 5, -100 - 5], abs=8)
+
+
+def test_the_best_pair_is_said_with_how_sure_it_is(spec, tmp_path):
+    rng = np.random.default_rng(7)
+    sure = Tune(tmp_path, spec, played(rng, (0.05, 1.0), 2_000, [1.0])).best()
+    assert (sure.arm, sure.limit, sure.full.arm) == ("quick", 1.0, "quick")
+    assert sure.sure > 0.99
+    assert (sure.more.low, sure.more.high) == (0.0, 0.0)
+    unsure = Tune(tmp_path, spec, played(rng, (0.5, 0.5), 20, [1.0])).best()
+    assert unsure.sure < 0.9
+    assert unsure.loss > sure.loss
+
+
+def test_a_learnt_limit_is_compared_with_the_full_cut_off(spec, tmp_path):
+    # Half of all runs are done at once, all others never.
+    rng = np.random.default_rng(8)
+    runs = [
+        record("ok", 0.02, 1.0) if rng.random() < 0.5 else record("out of time", 1.0, 1.0)
+        for _ in range(400)
+    ]
+    best = Tune(tmp_path, spec, runs).best()
+    assert best.limit == 0.1
+    assert best.more.low > 0.35
+    assert best.more.high < 0.55
+    assert best.runs == 400
+
+
+def test_of_nothing_nothing_is_recommended(spec, tmp_path):
+    with pytest.raises(ValueError, match="nothing has been run yet"):
+        Tune(tmp_path, spec, []).best()
+
+
+def test_what_is_known_of_all_arms_counts_the_more_the_more_alike_they_are():
+    names = [f"arm {i}" for i in range(10)]
+    spec = Spec.from_table(
+        {"arm": [{"name": name, "command": "true"} for name in names], "limits": [1]}
+    )
+
+    def of(shares):
+        """Return the gains of the first arm, of which one run succeeded, beside the others."""
+        runs = [record("ok", 0.5, 1.0, names[0])]
+        for name, share in zip(names[1:], shares, strict=True):
+            done = round(40 * share)
+            runs += [record("ok", 0.5, 1.0, name) for _ in range(done)]
+            runs += [record("out of time", 1.0, 1.0, name) for _ in range(40 - done)]
+        return ValueEstimates(spec, runs).done[:, 0, 0].mean()
+
+    alike, apart = of([0.25] * 9), of([0.0] * 7 + [1.0, 1.0])
+    assert alike == pytest.approx((1 + 16 * 0.25) / 17, abs=0.02)
+    assert apart > 0.5
