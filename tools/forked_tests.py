@@ -25,9 +25,9 @@ _PAUSE: Final = 0.05  # seconds between two looks whether the tests have ended
 def main() -> None:
     """Serve until there is nobody who asks."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "src" / "keyhole" / "runner"))
-    tree = importlib.import_module("helper.tree")
+    tree = importlib.import_module("helper.process_tree")
     if sys.platform == "linux":
-        importlib.import_module("helper.kernel").adopt_orphans()
+        importlib.import_module("helper.linux_syscalls").set_subreaper()
     del sys.path[0]
     for name in PACKAGES:
         importlib.import_module(name)

@@ -157,7 +157,7 @@ def test_reproduce_all_ends_with_what_became_of_claims_and_a_page(
 @pytest.mark.parametrize(
     ("function", "words", "passed"),
     [
-        ("cli.running.run", "run {spec} --threads 3", {"threads": 3, "on": "threads"}),
+        ("cli.experiments.run", "run {spec} --threads 3", {"threads": 3, "on": "threads"}),
         (
             "papers.reproduce",
             "reproduce tao2019-setup1 --scale paper --threads 3",

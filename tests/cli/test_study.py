@@ -212,11 +212,11 @@ def test_sums(done, path, tmp_path):
     done("ask", path, "sums")
     assert done("tell-sum", path, "sums", "0.5", "--rounds", "2") == ""
     arrived = done("history", path, "sums").splitlines()[2]
-    assert re.fullmatch(rf"3 {_TIME} arrived total=0.5 rounds=2", arrived)
+    assert re.fullmatch(rf"3 {_TIME} sum told total=0.5 rounds=2", arrived)
 
 
 CHANGES = {
-    "unknown entry": ("on_timeout =", "afetr =", "(did you mean 'after'?)"),
+    "unknown entry": ("on_timeout =", "on_timeuot =", "(did you mean 'on_timeout'?)"),
     "no name": ('name = "labels"\n', "", "must have the entry 'name'"),
     "no arms": ('"cat", "dog", "owl"', "", "arms must have at least one entry"),
     "arms that are none": ('["cat", "dog", "owl"]', "3", "arms must"),
@@ -230,7 +230,11 @@ CHANGES = {
     "a fact that is an entry": ("threshold = 0.5", "threshold = 0.5\nname = 1", "name"),
     "a threshold above 1": ("threshold = 0.5", "threshold = 1.5", "threshold must"),
     "timeout": ("3600", "-1", "timeout must"),
-    "on_timeout": ('"again"', '"hope"', "on_timeout must be one of forget, ask_again, no_reward"),
+    "on_timeout": (
+        '"ask_again"',
+        '"hope"',
+        "on_timeout must be one of forget, ask_again, no_reward",
+    ),
     "malformed": ("timeout = 3600", "timeout = = 1", "TOML"),
     "nested": ("timeout = 3600", f"timeout = {'[' * 5000}", "not valid TOML: it is nested"),
 }

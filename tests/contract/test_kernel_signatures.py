@@ -374,3 +374,8 @@ def test_an_index_that_is_not_a_number_is_refused():
 def test_the_documentation_shows_the_grammar(rules):
     page = Path(__file__).parents[2] / "docs" / "contract.md"
     assert signature_table(rules) in page.read_text()
+
+
+def test_the_former_name_of_a_kernel_is_refused_with_the_new_one():
+    with pytest.raises(ValueError, match=r"^the kernel imagine of Mine .* is called impute now$"):
+        derive(Whole, imagine=lambda p, s: None)

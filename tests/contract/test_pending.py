@@ -328,8 +328,8 @@ ANEW = (
         (Scratching, f"{LEFT}; {ANEW}"),
         (
             Unscratched,
-            f"{LEFT}; make `chances` with `scratch_array` if `select` and `update` each write it before "
-            "reading it",
+            f"{LEFT}; make `chances` with `scratch_array` if `select` and `update` each write it "
+            "before reading it",
         ),
         (
             Bare,
@@ -338,8 +338,8 @@ ANEW = (
         ),
         (
             Counting,
-            "`select` writes `turns`, which a later `select` reads; make `turns` with `scratch_array` if "
-            f"`select` writes it before reading it; or {IGNORE}",
+            "`select` writes `turns`, which a later `select` reads; make `turns` with "
+            f"`scratch_array` if `select` writes it before reading it; or {IGNORE}",
         ),
     ],
 )

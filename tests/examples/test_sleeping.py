@@ -87,10 +87,10 @@ def test_a_spec_runs_and_changed_code_is_noticed(site, tmp_path):
 
 def test_a_broken_room_is_one_warning_beside_all_others(site, tmp_path):
     shutil.copytree(site, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "keyhole_sleeping" / "sources.py").write_text("SOURCES = {}\n")
+    (tmp_path / "keyhole_sleeping" / "problem_factories.py").write_text("PROBLEM_FACTORIES = {}\n")
     text = (
-        "the room 'sleeping' of keyhole-sleeping cannot be used: keyhole_sleeping.PROBLEM_FACTORIES must be "
-        "a dict of keyhole.spec_values.ProblemFactory\n"
+        "the room 'sleeping' of keyhole-sleeping cannot be used: "
+        "keyhole_sleeping.PROBLEM_FACTORIES must be a dict of keyhole.spec_values.ProblemFactory\n"
     )
     done = run(tmp_path, "keyhole", "catalog")
     assert (done.returncode, done.stderr) == (0, f"keyhole: warning: {text}")
@@ -114,9 +114,9 @@ def test_without_stubs_one_is_told_how_to_begin(site, tmp_path):
     done = run(tmp_path, "keyhole", "new", "policy", "Wanderer", "--setting", "sleeping")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "keyhole: --setting: keyhole-sleeping has no stubs of a policy for its room 'sleeping'; "
-        f"begin from what is in {tmp_path}/keyhole_sleeping/policies.py, and test yours with "
-        "keyhole.testing.check_policy\n"
+        "keyhole: --setting: keyhole-sleeping has no stubs of a policy for its setting "
+        f"'sleeping'; begin from what is in {tmp_path}/keyhole_sleeping/policies.py, and test "
+        "yours with keyhole.testing.check_policy\n"
     )
 
 

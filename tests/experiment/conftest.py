@@ -39,8 +39,8 @@ def small_blocks(monkeypatch):
     """Have blocks of eight replications, however long they take."""
 
     def take(self, seconds, at_once=1):
-        first, *others = self.left
-        self.left = [gap for gap in (first[8:], *others) if gap]
+        first, *others = self.remaining
+        self.remaining = [gap for gap in (first[8:], *others) if gap]
         return first[:8]
 
     monkeypatch.setattr(Job, "next_block", take)

@@ -97,7 +97,7 @@ def test_on_a_cluster_its_workers_measure(monkeypatch):
     class Cluster:
         name = "made up"
 
-        def slots(self):
+        def capacity(self):
             return 5
 
     seen = []

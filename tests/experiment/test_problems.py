@@ -22,7 +22,8 @@ EXAMPLES = {
     },
     "delayed": {
         "means": (
-            'means = [0.2, 0.7]\ndelay = { distribution = "Poisson", expected = 3 }\nfeedback = "named"',
+            'means = [0.2, 0.7]\ndelay = { distribution = "Poisson", expected = 3 }\n'
+            'feedback = "named"',
             "DelayedUCB1",
         ),
         "cdnow": ('cdnow = 30\nfeedback = "named"', "QPMD"),
@@ -42,7 +43,8 @@ EXAMPLES = {
         "forests": ("forests = 4", "ReductionThompson"),
         "measured": (
             'measured = "runs.csv"\nlimits = [1, 5]\n'
-            'cost = { function = "Power", slope = 0.1 }\npenalty = { function = "Power", slope = 0.2 }',
+            'cost = { function = "Power", slope = 0.1 }\n'
+            'penalty = { function = "Power", slope = 0.2 }',
             "RCUCB",
         ),
         "aslib": ('aslib = "toy"\nlimits = [0.1, 1]', "RCUCB"),

@@ -62,7 +62,9 @@ def brought(monkeypatch):
             for module in found:
                 monkeypatch.setitem(sys.modules, module.__name__, module)
                 points.append(EntryPoint(name, module.__name__, settings.GROUP))
-        monkeypatch.setattr(settings, "entry_points", lambda group: points)
+        monkeypatch.setattr(
+            settings, "entry_points", lambda group: points if group == settings.GROUP else []
+        )
         settings._brought.cache_clear()
         settings._opened.cache_clear()
 
@@ -97,11 +99,11 @@ def test_a_package_brings_a_room(brought):
         ({"name": "tosy"}, "toy_shop.SETTING.name must be 'toys', got 'tosy'"),
         (
             {"PROBLEM_FACTORIES": {}},
-            "toy_shop.SOURCES must be a dict of keyhole.spec_values.ProblemFactory",
+            "toy_shop.PROBLEM_FACTORIES must be a dict of keyhole.spec_values.ProblemFactory",
         ),
         (
             {"PROBLEM_FACTORIES": {"means": 1}},
-            "toy_shop.SOURCES['means'] must be a keyhole.spec_values.ProblemFactory",
+            "toy_shop.PROBLEM_FACTORIES['means'] must be a keyhole.spec_values.ProblemFactory",
         ),
         ({"__all__": ["Doll"]}, "toy_shop.__all__ lists 'Doll', which there is not"),
     ],
@@ -204,3 +206,14 @@ def test_a_users_class_that_cannot_be_made_is_one_line(tmp_path, text):
     message = r"^policy\[0\].name: 'mine.py:Mine' cannot be made: KeyError: 'oops' \(line 4\)$"
     with pytest.raises(ValueError, match=message):
         Spec.from_text(text.replace('name = "LSA"', 'name = "mine.py:Mine"'), folder=tmp_path)
+
+
+def test_a_package_of_the_former_group_is_left_out_with_a_warning(brought, monkeypatch):
+    brought()
+    points = [EntryPoint("toys", "toy_shop", "keyhole.rooms")]
+    monkeypatch.setattr(
+        settings, "entry_points", lambda group: points if group == "keyhole.rooms" else []
+    )
+    message = "'toys' of toy_shop is left out: .* keyhole.rooms, is called keyhole.settings now$"
+    with pytest.warns(UserWarning, match=message):
+        assert settings.setting_names() == list(BUILT_IN)

@@ -79,7 +79,7 @@ CHANGES = [
     ("seed = 4", 'duration = {distribution = "Consumption"}', "fits the setting 'thresholding'"),
     ('label = "ours"', "workers = 2.5", r"policy\[0\].workers must be a whole number, got 2.5"),
     ('label = "ours"', "workers = 2\npending = []", r"policy\[0\].pending must be"),
-    ('label = "ours"', "workers = 2\nduration = 3", r"policy\[0\].duration must be a law"),
+    ('label = "ours"', "workers = 2\nduration = 3", r"policy\[0\].duration must be a distribution"),
     (
         "checkpoints = [20, 60]",
         "checkpoints = {count = 10000000000}",

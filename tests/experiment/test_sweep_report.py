@@ -380,5 +380,5 @@ def test_what_is_short_is_its_own_name():
         {"details": [True, False], "problem.distribution": ["bernoulli", "x" * 30]}
     ) == {
         "details": ["True", "False"],
-        "problem.distribution": ["bernoulli", "law 2"],
+        "problem.distribution": ["bernoulli", "distribution 2"],
     }

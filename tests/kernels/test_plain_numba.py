@@ -13,13 +13,21 @@ PLAY = """
 import math
 from keyhole import simulate
 from keyhole.kernels.cache_files import cached_files
-from keyhole.policy import argmin, argmin_fill, argmin_set, betas, argmin_keys, float_array, scratch_array
+from keyhole.policy import (
+    argmin,
+    argmin_fill,
+    argmin_keys,
+    argmin_set,
+    betas,
+    float_array,
+    scratch_array,
+)
 from keyhole.stochastic import Policy, Problem, ThompsonSampling, Uniform
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import LSA
 from keyhole.thresholding import Problem as ThresholdingProblem
 
-class Everything(Policy):  # uses all that is written for the insides of Numba: argmin_keys and betas
+class Everything(Policy):  # uses all that is written for the insides of Numba
     class State:
         pulls = float_array("arms")
         totals = float_array("arms")

@@ -35,15 +35,15 @@ class Inline:
         self.size, self.tasks, self.parts, self.most = slots, deque(), [], 0
         self.held = self.most_held = self.recalled = 0
 
-    def slots(self):
+    def capacity(self):
         return self.size
 
-    def share(self, data):
+    def broadcast(self, data):
         self.held += 1
         self.most_held = max(self.most_held, self.held)
         return data
 
-    def forget(self, shared):
+    def release(self, shared):
         self.held -= 1
 
     def submit(self, function, *args):
@@ -53,12 +53,12 @@ class Inline:
         self.most = max(self.most, len(self.tasks))
         return ticket
 
-    def recall(self, tickets):
+    def cancel(self, tickets):
         left = [task for task in self.tasks if task[0] not in tickets]
         self.recalled += len(self.tasks) - len(left)
         self.tasks = deque(left)
 
-    def ended(self, seconds):
+    def as_completed(self, seconds):
         if not self.tasks:
             return []
         ticket, task = self.tasks.popleft()
@@ -156,7 +156,7 @@ def test_a_cluster_without_workers_is_waited_for_and_it_is_said(monkeypatch):
     cluster = Inline(0)
     monkeypatch.setattr(keyhole.play.cluster_jobs, "_PATIENCE", 0.0)
     waits = iter([0, 0, 0, 2])
-    monkeypatch.setattr(cluster, "slots", lambda: next(waits, 2))
+    monkeypatch.setattr(cluster, "capacity", lambda: next(waits, 2))
     with pytest.warns(UserWarning, match="inline has no worker; waiting for one") as said:
         run_on_cluster(cluster, jobs_of(plan()), no_keep)
     assert len(said) == 1
@@ -257,7 +257,7 @@ def test_the_pace_of_a_cluster_is_that_of_all_workers_together(monkeypatch):
 def test_a_cluster_is_woken_once_it_has_workers_and_given_up_without(monkeypatch):
     monkeypatch.setattr(keyhole.play.cluster_jobs, "_WAIT", 0.0)
     cluster, sizes = Inline(), iter([0, 0, 3])
-    cluster.slots = lambda: next(sizes)
+    cluster.capacity = lambda: next(sizes)
     assert warm_up_workers(cluster) == cluster.most == 3
     monkeypatch.setattr(keyhole.play.cluster_jobs, "_PATIENCE", 0.0)
     with pytest.raises(ClusterLostError, match="inline has no worker; try again when it has one"):

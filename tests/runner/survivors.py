@@ -25,7 +25,7 @@ def parent_of(pid):
 
 
 def _is_helper(words, tuner):
-    return any(b"helper.serving" in word for word in words) and tuner.encode() in words
+    return any(b"helper.server" in word for word in words) and tuner.encode() in words
 
 
 def _processes():

@@ -34,7 +34,7 @@ LINES, ORDER = list_of(tagged_union(Line)), tagged_value(around, given)
 @pytest.mark.parametrize(
     ("read", "value", "message"),
     [
-        (tagged_union(Line), 3, "x must be a table with the entry 'law', got 3"),
+        (tagged_union(Line), 3, "x must be a table with the entry 'distribution', got 3"),
         (tagged_union(Line), {"slope": 1}, "x.distribution must be given: one of Line"),
         (tagged_union(Line), {"distribution": "Line"}, "x.slope must be given for Line"),
         (
@@ -51,8 +51,10 @@ LINES, ORDER = list_of(tagged_union(Line)), tagged_value(around, given)
         (
             LINES,
             [{"distribution": "Line", "slope": 1}, 2],
-            r"x\[1\] must be a table with the entry 'law'",
+            r"x\[1\] must be a table with the entry 'distribution'",
         ),
+        (tagged_union(Line), {"law": "Line"}, "x.law is called x.distribution now"),
+        (tagged_union(Line, tag="function"), {"law": "Line"}, "x.law is called x.function now"),
         (ORDER, "aruond", r"x must be one of around; got 'aruond' \(did you mean 'around'\?\)"),
         (ORDER, "given", "x must be one of around; got 'given'"),
         (ORDER, {"around": 1}, "x must be one of given; got 'around'"),

@@ -122,7 +122,7 @@ class Sequences(RuleBasedStateMachine):
         self.studies = []
 
     @initialize(
-        on_timeout=st.sampled_from(["forget", "ask_again", "no_reward"]),
+        after=st.sampled_from(["forget", "ask_again", "no_reward"]),
         seconds=st.sampled_from([None, 10.0]),
         decisions=st.sampled_from([None, 1, 3]),
         pending=st.sampled_from(["impute", "impute", "ignore", "wait"]),

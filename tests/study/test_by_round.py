@@ -196,7 +196,7 @@ def test_sums_belong_to_the_round_in_which_they_are_told(tmp_path):
     with Study.open(path, "s", policies=[Plumber], durability="process_crash") as study:
         assert [study.ask(pressure=1).arm for _ in range(3)] == ["b", "c", "b"]
         assert study.recommend() == "b"
-        sums = [event for event in study.history().to_pylist() if event["event"] == "arrived"]
+        sums = [event for event in study.history().to_pylist() if event["event"] == "sum told"]
         assert [event["leaks"] for event in sums] == [2, 1]
         check_state_is_fold(study, {"pressure": 1})
         study.export(tmp_path / "s.jsonl")

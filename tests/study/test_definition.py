@@ -104,6 +104,49 @@ def test_a_definition_without_fields_is_one_of_an_earlier_version(path):
         assert study.ask().arm == "a"
 
 
+def to_format_1(words):
+    """Give a definition the names that it had in format 1."""
+    rule = words["rule"]
+    words["rule"] = {
+        "seconds": rule["timeout"], "decisions": rule["timeout_decisions"], "after": "nothing came",
+    }  # fmt: skip
+    words |= {"format": 1, "pending": "imagine", "second": words.pop("time_unit")}
+
+
+def test_a_definition_of_format_1_is_read_and_left_as_it_is(tmp_path):
+    path = tmp_path / "s.db"
+    given = {"timeout": 5.0, "timeout_decisions": 9, "on_timeout": "no_reward", "time_unit": 0.5}
+    with Study.create(path, "runs", RCUCB(), ["a", "b"], pending="impute", **given, **FACTS) as new:
+        definition = new.head
+    redefine(path, to_format_1)
+    with closing(sqlite3.connect(path)) as db:
+        before = db.execute("SELECT head FROM study").fetchone()
+    with Study.open(path, "runs") as study:
+        assert study.head.to_bytes() == definition.to_bytes()
+        assert study.ask().arm == "a"
+        study.export(tmp_path / "runs.jsonl")
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT head FROM study").fetchone() == before
+    first = json.loads((tmp_path / "runs.jsonl").read_text().splitlines()[0])
+    assert (first["version"], first["head"]["format"]) == (2, 2)
+
+
+def test_an_export_of_version_1_is_read(path, tmp_path):
+    with labels(tmp_path / "l.db", on_timeout="forget") as study:
+        study.expire(study.ask().id)
+        log = study.log()
+        study.export(tmp_path / "l.jsonl")
+    text = (tmp_path / "l.jsonl").read_text()
+    assert '"event": "expired"' in text
+    lines = [json.loads(line) for line in text.replace('"expired"', '"lapsed"').splitlines()]
+    lines[0]["version"] = 1
+    to_format_1(lines[0]["head"])
+    lines[0]["head"]["rule"]["after"] = "forget"
+    (tmp_path / "old.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with Study.restore(tmp_path / "new.db", tmp_path / "old.jsonl") as study:
+        assert study.log() == log
+
+
 def test_an_export_may_have_another_order(path, tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
     swap(lines[0]["head"])

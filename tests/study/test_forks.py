@@ -466,22 +466,22 @@ class Slow:
 
 
 LOCKING = {  # what may take locks that a child would inherit locked, and where a study does so
-    "create": (definition, "facts_given", lambda study, path: labels(f"{path}.db").close()),
+    "create": (definition, "resolve_facts", lambda study, path: labels(f"{path}.db").close()),
     "open": (
         definition,
         "find_policy",
         lambda study, path: Study.open(study._storage, "labels").close(),
     ),
-    "history": (log_export, "table", lambda study, path: study.history()),
+    "history": (log_export, "format_table", lambda study, path: study.history()),
     "export": (log_export, "write_export", lambda study, path: study.export(path)),
     "restore": (
         log_export,
         "read_export",
         lambda study, path: Study.restore(f"{path}.db", f"{path}.in"),
     ),
-    "replay": (log_export, "replay", lambda study, path: study.replay(LSA(), threshold=0.5)),
+    "replay": (log_export, "replay_policy", lambda study, path: study.replay(LSA(), threshold=0.5)),
     "show": (Table, "html", lambda study, path: study._repr_html_()),
-    "close": (writer, "snapshot_of", lambda study, path: study.close()),
+    "close": (writer, "make_snapshot", lambda study, path: study.close()),
 }
 
 

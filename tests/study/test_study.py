@@ -630,7 +630,9 @@ def test_nameless_feedback_is_told_as_a_sum(path):
         for rounds, error in ((0, ValueError), (1.5, TypeError), ("a", TypeError)):
             refuses(study, lambda rounds=rounds: study.tell_sum(0, rounds=rounds), error, "rounds")
         id = decisions[0].id
-        refuses(study, lambda: study.tell(id, 1), TypeError, "anonymous feedback is told by arrive")
+        refuses(
+            study, lambda: study.tell(id, 1), TypeError, "anonymous feedback is told by tell_sum"
+        )
         study.ask()
         study.tell_sum(2.5)
         check_state_is_fold(study)

@@ -53,9 +53,11 @@ BAD = {
     "a number without a group": (
         {"success": {"number": "x"}}, r"success.number must have one group, in \(\), got 0"),
     "a scale that falls": ({"success": {"scale": [1, 0]}}, "success.scale must rise, got 1 and 0"),
-    "an unknown preset": ({"objective": "PAR1"}, "objective must be one of PAR2, PAR10; got 'PAR1'"),
+    "an unknown preset": (
+        {"objective": "PAR1"}, "objective must be one of PAR2, PAR10; got 'PAR1'"),
     "seconds that cost too much": (
-        {"objective": {"cost_per_second": 2}}, "objective.cost_per_second must be at most 1: the largest limit would cost"),
+        {"objective": {"cost_per_second": 2}},
+        "objective.cost_per_second must be at most 1: the largest limit would"),
     "memory without a unit": ({"memory": "2"}, "memory must be as '2 GiB', got '2'"),
     "memory in another unit": ({"memory": "2 gallons"}, "memory: its unit must be one of B, kB"),
     "memory in bits": ({"memory": "2 Gb"}, "memory: its unit must be one of .*; got 'Gb'"),
@@ -186,3 +188,18 @@ def test_a_program_is_looked_for_where_it_will_be(tmp_path):
     (tmp_path / "mine").chmod(0o755)
     arm, paths = {"name": "m", "command": "mine"}, {"PATH": str(tmp_path)}
     assert Spec.from_table(TABLE | {"arm": [arm], "environment": paths}).arms[0].command
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("PAR10", "PAR10"),
+        ({"second": 0.5, "giving_up": 0.25}, {"cost_per_second": 0.5, "cost_of_giving_up": 0.25}),
+    ],
+)
+def test_a_spec_of_before_the_objective_had_its_name_is_read(before, now):
+    spec = Spec.from_table(TABLE | {"objective": now})
+    said = spec.as_json()
+    said["worth"] = before
+    del said["objective"]
+    assert Spec.from_json(said) == spec

@@ -47,8 +47,8 @@ def test_a_tune_learns_which_command_is_quick(spec, tmp_path):
 
 
 def test_workers_run_side_by_side_on_cores_of_their_own(spec, tmp_path, monkeypatch):
-    for module in ("cores", "tuner"):
-        monkeypatch.setattr(f"keyhole.tune.{module}.available", lambda: [3, 5, 7])
+    for module in ("cpu_cores", "tuner"):
+        monkeypatch.setattr(f"keyhole.tune.{module}.available_cores", lambda: [3, 5, 7])
     together, made = threading.Barrier(3, timeout=60), []
 
     def meet(number, run):
@@ -144,6 +144,14 @@ def test_a_damaged_line_is_named(spec, tmp_path):
     (tmp_path / RUNS).write_text("".join([lines[0], "{}\n", lines[2]]))
     with pytest.raises(ValueError, match=r"runs\.jsonl, line 2, is no record of a run"):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
+
+
+def test_a_run_that_expired_is_read_by_its_former_name(spec, tmp_path):
+    Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
+    lines = [json.loads(line) for line in (tmp_path / RUNS).read_text().splitlines()]
+    lines.insert(1, {**lines[1], "outcome": "lapsed", "reward": None})
+    (tmp_path / RUNS).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [run.outcome for run in Tune.load(tmp_path).expired] == ["expired"]
 
 
 def test_a_run_that_the_machine_slept_through_is_done_again(spec, tmp_path):
@@ -280,8 +288,8 @@ def test_by_the_clock_of_processors_what_sleeps_is_ended_as_well(tmp_path):
 def test_by_the_clock_of_processors_open_runs_have_not_exceeded_their_limits(tmp_path):
     spec = Spec.from_table(TABLE | {"clock": "cpu"})
     newborn = Study.create(
-        tmp_path / "other.db", NAME, DEFAULT_POLICY, spec.names, on_timeout="ask_again", durability="process_crash",
-        time_unit=1.0, clock=lambda: 1e9, **spec.facts(),
+        tmp_path / "other.db", NAME, DEFAULT_POLICY, spec.names, on_timeout="ask_again",
+        durability="process_crash", time_unit=1.0, clock=lambda: 1e9, **spec.facts(),
     )  # fmt: skip
     with open_study(tmp_path, spec) as study, newborn:
         waiting = []

@@ -63,15 +63,16 @@ def write_stubs(kind: str, name: str, setting: str | None, out: Path) -> None:
         typer.echo(path)
 
 
-def _brought(setting_name: settings.SettingEntry) -> Traversable:
+def _brought(setting_entry: settings.SettingEntry) -> Traversable:
     """Return the stubs of a policy that a package brings: the folder `stubs` beside its room."""
-    for place in getattr(setting_name.module, "__path__", ()):
+    for place in getattr(setting_entry.module, "__path__", ()):
         if (Path(place) / "stubs").is_dir():
             return Path(place) / "stubs"
-    file = inspect.getfile(next(iter(setting_name.policies.values()), setting_name.module))
+    file = inspect.getfile(next(iter(setting_entry.policies.values()), setting_entry.module))
     raise ValueError(
-        f"--setting: {setting_name.package} has no stubs of a policy for its room {setting_name.name!r}; begin "
-        f"from what is in {file}, and test yours with keyhole.testing.check_policy"
+        f"--setting: {setting_entry.package} has no stubs of a policy for its setting "
+        f"{setting_entry.name!r}; begin from what is in {file}, and test yours with "
+        "keyhole.testing.check_policy"
     )
 
 

@@ -205,8 +205,8 @@ def check_functions(
     for rule in rules:
         if is_needed(rule, cls.setting) and not hasattr(cls, rule.name):
             raise TypeError(
-                f"{cls.__name__} lacks the kernel {rule.name}: it {rule.description}, {rule.called} "
-                f"(a class that is only a base of others says `abstract=True`)"
+                f"{cls.__name__} lacks the kernel {rule.name}: it {rule.description}, "
+                f"{rule.called} (a class that is only a base of others says `abstract=True`)"
             )
     for name in cls.helpers:
         if not hasattr(cls, name):
@@ -220,9 +220,13 @@ def _check_is_called(cls: Any, name: str, kernel: Kernel, known: Sequence[str]) 
     """Refuse a function that nobody calls."""
     if name in known:
         return
+    if name == "imagine" and IMAGINE.name in known:
+        where = source_location(kernel)
+        raise ValueError(f"the kernel imagine of {cls.__name__} ({where}) is called impute now")
+    hint = suggestion(name, known) or ": write what kernels call as a function of the module"
     raise ValueError(
-        f"a kernel of {cls.__name__} ({source_location(kernel)}) must be one of {', '.join(known)}; got "
-        f"{name!r}{suggestion(name, known) or ': write what kernels call as a function of the module'}"
+        f"a kernel of {cls.__name__} ({source_location(kernel)}) must be one of "
+        f"{', '.join(known)}; got {name!r}{hint}"
     )
 
 

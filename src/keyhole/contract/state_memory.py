@@ -69,7 +69,8 @@ def float_array(*shape: Dim) -> FloatArray:
     ----------
     *shape : int or str
         One entry an axis: a length, or the name of an integer that the policy knows: a known
-        fact such as "arms", or one of its own integer parameters.
+        fact such as "arms", or one of its own integer parameters. Without any, the array holds one
+        number, which kernels read as ``s.name[0]``.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def integer() -> int:
 
 
 def declared_fields(cls: type) -> dict[str, Field]:
-    """Return the arrays that a class declares with `float_array`, `int_array` and the like, bases first."""
+    """Return the arrays that a class declares, by `float_array` and the like; bases first."""
     found: dict[str, Field] = {}
     for base in reversed(cls.__mro__):
         found |= {name: value for name, value in vars(base).items() if isinstance(value, Field)}

@@ -83,7 +83,8 @@ def read_rows(
         for name in (*columns, *optional):
             if header.count(name) != 1 and (name in columns or name in header):
                 raise ValueError(
-                    f"the header must have one column {name}, got {header}{detect_separator(header)}"
+                    f"the header must have one column {name}, got {header}"
+                    f"{detect_separator(header)}"
                 )
         wanted = [header.index(name) if name in header else None for name in (*columns, *optional)]
         for row in filter(None, rows):

@@ -130,8 +130,9 @@ class Policy(Facts, CorePolicy, abstract=True):
         return math.inf
 
     def describe(self, learner: Any) -> list[str]:
-        """Return all that the state keeps; a policy that counts what arrives says that by
-        `usable_rewards`.
+        """Return all that the state keeps.
+
+        A policy that counts what arrives says that by `usable_rewards`.
 
         Its pulls are no rewards yet, so that nothing can be said of them by their name.
         """

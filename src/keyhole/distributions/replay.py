@@ -117,7 +117,8 @@ def samples_by_arm(name: str, samples: Any, value: str = "reward") -> dict[Any, 
         if not {"arm", value} <= {*names}:
             raise ValueError(
                 f"{name} must be a list for each arm, or a data frame with the columns arm and "
-                f"{value} (of one with a column for each arm, dict(frame)), got {short_repr(samples)}"
+                f"{value} (of one with a column for each arm, dict(frame)), got "
+                f"{short_repr(samples)}"
             )
         found: dict[Any, list[Any]] = {}
         arms, values = (column(samples[word]).tolist() for word in ("arm", value))

@@ -151,7 +151,8 @@ def parse_distribution(
 
     Examples
     --------
-    >>> parse_distribution("means[0]", {"distribution": "Bernoulli", "mean": 0.5}, Number, {"Bernoulli": Bernoulli})
+    >>> value = {"distribution": "Bernoulli", "mean": 0.5}
+    >>> parse_distribution("means[0]", value, Number, {"Bernoulli": Bernoulli})
     Bernoulli(mean=0.5)
     """
     if isinstance(value, kind):
@@ -163,7 +164,7 @@ def parse_distribution(
             raise ValueError(f"{name}: {error}") from None
     if not isinstance(value, Mapping):
         raise TypeError(
-            f"{name} must be a law, such as one of {', '.join(known)}, or a frozen "
+            f"{name} must be a distribution, such as one of {', '.join(known)}, or a frozen "
             f"distribution of SciPy; got {short_repr(value)}"
         )
     return cast(AnyDistribution, tagged_union(*known.values())(name, value, Path()))

@@ -84,8 +84,8 @@ class TabulatedDistribution(Number):
             middle, reach = self.distribution.median(), _MOST_VALUES / 2
             if self.distribution.cdf(middle - reach) + self.distribution.sf(middle + reach) > _TAIL:
                 raise ValueError(
-                    f"distribution must have all but {_TAIL:g} of its mass on at most 2**20 whole numbers, "
-                    f"got {self!r}"
+                    f"distribution must have all but {_TAIL:g} of its mass on at most 2**20 "
+                    f"whole numbers, got {self!r}"
                 )
             low, high = self.distribution.support()
             low = low if np.isfinite(low) else self.distribution.ppf(_TAIL)

@@ -63,7 +63,8 @@ def _logarithm(number: Estimate, arms: int) -> str:
     if not math.isfinite(high):
         return f"ln {value:.3f}"
     reach = (high - value) if math.isinf(low) else (high - low) / 2
-    return f"ln {format_estimate(value, reach)} [{format_estimate(low, reach)}, {format_estimate(high, reach)}]"
+    found, least, most = (format_estimate(one, reach) for one in (value, low, high))
+    return f"ln {found} [{least}, {most}]"
 
 
 def paired_tables(curves: Curves, metric: str) -> list[Table]:

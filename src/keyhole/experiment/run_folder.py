@@ -9,7 +9,7 @@ far, while the run goes on), ``values.parquet`` (every metric in every replicati
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from keyhole.contract.state_memory import FloatArray
 from keyhole.experiment import settings
 from keyhole.experiment.spec import Spec
+from keyhole.experiment.spec_versions import spec_from_version_2
 from keyhole.experiment.sweep_points import grid, problem_at
 from keyhole.experiment.sweep_tables import read_point
 from keyhole.files import content_checksum, write_atomically
@@ -30,7 +31,7 @@ from keyhole.results.curves import Curves
 from keyhole.validate import short_repr
 
 FORMAT: Final = "keyhole-run"
-VERSION: Final = 2
+VERSION: Final = 3
 RESULTS: Final = ("values.parquet", "curves.parquet")
 SPEC: Final = "spec.json"
 _PROVENANCE: Final = "run.json"
@@ -126,7 +127,7 @@ def read_provenance(folder: Path) -> dict[str, Any]:
         found = content["format"], content["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"{folder} is not a run folder: it has no readable run.json") from None
-    if found not in [(FORMAT, 1), (FORMAT, VERSION)]:
+    if found not in [(FORMAT, 1), (FORMAT, 2), (FORMAT, VERSION)]:
         raise ValueError(
             f"{folder} is not a run folder that this version can read: {short_repr(found)}"
         )
@@ -204,7 +205,11 @@ def open_run(path: str | Path) -> RunFolder:
         Spec.model_validate(spec)
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / SPEC} is not a spec that this version can read") from error
-    return RunFolder(folder, spec, provenance, _points(folder, spec, provenance))
+    points = _points(folder, spec, provenance)
+    if provenance["version"] < VERSION:
+        points = tuple(replace(point, values=spec_from_version_2(point.values)) for point in points)
+        spec = spec_from_version_2(spec)
+    return RunFolder(folder, spec, provenance, points)
 
 
 def _points(

@@ -1,8 +1,8 @@
 """The rooms there are: Keyhole's own, and those that installed packages bring.
 
 A package brings a room by an entry point of the group ``keyhole.settings``: the name of its
-setting, and the module that has ``SETTING``, ``SOURCES``, and in ``__all__`` its problem and its
-policies.
+setting, and the module that has ``SETTING``, ``PROBLEM_FACTORIES``, and in
+``__all__`` its problem and its policies.
 """
 
 import importlib
@@ -24,6 +24,7 @@ from keyhole.spec_values import ProblemFactory
 from keyhole.validate import check_choice, check_line
 
 GROUP: Final = "keyhole.settings"
+_FORMER_GROUP: Final = "keyhole.rooms"
 BUILT_IN: Final = ("stochastic", "threshold", "delayed", "resource", "semibandit", "thresholding")
 """Keyhole's own, the classical one first."""
 
@@ -127,6 +128,12 @@ def _brought() -> Mapping[str, tuple[EntryPoint, ...]]:
 
     A name of ours, or none that can stand in a spec, is refused with a warning.
     """
+    for point in entry_points(group=_FORMER_GROUP):
+        text = (
+            f"the setting {point.name!r} of {_package(point)} is left out: the group of its entry "
+            f"point, {_FORMER_GROUP}, is called {GROUP} now"
+        )
+        warnings.warn(text, stacklevel=2)
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, _package(one))):
         if point.name in BUILT_IN or not point.name.isidentifier():
@@ -172,13 +179,15 @@ def _check(name: str, module: Any) -> None:
         raise ValueError(f"{module.__name__}.SETTING.name must be {name!r}, got {setting.name!r}")
     if not isinstance(sources, Mapping) or not sources:
         raise ValueError(
-            f"{module.__name__}.SOURCES must be a dict of keyhole.spec_values.ProblemFactory"
+            f"{module.__name__}.PROBLEM_FACTORIES must be a dict of "
+            "keyhole.spec_values.ProblemFactory"
         )
     for key, source in sources.items():
-        check_line(f"{module.__name__}.SOURCES: each name", key)
+        check_line(f"{module.__name__}.PROBLEM_FACTORIES: each name", key)
         if not isinstance(source, ProblemFactory):
             raise ValueError(
-                f"{module.__name__}.SOURCES[{key!r}] must be a keyhole.spec_values.ProblemFactory"
+                f"{module.__name__}.PROBLEM_FACTORIES[{key!r}] must be a "
+                "keyhole.spec_values.ProblemFactory"
             )
     if not hasattr(module, "__all__"):
         raise ValueError(f"{module.__name__}.__all__ must list its problem and its policies")

@@ -132,7 +132,8 @@ def _check_numbers(field: str, values: Sequence[Any]) -> None:
     for i, value in enumerate(values):
         if isinstance(value, int) and abs(value) >= 2**power:
             raise ValueError(
-                f"{field}[{i}] must lie in (-2**{power}, 2**{power}){beside}, got {short_repr(value)}"
+                f"{field}[{i}] must lie in (-2**{power}, 2**{power}){beside}, "
+                f"got {short_repr(value)}"
             )
 
 

@@ -265,5 +265,7 @@ def _flat(starts: FloatArray, constants: FloatArray, slopes: FloatArray) -> Floa
     return np.column_stack([starts, constants, slopes, nothing, nothing + 1.0])
 
 
-FUNCTIONS: Final = {name: tagged_union(Power, Steps, Table) for name in ("cost", "penalty")}
+FUNCTIONS: Final = {
+    name: tagged_union(Power, Steps, Table, tag="function") for name in ("cost", "penalty")
+}
 """How files say what cost and penalty are."""

@@ -433,7 +433,8 @@ def check_distributions(arms: Any) -> list[Distribution]:
     for i, distribution in enumerate(arms):
         if not isinstance(distribution, Distribution):
             raise TypeError(
-                f"arms[{i}] must be a law, such as BetaExponential(a=5, b=5, rate=1), got {distribution!r}"
+                f"arms[{i}] must be a distribution, such as BetaExponential(a=5, b=5, rate=1), "
+                f"got {distribution!r}"
             )
     return list(arms)
 

@@ -13,9 +13,7 @@ from typing import Any, Final
 from keyhole.runner.helper.framing import encode_frame, read_frame
 
 _HERE: Final = Path(__file__).parent
-_BOOT: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from helper.serving import main; main()"
-)
+_BOOT: Final = "import sys; sys.path.insert(0, sys.argv[1]); from helper.server import main; main()"
 _PATIENCE: Final = 15.0  # seconds for a helper to end what it runs, and to go
 _OVERDUE: Final = 30.0  # seconds after the limit when a helper is taken to have been stopped
 _LONGEST: Final = 1e6  # seconds: a timeout that every system takes

@@ -51,10 +51,10 @@ def file_path(field: str, value: Any, folder: Path) -> Path:
     return folder / value
 
 
-def tagged_union(*kinds: Callable[..., Any]) -> Read:
-    """Return what reads a table such as ``{ distribution = "Power", slope = 0.1 }``.
+def tagged_union(*kinds: Callable[..., Any], tag: str = "distribution") -> Read:
+    """Return a reader of tables such as ``{ function = "Power", slope = 0.1 }``.
 
-    It names one of the types or functions, by its own name; the other entries are its parameters.
+    The entry `tag` names one of the types or functions; the other entries are its parameters.
 
     Examples
     --------
@@ -62,23 +62,26 @@ def tagged_union(*kinds: Callable[..., Any]) -> Read:
     >>> class Power:
     ...     def __init__(self, slope):
     ...         self.slope = slope
-    >>> tagged_union(Power)("cost", {"distribution": "Power", "slope": 0.1}, Path()).slope
+    >>> read = tagged_union(Power, tag="function")
+    >>> read("cost", {"function": "Power", "slope": 0.1}, Path()).slope
     0.1
-    >>> tagged_union(Power)("cost", {"distribution": "Powre", "slope": 0.1}, Path())
+    >>> read("cost", {"function": "Powre", "slope": 0.1}, Path())
     Traceback (most recent call last):
-    ValueError: cost.distribution must be one of Power; got 'Powre' (did you mean 'Power'?)
+    ValueError: cost.function must be one of Power; got 'Powre' (did you mean 'Power'?)
     """
     known = {kind.__name__: kind for kind in kinds}
 
     def read(field: str, value: Any, folder: Path) -> Any:
         if not isinstance(value, Mapping):
             raise TypeError(
-                f"{field} must be a table with the entry 'law', got {short_repr(value)}"
+                f"{field} must be a table with the entry {tag!r}, got {short_repr(value)}"
             )
-        if "distribution" not in value:
-            raise ValueError(f"{field}.distribution must be given: one of {', '.join(known)}")
-        kind = known[check_choice(f"{field}.distribution", value.get("distribution"), known)]
-        given = {name: part for name, part in value.items() if name != "distribution"}
+        if "law" in value and tag not in value:
+            raise ValueError(f"{field}.law is called {field}.{tag} now")
+        if tag not in value:
+            raise ValueError(f"{field}.{tag} must be given: one of {', '.join(known)}")
+        kind = known[check_choice(f"{field}.{tag}", value[tag], known)]
+        given = {name: part for name, part in value.items() if name != tag}
         wanted = inspect.signature(kind).parameters
         for name in given:
             check_choice(f"{field}: each parameter of {kind.__name__}", name, wanted)

@@ -20,6 +20,7 @@ from keyhole.play.reserved_words import check_words, declared_words
 from keyhole.play.sample_decisions import sample_decisions
 from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary
+from keyhole.study.definition_versions import convert_definition
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
 from keyhole.study.vocabulary_errors import VocabularyError, naming_vocabulary
 from keyhole.validate import (
@@ -33,7 +34,7 @@ from keyhole.validate import (
     short_repr,
 )
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 @cache
@@ -179,8 +180,8 @@ class Definition:
             if written[name] != here[name]:
                 raise ValueError(
                     f"the study is of the setting {short_repr(written['name'])}, version "
-                    f"{short_repr(written['version'])}, and here is {of}, version {here['version']}: "
-                    "use the package that wrote it"
+                    f"{short_repr(written['version'])}, and here is {of}, version "
+                    f"{here['version']}: use the package that wrote it"
                 )
         for group, fields in here["fields"].items():
             before = written["fields"][group]
@@ -222,7 +223,7 @@ class Definition:
         (`ordered`). Earlier versions wrote no fields.
         """
         try:
-            return cls._read(_content_of(data), policies, ordered)
+            return cls._read(convert_definition(_content_of(data)), policies, ordered)
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             raise ValueError(f"the definition of the study is damaged: {error!r}") from error
 

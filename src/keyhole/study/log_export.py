@@ -41,7 +41,8 @@ Words = dict[str, Any]
 
 _KINDS: Final = {word: kind for kind, word in WORDS.items()}
 _FORMAT: Final = "keyhole-study"
-_VERSION: Final = 1
+_VERSION: Final = 2
+_EVENTS_OF_VERSION_1: Final = {"lapsed": "expired", "arrived": "sum told"}
 _FIRST: Final = pa.schema(
     [
         ("seq", pa.int64()),
@@ -213,14 +214,18 @@ def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Defi
         first, *rest = read_file(path, "an exported study").decode().splitlines() or [""]
         with _at_line(1):
             said = json.loads(first)
-            if said.get("format") != _FORMAT or said.get("version") != _VERSION:
+            if said.get("format") != _FORMAT or said.get("version") not in (1, _VERSION):
                 raise ValueError(f"it is no study of version {_VERSION}")
             head = Definition.from_bytes(json.dumps(said["head"]).encode(), policies, ordered=False)
             name, events = check_line("name", said["name"]), said["events"]
         scribe, rows = EventFormatter(replace(head, scale=UNIT), policies), []
         for number, text in enumerate(rest, 2):
             with _at_line(number):
-                rows.append(scribe.row(json.loads(text)))
+                event = json.loads(text)
+                if said["version"] == 1:
+                    word = event.get("event")
+                    event["event"] = _EVENTS_OF_VERSION_1.get(word, word)
+                rows.append(scribe.row(event))
         if len(rows) != events:
             raise ValueError(f"it had {events} events, and has {len(rows)}")
         for _ in rebuild_states(head, rows, policies):

@@ -180,7 +180,7 @@ class Study:
 
         Parameters
         ----------
-        storage, name, survives, clock
+        storage, name, durability, clock
             As in `create`.
         policies : iterable of Policy classes, optional
             Classes of your own among which to look for the policy.

@@ -139,9 +139,10 @@ def saving_changes_nothing(trial: CheckContext) -> None:
         if t in after_tell:
             learner = _saved_and_loaded(learner)
     why = trial.policy.explain_waiting()
+    has_scratch = _has_scratch(trial.policy)
     assert again == straight, (
         f"{trial.policy}: saving and loading changed its decisions"
-        f"{': what is made with `scratch_array` is not saved' if _has_scratch(trial.policy) else ''}"
+        f"{': what is made with `scratch_array` is not saved' if has_scratch else ''}"
         f"{f'; {why}' if why else ''}"
     )
 

@@ -113,7 +113,8 @@ def samples_of(arms: Any, levels: int | None) -> tuple[list[Samples], int]:
         elif len(distribution.survival) != m:
             where = "survival[0], " if levels is None else "levels, "
             raise ValueError(
-                f"survival[{i}] must have as many levels as {where}{m}; got {len(distribution.survival)}"
+                f"survival[{i}] must have as many levels as {where}{m}; "
+                f"got {len(distribution.survival)}"
             )
         distributions.append(distribution)
     return distributions, m

@@ -163,8 +163,8 @@ class Problem(RewardProblem):
         """Return law, means and threshold, shortened."""
         gold = "" if self._gold is None else "gold-"
         return (
-            f"Problem({self.arms} {gold}{self._drawn.words} arms, means=[{list_values(self.means)}], "
-            f"threshold={self.threshold:g})"
+            f"Problem({self.arms} {gold}{self._drawn.words} arms, "
+            f"means=[{list_values(self.means)}], threshold={self.threshold:g})"
         )
 
     @property

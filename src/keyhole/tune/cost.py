@@ -56,8 +56,8 @@ class CostModel:
         )
         if second * cutoff > span:
             raise ValueError(
-                f"objective.cost_per_second must be at most {span / cutoff:g}: the largest limit would cost "
-                f"more than the best reward brings, got {second:g}"
+                f"objective.cost_per_second must be at most {span / cutoff:g}: the largest limit "
+                f"would cost more than the best reward brings, got {second:g}"
             )
         giving_up = check_number(
             "objective.cost_of_giving_up", value.get("cost_of_giving_up", 0.0), _AT_LEAST_0

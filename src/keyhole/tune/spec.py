@@ -199,7 +199,9 @@ class Spec:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Self:
-        """Return the spec that `as_json` said."""
+        """Return the spec that `as_json` said, now or before entries were renamed."""
+        if "worth" in said:
+            said = {**said, "objective": _objective_from_worth(said["worth"])}
         success, limits = SuccessRule.of(said["success"]), tuple(said["limits"])
         return cls(
             name=said["name"],
@@ -217,6 +219,14 @@ class Spec:
             notes=said["notes"],
             folder=Path(said["folder"]),
         )
+
+
+def _objective_from_worth(worth: Any) -> Any:
+    """Return what earlier versions wrote as ``worth``, with the names of today."""
+    names = {"second": "cost_per_second", "giving_up": "cost_of_giving_up"}
+    if not isinstance(worth, Mapping):
+        return worth
+    return {names.get(name, name): value for name, value in worth.items()}
 
 
 def _limits(value: Any) -> tuple[float, ...]:

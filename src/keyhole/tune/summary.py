@@ -70,8 +70,8 @@ def format_recommendation(tune: Tune) -> list[str]:
     return [
         *([] if best.successes else [_NO_SUCCESS]),
         first,
-        f"worth: {best.gain} a run; {format_share(best.done)} succeed, {format_seconds(best.seconds)} a run "
-        f"(from {_told(best.runs)})",
+        f"worth: {best.gain} a run; {format_share(best.done)} succeed, "
+        f"{format_seconds(best.seconds)} a run (from {_told(best.runs)})",
         f"probability that no other pair is better by more than 1 % of a success: {best.sure:.0%}; "
         f"the best is better by at most {format_estimate(best.loss, best.loss)} (95 %)",
         against,

@@ -131,8 +131,11 @@ def read(path: Path, arms: Collection[str]) -> Iterator[TrialRecord]:
     lines, arms = path.read_bytes().split(b"\n"), frozenset(arms)
     for number, text in enumerate(lines[:-1], 1):
         try:
-            yield _checked(TrialRecord(**json.loads(text)), arms)
-        except (ValueError, TypeError) as error:
+            said = json.loads(text)
+            if said.get("outcome") == "lapsed":  # as earlier versions called it
+                said["outcome"] = EXPIRED
+            yield _checked(TrialRecord(**said), arms)
+        except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}, line {number}, is no record of a run: {error}") from None
 
 

@@ -64,7 +64,8 @@ class Tuner:
     ) -> None:
         if not isinstance(spec, Spec):
             raise TypeError(
-                f"spec must be what Spec.from_file or Spec.from_table returns, got {short_repr(spec)}"
+                f"spec must be what Spec.from_file or Spec.from_table returns, "
+                f"got {short_repr(spec)}"
             )
         self.spec, self.out, self._executors = spec, Path(out), executors
 

@@ -51,8 +51,8 @@ class EarlyWarnings:
         arms = len(self._arms)
         if crashed == runs >= _RUNS and (arms == len(self._spec.arms) or runs >= _MANY_RUNS):
             raise AllFailedError(
-                f"all {runs} runs failed, of {count_text(arms, 'arm')}; the last, of {record.arm!r} "
-                f"on {record.instance!r}, {record.reason}{_output(record)}"
+                f"all {runs} runs failed, of {count_text(arms, 'arm')}; the last, of "
+                f"{record.arm!r} on {record.instance!r}, {record.reason}{_output(record)}"
             )
 
     def _look_for_pattern(self, record: TrialRecord) -> None:

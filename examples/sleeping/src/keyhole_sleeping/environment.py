@@ -2,18 +2,8 @@
 
 from typing import Any
 
-from keyhole import Metric
-from keyhole.policy import (
-    REGRET,
-    Environment,
-    IntArray,
-    Stream,
-    float_array,
-    int_array,
-    integer,
-    seek,
-    uniform,
-)
+from keyhole.metric import REGRET, Metric
+from keyhole.policy import Environment, Stream, float_array, int_array, integer, seek, uniform
 from keyhole_sleeping.setting import SETTING
 
 
@@ -35,7 +25,7 @@ class Sleepers(Environment):
         regret = float_array()
         best = float_array()
 
-    def observe(e, s: State, t: int, rng: Stream, awake: IntArray) -> None:
+    def observe(e, s: State, t: int, rng: Stream, awake: Any) -> None:
         """Draw who is awake, the same for every policy, after the stretches of the rewards."""
         found = 0
         for arm in range(e.arms):

@@ -5,6 +5,4 @@ from typing import Final
 from keyhole.spec_values import ProblemFactory
 from keyhole_sleeping.problem import Problem
 
-PROBLEM_FACTORIES: Final = {
-    "means": ProblemFactory("the mean reward of each arm, in [0, 1]", Problem)
-}
+PROBLEM_FACTORIES: Final = {"means": ProblemFactory("means of all arms, in [0, 1]", Problem)}

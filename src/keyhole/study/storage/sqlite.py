@@ -65,8 +65,9 @@ class Sqlite(SqliteFile):
         if not index_check.are_index_entries_complete(found):
             self.rollback()
             raise DamagedError(
-                f"{self.where}: the index of {column}s is damaged where {short_repr(value)} belongs; "
-                "`keyhole study check` says what is whole, and saves it"
+                f"{self.where}: the index of {column}s is damaged where "
+                f"{short_repr(value)} belongs; `keyhole study check` says what is "
+                "whole, and saves it"
             )
 
     def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:

@@ -63,8 +63,8 @@ class Store(ABC):
         start = digest_of_definition(check_short_line("name", name, LONGEST), at, head)
         if not self._try(self._create, (name, at, head, start), add_row_digests(start, rows)):
             raise ValueError(
-                f"name must be new, got {short_repr(name)}: there is such a study already; open it, or "
-                "choose another name"
+                f"name must be new, got {short_repr(name)}: there is such a study already; open "
+                "it, or choose another name"
             )
         return self.find(name)[0]
 
@@ -86,8 +86,8 @@ class Store(ABC):
             expected = b""
         if digest != expected:
             raise DamagedError(
-                f"the definition of study {short_repr(name)} in {self.where} is damaged; what it was "
-                "is not known: put a copy of the database in its place"
+                f"the definition of study {short_repr(name)} in {self.where} is damaged; what it "
+                "was is not known: put a copy of the database in its place"
             )
         self._starts[study] = name, digest
         return study, head
