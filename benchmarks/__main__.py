@@ -1,6 +1,6 @@
 """Print the table of speeds.
 
-``python -m benchmarks [--quick] [--all | --only ROOM|study|running|clusters]``
+``python -m benchmarks [--quick] [--all | --only SETTING|study|command_runs|clusters]``
 """
 
 import argparse
@@ -13,7 +13,7 @@ from rich.table import Table
 from benchmarks import measure, targets
 from keyhole.experiment.settings import BUILT_IN
 
-PARTS = (*BUILT_IN, "study", "running", "clusters")
+PARTS = (*BUILT_IN, "study", "command_runs", "clusters")
 
 
 def main():
@@ -21,15 +21,15 @@ def main():
         prog="python -m benchmarks", description=__doc__.partition("\n")[0]
     )
     parser.add_argument("--quick", action="store_true", help="tiny sizes: numbers mean little")
-    parser.add_argument("--only", choices=PARTS, help="the policies of one room, or another part")
-    parser.add_argument("--all", action="store_true", help="beside it the policies of all rooms")
+    parser.add_argument("--only", choices=PARTS, help="policies of one setting, or another part")
+    parser.add_argument("--all", action="store_true", help="and the policies of all settings")
     options = parser.parse_args()
     size = measure.QUICK if options.quick else measure.Size()
     table = Table("what", "value", "unit", "target", "")
     for column in table.columns[1:2]:
         column.justify = "right"
     chosen = PARTS if options.all else [options.only] if options.only else []
-    parts = [importlib.import_module(f"benchmarks.{room}").rows for room in chosen]
+    parts = [importlib.import_module(f"benchmarks.{part}").rows for part in chosen]
     for part in parts if options.only else [*targets.PARTS, *measure.PARTS, *parts]:
         for row in part(size):
             met = {None: "", True: "ok", False: "missed"}[row.met]

@@ -91,16 +91,16 @@ class Imagined:
         self.free = [0.0] * workers
         self.ends, self.tickets = [], count()
 
-    def slots(self):
+    def capacity(self):
         return self.workers
 
-    def share(self, data):
+    def broadcast(self, data):
         return data
 
-    def forget(self, shared):
+    def release(self, shared):
         pass
 
-    def recall(self, tickets):
+    def cancel(self, tickets):
         pass
 
     def submit(self, function, data, key, versions, digest, label, part):
@@ -113,7 +113,7 @@ class Imagined:
         heapq.heappush(self.ends, (begin + seconds, ticket, seconds))
         return ticket
 
-    def ended(self, seconds):
+    def as_completed(self, seconds):
         self.now, ticket, seconds = heapq.heappop(self.ends)
         return [TaskResult(ticket, (b"", seconds))]
 

@@ -120,7 +120,7 @@ def test_clusters_are_measured(monkeypatch):
 
 def test_the_table_is_printed(interpreted, monkeypatch, capsys):
     monkeypatch.setattr(measure, "QUICK", SHORT)
-    monkeypatch.setattr("sys.argv", ["benchmarks", "--quick", "--only", "running"])
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--quick", "--only", "command_runs"])
     benchmarks.__main__.main()
     assert "run true" in capsys.readouterr().out
 

@@ -177,7 +177,9 @@ def test_a_call_that_is_refused_leaves_a_cluster_that_serves_others(cluster):
 
 def test_who_wants_no_more_results_recalls_what_is_left():
     recalled = []
-    cluster = SimpleNamespace(ended=lambda seconds: [TaskResult(2, "two")], recall=recalled.extend)
+    cluster = SimpleNamespace(
+        as_completed=lambda seconds: [TaskResult(2, "two")], cancel=recalled.extend
+    )
     found = results(cluster, [1, 2, 3])
     assert next(found) == "two"
     found.close()

@@ -39,7 +39,7 @@ with connect("ray", workers=1) as cluster:
     print(cluster._driver.pid, cluster._folder.path, flush=True)
     cluster.submit(wait)
     while True:
-        cluster.ended(1.0)
+        cluster.as_completed(1.0)
 """
 
 
@@ -49,7 +49,7 @@ def test_a_client_that_is_killed_leaves_nothing_at_work_and_no_folder():
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as client:
         driver, folder = client.stdout.readline().split()
         driver = int(driver)
-        until(lambda: "ray::carried" in " ".join(in_session(driver).values()))
+        until(lambda: "ray::run_serialized" in " ".join(in_session(driver).values()))
         client.kill()
     until(lambda: not in_session(driver))
     until(lambda: not Path(folder).exists())
@@ -83,7 +83,7 @@ def test_whatever_dies_or_hangs_ray_is_gone_and_nothing_is_left(whose, kind, mon
     with connect("ray", workers=1) as cluster:
         driver, folder = cluster._driver.pid, Path(cluster._folder.path)
         cluster.submit(wait)
-        until(lambda: "ray::carried" in " ".join(in_session(driver).values()))
+        until(lambda: "ray::run_serialized" in " ".join(in_session(driver).values()))
         raylets = [
             pid for pid in in_session(driver) if Path(f"/proc/{pid}/comm").read_text() == "raylet\n"
         ]
@@ -145,7 +145,7 @@ from keyhole.clusters import connect
 ray.init(sys.argv[1], log_to_driver=False)
 with connect("ray") as cluster:
     cluster.submit(pow, 2, 2)
-    print(cluster.slots(), len(cluster.ended(60.0)) == 1)
+    print(cluster.capacity(), len(cluster.as_completed(60.0)) == 1)
 print(ray.get(ray.put(3)))
 """
 

@@ -77,7 +77,7 @@ def test_memory_does_not_grow_with_the_delay():
     ("make", "message"),
     [
         (lambda: Problem([0.5, 1.2], Constant(1)), r"means\[1\] must lie in \[0, 1\], got 1\.2"),
-        (lambda: Problem([0.5], 3), "delay must be a law, such as .*; got 3"),
+        (lambda: Problem([0.5], 3), "delay must be a distribution, such as .*; got 3"),
         (
             lambda: Problem([0.5], {"distribution": "Posson"}),
             "delay.distribution must be one of .*'Poisson'",

@@ -80,8 +80,8 @@ def test_a_table_says_which(table, expected):
         (lambda: Scaled(rewards=[1]), "rewards must be two factors, got 1"),
         (lambda: Scaled(arms=[-1]), r"arms\[0\] must be at least 0, got -1"),
         (lambda: parse_duration({"distribution": "Exponentail"}), r"did you mean 'Exponential'\?"),
-        (lambda: parse_duration(Replay([-1, 1])), "duration must be a law of values that"),
-        (lambda: parse_duration(3), "duration must be a law"),
+        (lambda: parse_duration(Replay([-1, 1])), "duration must be a distribution of values that"),
+        (lambda: parse_duration(3), "duration must be a distribution"),
     ],
 )
 def test_what_is_not_allowed_is_refused(make, message):

@@ -209,11 +209,17 @@ def too_rich(rng, numbers):
         ),
         (([1.5], "bernoulli", None, None), r"means\[0\] must lie in \[0, 1\], got 1\.5"),
         (([], "bernoulli", None, None), "means must have at least one entry, got none"),
-        (([stats.norm()], "bernoulli", None, None), r"means\[0\] must be a law of values that lie"),
-        (([stats.poisson(1)], "bernoulli", None, None), r"means\[0\] must be a law of values"),
+        (
+            ([stats.norm()], "bernoulli", None, None),
+            r"means\[0\] must be a distribution of values that lie",
+        ),
+        (
+            ([stats.poisson(1)], "bernoulli", None, None),
+            r"means\[0\] must be a distribution of values",
+        ),
         (
             ([{"distribution": "Bta"}], "bernoulli", None, None),
-            r"means\[0\]\.law must be .*mean 'Beta'",
+            r"means\[0\]\.distribution must be .*mean 'Beta'",
         ),
         (
             ([{"distribution": "Beta", "a": 2}], "bernoulli", None, None),
@@ -265,7 +271,7 @@ def test_bad_laws_of_rewards_are_named(arguments, message):
         ),
         (
             lambda: parse_distribution("delay", 5, TabulatedDistribution, {}),
-            "delay must be a law, .*; got 5",
+            "delay must be a distribution, .*; got 5",
         ),
     ],
 )

@@ -121,9 +121,15 @@ def test_pairs_of_scipy_laws_are_worth_what_is_drawn():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: delayed.Problem([0.5], stats.expon()), "delay must be a law of whole numbers"),
-        (lambda: delayed.Problem([0.5], stats.poisson(3, loc=-9)), "delay must be a law of values"),
-        (lambda: delayed.Problem([0.5], OWN), "delay must be a law of whole numbers"),
+        (
+            lambda: delayed.Problem([0.5], stats.expon()),
+            "delay must be a distribution of whole numbers",
+        ),
+        (
+            lambda: delayed.Problem([0.5], stats.poisson(3, loc=-9)),
+            "delay must be a distribution of values",
+        ),
+        (lambda: delayed.Problem([0.5], OWN), "delay must be a distribution of whole numbers"),
         (
             lambda: threshold.Problem([stats.poisson(3)], feedback="censored"),
             "levels must be given",
@@ -147,17 +153,17 @@ def test_pairs_of_scipy_laws_are_worth_what_is_drawn():
         ),
         (
             lambda: resource.Independent(0.5, stats.gamma(3)),
-            "reward must be a law, such as one of Bernoulli",
+            "reward must be a distribution, such as one of Bernoulli",
         ),
         (
             lambda: resource.Independent(stats.beta(2, 5), stats.norm()),
-            "consumption must be a law of values that be at least 0",
+            "consumption must be a distribution of values that be at least 0",
         ),
         (
             lambda: resource.Independent(stats.beta(2, 5), stats.poisson(2)),
             "consumption must be a continuous law",
         ),
-        (lambda: delayed.Problem([0.5], None), "delay must be a law of delays, got None"),
+        (lambda: delayed.Problem([0.5], None), "delay must be a distribution of delays, got None"),
     ],
 )
 def test_bad_input_is_named(make, message):

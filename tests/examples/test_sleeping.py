@@ -43,7 +43,7 @@ def test_the_catalog_shows_it_like_our_own(site):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("sleeping\n  Sleeping arms: see who is awake")
     for words in (
-        "means: the mean reward of each arm, in [0, 1]",
+        "means: means of all arms, in [0, 1]",
         "awake (sequence of float, shape (arms,)): The chance of each",
         "best_share: share of rounds with the best awake; higher is better",
         "AUER",

@@ -52,5 +52,5 @@ def test_it_compiles_every_policy_of_every_problem(monkeypatch):
     )
     compile_back_to_front(["tao2019-setup1:setup1", "crowd-labels:bluebirds"])
     assert len({name for name, _ in compiled}) == 5
-    assert compiled[0][1].__name__ == "GoldOnceArms"
+    assert compiled[0][1].__name__ == "FiniteSampleGoldEnvironment"
     assert compiled[-1] == ("LSA", compiled[-1][1])

@@ -126,7 +126,10 @@ def test_a_number_may_be_of_the_whole_problem():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"low": 0.5}, "unlike must be given, a problem that breaks the claim, or no_witness"),
+        (
+            {"low": 0.5},
+            "unlike must be given, a problem that breaks the claim, or no_negative_control",
+        ),
         ({"low": 0.5, "unlike": "strict"}, "unlike must be another problem than 'strict'"),
         (
             {"low": 0.5, "unlike": "soft", "no_negative_control": "x"},
@@ -148,9 +151,21 @@ def test_claims_of_numbers_that_say_nothing_are_refused(tmp_path, fields, messag
     ("old", "new", "message"),
     [
         ('"resource.gains"', '"resource.gain"', "draw must be one of .*did you mean"),
-        ('["strict", "soft"]', '["strict", "sotf"]', r"drawings\[0\]\.problems\[1\] must be one"),
-        ('["strict", "soft"]', '["other"]', r"drawings\[0\]\.draw must be a drawing of the setti"),
-        ('"medium", ', "", r"drawings\[0\]\.names must have 3 entries, one for each arm of 'stri"),
+        (
+            '["strict", "soft"]',
+            '["strict", "sotf"]',
+            r"problem_figures\[0\]\.problems\[1\] must be one",
+        ),
+        (
+            '["strict", "soft"]',
+            '["other"]',
+            r"problem_figures\[0\]\.draw must be a drawing of the setti",
+        ),
+        (
+            '"medium", ',
+            "",
+            r"problem_figures\[0\]\.names must have 3 entries, one for each arm of 'stri",
+        ),
     ],
 )
 def test_drawings_of_what_is_not_there_are_refused(tmp_path, old, new, message):

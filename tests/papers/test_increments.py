@@ -56,8 +56,8 @@ def test_a_slope_is_held_against_a_bounds(five):
 
 def test_a_witness_is_held_to_the_same_gain():
     found = result({"us": [500, 509], "bad": [1, 900]}, checkpoints=ROUNDS)
-    assert judge(claim("increment", high=10, witness="bad"), found)[0] == "holds"
-    assert judge(claim("increment", high=1000, witness="bad"), found)[0] == "undecided"
+    assert judge(claim("increment", high=10, negative_control="bad"), found)[0] == "holds"
+    assert judge(claim("increment", high=1000, negative_control="bad"), found)[0] == "undecided"
 
 
 @pytest.mark.parametrize(

@@ -106,16 +106,16 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
         ),
         (
             'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9',
-            r"claims\[2\] \(counts\): witness must be given, a bad policy that breaks the claim",
+            r"claims\[2\] \(counts\): negative_control must be given, a bad policy that breaks",
         ),
         (
             'kind = "between"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1',
-            r"claims\[2\] \(between\): witness must be given, a bad policy that breaks the claim",
+            r"claims\[2\] \(between\): negative_control must be given, a bad policy that breaks",
         ),
         (
             'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9\n'
             'negative_control = "Unfiorm"',
-            r"claims\[2\] \(counts\)\.witness must be one of LSA, Uniform; got 'Unfiorm'",
+            r"claims\[2\] \(counts\)\.negative_control must be one of LSA, Uniform; got 'Unfiorm'",
         ),
         (
             'kind = "above-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "theorem 1"',
@@ -149,7 +149,7 @@ def test_a_growth_that_is_told_as_a_bound_needs_a_witness(tmp_path, origin):
     if origin == "ours":
         load(tmp_path, text)
         return
-    with pytest.raises(ValueError, match=r"claims\[2\] \(growth\): witness must be given"):
+    with pytest.raises(ValueError, match=r"claims\[2\] \(growth\): negative_control must be given"):
         load(tmp_path, text)
     load(tmp_path, text + '\nno_negative_control = "none."')
 
@@ -185,32 +185,36 @@ def test_a_claim_at_a_round_of_one_scale_alone_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("hard = 3.0", "hrad = 3.0", r"overviews\[0\]\.x must be one of easy, hard; got 'hrad'"),
-        ('x_label = "arms"', "", r"overviews\[0\]\.x_label must be given"),
+        (
+            "hard = 3.0",
+            "hrad = 3.0",
+            r"parameter_figures\[0\]\.x must be one of easy, hard; got 'hrad'",
+        ),
+        ('x_label = "arms"', "", r"parameter_figures\[0\]\.x_label must be given"),
         (
             'x_label = "arms"',
             'x_label = "arms"\nround = 7',
-            r"overviews\[0\]\.round must be one of",
+            r"parameter_figures\[0\]\.round must be one of",
         ),
         (
             'x_label = "arms"',
             'x_label = "arms"\npolicies = ["LSB"]',
-            r"overviews\[0\]\.policies\[0\] must be one of LSA, Uniform; got 'LSB'",
+            r"parameter_figures\[0\]\.policies\[0\] must be one of LSA, Uniform; got 'LSB'",
         ),
         (
             'x_label = "arms"',
             'x_label = "arms"\nmetric = "regret"',
-            r"overviews\[0\]\.metric must be one of aggregate_regret, simple_regret; got 'regret'",
+            r"parameter_figures\[0\]\.metric must be one of aggregate_regret, simple_regret; got",
         ),
         (
             "easy = { Uniform = 0.5 }",
             "easy = { Uniforn = 0.5 }",
-            r"printed\[0\]\.values\.easy must be one of LSA, Uniform; got 'Uniforn'",
+            r"published\[0\]\.values\.easy must be one of LSA, Uniform; got 'Uniforn'",
         ),
         (
             "easy = { Uniform = 0.5 }",
             "esay = { Uniform = 0.5 }",
-            r"printed\[0\]\.values must be one of easy, hard; got 'esay'",
+            r"published\[0\]\.values must be one of easy, hard; got 'esay'",
         ),
         ('ratio_to = "Uniform"', 'ratio_to = "APT"', r"ratio_to must be one of LSA, Uniform; got"),
         ("tests = true", "tets = true", r"tets is not known and must be left out"),
@@ -250,13 +254,13 @@ def test_the_entries_of_the_documentation_are_read():
     page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
     blocks = [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
     claims = [claim for block in blocks for claim in block.get("claims", [])]
-    overviews = [overview for block in blocks for overview in block.get("overviews", [])]
+    overviews = [overview for block in blocks for overview in block.get("parameter_figures", [])]
     assert [claim["kind"] for claim in claims] == ["across", "ratio"]
     for claim in claims:
         problem = {"problem": claim.pop("problems")[0]} if "problems" in claim else {}
         assert KINDS[claim["kind"]].model_validate(claim | problem | {"metric": "regret"}).concerns
     assert [ParameterFigure.model_validate(overview).metric for overview in overviews] == ["regret"]
-    printed = [one for block in blocks for one in block.get("printed", [])]
+    printed = [one for block in blocks for one in block.get("published", [])]
     assert [PublishedValues.model_validate(one).rounds for one in printed] == [[500, 1000]]
 
 

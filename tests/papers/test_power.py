@@ -55,8 +55,8 @@ def test_a_linear_witness_breaks_a_root():
         {"us": [GROWTHS[0.5](t) for t in ROUNDS], "bad": [0.1 * t for t in ROUNDS]},
         checkpoints=ROUNDS,
     )
-    assert judge(power(at_most=0.6, witness="bad"), found)[0] == "holds"
-    assert judge(power(at_most=1.1, witness="bad"), found)[0] == "undecided"
+    assert judge(power(at_most=0.6, negative_control="bad"), found)[0] == "holds"
+    assert judge(power(at_most=1.1, negative_control="bad"), found)[0] == "undecided"
 
 
 def test_the_order_may_be_in_a_number_of_the_problem():

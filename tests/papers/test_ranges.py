@@ -181,10 +181,12 @@ def test_a_ratio_of_two_metrics_grows_by_a_factor(factors, status):
 
 def test_a_ratio_is_held_against_its_witness_too():
     found = result({"us": [2, 6], "you": [1, 3], "bad": [2, 20]})
-    status, detail, _ = judge(growth(ratio_to="you", at_most=1.1, witness="bad"), found)
+    status, detail, _ = judge(growth(ratio_to="you", at_most=1.1, negative_control="bad"), found)
     assert status == "holds"
     assert "bad breaks it: bad / you 6.667 [6.6" in detail
-    assert judge(growth(ratio_to="bad", at_most=1.1, witness="you"), found)[0] == "undecided"
+    assert (
+        judge(growth(ratio_to="bad", at_most=1.1, negative_control="you"), found)[0] == "undecided"
+    )
 
 
 @pytest.mark.parametrize("you", [[0, 3], [1, 0]])

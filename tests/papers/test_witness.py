@@ -33,7 +33,7 @@ def test_a_bound_that_a_bad_policy_keeps_says_nothing(bound, ours, bad, status, 
 
 
 def test_a_reason_for_no_witness_is_shown(bound):
-    claim = below(witness=None, no_witness="a lower bound.")
+    claim = below(negative_control=None, no_negative_control="a lower bound.")
     status, detail, _ = judge(claim, result({"us": [1, 2]}))
     assert status == "holds"
     assert detail.endswith("No policy is shown to break it: a lower bound.")
@@ -53,7 +53,10 @@ def test_ranges_may_have_a_witness():
     ("table", "message"),
     [
         ({"negative_control": "us"}, "negative_control must be another policy than 'us'"),
-        ({"no_negative_control": "none."}, "negative_control must be left out where no_witness"),
+        (
+            {"no_negative_control": "none."},
+            "negative_control must be left out where no_negative_control",
+        ),
     ],
 )
 def test_witnesses_that_are_none_are_refused(bound, table, message):

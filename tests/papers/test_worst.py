@@ -32,8 +32,8 @@ def test_the_worst_problem_of_each_horizon_counts():
 
 
 def test_a_linear_witness_breaks_a_root_in_the_worst_case():
-    assert claim(at_most=0.6, witness="bad").judge(found())[0] == "holds"
-    assert claim(at_most=1.1, witness="bad").judge(found())[0] == "undecided"
+    assert claim(at_most=0.6, negative_control="bad").judge(found())[0] == "holds"
+    assert claim(at_most=1.1, negative_control="bad").judge(found())[0] == "undecided"
 
 
 @pytest.mark.parametrize("x", [{"a": 1, "b": 2, "c": 2}, {"a": 1, "b": 2, "c": 3, "d": 4}])

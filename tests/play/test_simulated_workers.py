@@ -169,7 +169,7 @@ REFUSED = [
     ({"workers": 0}, "workers must lie in .1, 65536., got 0"),
     ({"workers": 2.5}, "workers must be a whole number"),
     ({"pending": "imput"}, r"pending must be .*got 'imput' \(did you mean 'impute'\?\)"),
-    ({"duration": 3}, "duration must be a law, such as .*got 3"),
+    ({"duration": 3}, "duration must be a distribution, such as .*got 3"),
     ({"workers": 2, "duration": Consumption()}, "fits the setting 'thresholding'.* no limit"),
     ({"duration": Scaled(arms=[1, 2])}, "arms of the duration must be 3 factors, got 2"),
 ]

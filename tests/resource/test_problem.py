@@ -339,7 +339,7 @@ ARM = BetaExponential(5, 5, 1)
     [
         (lambda: Problem([], [1.0], COST, PENALTY), "arms must have at least one entry, got none"),
         (lambda: Problem(ARM, [1.0], COST, PENALTY), "arms must be a list of laws, got Beta"),
-        (with_law(0.5), r"arms\[0\] must be a law, such as .*, got 0.5"),
+        (with_law(0.5), r"arms\[0\] must be a distribution, such as .*, got 0.5"),
         (lambda: Problem([ARM], [], COST, PENALTY), "limits must have at least one entry"),
         (lambda: Problem([ARM], [0.5, 0.2], COST, PENALTY), "limits must rise, got 0.2 after 0.5"),
         (lambda: Problem([ARM], [0.5, 0.5], COST, PENALTY), "limits must rise, got 0.5 after 0.5"),

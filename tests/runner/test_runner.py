@@ -383,7 +383,7 @@ def test_what_watches_over_a_run_is_not_open_to_it(runner):
 )
 def test_a_run_whose_init_is_held_ends(monkeypatch, script, limit, outcome):
     """(In a namespace, an init takes no such signals.)"""
-    boot = "from helper import serving; serving._OVERDUE = 0.1; serving.main()"
+    boot = "from helper import server; server._OVERDUE = 0.1; server.main()"
     monkeypatch.setattr(
         helper_client, "_BOOT", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}"
     )

@@ -58,13 +58,13 @@ class Played:
         POOLS.append(self._pool)
         self.tasks = []
 
-    def slots(self):
+    def capacity(self):
         return self._slots
 
-    def share(self, data):
+    def broadcast(self, data):
         return data
 
-    def forget(self, shared):
+    def release(self, shared):
         pass
 
     def submit(self, function, *args):
@@ -74,10 +74,10 @@ class Played:
         work.add_done_callback(lambda one: self._done.put(unpack_result(ticket, one.result())))
         return ticket
 
-    def recall(self, tickets):
+    def cancel(self, tickets):
         self.recalled = sorted(tickets)
 
-    def ended(self, seconds):
+    def as_completed(self, seconds):
         try:
             return [self._changed(self._done.get(timeout=seconds))]
         except Empty:
@@ -236,7 +236,7 @@ def workers_of(tuner):
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if (path / "cmdline").read_text().startswith("ray::carried"):
+            if (path / "cmdline").read_text().startswith("ray::run_serialized"):
                 at_work.append(int(path.name))
     return [one for one in at_work if tuner in ancestors(one, parents)]
 

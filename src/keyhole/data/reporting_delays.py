@@ -23,9 +23,9 @@ def reporting_delay(cases: str) -> Empirical:
     Examples
     --------
     >>> distribution = reporting_delay("dengue")
-    >>> law
+    >>> distribution
     Empirical(52987 delays, mean 1.73765)
-    >>> law.bound
+    >>> distribution.bound
     26.0
     """
     check_choice("cases", cases, REPORTS)

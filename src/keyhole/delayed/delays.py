@@ -208,7 +208,7 @@ class HalfNormal(Delay):
     Examples
     --------
     >>> distribution = HalfNormal(50)
-    >>> round(law.mean, 4), round(law.variance, 2)
+    >>> round(distribution.mean, 4), round(distribution.variance, 2)
     (39.3956, 908.43)
     """
 
@@ -242,7 +242,7 @@ class TwoPoint(Delay):
     Examples
     --------
     >>> distribution = TwoPoint(late=100, probability=0.5)
-    >>> law.mean, law.variance, law.bound
+    >>> distribution.mean, distribution.variance, distribution.bound
     (50.0, 2500.0, 100.0)
     """
 
@@ -274,7 +274,7 @@ class Empirical(Replay):
     Examples
     --------
     >>> distribution = Empirical([0, 0, 1, 5])
-    >>> law.mean, law.variance, law.bound
+    >>> distribution.mean, distribution.variance, distribution.bound
     (1.5, 4.25, 5.0)
     """
 

@@ -187,5 +187,5 @@ class Problem(RewardProblem):
 def _pairs_of(arms: Any) -> tuple[FloatArray, list[Pairs]]:
     """Return means and laws of arms whose delays are recorded with their rewards."""
     if not isinstance(arms, list) or not all(isinstance(arm, Pairs) for arm in arms):
-        raise TypeError("delay must be a law of delays, got None")
+        raise TypeError("delay must be a distribution of delays, got None")
     return np.array([arm.mean for arm in arms]), arms

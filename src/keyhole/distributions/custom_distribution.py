@@ -128,4 +128,4 @@ class CustomDistribution(CustomSampler, Number):
         for value in (self._trials.min(), self._trials.max()):
             check_number(f"{name}: what draw draws", float(value), allowed)
         if whole and not self.whole:
-            raise ValueError(f"{name} must be a law of whole numbers, got {self!r}")
+            raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")

@@ -64,11 +64,11 @@ class Number(Distribution):
         """
         if self.least not in allowed or self.bound not in allowed:
             raise ValueError(
-                f"{name} must be a law of values that {allowed}, got {self!r} with values from "
-                f"{self.least:g} to {self.bound:g}"
+                f"{name} must be a distribution of values that {allowed}, got {self!r} with "
+                f"values from {self.least:g} to {self.bound:g}"
             )
         if whole and not self.whole:
-            raise ValueError(f"{name} must be a law of whole numbers, got {self!r}")
+            raise ValueError(f"{name} must be a distribution of whole numbers, got {self!r}")
 
     def _check(self, name: str, convert: Callable[..., float], allowed: Range) -> None:
         object.__setattr__(self, name, convert(name, getattr(self, name), allowed))

@@ -117,7 +117,7 @@ class TruncatedNormal(Number):
     Examples
     --------
     >>> distribution = TruncatedNormal(0.9, scale=0.2)
-    >>> round(law.centre, 3)  # the mean before truncation
+    >>> round(distribution.centre, 3)  # the mean before truncation
     1.226
     """
 

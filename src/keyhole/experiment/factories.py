@@ -58,7 +58,7 @@ def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
     Examples
     --------
     >>> make_workers({"workers": 8, "duration": {"distribution": "Exponential"}, "pending": None})
-    Workers(count=8, duration=Exponential(mean=1.0), pending=None)
+    SimulatedWorkers(number=8, duration=Exponential(mean=1.0), pending=None)
     """
     given = table["duration"]
     distribution = {} if given is None else {"duration": parse_duration(given)}

@@ -18,8 +18,8 @@ from keyhole.papers.verdicts import (
 from keyhole.results.html import Table
 
 RULES = (
-    "A claim holds, does not hold, or is undecided: too few replications to tell, or a witness, a "
-    "bad policy that should break it, keeps it too. Differences are "
+    "A claim holds, does not hold, or is undecided: too few replications to tell, or a "
+    "negative control, a bad policy that should break it, keeps it too. Differences are "
     "paired over common random numbers; intervals are 95 %: Student's t for means, the delta "
     "method for ratios, exact ones for shares of replications. The comparisons of one claim are "
     "adjusted together (Holm, 5 %), those of different claims are not."

@@ -158,18 +158,18 @@ class Entry(BaseModel):
             plans_of(problem)
         if self.ratio_to is not None:
             check_choice("ratio_to", self.ratio_to, policies_by_label(self.policies))
-        for i, overview in enumerate(self.parameter_figures):
-            shown = overview.model_copy(update={"metric": overview.metric or self.metrics[0]})
-            check_names(f"overviews[{i}]", shown, list(shown.x), self.problems, plans_of)
-        for i, printed in enumerate(self.published):
-            for problem, means in printed.values.items():
-                one = printed.model_copy(update={"values": {problem: means}})
-                check_names(f"printed[{i}]", one, [problem], self.problems, plans_of)
-        for i, drawing in enumerate(self.problem_figures):
-            for j, key in enumerate(drawing.problems):
-                check_choice(f"drawings[{i}].problems[{j}]", key, self.problems)
-            plans = {key: next(iter(plans_of(key).values())) for key in drawing.problems}
-            drawing.check(f"drawings[{i}]", {key: plan.problem for key, plan in plans.items()})
+        for i, figure in enumerate(self.parameter_figures):
+            shown = figure.model_copy(update={"metric": figure.metric or self.metrics[0]})
+            check_names(f"parameter_figures[{i}]", shown, list(shown.x), self.problems, plans_of)
+        for i, published in enumerate(self.published):
+            for problem, means in published.values.items():
+                one = published.model_copy(update={"values": {problem: means}})
+                check_names(f"published[{i}]", one, [problem], self.problems, plans_of)
+        for i, drawn in enumerate(self.problem_figures):
+            for j, key in enumerate(drawn.problems):
+                check_choice(f"problem_figures[{i}].problems[{j}]", key, self.problems)
+            plans = {key: next(iter(plans_of(key).values())) for key in drawn.problems}
+            drawn.check(f"problem_figures[{i}]", {key: plan.problem for key, plan in plans.items()})
         for where, claim in claims:
             check_claim(where, claim, self.problems, plans_of)
 
@@ -189,12 +189,10 @@ class Entry(BaseModel):
         """Return the entry with some of its problems, and what it claims and shows of them."""
         picked = {key: self.problems[key] for key in problems}
         claims = [claim for claim in self.claims if picked.keys() >= set(claim.concerns)]
-        overviews = [
-            overview for overview in self.parameter_figures if picked.keys() >= set(overview.x)
-        ]
-        drawings = [one for one in self.problem_figures if picked.keys() >= set(one.problems)]
-        printed = [one for one in self.published if picked.keys() >= one.values.keys()]
-        shown = {"overviews": overviews, "drawings": drawings, "printed": printed}
+        figures = [one for one in self.parameter_figures if picked.keys() >= set(one.x)]
+        drawn = [one for one in self.problem_figures if picked.keys() >= set(one.problems)]
+        published = [one for one in self.published if picked.keys() >= one.values.keys()]
+        shown = {"parameter_figures": figures, "problem_figures": drawn, "published": published}
         return self.model_copy(update={"problems": picked, "claims": claims} | shown)
 
     def spec(self, problem: str, scale: str) -> Spec:

@@ -76,8 +76,8 @@ class SimulatedWorkers:
         check_integer("workers", self.number, Range(ge=1, le=_MOST))
         if not (hasattr(self.duration, "draw") and hasattr(self.duration, "numbers")):
             raise TypeError(
-                f"duration must be a law, such as keyhole.distributions.durations.Exponential(), "
-                f"got {short_repr(self.duration)}"
+                "duration must be a distribution, such as "
+                f"keyhole.distributions.durations.Exponential(), got {short_repr(self.duration)}"
             )
         if self.pending is not None:
             check_choice("pending", self.pending, PENDING)
@@ -96,8 +96,8 @@ class SimulatedWorkers:
         for name in local_names(self.duration.draw):
             if name not in known:
                 raise ValueError(
-                    f"duration must be a law that fits the setting {setting.name!r}, which has no "
-                    f"{name}; got {self.duration!r}"
+                    f"duration must be a distribution that fits the setting {setting.name!r}, "
+                    f"which has no {name}; got {self.duration!r}"
                 )
         if (fits := getattr(self.duration, "fits", None)) is not None:
             fits(problem)

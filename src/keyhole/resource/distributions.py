@@ -113,7 +113,7 @@ class TruncatedNormal(SmoothDistribution):
     Examples
     --------
     >>> distribution = TruncatedNormal(mean=(0.45, 0.9), covariance=((0.0625, 0.05), (0.05, 0.5)))
-    >>> round(float(law.mean_reward(np.array([0.9]))[0]), 2)
+    >>> round(float(distribution.mean_reward(np.array([0.9]))[0]), 2)
     0.46
     """
 
@@ -202,7 +202,7 @@ class BetaExponential(SmoothDistribution):
     Examples
     --------
     >>> distribution = BetaExponential(a=5, b=5, rate=1)
-    >>> law.mean_reward(np.array([0.2, 3.0]))
+    >>> distribution.mean_reward(np.array([0.2, 3.0]))
     array([0.5, 0.5])
     """
 
@@ -341,8 +341,10 @@ class Independent(SmoothDistribution):
     --------
     >>> from scipy import stats
     >>> distribution = Independent(stats.beta(2, 6), stats.gamma(3))
-    >>> law.mean_reward(np.array([0.5])).round(3), law.density(np.array([2.0])).round(3)
-    (array([0.25]), array([0.271]))
+    >>> distribution.mean_reward(np.array([0.5])).round(3)
+    array([0.25])
+    >>> distribution.density(np.array([2.0])).round(3)
+    array([0.271])
     """
 
     def __init__(self, reward: Any, consumption: Any) -> None:
@@ -424,7 +426,7 @@ def check_distributions(arms: Any) -> list[Distribution]:
     --------
     >>> check_distributions([0.5])
     Traceback (most recent call last):
-    TypeError: arms[0] must be a law, such as BetaExponential(a=5, b=5, rate=1), got 0.5
+    TypeError: arms[0] must be a distribution, such as BetaExponential(a=5, b=5, rate=1), got 0.5
     """
     if not isinstance(arms, Sequence) or isinstance(arms, str):
         raise TypeError(f"arms must be a list of laws, got {arms!r}")

@@ -69,7 +69,7 @@ class CustomDistribution(CustomSampler, DayDistribution):
     ...         losses[arm] = 1.0 if rain and uniform(rng) < 0.5 else 0.0
     >>> from keyhole.semibandit import Problem
     >>> distribution = CustomDistribution(weather, [0.2, 0.2, 0.2], numbers=[0.4])
-    >>> Problem(law, thresholds=0.5, resource=1).mean_losses
+    >>> Problem(distribution, thresholds=0.5, resource=1).mean_losses
     array([0.2, 0.2, 0.2])
     """
 

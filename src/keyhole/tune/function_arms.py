@@ -45,7 +45,8 @@ def _place_of(path: str, function: Callable[..., Any]) -> str:
 def function_command(target: str, fields: Mapping[str, Any]) -> list[str]:
     """Return the command that calls a function with those fields that it names."""
     said = json.dumps({"path": sys.path, "target": target, "fields": dict(fields)})
-    return [sys.executable, str(Path(function_process.__file__)), said]
+    # -P keeps the script's folder off sys.path: modules in it would hide Python's of the same name.
+    return [sys.executable, "-P", str(Path(function_process.__file__)), said]
 
 
 @dataclass(frozen=True)

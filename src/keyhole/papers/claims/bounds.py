@@ -52,7 +52,7 @@ class Bounded(OfOne):
 
     The claim holds if at every round the 95 % interval lies on the right side, and does not hold
     if at some round the mean is significantly on the other (adjusted by Holm over the rounds).
-    The witness is held to the bound of the policy.
+    The negative control is held to the bound of the policy.
     """
 
     bound: BoundName  # a name in `BOUNDS`

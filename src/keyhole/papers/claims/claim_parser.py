@@ -46,7 +46,7 @@ def check_claim(where: str, claim: Claim, problems: Collection[str], plans_of: P
                 claim.check(plan)
             except ValueError as error:
                 raise ValueError(f"{where}: {error}") from error
-    _check_witness(where, claim)
+    _check_negative_control(where, claim)
 
 
 def _each(where: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -72,12 +72,12 @@ def _parsed(where: str, kind: type[Claim], table: dict[str, Any], given: dict[st
         raise ValueError(f"{where}: {error_message(error)}") from None
 
 
-def _check_witness(where: str, claim: Claim) -> None:
+def _check_negative_control(where: str, claim: Claim) -> None:
     """Refuse a claim that anything may keep, if it says neither what breaks it nor why not."""
     if not isinstance(claim, ControlledClaim) or not claim.needs_negative_control:
         return
     if claim.negative_control is None and not claim.no_negative_control:
         raise ValueError(
-            f"{where}: witness must be given, a bad policy that breaks the claim, or no_witness, "
-            "why there is none"
+            f"{where}: negative_control must be given, a bad policy that breaks the claim, or "
+            "no_negative_control, why there is none"
         )

@@ -16,8 +16,8 @@ class ControlledClaim(Claim):
     """A statement about one policy, with another of which it must not hold.
 
     A bound that every policy keeps is no evidence for the one that it is claimed of. So the claim
-    holds only if, by the same numbers, it does not hold of the witness; where the witness keeps it
-    too, or the results cannot tell, it is undecided.
+    holds only if, by the same numbers, it does not hold of the negative control; where that keeps
+    it too, or the results cannot tell, it is undecided.
     """
 
     policy: PolicyName
@@ -30,14 +30,14 @@ class ControlledClaim(Claim):
     def _one_or_the_other(self) -> Self:
         if self.negative_control is not None and self.no_negative_control:
             raise ValueError(
-                "negative_control must be left out where no_witness says why there is none"
+                "negative_control must be left out where no_negative_control says why there is none"
             )
         if self.negative_control == self.policy:
             raise ValueError(f"negative_control must be another policy than {self.policy!r}")
         return self
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
-        """Judge the policy, and then the witness by the same numbers."""
+        """Judge the policy, and then the negative control by the same numbers."""
         found = status, detail, numbers = self.judge_policy(results, self.policy)
         if self.no_negative_control:
             detail += f". No policy is shown to break it: {self.no_negative_control}"
@@ -56,14 +56,14 @@ class ControlledClaim(Claim):
 
     @property
     def needs_negative_control(self) -> bool:
-        """Whether a file must give a witness, or say why there is none.
+        """Whether a file must give a negative control, or say why there is none.
 
         A bound must: it may be so wide that nothing breaks it.
         """
         return self.origin == "paper, as a bound"
 
     def _own(self, numbers: Sequence[Number]) -> Sequence[Number]:
-        """Return the numbers that are not the witness's."""
+        """Return the numbers that are not the negative control's."""
         return [one for one in numbers if not one.name.startswith(f"{self.negative_control}: ")]
 
     @abstractmethod

@@ -112,13 +112,15 @@ class Computed(_OfNumber):
         if self.unlike == self.problem:
             raise ValueError(f"unlike must be another problem than {self.problem!r}")
         if self.unlike is not None and self.no_negative_control:
-            raise ValueError("unlike must be left out where no_witness says why there is none")
+            raise ValueError(
+                "unlike must be left out where no_negative_control says why there is none"
+            )
         if (self.low is None or self.high is None) and not (
             self.unlike or self.no_negative_control
         ):
             raise ValueError(
-                "unlike must be given, a problem that breaks the claim, or no_witness, why there "
-                "is none"
+                "unlike must be given, a problem that breaks the claim, or no_negative_control, "
+                "why there is none"
             )
         return self
 
