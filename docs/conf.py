@@ -28,7 +28,7 @@ extensions = [
     "numpydoc",
     "sphinxcontrib.bibtex",
 ]
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "named"
 bibtex_reference_style = "author_year"
