@@ -6,11 +6,13 @@ of those that no other test compiles; `make test-slow` compiles all.
 """
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 import pytest
 
 from keyhole.contract.policy import Policy
 from keyhole.testing import CHECKS as ALL
+from keyhole.testing import CheckContext
 from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
 from keyhole.testing.policy_checks import play_sizes, works_for_any_number_of_arms
 
@@ -19,6 +21,9 @@ COMPILED = (
     interpreted_and_compiled_agree,
 )
 SIZES = (1, 2, 40)
+
+shared_context = cache(CheckContext)
+"""Of equal arguments one context: what several checks compare with is played once for all."""
 
 
 def works_for_few_arms(trial):

@@ -56,9 +56,21 @@ def test_numpy_numbers_are_numbers():
     assert check_number("x", np.float32(0.5)) == 0.5
 
 
+def test_a_vector_may_mix_whole_numbers_with_others():
+    found = check_vector("x", [1, 0.5, 2**60 + 1])
+    assert found.dtype == np.float64
+    assert found.tolist() == [1.0, 0.5, float(2**60 + 1)]
+
+
 def test_a_vector_names_the_entry_that_is_wrong():
     with pytest.raises(ValueError, match=r"x\[2\] must lie in \[0, 1\], got 7"):
         check_vector("x", [0, 1, 7], Range(ge=0, le=1))
+    with pytest.raises(ValueError, match=r"x\[1\] must be a finite number, got nan"):
+        check_vector("x", [0.5, math.nan])
+    with pytest.raises(ValueError, match=r"x\[1\] must be a finite number, got a whole number of"):
+        check_vector("x", [1, 10**400])
+    with pytest.raises(TypeError, match=r"x\[1\] must be a number, got True"):
+        check_vector("x", [0.5, True])
     with pytest.raises(ValueError, match="x must have at least one entry, got none"):
         check_vector("x", [])
     with pytest.raises(TypeError, match="x must be a list of numbers, got '12'"):

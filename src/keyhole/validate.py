@@ -4,7 +4,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final, Protocol, TypeVar
@@ -234,11 +234,18 @@ def check_vector(name: str, values: Any, allowed: Range = ANY) -> NDArray[np.flo
         raise TypeError(f"{name} must be a list of numbers, got {short_repr(values)}")
     if len(values) == 0:
         raise ValueError(f"{name} must have at least one entry, got none")
-    # The common case first: laws check the thousands of points at which they are integrated.
+    # The common cases first: laws check the thousands of points at which they are integrated, and
+    # files hold a million recorded values.
+    found = None
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1:
-        low, high = float(values.min()), float(values.max())
+        found = values.copy()
+    elif isinstance(values, list) and set(map(type, values)) <= {float, int}:
+        with suppress(OverflowError):  # a whole number beyond all floats
+            found = np.array(values, np.float64)
+    if found is not None:
+        low, high = float(found.min()), float(found.max())
         if math.isfinite(low) and math.isfinite(high) and low in allowed and high in allowed:
-            return values.copy()
+            return found
     return np.array([check_number(f"{name}[{i}]", v, allowed) for i, v in enumerate(values)])
 
 

@@ -1,6 +1,7 @@
 """What holds for every policy of the room."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,8 +12,7 @@ from keyhole import simulate
 from keyhole.delayed import ODAAF, QPMD, Constant, Geometric, Poisson, Problem, Uniform
 from keyhole.stochastic import KLUCB, UCB1, ImprovedUCB, ThompsonSampling
 from keyhole.stochastic import Problem as PromptProblem
-from keyhole.testing import CheckContext
-from tests.conformance import parametrize_with_policies
+from tests.conformance import parametrize_with_policies, shared_context
 from tests.delayed.cases import NAMED, PHASED, POLICIES, drawer, reference_of
 from tests.lengths import short_or_long
 from tests.reference.delayed import play
@@ -28,15 +28,18 @@ def problem_for(policy, means=(0.2, 0.9, 0.5), delay=None):
     return Problem(list(means), delay or Uniform(0, 4), feedback=feedback)
 
 
+three_arms = cache(problem_for)
+
+
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")
 @parametrize_with_policies(POLICIES, compiled=[ODAAF(expected_delay=2.0)], engine_compiled=[QPMD()])
 def test_every_policy_keeps_the_contract(policy, check):
-    check(CheckContext(policy, problem_for(policy), 900 if policy in PHASED else 120, 2))
+    check(shared_context(policy, three_arms(policy), 900 if policy in PHASED else 120, 2))
 
 
 @parametrize_with_policies(WITH_BASES)
 def test_other_bases_keep_it_too(policy, check):
-    check(CheckContext(policy, problem_for(policy), 120, 2))
+    check(shared_context(policy, three_arms(policy), 120, 2))
 
 
 @pytest.mark.filterwarnings("ignore:.* gives up no arm within the horizon")

@@ -69,6 +69,10 @@ cells = [{ problem = "easy" }, { problem = "hard" }]
 """
 
 
+entry_of = cache(Entry.load)
+"""Return a shipped entry, whatever a test makes of `Entry.load`; its file is read once."""
+
+
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
     """Return a small entry; its first claim holds for one problem and not for the other."""

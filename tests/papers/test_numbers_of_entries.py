@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from keyhole import Curves
-from keyhole.papers import FILES, Entry
+from keyhole.papers import FILES
 from keyhole.papers.claims import Result
 from tests.papers.agreement import agree
+from tests.papers.conftest import entry_of
 
-pytestmark = pytest.mark.usefixtures("problems_made_once")
+pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("problems_made_once")]
 RUNS = 12
 
 
@@ -29,7 +30,7 @@ def made_up(entry, key):
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_numbers_of_shipped_claims_are_those_of_their_text(name):
-    entry = Entry.load(name)
+    entry = entry_of(name)
     results = {key: made_up(entry, key) for key in entry.problems}
     for i, claim in enumerate(entry.claims):
         verdict = claim.verdict(results)

@@ -3,6 +3,7 @@ from pydantic import ValidationError
 
 from keyhole.papers import FILES, Entry
 from keyhole.papers.published_values import PublishedValues
+from tests.papers.conftest import entry_of
 from tests.papers.made_up import result
 
 METRIC = "aggregate_regret"
@@ -41,7 +42,7 @@ def test_what_is_printed_is_kept_only_if_all_its_problems_are():
 
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_printed_is_of_what_there_is(name):
-    entry = Entry.load(name)
+    entry = entry_of(name)
     for printed in entry.published:
         labels = {policy["label"] for policy in entry.policies}
         assert printed.source.endswith(".")

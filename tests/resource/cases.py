@@ -1,5 +1,7 @@
 """What the tests of this room share: the calibrated instances, the randomness of a replication."""
 
+from functools import cache
+
 import numpy as np
 
 from keyhole.play.interactive import InteractiveEnvironment
@@ -27,6 +29,7 @@ def arm_of(instance, k):
     return normal_arm(0.70 - 0.03 * k, 1.20 + 0.03 * k, 0.20, -0.6)
 
 
+@cache
 def replica(instance, grid="main", arms=10, **more):
     distributions = [arm_of(instance, k) for k in range(arms)]
     return Problem(distributions, GRIDS[grid], COST, PENALTY, **more)

@@ -34,8 +34,7 @@ from keyhole.resource.gain_scale import scaled_gain
 from keyhole.resource.limit_lookup import limit_index
 from keyhole.resource.ucb_kernels import net_reward
 from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
-from keyhole.testing import CheckContext
-from tests.conformance import parametrize_with_policies
+from tests.conformance import parametrize_with_policies, shared_context
 from tests.reference import resource as reference
 from tests.reference.resource import play
 from tests.resource.cases import drive, learner_of, replica, runs_of
@@ -91,6 +90,7 @@ HORIZON = 80
 SEED = 11
 
 
+@cache
 def everywhere(problem):
     """Return the same problem with every limit."""
     return Problem(
@@ -203,12 +203,12 @@ def test_a_limit_is_found_in_spite_of_rounding():
     engine_compiled=[SuccessiveHalving(), LeapsAndBounds(), FixedLimit(limit=0.6)],
 )
 def test_they_conform(policy, check):
-    check(CheckContext(policy, replica("PosCorr", "small", arms=3), 60))
+    check(shared_context(policy, replica("PosCorr", "small", arms=3), 60))
 
 
 @parametrize_with_policies([ON_ALL[1], ON_ALL[3], ON_ALL[5]], engine_compiled=[ON_ALL[1]])
 def test_those_for_every_limit_conform(policy, check):
-    check(CheckContext(policy, replica("NegCorr", "small", arms=3, continuous=True), 60))
+    check(shared_context(policy, replica("NegCorr", "small", arms=3, continuous=True), 60))
 
 
 @pytest.mark.parametrize(

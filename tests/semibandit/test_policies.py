@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from keyhole import simulate
 from keyhole.draws.streams import POLICY, stream
 from keyhole.semibandit import CSBDT, CSBDTUCB, CSBST, CTS, ESCB, MPTS, SDCB, Problem
-from keyhole.testing import CheckContext
-from tests.conformance import parametrize_with_policies
+from tests.conformance import parametrize_with_policies, shared_context
 from tests.lengths import short_or_long
 from tests.semibandit.cases import POLICIES, losses_of, reference_of, shown, told
 
@@ -48,7 +47,7 @@ def problem_for(policy):
     ],
 )
 def test_every_policy_keeps_the_contract(policy, check):
-    check(CheckContext(policy, problem_for(policy), 80, 2))
+    check(shared_context(policy, problem_for(policy), 80, 2))
 
 
 def learner_of(policy, problem, seed):

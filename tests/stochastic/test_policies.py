@@ -18,8 +18,7 @@ from keyhole.stochastic import (
     ThompsonSampling,
     Uniform,
 )
-from keyhole.testing import CheckContext
-from tests.conformance import INTERPRETED, parametrize_with_policies
+from tests.conformance import INTERPRETED, parametrize_with_policies, shared_context
 from tests.lengths import short_or_long
 from tests.reference.stochastic import play
 from tests.stochastic.cases import FIVE, bernoulli, drive, fractional, reference_of
@@ -52,14 +51,14 @@ PROBLEMS = {
     slow=[KLUCB(c=3.0), ThompsonSampling(a=0.5, b=2.0)],
 )
 def test_every_policy_keeps_the_contract(policy, check):
-    check(CheckContext(policy, PROBLEMS["bernoulli"], 60, 2))
+    check(shared_context(policy, PROBLEMS["bernoulli"], 60, 2))
 
 
 @pytest.mark.parametrize("distribution", ["beta", "replay"])
 @pytest.mark.parametrize("policy", [KLUCB(), ThompsonSampling()], ids=repr)
 def test_other_laws_keep_the_contract(policy, distribution):
     for check in INTERPRETED[:5]:
-        check(CheckContext(policy, PROBLEMS[distribution], 60, 2))
+        check(shared_context(policy, PROBLEMS[distribution], 60, 2))
 
 
 def learner_of(policy, arms, rounds, seed=0):

@@ -1,12 +1,13 @@
 """What holds for every policy of the room."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import parameter, simulate
-from keyhole.testing import CheckContext
 from keyhole.threshold import (
     DKWUCB,
     KMUCB,
@@ -24,7 +25,7 @@ from keyhole.threshold import (
     SurvivalThompson,
     Uniform,
 )
-from tests.conformance import parametrize_with_policies
+from tests.conformance import parametrize_with_policies, shared_context
 from tests.lengths import short_or_long
 from tests.reference.threshold import play
 from tests.threshold.cases import (
@@ -61,6 +62,11 @@ POLICIES = [
 DRAWING = (KaplanMeierThompson, SurvivalThompson)
 
 
+@cache
+def small_problem(feedback, order):
+    return Problem([row[::3] for row in FIVE[:3]], feedback=feedback, order=order)
+
+
 @pytest.mark.filterwarnings("ignore:KMUCB.. never gets beyond level 1")
 @parametrize_with_policies(
     POLICIES,
@@ -74,13 +80,15 @@ DRAWING = (KaplanMeierThompson, SurvivalThompson)
     ],
 )
 def test_every_policy_keeps_the_contract(policy, check):
-    check(CheckContext(policy, problem_for(policy, [row[::3] for row in FIVE[:3]]), 60, 2))
+    check(shared_context(policy, small_problem(*FITTING[type(policy)]), 60, 2))
+
+
+REPLAY = Problem.replay([[0, 1, 3], [2, 2], [1, 3, 3, 0]], 3, feedback="uncensored")
 
 
 @parametrize_with_policies([DKWUCB(), KaplanMeierUCB()])
 def test_replayed_samples_keep_the_contract(policy, check):
-    problem = Problem.replay([[0, 1, 3], [2, 2], [1, 3, 3, 0]], 3, feedback="uncensored")
-    check(CheckContext(policy, problem, 40, 1))
+    check(shared_context(policy, REPLAY, 40, 1))
 
 
 @st.composite

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole import simulate
-from keyhole.testing import CheckContext
 from keyhole.thresholding import APT, LSA, UCBE, KnownGaps, OptKG, Problem, Uniform
-from tests.conformance import parametrize_with_policies
+from tests.conformance import parametrize_with_policies, shared_context
 from tests.reference.thresholding import play
 from tests.thresholding.cases import (
     SETUP_1,
@@ -118,9 +117,12 @@ def test_they_agree_on_any_problem(policy, means, threshold, rounds, seed):
     assert learner.recommend().tolist() == labels
 
 
+FIVE = Problem([0.2, 0.45, 0.55, 0.7, 0.8], 0.5)
+
+
 @parametrize_with_policies(POLICIES[::2], compiled=[LSA()])
 def test_they_conform(policy, check):
-    check(CheckContext(policy, Problem([0.2, 0.45, 0.55, 0.7, 0.8], 0.5)))
+    check(shared_context(policy, FIVE))
 
 
 @pytest.mark.parametrize("policy", [LSA(), APT(), UCBE()], ids=repr)

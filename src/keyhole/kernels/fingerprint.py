@@ -145,15 +145,25 @@ def _is_fixed(value: Any) -> bool:
     return wrapped is None or _is_fixed(wrapped)
 
 
+def _delimited(words: Iterable[object]) -> bytes:
+    """Return words as bytes, each after its length."""
+    data = [word if isinstance(word, bytes) else repr(word).encode() for word in words]
+    return b"".join(len(part).to_bytes(8, "little") + part for part in data)
+
+
+@lru_cache(maxsize=4096)
+def _code_bytes(code: CodeType) -> bytes:
+    """Return what some code does; the same few functions are met in nearly every graph."""
+    return _delimited(code_words(code))
+
+
 class _Fingerprint:
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
         self.seen: dict[int, tuple[int, FunctionType]] = {}
 
     def put(self, *words: object) -> None:
-        for word in words:
-            data = word if isinstance(word, bytes) else repr(word).encode()
-            self.digest.update(len(data).to_bytes(8, "little") + data)
+        self.digest.update(_delimited(words))
 
     def function(self, function: FunctionType) -> None:
         if _home(function).startswith(_COVERED):
@@ -164,7 +174,7 @@ class _Fingerprint:
             return
         # Held, so that no other takes its id; counted, since several may have one name.
         self.seen[id(function)] = (len(self.seen), function)
-        self.put(*code_words(function.__code__))
+        self.digest.update(_code_bytes(function.__code__))
         note_raising(function)
         for default in function.__defaults__ or ():
             self.value(f"{function.__qualname__} has a default", default, ())

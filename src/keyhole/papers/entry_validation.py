@@ -55,9 +55,10 @@ def metrics_in(model: BaseModel) -> list[str]:
 
 
 def _check_name(path: str, what: What, value: Any, plan: Plan, where: str) -> None:
-    allowed = {"policy": plan.policies, "metric": plan.metrics}
-    if what in allowed:
-        check_choice(path, value, allowed[what])
+    if what == "policy":
+        check_choice(path, value, plan.policies)
+    elif what == "metric":
+        check_choice(path, value, plan.metrics)
     elif what == "round" and value not in plan.checkpoints:
         raise ValueError(
             f"{path} must be one of the checkpoints of {where}, {_listed(plan.checkpoints)}; "

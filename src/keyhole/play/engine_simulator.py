@@ -79,9 +79,9 @@ class EngineSimulator:
         self.policy, self._interpreted = policy, plan.interpreted
         self.measured = w_side.metrics.size(w_sizes)
         self.checkpoints = np.array(checkpoints, np.int64)
-        known_to_compile = p_side.is_own and w_side.is_own and is_own(problem.setting.allowed)
-        at_first = interpreted_at_first(plan.at_first and not plan.checked and known_to_compile)
-        with bounds_checked(plan.checked), interpreted(plan.interpreted), at_first:
+        may_be = plan.at_first and not plan.checked
+        own = may_be and p_side.is_own and w_side.is_own and is_own(problem.setting.allowed)
+        with bounds_checked(plan.checked), interpreted(plan.interpreted), interpreted_at_first(own):
             self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
         self.input: tuple[Any, ...] = (
             p_side.inputs.pack(known, p_sizes),

@@ -34,8 +34,8 @@ def find_step(learner: Learner, side: Component, checked: bool) -> Kernel:
     Where Python begins, the learner calls the machine code itself once there is any.
     """
     setting, wanted = learner.policy.setting, learner._interpreted
-    known_to_compile = side.is_own and is_own(setting.allowed)
-    at_first = interpreted_at_first(wanted is None and not checked and known_to_compile)
+    may_be = wanted is None and not checked
+    at_first = interpreted_at_first(may_be and side.is_own and is_own(setting.allowed))
     with bounds_checked(checked), interpreted(bool(wanted)), at_first:
         step = compiled_step(side, setting)
     if isinstance(step, FirstUse):

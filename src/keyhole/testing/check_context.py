@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from keyhole.cached import cached_property
 from keyhole.contract.environment import Problem, metrics_for
 from keyhole.contract.policy import Policy
 from keyhole.kernels.execution import is_interpreted
@@ -16,7 +17,7 @@ from keyhole.play.learner import Learner, learner_for
 from keyhole.play.plan import Plan
 from keyhole.play.simulation import simulate
 
-_REPLICATIONS: Final = 8
+REPLICATIONS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class CheckContext:
             )
 
     def simulated(
-        self, *others: Policy, threads: int = 1, replications: int = _REPLICATIONS
+        self, *others: Policy, threads: int = 1, replications: int = REPLICATIONS
     ) -> NDArray[np.float64]:
         """Return all metrics at the horizon, by replication, as the engine finds them."""
         curves = simulate(
@@ -90,6 +91,11 @@ class CheckContext:
         while learner.rounds < self.horizon:
             referee.answer(learner)
             yield decision_of(learner)
+
+    @cached_property
+    def decisions(self) -> list[tuple[Any, ...]]:
+        """The decision of each round, played straight through: what several checks compare with."""
+        return list(self.rounds(self.learner(), self.referee()))
 
 
 def decision_of(learner: Learner) -> tuple[Any, ...]:
