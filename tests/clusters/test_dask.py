@@ -4,8 +4,10 @@ import os
 import signal
 import threading
 import time
+from functools import partialmethod
 
 import pytest
+from distributed import Nanny
 
 from keyhole.clusters import ClusterLostError, connect
 from keyhole.clusters.cluster import results
@@ -16,7 +18,16 @@ from tests.clusters.conftest import dask_cluster, until
 pytestmark = pytest.mark.timeout(900)
 
 
-def test_what_is_closed_leaves_nothing_at_work(tmp_path):
+@pytest.fixture(scope="module")
+def there(tmp_path_factory):
+    """Yield a cluster with one worker; the last test kills its scheduler."""
+    with dask_cluster(tmp_path_factory.mktemp("dask") / "it", workers=1) as there:
+        yield there
+
+
+def test_what_is_closed_leaves_nothing_at_work(tmp_path, monkeypatch):
+    # It is given this long to end by itself, which it does not.
+    monkeypatch.setattr(Nanny, "close", partialmethod(Nanny.close, timeout=0.5))
     pid = tmp_path / "pid"
     with connect("dask", workers=1) as cluster:
         assert repr(cluster) == "Dask(dask: 1 slots)"
@@ -41,33 +52,10 @@ def is_alive(pid):
     return True
 
 
-def test_a_scheduler_that_is_killed_is_gone_at_once(tmp_path):
-    with dask_cluster(tmp_path / "it", workers=1) as there, connect(there.on) as cluster:
-        until(cluster.capacity)
-        cluster.submit(time.sleep, 60)
-        there.scheduler.kill()
-        with pytest.raises(
-            ClusterLostError, match=f"the scheduler of {there.on} does not answer any more"
-        ):
-            until(lambda: cluster.as_completed(0.1))
-    with pytest.raises(ClusterLostError, match=f"there is no scheduler of Dask at {there.address}"):
-        connect(there.on)
-
-
-def test_a_scheduler_that_stands_still_is_gone_after_a_while(tmp_path, monkeypatch):
-    monkeypatch.setattr("keyhole.clusters.dask._PATIENCE", 2.0)
-    monkeypatch.setattr("keyhole.clusters.dask._TO_CLOSE", 1.0)
-    with dask_cluster(tmp_path / "it", workers=1) as there, connect(there.on) as cluster:
-        cluster.submit(time.sleep, 60)
-        there.scheduler.send_signal(signal.SIGSTOP)
-        with pytest.raises(ClusterLostError, match="does not answer any more"):
-            until(lambda: cluster.as_completed(0.1))
-
-
-def test_a_result_that_is_lost_with_its_worker_is_computed_again(tmp_path, monkeypatch):
+def test_a_result_that_is_lost_with_its_worker_is_computed_again(there, monkeypatch):
     go, value = threading.Event(), Dask._value
     monkeypatch.setattr(Dask, "_value", lambda *it: go.wait() and value(*it))
-    with dask_cluster(tmp_path / "it", workers=1) as there, connect(there.on) as cluster:
+    with connect(there.on) as cluster:
         ticket = cluster.submit(os.system, "exit 7")
         until(cluster._under_way[ticket].done)
         there.kill_a_worker()
@@ -83,6 +71,34 @@ def test_workers_without_keyhole_are_refused(tmp_path):
         words = "^the workers of Dask cannot import keyhole: it must be installed there$"
         with pytest.raises(ImportError, match=words):
             list(results(cluster, [cluster.submit(abs, -1)]))
+
+
+def test_a_scheduler_that_stands_still_is_gone_after_a_while(there, monkeypatch):
+    monkeypatch.setattr("keyhole.clusters.dask._PATIENCE", 1.0)
+    monkeypatch.setattr("keyhole.clusters.dask._TO_CLOSE", 0.5)
+    with connect(there.on) as cluster:
+        cluster.submit(time.sleep, 60)
+        there.scheduler.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(ClusterLostError, match="does not answer any more"):
+                until(lambda: cluster.as_completed(0.1))
+        finally:
+            there.scheduler.send_signal(signal.SIGCONT)
+
+
+def test_a_scheduler_that_is_killed_is_gone_at_once(there, monkeypatch):
+    """It comes last of those, since it kills."""
+    monkeypatch.setattr(Dask, "_cancel", None)  # nobody would answer: to close takes no time
+    with connect(there.on) as cluster:
+        until(cluster.capacity)
+        cluster.submit(time.sleep, 60)
+        there.scheduler.kill()
+        with pytest.raises(
+            ClusterLostError, match=f"the scheduler of {there.on} does not answer any more"
+        ):
+            until(lambda: cluster.as_completed(0.1))
+    with pytest.raises(ClusterLostError, match=f"there is no scheduler of Dask at {there.address}"):
+        connect(there.on)
 
 
 @pytest.mark.parametrize(

@@ -33,26 +33,80 @@ def wait():
 
 CLIENT = """
 from keyhole.clusters import connect
-from tests.clusters.test_ray import wait
+from keyhole.clusters.cluster import results
+from tests.clusters.test_ray import head_address, wait
 
-with connect("ray", workers=1) as cluster:
-    print(cluster._driver.pid, cluster._folder.path, flush=True)
+with connect("ray", workers=3) as cluster:
+    (address,) = results(cluster, [cluster.submit(head_address)])
+    print(cluster._driver.pid, cluster._folder.path, address, flush=True)
     cluster.submit(wait)
     while True:
         cluster.as_completed(1.0)
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
-def test_a_client_that_is_killed_leaves_nothing_at_work_and_no_folder():
+def head_address():
+    import ray
+
+    return ray.get_runtime_context().gcs_address
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Yield a process that has started a Ray, the driver of that, its folder and its address."""
     words = [sys.executable, "-c", CLIENT]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as client:
-        driver, folder = client.stdout.readline().split()
-        driver = int(driver)
-        until(lambda: "ray::run_serialized" in " ".join(in_session(driver).values()))
-        client.kill()
-    until(lambda: not in_session(driver))
-    until(lambda: not Path(folder).exists())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", "that of the tests")
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            driver, folder, address = process.stdout.readline().split()
+            try:
+                yield process, int(driver), Path(folder), address
+            finally:
+                process.kill()
+
+
+def test_what_the_user_has_initialised_is_used_and_left_alone(client):
+    done = subprocess.run(
+        [sys.executable, "-c", OF_THE_USER, client[-1]],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["3", "True", "3"]
+
+
+OF_THE_USER = """
+import sys
+import ray
+from keyhole.clusters import connect
+
+ray.init(sys.argv[1], log_to_driver=False)
+with connect("ray") as cluster:
+    cluster.submit(pow, 2, 2)
+    print(cluster.capacity(), len(cluster.as_completed(60.0)) == 1)
+print(ray.get(ray.put(3)))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+def test_a_client_that_is_killed_leaves_nothing_at_work_and_no_folder(client):
+    """It comes last of those, since it kills; who uses that Ray, too, hears of it."""
+    process, driver, folder, address = client
+    until(lambda: "ray::run_serialized" in " ".join(in_session(driver).values()))
+    with connect(f"ray={address}") as cluster:
+        cluster.submit(wait)
+        process.kill()
+        until(lambda: not in_session(driver))
+        until(lambda: not folder.exists())
+        with pytest.raises(ClusterLostError, match=f"^{GONE.format(address)}$"):
+            until(lambda: cluster.as_completed(0.5))
+    with pytest.raises(ClusterLostError, match=f"^Ray at {address} cannot be reached: .*refused$"):
+        connect(f"ray={address}")
+
+
+GONE = "the head of ray={} does not answer any more"
 
 
 def in_session(leader):
@@ -119,46 +173,13 @@ def test_a_client_that_is_killed_as_it_starts_leaves_no_folder():
     until(lambda: not folder.exists())
 
 
-@pytest.fixture(scope="module")
-def head():
-    """Yield a head with one processor, and its address."""
-    with ray_head(processors=1) as head:
-        yield head
-
-
-def test_what_the_user_has_initialised_is_used_and_left_alone(head):
-    done = subprocess.run(
-        [sys.executable, "-c", OF_THE_USER, head[1]],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["1", "True", "3"]
-
-
-OF_THE_USER = """
-import sys
-import ray
-from keyhole.clusters import connect
-
-ray.init(sys.argv[1], log_to_driver=False)
-with connect("ray") as cluster:
-    cluster.submit(pow, 2, 2)
-    print(cluster.capacity(), len(cluster.as_completed(60.0)) == 1)
-print(ray.get(ray.put(3)))
-"""
-
-
-def test_a_head_that_is_killed_is_gone_within_seconds(head):
-    process, address = head
-    with connect(f"ray={address}") as cluster:
+@pytest.mark.slow
+def test_a_head_that_is_killed_is_gone_within_seconds():
+    with ray_head(processors=1) as (process, address), connect(f"ray={address}") as cluster:
         assert cluster.capacity() == 1
         cluster.submit(wait)
         os.killpg(process.pid, signal.SIGKILL)
-        with pytest.raises(
-            ClusterLostError, match=f"^the head of ray={address} does not answer any more$"
-        ):
+        with pytest.raises(ClusterLostError, match=f"^{GONE.format(address)}$"):
             until(lambda: cluster.as_completed(0.5))
     with pytest.raises(ClusterLostError, match=f"^Ray at {address} cannot be reached: .*refused$"):
         connect(f"ray={address}")

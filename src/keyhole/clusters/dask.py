@@ -195,8 +195,11 @@ class Dask:
     def _check(self) -> None:
         if self._closed.is_set():
             raise RuntimeError(f"the cluster {self.name} has been closed")
-        if self._lost or self._client.status != "running":
+        if self._is_lost():
             raise ClusterLostError(f"the scheduler of {self.name} does not answer any more")
+
+    def _is_lost(self) -> bool:
+        return self._lost or self._client.status != "running"
 
     def broadcast(self, data: bytes) -> Shared:
         """Have the bytes as a result, since one that is lost is computed again."""
@@ -227,7 +230,7 @@ class Dask:
     def cancel(self, tickets: Iterable[int]) -> None:
         """Cancel tasks."""
         known = [self._under_way.pop(one) for one in list(tickets) if one in self._under_way]
-        if known and not self._lost:  # else nobody would answer
+        if known and not self._is_lost():  # else nobody would answer
             with suppress(*_LOST):
                 self._client.sync(self._cancel, known, callback_timeout=_TO_CLOSE)
 
