@@ -26,9 +26,9 @@ shared_context = cache(CheckContext)
 """Of equal arguments one context: what several checks compare with is played once for all."""
 
 
-def works_for_few_arms(trial):
+def works_for_few_arms(subject):
     """Check what `works_for_any_number_of_arms` does, for few enough arms to be interpreted."""
-    play_sizes(trial, SIZES)
+    play_sizes(subject, SIZES)
 
 
 INTERPRETED = (*(check for check in ALL if check not in COMPILED), works_for_few_arms)

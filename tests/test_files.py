@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from keyhole.files import draft_folder, folder_lock, remove_drafts, write_atomically
+from keyhole.files import folder_lock, open_draft, remove_drafts, write_atomically
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="nothing is locked")
 
@@ -40,7 +40,7 @@ def test_a_folder_is_held_by_one(tmp_path):
 
 @POSIX
 def test_drafts_stay_while_somebody_writes_them(tmp_path):
-    with draft_folder(tmp_path / "a") as file:
+    with open_draft(tmp_path / "a") as file:
         file.write(b"x")
         (draft,) = tmp_path.iterdir()
         left = draft.with_name(draft.name[:-1] + ("0" if draft.name[-1] != "0" else "1"))

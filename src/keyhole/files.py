@@ -35,12 +35,12 @@ def read_file(path: Path, wanted: str) -> bytes:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it is complete or absent, whatever happens on the way."""
-    with draft_folder(path) as file:
+    with open_draft(path) as file:
         file.write(data)
 
 
 @contextmanager
-def draft_folder(path: Path) -> Iterator[BinaryIO]:
+def open_draft(path: Path) -> Iterator[BinaryIO]:
     """Give a file to be written; it is in its place when it is complete, and absent till then."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} must be a file, got a folder")
@@ -102,7 +102,7 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def is_draft(folder: Path) -> bool:
+def has_content(folder: Path) -> bool:
     """Return whether there is something in a folder for results, which need not be there yet.
 
     Drafts that a killed process left are nothing.

@@ -21,16 +21,18 @@ def test_engine_and_learner_go_through_the_same(kind):
         problem, {"it": policy}, horizon=HORIZON, replications=6, seed=5, checkpoints=CHECKPOINTS
     )
     for replication in (0, 3, 5):
-        referee = InteractiveEnvironment(problem, seed=5, replication=replication, horizon=HORIZON)
+        environment = InteractiveEnvironment(
+            problem, seed=5, replication=replication, horizon=HORIZON
+        )
         facts = {
             n: HORIZON if n == "horizon" else problem.fact(n)
             for n in policy.setting.known_quantities(policy.needs)
         }
         learner = Learner(policy, facts, seed=5, replication=replication)
         for t in range(1, HORIZON + 1):
-            referee.answer(learner)
+            environment.play_round(learner)
             if t in CHECKPOINTS:
-                for metric, value in referee.score(learner._recommend()).items():
+                for metric, value in environment.score(learner._recommend()).items():
                     c = CHECKPOINTS.index(t)
                     assert value == curves.values("it", metric)[c, replication]
 

@@ -332,10 +332,10 @@ def test_a_guard_may_look_at_what_the_policy_was_shown():
         simulate(problem, {"it": Careless()}, horizon=10, replications=1)
     curves = simulate(problem, {"it": Careful()}, horizon=10, replications=1)
     assert curves.mean("it", "rounds")[-1] == 10
-    learner, referee = learner_for(Careless(), {"arms": 4}), InteractiveEnvironment(problem)
-    referee.answer(learner)
+    learner, environment = learner_for(Careless(), {"arms": 4}), InteractiveEnvironment(problem)
+    environment.play_round(learner)
     with pytest.raises(ValueError, match="in round 2"):
-        referee.ask(learner)
+        environment.ask(learner)
 
 
 class Blind(IndexPolicy):

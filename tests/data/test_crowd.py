@@ -49,11 +49,11 @@ def test_a_pull_draws_one_of_the_items_labels(pets):
 def test_without_replacement_a_label_is_bought_once(pets):
     problem = crowd(pets, replacement=False)
     assert problem.rounds == 10
-    referee = InteractiveEnvironment(problem, seed=3)
+    environment = InteractiveEnvironment(problem, seed=3)
     bought = []
     for _ in range(5):
-        referee.observe()
-        bought.append(float(referee.respond({"arm": 1})["reward"][()]))
+        environment.observe()
+        bought.append(float(environment.respond({"arm": 1})["reward"][()]))
     assert sorted(bought[:4]) == [0.0, 0.0, 0.0, 1.0]
     assert bought[4] == 0.25  # all that is known of the dog
 

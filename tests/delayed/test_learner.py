@@ -234,7 +234,7 @@ def test_a_days_lump_is_as_nothing_before_its_last_round():
         single.tell(0)
         single.ask()
     single.tell(45)
-    assert lump.told == single.told == 100
+    assert lump.rounds_told == single.rounds_told == 100
     assert repr(lump) == repr(single)
     assert lump.ask() == single.ask()
 
@@ -243,11 +243,11 @@ def test_a_lump_of_named_rewards_is_of_the_arm_that_was_pulled():
     learner = QPMD().learner(arms=2, feedback="named")
     arm = learner.ask()
     learner.tell([(arm, 1)] * 30, rounds=40)
-    assert learner.told == 40
+    assert learner.rounds_told == 40
     learner.ask()
     with pytest.raises(ValueError, match="at most 10 rewards of arm 0"):
         learner.tell([(arm, 1)] * 11, rounds=40)
-    assert learner.told == 40
+    assert learner.rounds_told == 40
 
 
 def test_a_lump_of_more_rounds_than_the_policy_stays_with_the_arm_is_refused():
@@ -270,7 +270,7 @@ def test_a_lump_ends_at_the_horizon():
     with pytest.raises(ValueError, match="rounds must be at most 30, when the horizon is reached"):
         learner.tell(5, rounds=31)
     learner.tell(5, rounds=30)
-    assert learner.told == 30
+    assert learner.rounds_told == 30
 
 
 @pytest.mark.parametrize("yes", [True, np.True_])

@@ -20,10 +20,10 @@ pytestmark = pytest.mark.interpreted
 
 def told(problem, rounds, seed=5):
     """Return what arrives in each round while arms are pulled in turn, as the world says."""
-    referee, found = InteractiveEnvironment(problem, seed=seed, horizon=rounds), []
+    environment, found = InteractiveEnvironment(problem, seed=seed, horizon=rounds), []
     for t in range(rounds):
-        referee.observe()
-        got = referee.respond({"arm": t % problem.arms})
+        environment.observe()
+        got = environment.respond({"arm": t % problem.arms})
         n = int(got["count"])
         pairs = list(zip(got["sources"][:n].tolist(), got["rewards"][:n].tolist(), strict=True))
         found.append((float(got["total"]), pairs))

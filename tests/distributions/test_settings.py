@@ -89,29 +89,29 @@ def test_delays_of_scipy_arrive_when_they_say():
     named = delayed.Problem([1.0], stats.randint(2, 5), feedback="named")
     assert (named.delay.mean, named.delay.bound) == (3.0, 4.0)
     rounds, error = 3_000, np.sqrt(2 / 3 / 3_000)
-    referee, due = InteractiveEnvironment(named, seed=3, horizon=rounds), []
+    environment, due = InteractiveEnvironment(named, seed=3, horizon=rounds), []
     for t in range(rounds):
-        referee.observe()
-        due += [t] * int(referee.respond({"arm": 0})["count"])
+        environment.observe()
+        due += [t] * int(environment.respond({"arm": 0})["count"])
     # Of n rewards that arrive, the sum of rounds exceeds that of pulls by the delays.
     assert abs(np.mean(due) - np.mean(np.arange(len(due))) - 3.0) <= 5 * error + 0.01
 
 
 def test_losses_of_a_day_depend_on_each_other():
-    referee, days = InteractiveEnvironment(SEMIBANDIT, seed=2), []
+    environment, days = InteractiveEnvironment(SEMIBANDIT, seed=2), []
     for _ in range(4_000):
-        referee.observe()
-        days.append(referee.respond({"allocation": np.zeros(3)})["losses"].copy())
+        environment.observe()
+        days.append(environment.respond({"allocation": np.zeros(3)})["losses"].copy())
     together = np.mean([day[0] * day[1] for day in days])
     assert abs(together - 0.1) <= 5 * np.sqrt(0.1 * 0.9 / 4_000)
     assert np.abs(np.mean(days, axis=0) - 0.2).max() <= 5 * np.sqrt(0.2 * 0.8 / 4_000)
 
 
 def test_pairs_of_scipy_laws_are_worth_what_is_drawn():
-    referee, limit = InteractiveEnvironment(RESOURCE, seed=4), 2.0
+    environment, limit = InteractiveEnvironment(RESOURCE, seed=4), 2.0
     worth = []
     for _ in range(4_000):
-        got = referee.respond({"arm": 0, "limit": limit})
+        got = environment.respond({"arm": 0, "limit": limit})
         gain = got["reward"] - 0.1 * got["consumption"]
         worth.append(-0.01 * limit if got["exceeded"] else float(gain))
     assert abs(np.mean(worth) - RESOURCE.gains[0, 1]) <= 5 * np.std(worth) / np.sqrt(4_000)
@@ -173,11 +173,11 @@ def test_bad_input_is_named(make, message):
 
 def test_a_compiled_law_of_delays_may_be_ones_own():
     distribution = delayed.CustomDistribution(late, mean=2.0, numbers=[5.0], bound=4.0)
-    referee = InteractiveEnvironment(
+    environment = InteractiveEnvironment(
         delayed.Problem([1.0], distribution, feedback="named"), seed=3, horizon=500
     )
     arrived = 0
     for _ in range(500):
-        referee.observe()
-        arrived += int(referee.respond({"arm": 0})["count"])
+        environment.observe()
+        arrived += int(environment.respond({"arm": 0})["count"])
     assert 496 <= arrived <= 500

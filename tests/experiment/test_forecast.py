@@ -120,7 +120,7 @@ def test_what_is_compiled_is_said_apart(tmp_path, monkeypatch):
 
     now = [0.0]
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(Plan, "players", compile_one)
+    monkeypatch.setattr(Plan, "simulators", compile_one)
     found = of(clock=lambda: now[0])
     assert (found.compiled, found.compiling) == (2, 6.0)
     assert found.seconds == pytest.approx(found.rounds, rel=1e-3)

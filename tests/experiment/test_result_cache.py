@@ -52,9 +52,9 @@ def test_runs_that_differ_in_when_they_look_are_played_once(tmp_path, played, sm
         run(one, tmp_path / f"{name}-alone")
     alone = len(played)
     played.clear()
-    shelf = ResultCache(tmp_path / "shelf", specs.values())
+    cache = ResultCache(tmp_path / "cache", specs.values())
     for name, one in specs.items():
-        run(one, tmp_path / name, shelf=shelf)
+        run(one, tmp_path / name, cache=cache)
         assert_same(tmp_path / name, tmp_path / f"{name}-alone")
     lsa = [(checkpoints, count) for policy, checkpoints, count in played if "LSA" in policy]
     assert lsa == [((20, 30, 60), 8), ((20, 30, 60), 8), ((20, 30, 60), 4)]
@@ -74,26 +74,26 @@ def test_runs_that_differ_in_when_they_look_are_played_once(tmp_path, played, sm
 def test_what_differs_in_anything_else_is_played_for_itself(tmp_path, played, changes):
     only_lsa = {"policy": TABLE["policy"][:1]}
     specs = [spec(**only_lsa), spec(**only_lsa | changes)]
-    shelf = ResultCache(tmp_path / "shelf", specs)
+    cache = ResultCache(tmp_path / "cache", specs)
     for i, one in enumerate(specs):
-        run(one, tmp_path / str(i), shelf=shelf)
+        run(one, tmp_path / str(i), cache=cache)
     assert len(played) == 2
 
 
 def test_a_finished_block_of_the_shelf_is_not_played_again(tmp_path, played):
     one, other = spec(checkpoints=[60]), spec(checkpoints=[20, 60])
-    run(one, tmp_path / "one", shelf=ResultCache(tmp_path / "shelf", [one, other]))
+    run(one, tmp_path / "one", cache=ResultCache(tmp_path / "cache", [one, other]))
     before = len(played)
-    run(other, tmp_path / "other", shelf=ResultCache(tmp_path / "shelf", [one, other]))
+    run(other, tmp_path / "other", cache=ResultCache(tmp_path / "cache", [one, other]))
     assert len(played) == before
 
 
 def test_rounds_that_are_shared_are_counted_once(tmp_path):
     one, other = spec(checkpoints=[60]), spec(name="two", checkpoints=[20, 60])
-    shelf = ResultCache(tmp_path, [one, other])
-    assert shelf.rounds("one", "LSA(alpha=1.35)") == 20 * 60
-    assert shelf.rounds("two", "LSA(alpha=1.35)") == 0
-    assert shelf.rounds("one", "told") == 20 * (20 + 60)  # once for each budget of both
+    cache = ResultCache(tmp_path, [one, other])
+    assert cache.rounds("one", "LSA(alpha=1.35)") == 20 * 60
+    assert cache.rounds("two", "LSA(alpha=1.35)") == 0
+    assert cache.rounds("one", "told") == 20 * (20 + 60)  # once for each budget of both
 
 
 def test_what_takes_longer_is_played_for_itself(tmp_path):
@@ -105,4 +105,4 @@ def test_what_takes_longer_is_played_for_itself(tmp_path):
         )
         for mean in (1.0, 2.0, 1.0)
     ]
-    assert len(ResultCache(tmp_path, specs).is_complete()) == 2
+    assert len(ResultCache(tmp_path, specs).all_jobs()) == 2

@@ -15,7 +15,7 @@ from keyhole.clusters.cluster import ClusterLostError
 from keyhole.experiment import Spec, load_run, run
 from keyhole.experiment.run_folder import write_provenance
 from keyhole.experiment.runner import run_digest
-from keyhole.files import draft_folder, folder_lock
+from keyhole.files import folder_lock, open_draft
 from keyhole.play.plan import Plan
 from keyhole.thresholding import LSA, Problem
 from tests.processes import Forked, python
@@ -252,7 +252,7 @@ def test_drafts_that_killed_processes_left_go_away(finished, text, tmp_path):
         (folder / name).write_text("<svg")
     for name in (old, ".mine"):
         os.utime(folder / name, (0, 0))
-    with draft_folder(folder / "notes.txt"):  # by a living process, though it has been long at it
+    with open_draft(folder / "notes.txt"):  # by a living process, though it has been long at it
         (at_work,) = folder.glob(".notes.txt.*")
         os.utime(at_work, (0, 0))
         run(Spec.from_text(text), folder)
@@ -281,7 +281,7 @@ def test_a_draft_that_is_removed_before_it_is_locked_is_begun_anew(tmp_path, mon
         return lock(handle)
 
     monkeypatch.setattr(keyhole.files, "_lock", late)
-    with draft_folder(tmp_path / "notes.txt") as file:
+    with open_draft(tmp_path / "notes.txt") as file:
         file.write(b"so")
     assert len(seen) == 1
     assert (tmp_path / "notes.txt").read_bytes() == b"so"

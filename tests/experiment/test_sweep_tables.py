@@ -15,7 +15,7 @@ import keyhole.play.jobs
 from keyhole.experiment import Spec, load_run, open_run, run
 from keyhole.experiment.forecast import forecast
 from keyhole.experiment.run_folder import RESULTS, write_provenance
-from keyhole.experiment.sweep_tables import values_column
+from keyhole.experiment.sweep_tables import column_type
 from keyhole.play.plan import Plan
 from tests.processes import python
 
@@ -135,7 +135,7 @@ def test_points_may_have_other_metrics_replications_and_checkpoints(tmp_path):
     ],
 )  # fmt: skip
 def test_numbers_texts_and_booleans_are_columns_as_they_are(values, kind):
-    found, held = values_column(values)
+    found, held = column_type(values)
     assert str(found) == kind
     plain = kind != "string" or all(isinstance(value, str) for value in values)
     assert [held(value) for value in values] == [v if plain else json.dumps(v) for v in values]
@@ -171,11 +171,11 @@ def test_a_grid_goes_on_where_it_was_interrupted(grid, tmp_path, monkeypatch, pl
 def test_a_grid_goes_on_where_its_tables_were_interrupted(grid, tmp_path, monkeypatch, played):
     tables, seen = keyhole.experiment.runner._tables, []
 
-    def failing(spec, shelf):
+    def failing(spec, cache):
         if len(seen) == 2:
             raise KeyboardInterrupt
         seen.append(spec)
-        return tables(spec, shelf)
+        return tables(spec, cache)
 
     with monkeypatch.context() as patch:
         patch.setattr(keyhole.experiment.runner, "_tables", failing)
@@ -192,15 +192,15 @@ def test_a_killed_grid_ends_with_the_same_bytes(grid, tmp_path):
     (tmp_path / "spec.toml").write_text(TEXT)
     killed = """
 import os, signal, sys
-import keyhole.experiment.result_cache as shelf
+import keyhole.experiment.result_cache as cache
 from keyhole.experiment import Spec, run
-write, left = shelf.write_block, [3]
+write, left = cache.write_block, [3]
 def writing(*args):
     left[0] -= 1
     if not left[0]:
         os.kill(os.getpid(), signal.SIGKILL)
     write(*args)
-shelf.write_block = writing
+cache.write_block = writing
 run(Spec.from_file("spec.toml"), "run")
 """
     done = python("-c", killed, cwd=tmp_path)

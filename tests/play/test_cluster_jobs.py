@@ -203,7 +203,7 @@ def test_another_version_is_refused_with_both_named():
 
 
 def test_a_block_that_nobody_waits_for_ends(monkeypatch):
-    monkeypatch.setattr(keyhole.play.cluster_jobs, "missing_packages", lambda: lambda: False)
+    monkeypatch.setattr(keyhole.play.cluster_jobs, "make_wanted_check", lambda: lambda: False)
     with pytest.raises(RuntimeError, match="nobody waits for this block any more"):
         task()
 

@@ -156,7 +156,7 @@ def test_nothing_is_lost_with_a_thread_that_ends_before_it_tells(learner):
     learner.tell(1.0)
     elsewhere(learner.ask)
     learner.tell(1.0)
-    assert learner.told == 6
+    assert learner.rounds_told == 6
 
 
 def test_any_thread_may_go_on_between_decisions(learner):
@@ -167,13 +167,13 @@ def test_any_thread_may_go_on_between_decisions(learner):
     with ThreadPoolExecutor(1) as one:
         list(one.map(play, range(3)))
     play(0)
-    assert learner.told == 8
+    assert learner.rounds_told == 8
 
 
 def test_a_copy_may_be_told_in_any_thread(learner):
     learner.ask()
     again = copy.copy(learner)
-    assert elsewhere(lambda: again.tell(1.0) or again.told) == 5
+    assert elsewhere(lambda: again.tell(1.0) or again.rounds_told) == 5
 
 
 @pytest.mark.parametrize("interpreted", [False, True])
@@ -197,7 +197,7 @@ def test_threads_that_share_a_learner_are_told_so_and_spoil_nothing(interpreted)
     for worker in workers:
         worker.join()
     assert sum(told) + sum(refused) == 10_000
-    assert learner.told == learner.rounds == sum(told) == learner.state["pulls"].sum()
+    assert learner.rounds_told == learner.rounds == sum(told) == learner.state["pulls"].sum()
 
 
 @pytest.mark.parametrize("yes", [True, np.True_])
@@ -325,7 +325,9 @@ def test_a_setting_without_a_learner_says_so():
 def test_a_policy_says_what_has_been_learnt_in_its_own_words():
     class Wordy(LSA):
         def describe(self, learner):
-            return [f"{learner.told} of {learner.rounds} rounds, {learner.facts['arms']} arms"]
+            return [
+                f"{learner.rounds_told} of {learner.rounds} rounds, {learner.facts['arms']} arms"
+            ]
 
     learner = Wordy().learner(arms=2, threshold=0.5)
     learner.ask()

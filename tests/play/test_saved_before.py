@@ -51,7 +51,7 @@ GONE = {"delayed": "memory .* must be given", "semibandit": "its state lacks ref
 @pytest.mark.parametrize("room", ROUND)
 def test_a_learner_saved_before_goes_on_as_it_would_have(room):
     learner = Learner.load(SAVED / "learners" / f"{room}.json")
-    assert learner.told == 30
+    assert learner.rounds_told == 30
     assert [ROUND[room](learner, n) for n in range(30, 50)] == NEXT[room]
 
 

@@ -65,7 +65,7 @@ ROUND = {
 
 def went_on(learner, name):
     """Return what a learner decides from where it is, and what it recommends then."""
-    start = learner.told
+    start = learner.rounds_told
     play = ROUND[EXPECTED[name]["plays"]]
     decided = [play(learner, n) for n in range(start, start + GO_ON)]
     return {"told": start, "decided": decided, "recommended": recommended(learner)}

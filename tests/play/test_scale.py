@@ -201,4 +201,4 @@ def test_who_tells_the_arm_too_hears_that_it_is_known():
     with pytest.raises(TypeError, match=r"tell takes the reward alone: .*; got \(0, 1\)"):
         learner.tell(0, 1)
     learner.tell(1)
-    assert learner.told == 1
+    assert learner.rounds_told == 1

@@ -205,9 +205,9 @@ def test_a_policy_says_what_rounds_it_needs():
     with pytest.raises(ValueError, match=message):
         simulate(problem, {"it": Impatient()}, horizon=10, replications=3, threads=1)
     learner = learner_for(Impatient(), {"arms": 2})
-    referee = InteractiveEnvironment(problem, horizon=10)
+    environment = InteractiveEnvironment(problem, horizon=10)
     for _ in range(7):
-        referee.answer(learner)
+        environment.play_round(learner)
     for _ in range(2):
         with pytest.raises(ValueError, match=r"not so in round 8$"):
             learner._ask()

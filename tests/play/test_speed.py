@@ -47,7 +47,7 @@ def slow(monkeypatch):
                         report(label, done, len(part) * horizon)
 
             monkeypatch.setattr(Plan, "play", play)
-            monkeypatch.setattr(Plan, "players", lambda *_: [])
+            monkeypatch.setattr(Plan, "simulators", lambda *_: [])
             options = {"replications": 10**6} | options
             return measure_seconds_per_round(plan, "it", seconds, clock=self.clock, **options)
 

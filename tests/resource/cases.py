@@ -41,14 +41,16 @@ def runs_of(problem, seed, replication):
     The world of a problem with the same arms and one huge limit tells all. Asked for in any order.
     """
     open_ended = Problem(problem.distributions, [1e9], Power(), Power())
-    referees, seen = {}, {}
+    environments, seen = {}, {}
 
     def run(arm, pull):
-        if arm not in referees:
-            referees[arm] = InteractiveEnvironment(open_ended, seed=seed, replication=replication)
+        if arm not in environments:
+            environments[arm] = InteractiveEnvironment(
+                open_ended, seed=seed, replication=replication
+            )
             seen[arm] = []
         while len(seen[arm]) <= pull:
-            answer = referees[arm].respond({"arm": arm, "limit": 1e9})
+            answer = environments[arm].respond({"arm": arm, "limit": 1e9})
             seen[arm].append((answer["reward"].item(), answer["consumption"].item()))
         return seen[arm][pull]
 

@@ -57,10 +57,10 @@ def test_estimates_leave_their_confidence_lengths_as_rarely_as_proposition_1_say
 
 
 def states_after(policy, problem, rounds, replication):
-    referee = InteractiveEnvironment(problem, seed=1, replication=replication)
+    environment = InteractiveEnvironment(problem, seed=1, replication=replication)
     learner = learner_of(policy, problem, rounds[-1])
     for t in range(1, rounds[-1] + 1):
-        referee.answer(learner)
+        environment.play_round(learner)
         if t in rounds:
             yield learner.state
 
@@ -131,7 +131,7 @@ def test_informative_rounds_are_no_fewer_than_promised_while_estimates_are_near(
     )
     assert (promised.ravel() > 1).any()
     for replication in range(6):
-        referee = InteractiveEnvironment(WIDE, seed=1, replication=replication)
+        environment = InteractiveEnvironment(WIDE, seed=1, replication=replication)
         learner = learner_of(RCUCB(alpha=alpha, gain_range=2), WIDE, rounds)
         near = True
         for t in range(1, rounds + 1):
@@ -139,7 +139,7 @@ def test_informative_rounds_are_no_fewer_than_promised_while_estimates_are_near(
                 length = learner.state["spread"] * math.sqrt(math.log(t))
                 off = np.abs(learner.state["estimate"] - WIDE.gains)
                 near &= bool((off <= length / 2).all())
-            referee.answer(learner)
+            environment.play_round(learner)
         if near:
             kept += 1
             assert (learner.state["told"] >= promised).all()

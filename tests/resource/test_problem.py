@@ -64,11 +64,11 @@ LIMITS = [0.2, 0.35, 0.6, 1.0]
 
 def drawn(problem, draws, arm=0, limit=None):
     """Return reward, consumption and whether the limit was exceeded, for many runs."""
-    referee = InteractiveEnvironment(problem, seed=6)
+    environment = InteractiveEnvironment(problem, seed=6)
     answers = np.empty((draws, 3))
     limit = problem.limits[-1] if limit is None else limit
     for i in range(draws):
-        answer = referee.respond({"arm": arm, "limit": limit})
+        answer = environment.respond({"arm": arm, "limit": limit})
         answers[i] = [answer[name][()] for name in ("reward", "consumption", "exceeded")]
     return answers.T
 

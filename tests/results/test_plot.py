@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from keyhole import Curves, Metric
-from keyhole.results.plot import line_style, plot_curves, without_logarithm
+from keyhole.results.plot import count_nonpositive, line_style, plot_curves
 
 REGRET = Metric("regret", "cumulative regret", drawn="from 0")
 PER_ARM = Metric("regret", "cumulative regret", drawn="ln(mean / arms)")
@@ -77,7 +77,7 @@ def test_a_line_is_broken_where_a_mean_has_no_logarithm(metric, how):
     assert np.isnan(axes.lines[0].get_ydata()).tolist() == [
         False, True, False, True, True, False, False,
     ]  # fmt: skip
-    assert without_logarithm(curves, "regret") == {"A": 3}
+    assert count_nonpositive(curves, "regret") == {"A": 3}
 
 
 @pytest.mark.parametrize(("metric", "how"), AXES)
@@ -98,7 +98,7 @@ def test_where_all_means_are_zero_they_are_drawn_as_they_are(metric, how):
     axes = drawn(curves, **how)
     assert axes.get_yscale() == "linear"
     assert axes.lines[0].get_ydata().tolist() == [0, 0]
-    assert without_logarithm(curves, "regret") == {}
+    assert count_nonpositive(curves, "regret") == {}
 
 
 def test_an_interval_that_reaches_0_does_not_squeeze_the_curves():

@@ -14,19 +14,21 @@ DAYS = [[0, 1, 1], [0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 1]]
 
 def test_losses_show_where_too_little_was_given():
     problem = Problem(MEANS, THRESHOLDS, resource=2)
-    referee = InteractiveEnvironment(problem, seed=3)
+    environment = InteractiveEnvironment(problem, seed=3)
     given = np.array([0.7, 0.7 - 5e-10, 0.7 - 2e-9, 0.0, 0.34])
     seen, regret = np.zeros(5), 0.0
     for t in range(1, 301):
-        referee.observe()
-        losses = referee.respond({"allocation": given})["losses"]
+        environment.observe()
+        losses = environment.respond({"allocation": given})["losses"]
         assert losses.tolist() == shown(problem, given, losses_of(problem, 3, 0, t))
         seen += losses
         regret += 0.87 + 0.58 + 0.3 - problem.least_loss
     assert seen[:2].tolist() == [0, 0]
     error = 5 * np.sqrt(0.25 / 300)
     assert np.all(np.abs(seen[2:] / 300 - MEANS[2:]) < error)
-    score = referee.score({"estimates": [0.7, 0.65, 0.7, 0.6, 1.0], "searched": 17, "refuted": 2})
+    score = environment.score(
+        {"estimates": [0.7, 0.65, 0.7, 0.6, 1.0], "searched": 17, "refuted": 2}
+    )
     assert score == pytest.approx(
         {
             "regret": regret,
@@ -61,10 +63,10 @@ def test_the_optimum_residual_and_gamma():
 def test_days_are_drawn_whole_each_equally_often():
     problem = Problem.replay(DAYS, 0.9, resource=0.5)
     assert problem.mean_losses.tolist() == [0.4, 0.6, 0.8]
-    referee, seen = InteractiveEnvironment(problem, seed=1), []
+    environment, seen = InteractiveEnvironment(problem, seed=1), []
     for _ in range(2000):
-        referee.observe()
-        seen.append(tuple(referee.respond({"allocation": np.zeros(3)})["losses"].tolist()))
+        environment.observe()
+        seen.append(tuple(environment.respond({"allocation": np.zeros(3)})["losses"].tolist()))
     for day in set(map(tuple, DAYS)):
         share = DAYS.count(list(day)) / len(DAYS)
         assert abs(seen.count(day) / 2000 - share) < 5 * np.sqrt(share * (1 - share) / 2000)
@@ -75,13 +77,15 @@ def test_days_are_drawn_whole_each_equally_often():
 def test_recorded_days_come_in_order_and_end():
     problem = Problem.replay(DAYS, [0.5, 0.5, 0.4], resource=0.9, order="recorded")
     assert problem.rounds == 5
-    referee, regret = InteractiveEnvironment(problem), 0
+    environment, regret = InteractiveEnvironment(problem), 0
     for day in DAYS:
-        referee.observe()
-        losses = referee.respond({"allocation": np.array([0.5, 0, 0.4])})["losses"]
+        environment.observe()
+        losses = environment.respond({"allocation": np.array([0.5, 0, 0.4])})["losses"]
         assert losses.tolist() == [0, day[1], 0]
         regret += day[1] - day[0]  # the best for all days funds arms 1 and 2
-    assert referee.score({"estimates": [1, 1, 1], "searched": 0, "refuted": 0})["regret"] == regret
+    assert (
+        environment.score({"estimates": [1, 1, 1], "searched": 0, "refuted": 0})["regret"] == regret
+    )
     curves = simulate(problem, {"it": MPTS(m=1)}, horizon=5, replications=3)
     assert np.all(np.abs(curves.values("it", "regret")) <= 3 * 5)
     with pytest.raises(ValueError, match="horizon must be at most 5"):

@@ -12,7 +12,7 @@ from keyhole.testing import (
     PROBLEM_CHECKS,
     SETTING_CHECKS,
     CheckContext,
-    Vocabulary,
+    SettingCase,
     check_policy,
     check_problem,
     check_setting,
@@ -51,9 +51,9 @@ def test_toy_problems_conform(check, subject):
 
 @parametrize_with_checks(
     [
-        Vocabulary(LEVELS, {"arms": 3, "levels": 6}, {"level": 0}),
-        Vocabulary(PATROLS, {"arms": 3, "resource": 1.0}),
-        Vocabulary(RUNS, {"arms": 3}),
+        SettingCase(LEVELS, {"arms": 3, "levels": 6}, {"level": 0}),
+        SettingCase(PATROLS, {"arms": 3, "resource": 1.0}),
+        SettingCase(RUNS, {"arms": 3}),
     ],
     SETTING_CHECKS,
 )
@@ -99,8 +99,10 @@ def test_a_state_that_becomes_nan_is_caught():
 
 
 def test_an_engine_that_differs_from_the_learner_is_caught(monkeypatch):
-    play = CheckContext.simulated
-    monkeypatch.setattr(CheckContext, "simulated", lambda *asked, **how: play(*asked, **how) + 1.0)
+    play = CheckContext.simulate_metrics
+    monkeypatch.setattr(
+        CheckContext, "simulate_metrics", lambda *asked, **how: play(*asked, **how) + 1.0
+    )
     with pytest.raises(AssertionError, match="engine and learner differ in replication 0"):
         engine_and_learner_agree(CheckContext(LSA(), PROBLEM, horizon=20))
 

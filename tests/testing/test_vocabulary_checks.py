@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.experiment import settings
 from keyhole.policy import Field, Setting, StudyRound, StudyVocabulary
-from keyhole.testing import SETTING_CHECKS, Vocabulary, check_setting, parametrize_with_checks
+from keyhole.testing import SETTING_CHECKS, SettingCase, check_setting, parametrize_with_checks
 from tests.toys import ArmsOnly
 
 pytestmark = pytest.mark.interpreted
@@ -39,7 +39,7 @@ def case(room, **facts):
     }
     context = {"threshold": 2} if room == "threshold" else {}
     decision = {"arm": 2, "limit": 0.5} if room == "resource" else None
-    return Vocabulary(
+    return SettingCase(
         setting, told | facts, context, vocabulary=policy.vocabulary_class, decision=decision
     )
 

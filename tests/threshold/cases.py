@@ -65,8 +65,10 @@ def sampler(survival, seed, replication):
 
 def thresholds_of(problem, rounds, seed, replication):
     """Return the thresholds that the world shows."""
-    referee = InteractiveEnvironment(problem, seed=seed, replication=replication, horizon=rounds)
-    return [int(referee.observe()["threshold"].item()) for _ in range(rounds)]
+    environment = InteractiveEnvironment(
+        problem, seed=seed, replication=replication, horizon=rounds
+    )
+    return [int(environment.observe()["threshold"].item()) for _ in range(rounds)]
 
 
 def reference_of(policy, problem, horizon, seed=0):

@@ -39,12 +39,12 @@ def test_best_arms_and_gaps():
     ids=["tabled", "replayed"],
 )
 def test_samples_follow_the_survival_functions(problem, n):
-    referee = InteractiveEnvironment(problem, horizon=n)
+    environment = InteractiveEnvironment(problem, horizon=n)
     for arm in range(2):
         values = np.empty(n)
         for i in range(n):
-            referee.observe()
-            values[i] = referee.respond({"arm": arm})["value"].item()
+            environment.observe()
+            values[i] = environment.respond({"arm": arm})["value"].item()
         for j in (1, 2, 3):
             chance = problem.survival[arm, j - 1]
             error = np.sqrt(chance * (1 - chance) / n)
@@ -55,10 +55,10 @@ def test_censored_feedback_never_shows_more_than_the_threshold():
     seen = {}
     for feedback in ("censored", "uncensored"):
         problem = Problem(FIVE, feedback=feedback)
-        referee, pairs = InteractiveEnvironment(problem, seed=3, horizon=500), []
+        environment, pairs = InteractiveEnvironment(problem, seed=3, horizon=500), []
         for t in range(500):
-            c = referee.observe()["threshold"].item()
-            pairs.append((c, referee.respond({"arm": t % 5})["value"].item()))
+            c = environment.observe()["threshold"].item()
+            pairs.append((c, environment.respond({"arm": t % 5})["value"].item()))
         seen[feedback] = pairs
     for (c, cut), (same, value) in zip(seen["censored"], seen["uncensored"], strict=True):
         assert c == same
@@ -68,13 +68,13 @@ def test_censored_feedback_never_shows_more_than_the_threshold():
 
 def test_the_world_draws_what_the_tests_draw():
     problem = Problem(FIVE, feedback="uncensored")
-    referee, sample = (
+    environment, sample = (
         InteractiveEnvironment(problem, seed=4, replication=2, horizon=40),
         sampler(FIVE, 4, 2),
     )
     for n in range(40):
-        referee.observe()
-        assert referee.respond({"arm": 3})["value"].item() == sample(3, n)
+        environment.observe()
+        assert environment.respond({"arm": 3})["value"].item() == sample(3, n)
 
 
 def test_regret_and_share_are_what_the_pulls_come_to():
@@ -82,13 +82,13 @@ def test_regret_and_share_are_what_the_pulls_come_to():
     curves = simulate(problem, [PerThresholdUCB()], horizon=6, replications=1, seed=8)
     # Each threshold's first pull is of arm 0, its second of arm 1; the third at 1 is of arm 0,
     # unless arm 0 failed and arm 1 did not.
-    referee = InteractiveEnvironment(problem, seed=8, horizon=6)
+    environment = InteractiveEnvironment(problem, seed=8, horizon=6)
     learner = PerThresholdUCB().learner(arms=2, levels=3, feedback="censored", seed=8)
     regret = reached = 0.0
     for c in [1, 3, 2, 3, 1, 1]:
-        assert referee.observe()["threshold"].item() == c
+        assert environment.observe()["threshold"].item() == c
         arm = learner.ask(threshold=c)
-        value = referee.respond({"arm": arm})["value"].item()
+        value = environment.respond({"arm": arm})["value"].item()
         regret += max(row[c - 1] for row in PAIR) - PAIR[arm][c - 1]
         reached += value >= c
         learner.tell(**({"censored": True} if value >= c else {"value": value}))

@@ -21,11 +21,11 @@ FEW = 4_000
 
 
 def rewards(problem, arm=0, draws=FEW, replication=0):
-    referee = InteractiveEnvironment(problem, seed=6, replication=replication)
+    environment = InteractiveEnvironment(problem, seed=6, replication=replication)
     answers = np.empty(draws)
     for i in range(draws):
-        referee.observe()
-        answers[i] = referee.respond({"arm": arm})["reward"][()]
+        environment.observe()
+        answers[i] = environment.respond({"arm": arm})["reward"][()]
     return answers
 
 
@@ -276,11 +276,11 @@ def test_an_arm_whose_samples_are_used_up_shows_their_mean():
 
 
 def test_the_order_of_an_arm_does_not_depend_on_pulls_of_others():
-    referee, problem = InteractiveEnvironment(once(), seed=6), once()
+    environment, problem = InteractiveEnvironment(once(), seed=6), once()
     mixed = {0: [], 1: [], 2: []}
     for arm in (2, 0, 1, 0, 2, 0, 0, 2):
-        referee.observe()
-        mixed[arm].append(float(referee.respond({"arm": arm})["reward"][()]))
+        environment.observe()
+        mixed[arm].append(float(environment.respond({"arm": arm})["reward"][()]))
     for arm, drawn in mixed.items():
         assert drawn == rewards(problem, arm, len(drawn)).tolist()
 

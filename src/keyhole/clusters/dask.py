@@ -146,7 +146,7 @@ async def _identify(address: str) -> str:
         comm.abort()
 
 
-def run_carried(task: bytes, *shared: bytes) -> bytes:
+def run_serialized_task(task: bytes, *shared: bytes) -> bytes:
     """Return what a packed task returns, pickled."""
     from keyhole.clusters import serialization
 
@@ -154,7 +154,7 @@ def run_carried(task: bytes, *shared: bytes) -> bytes:
 
 
 # It travels as text: a worker that cannot import what a task names would be ended by Dask.
-run_carried.__module__ = "__main__"
+run_serialized_task.__module__ = "__main__"
 
 
 class Dask:
@@ -222,7 +222,7 @@ class Dask:
         task, shared = serialize_task(function, args)
         given = [self._shared[one] for one in shared]
         self._under_way[ticket] = future = self._client.submit(
-            run_carried, task, *given, pure=False
+            run_serialized_task, task, *given, pure=False
         )
         future.add_done_callback(lambda _: self._ready.put(ticket))
         return ticket

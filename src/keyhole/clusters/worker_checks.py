@@ -18,7 +18,7 @@ def check_versions(there: Mapping[str, str], here: Mapping[str, str]) -> None:
             )
 
 
-def missing_packages() -> Callable[[], bool]:
+def make_wanted_check() -> Callable[[], bool]:
     """Return what says whether anybody still wants the task that this thread runs.
 
     Dask ends no task that has begun, and forgets it when its client is gone; Ray ends it.

@@ -276,7 +276,7 @@ class Learner(CoreLearner):
             raise TypeError(f"{name} must be a pair (arm, reward), got {pair!r}") from None
         return (
             check_integer(f"{name}[0]", arm, Range(ge=0, le=self.facts["arms"] - 1)),
-            self._inward(f"{name}[1]", reward),
+            self._check_reward(f"{name}[1]", reward),
         )
 
     def _check_restored(self) -> None:
@@ -284,7 +284,7 @@ class Learner(CoreLearner):
         if horizon is not None and self.rounds > horizon:
             raise ValueError(f"rounds must be at most the horizon, got {self.rounds}")
         pulls, told = self._ledger["pulls"], self._ledger["told"]
-        if pulls.sum() != self.told or (told < 0).any() or (told > pulls).any():
+        if pulls.sum() != self.rounds_told or (told < 0).any() or (told > pulls).any():
             raise ValueError("its ledger must have a pull a round, and no more rewards than pulls")
         rewards, policy = int(told.sum()), cast(Any, self.policy)
         if not 0 <= policy.buffered_rounds(self.state, rewards) <= rewards:

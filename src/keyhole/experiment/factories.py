@@ -18,7 +18,7 @@ from keyhole.play.user_modules import import_siblings, register_module
 from keyhole.spec_values import unknown_name_error
 from keyhole.validate import check_choice, suggestion
 
-OWN_WORK: Final = ("workers", "duration", "pending")
+WORKER_ENTRIES: Final = ("workers", "duration", "pending")
 """Entries of a spec, and of each of its policies, that say how decisions are carried out."""
 
 
@@ -48,7 +48,7 @@ def make_problem(table: Mapping[str, Any], folder: Path) -> Problem:
 
 
 def make_workers(table: Mapping[str, Any]) -> SimulatedWorkers:
-    """Return how decisions are carried out, as the entries `OWN_WORK` of a spec say.
+    """Return how decisions are carried out, as the entries `WORKER_ENTRIES` of a spec say.
 
     Raises
     ------

@@ -136,11 +136,11 @@ def forecast(
         threads, measure = cluster.capacity(), partial(measure_speed_on_cluster, cluster)
     threads = cpu_count() or 1 if threads is None else threads
     specs = [point.spec for point in spec.points]
-    jobs = ResultCache(Path(), specs).is_complete()
+    jobs = ResultCache(Path(), specs).all_jobs()
     began, known = clock(), {path for path, _ in cached_files()}
     kinds = _kinds(jobs)
     for units in kinds if cluster is None else ():
-        units[0].alone().players(units[0].label)
+        units[0].alone().simulators(units[0].label)
     compiled = len({path for path, _ in cached_files()} - known)
     compiling = clock() - began
     chosen = [_spread(units, _SAMPLES // len(kinds)) for units in kinds]

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from keyhole.files import write_atomically
 from keyhole.metric import Metric
 from keyhole.results.curves import Curves
-from keyhole.results.plot import Scale, per_arm, plot_curves, without_logarithm
+from keyhole.results.plot import Scale, arms_divisor, count_nonpositive, plot_curves
 
 # Nothing of the moment goes into a figure, so that equal results make equal files. Text is text,
 # to be searched and edited.
@@ -85,8 +85,8 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
     text = f"Mean over {curves.replications:,} replications, with its 95 % interval."
     if curves.replications == 1:
         text = "One replication, which has no interval."
-    logarithm = y == "log" or per_arm(curves, metric, y) is not None
-    missing = without_logarithm(curves, metric) if logarithm else {}
+    logarithm = y == "log" or arms_divisor(curves, metric, y) is not None
+    missing = count_nonpositive(curves, metric) if logarithm else {}
     if missing:
         listed = ", ".join(f"{label} ({count})" for label, count in missing.items())
         text += (
@@ -96,7 +96,7 @@ def caption(curves: Curves, metric: str, y: Scale | None) -> str:
     return text
 
 
-def in_cells(metric: Metric) -> str:
+def cell_note(metric: Metric) -> str:
     """Return what the cells of a table of a metric say."""
     if metric.drawn == "share":
         return f"{metric.title}: share of replications [exact 95 % interval]"

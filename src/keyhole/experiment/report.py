@@ -12,22 +12,22 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from keyhole.experiment.html_page import Picture, Section, Text, write_page
-from keyhole.experiment.plots import caption, figure_of, in_cells
+from keyhole.experiment.plots import caption, cell_note, figure_of
 from keyhole.experiment.run_folder import RunFolder, open_run
-from keyhole.experiment.sweep_points import range_values
+from keyhole.experiment.sweep_points import parse_path
 from keyhole.experiment.sweep_report import grid_sections, grid_summary
 from keyhole.experiment.sweep_summary import Summaries
 from keyhole.results.curves import Curves
 from keyhole.results.estimate import Estimate, format_estimate
 from keyhole.results.html import Table
-from keyhole.results.plot import per_arm
+from keyhole.results.plot import arms_divisor
 
 _NOT_LISTED: Final = ("policy", "title", "notes")
 _SHOWN_CHECKPOINTS: Final = 5  # as many as fit on paper
 _SHOWN_ENTRIES: Final = 12
 
 
-def render_curves(curves: Curves) -> list[int]:
+def choose_checkpoints(curves: Curves) -> list[int]:
     """Return the positions of at most five checkpoints, evenly spread, the last among them."""
     count = len(curves.checkpoints)
     spread = np.linspace(0, count, min(count, _SHOWN_CHECKPOINTS) + 1)[1:] - 1
@@ -36,7 +36,7 @@ def render_curves(curves: Curves) -> list[int]:
 
 def values_table(curves: Curves, metric: str, arms: int | None) -> Table:
     """Return the table of means with their 95 % intervals, and per arm ln(mean / arms)."""
-    places = render_curves(curves)
+    places = choose_checkpoints(curves)
     rows = []
     for label in curves.labels:
         found = curves.estimates(label, metric)
@@ -46,7 +46,7 @@ def values_table(curves: Curves, metric: str, arms: int | None) -> Table:
             cells = [f"{cell}\n{log}".strip() for cell, log in zip(cells, logs, strict=True)]
         rows.append([label, *cells])
     head = ["policy", *(f"round {curves.checkpoints[c]:,}" for c in places)]
-    note = in_cells(curves.metric(metric))
+    note = cell_note(curves.metric(metric))
     note += "; below it ln(mean / number of arms)" if arms is not None else ""
     note += "; higher is better" if curves.metric(metric).better == "higher" else ""
     return Table(f"{note}.", head, rows)
@@ -103,7 +103,7 @@ def metric_section(
         caption=caption(curves, metric, y),
         alt=_in_words(curves, metric),
     )
-    values = values_table(curves, metric, per_arm(curves, metric, y))
+    values = values_table(curves, metric, arms_divisor(curves, metric, y))
     heading = called[:1].upper() + called[1:]
     return Section(path.name, heading, [figure, values, *paired_tables(curves, metric)])
 
@@ -225,7 +225,7 @@ def _with_varied(spec: dict[str, Any]) -> dict[str, Any]:
     """Return a spec that says what is varied: at no point need it have the value given there."""
     spec = deepcopy(spec)
     for name in spec.get("sweep", {}):
-        *way, last = range_values(name)
+        *way, last = parse_path(name)
         try:
             place = reduce(getitem, way, cast(Any, spec))
             of_all = way == ["policy"] and isinstance(last, str)

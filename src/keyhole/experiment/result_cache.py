@@ -50,7 +50,7 @@ class ResultCache:
             plan = self._plans[key]
             self._first[name, label] = plan.rounds(plan.policies[_LABEL]) * replications
 
-    def is_complete(self) -> list[Job]:
+    def all_jobs(self) -> list[Job]:
         """Return all that is played, each once, as if nothing were on file yet."""
         return [
             Job(self._plans[key], _LABEL, count, [range(count)])

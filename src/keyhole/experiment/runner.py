@@ -34,7 +34,7 @@ from keyhole.experiment.run_folder import (
 from keyhole.experiment.spec import Spec
 from keyhole.experiment.sweep_points import Point
 from keyhole.experiment.sweep_tables import CURVES, Sweep, points_file, values_schema
-from keyhole.files import folder_lock, is_draft, remove_drafts, write_atomically
+from keyhole.files import folder_lock, has_content, remove_drafts, write_atomically
 from keyhole.kernels.math_library import math_library_digest
 from keyhole.play.plan_fingerprint import json_digest, plan_parts
 from keyhole.play.progress import Report, bar, step
@@ -53,7 +53,7 @@ def run(
     threads: int | None = None,
     progress: bool | Report = False,
     command: str = "",
-    shelf: ResultCache | None = None,
+    cache: ResultCache | None = None,
     on: str | Cluster = THREADS,
 ) -> RunFolder:
     """Play a spec into a folder, or finish what an earlier call began there.
@@ -74,7 +74,7 @@ def run(
         Whether to show progress, on standard error or in a notebook below the cell; or who is told.
     command : str, optional
         What the user typed, for the record.
-    shelf : Shelf, optional
+    cache : Shelf, optional
         Holds what this run has in common with others.
     on : str or Cluster, default "threads"
         Where: as for `keyhole.simulate`. The folder is written by this process alone.
@@ -90,7 +90,7 @@ def run(
     check_address(on, threads)
     folder = Path(out)
     digest = run_digest(spec)
-    is_draft(folder)  # refuses a file
+    has_content(folder)  # refuses a file
     with _made(folder), folder_lock(folder):
         found = _found(folder, spec, digest)
         if found is not None and found.get("finished") is not None:
@@ -100,12 +100,12 @@ def run(
             with cluster_connection(on, threads) as cluster:
                 provenance = _begin(folder, spec, digest, command, found)
                 specs = [point.spec for point in spec.points]
-                shelf = shelf or ResultCache(folder / _BLOCKS, specs)
+                cache = cache or ResultCache(folder / _BLOCKS, specs)
                 with bar(progress) as report:
-                    shelf.fill(specs, cluster, threads, report)
+                    cache.fill(specs, cluster, threads, report)
             if progress is True:
                 step("writing tables")
-            provenance |= _finish(folder, spec, shelf)
+            provenance |= _finish(folder, spec, cache)
             checksums = {name: file_checksum(folder / name) for name in RESULTS}
             provenance["checksums"] |= checksums
             write_provenance(folder, provenance | {"finished": _now()})
@@ -134,7 +134,7 @@ def run_digest(spec: Spec) -> str:
 
 def _found(folder: Path, spec: Spec, digest: str) -> dict[str, Any] | None:
     """Return the provenance of the run that was begun in the folder, if any; refuse another's."""
-    if not is_draft(folder):
+    if not has_content(folder):
         return None
     found = read_provenance(folder)
     if found["digest"] != digest:
@@ -209,18 +209,18 @@ def _provenance(spec: Spec, digest: str, command: str) -> dict[str, Any]:
     }
 
 
-def _finish(folder: Path, spec: Spec, shelf: ResultCache) -> dict[str, Any]:
+def _finish(folder: Path, spec: Spec, cache: ResultCache) -> dict[str, Any]:
     """Write the results; return what provenance has to say of a grid."""
     if spec.sweep is not None:
-        return {"groups": _write_grid(folder, spec.sweep, spec.points, shelf)}
-    for name, table in zip(RESULTS, _tables(spec, shelf), strict=True):
+        return {"groups": _write_grid(folder, spec.sweep, spec.points, cache)}
+    for name, table in zip(RESULTS, _tables(spec, cache), strict=True):
         write_table(folder / name, table)
     return {}
 
 
-def _tables(spec: Spec, shelf: ResultCache) -> tuple[pa.Table, pa.Table]:
+def _tables(spec: Spec, cache: ResultCache) -> tuple[pa.Table, pa.Table]:
     """Return what `RESULTS` hold of a spec without a sweep."""
-    plan, values = spec.plan, shelf.values(spec)
+    plan, values = spec.plan, cache.values(spec)
     tables = [
         values_table(label, plan.metrics, plan.checkpoints, array)
         for label, array in values.items()
@@ -229,7 +229,7 @@ def _tables(spec: Spec, shelf: ResultCache) -> tuple[pa.Table, pa.Table]:
 
 
 def _write_grid(
-    folder: Path, sweep: Sweep, points: Sequence[Point], shelf: ResultCache
+    folder: Path, sweep: Sweep, points: Sequence[Point], cache: ResultCache
 ) -> list[int]:
     """Write the tables of a grid, point by point; return how many row groups each has."""
     metrics = dict.fromkeys(name for point in points for name in point.spec.plan.metrics)
@@ -239,7 +239,7 @@ def _write_grid(
         points_file(folder / RESULTS[1], sweep, CURVES) as write_curves,
     ):
         for point in points:
-            values, curves = _tables(point.spec, shelf)
+            values, curves = _tables(point.spec, cache)
             counts.append(write_values(point.values, values))
             write_curves(point.values, curves)
     return counts

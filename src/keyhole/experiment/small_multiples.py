@@ -25,9 +25,9 @@ from keyhole.results.estimate import Estimate
 from keyhole.results.plot import (
     MOST_LOOKS,
     Scale,
+    arms_divisor,
     line_style,
     log_floor,
-    per_arm,
     plot_curves,
     set_title,
 )
@@ -57,7 +57,7 @@ def plot_by_round(
 ) -> Figure:
     """Return the figure of a metric over the rounds: the panels of a grid."""
     shown = [panel for panel in grid.panels if metric in panel.known]
-    arms = {id(panel): per_arm(panel, metric, y) or 1 for panel in shown}
+    arms = {id(panel): arms_divisor(panel, metric, y) or 1 for panel in shown}
     floor = min((log_floor(p, metric) / arms[id(p)] for p in shown), default=math.inf)
 
     def drawing(panel: Summary) -> Callable[[Axes], None]:

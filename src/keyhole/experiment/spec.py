@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from keyhole.contract.environment import Problem
 from keyhole.contract.policy import Policy
 from keyhole.experiment import sweep_points
-from keyhole.experiment.factories import OWN_WORK, make_policy, make_problem, make_workers
+from keyhole.experiment.factories import WORKER_ENTRIES, make_policy, make_problem, make_workers
 from keyhole.play.checkpoints import MOST_CHECKPOINTS, SpacingKind
 from keyhole.play.plan import Plan
 from keyhole.play.simulated_workers import SimulatedWorkers
@@ -248,14 +248,21 @@ class Spec(BaseModel):
 
     def _work(self, labels: Iterable[str]) -> dict[str, SimulatedWorkers] | None:
         """Return the workers of each policy; None where no decision takes time."""
-        common = {name: getattr(self, name) for name in OWN_WORK}
-        own = [{name: entry.get(name, common[name]) for name in OWN_WORK} for entry in self.policy]
+        common = {name: getattr(self, name) for name in WORKER_ENTRIES}
+        own = [
+            {name: entry.get(name, common[name]) for name in WORKER_ENTRIES}
+            for entry in self.policy
+        ]
         found = {}
         for i, (label, work) in enumerate(zip(labels, own, strict=True)):
             try:
                 found[label] = make_workers(work)
             except (TypeError, ValueError) as error:
-                where = f"policy[{i}]." if any(name in self.policy[i] for name in OWN_WORK) else ""
+                where = (
+                    f"policy[{i}]."
+                    if any(name in self.policy[i] for name in WORKER_ENTRIES)
+                    else ""
+                )
                 raise ValueError(f"{where}{error}") from error
         idle = all(work["workers"] == 1 and work["duration"] is None for work in own)
         return None if idle else found
@@ -265,7 +272,7 @@ class Spec(BaseModel):
         for i, entry in enumerate(self.policy):
             table = dict(entry)
             label = table.pop("label", None)
-            for name in OWN_WORK:
+            for name in WORKER_ENTRIES:
                 table.pop(name, None)
             try:
                 policy = make_policy(table, problem.setting.name, self.folder)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from keyhole.contract.policy import Policy
-from keyhole.experiment.factories import OWN_WORK, class_of, make_policy
+from keyhole.experiment.factories import WORKER_ENTRIES, class_of, make_policy
 from keyhole.validate import check_choice, short_repr, suggestion
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def check(sweep: Any) -> None:
             raise TypeError(
                 f"{field} must be a list of values, got a table; {_quoted(name, values)}"
             )
-        range_values(name)
+        parse_path(name)
         if not isinstance(values, list):
             raise TypeError(f"{field} must be a list of values, got {short_repr(values)}")
         if not values:
@@ -124,7 +124,7 @@ def _check_finite(field: str, value: Any) -> None:
 
 
 def _check_numbers(field: str, values: Sequence[Any]) -> None:
-    """Refuse whole numbers that a column of numbers cannot hold: see `grid.values_column`."""
+    """Refuse whole numbers that a column of numbers cannot hold: see `grid.column_type`."""
     kinds = {type(value) for value in values}
     if not kinds <= {int, float}:
         return
@@ -137,7 +137,7 @@ def _check_numbers(field: str, values: Sequence[Any]) -> None:
             )
 
 
-def range_values(name: str) -> Steps:
+def parse_path(name: str) -> Steps:
     """Return the way that a name of a sweep goes; refuse one that leads nowhere."""
     found = list(_STEP.finditer(name))
     if "".join(step[0] for step in found) != name or not name:
@@ -171,7 +171,7 @@ def grid(sweep: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
 
 def problem_at(table: Table, values: Table) -> Table:
     """Return the table ``[problem]`` at a point."""
-    ours = {name: value for name, value in values.items() if range_values(name)[0] == "problem"}
+    ours = {name: value for name, value in values.items() if parse_path(name)[0] == "problem"}
     return cast(Table, _applied(table, ours, Path())["problem"])
 
 
@@ -205,7 +205,7 @@ def _applied(table: Table, values: Table, folder: Path) -> Table:
     result = cast(Table, _copy(table))
     written: dict[Steps, str] = {}
     for name in sorted(values, key=_order):
-        steps, value = range_values(name), values[name]
+        steps, value = parse_path(name), values[name]
         if _is_table(steps) and not isinstance(value, dict):
             raise TypeError(f"{name} must be a table, got {short_repr(value)}")
         ways = [steps]
@@ -223,7 +223,7 @@ def _applied(table: Table, values: Table, folder: Path) -> Table:
 
 def _order(name: str) -> tuple[bool, int]:
     """Put general names before special ones; what policies are may depend on the setting."""
-    steps = range_values(name)
+    steps = parse_path(name)
     return steps[0] == "policy", len(steps) + _of_all(steps)
 
 
@@ -253,7 +253,7 @@ def _with_parameter(table: Table, name: str, parameter: str, folder: Path) -> li
     known: dict[str, None] = {}
     places = []
     for i, entry in enumerate(table["policy"]):
-        own = [*OWN_WORK]
+        own = [*WORKER_ENTRIES]
         if isinstance(entry.get("name"), str):
             try:
                 kind = class_of(entry["name"], str(table["problem"].get("setting")), folder)
@@ -314,7 +314,7 @@ def _common_label(folder: Path, specs: Sequence[Table], place: int) -> str | Non
 
 def _policy(spec: Table, place: int, *, folder: Path) -> Policy | None:
     entry = spec["policy"][place]
-    given = {n: v for n, v in entry.items() if n != "label" and n not in OWN_WORK}
+    given = {n: v for n, v in entry.items() if n != "label" and n not in WORKER_ENTRIES}
     try:
         return make_policy(given, spec["problem"].get("setting"), folder)
     except (TypeError, ValueError, OSError):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from matplotlib.figure import Figure
 
 from keyhole.experiment.html_page import Block, Picture, Section
-from keyhole.experiment.plots import in_cells
+from keyhole.experiment.plots import cell_note
 from keyhole.experiment.run_folder import RunFolder
 from keyhole.experiment.small_multiples import plot_by_parameter, plot_by_round
 from keyhole.experiment.sweep_points import count, value_to_toml
@@ -24,7 +24,7 @@ from keyhole.experiment.sweep_summary import (
 from keyhole.metric import Metric
 from keyhole.results.estimate import Estimate
 from keyhole.results.html import Table
-from keyhole.results.plot import MOST_LOOKS, per_arm, without_logarithm
+from keyhole.results.plot import MOST_LOOKS, arms_divisor, count_nonpositive
 
 _BEST: Final = "To be best, a 95 % interval must be clear of all others'."
 _SHORT: Final = 60  # of letters, for a value to stand beside its name
@@ -147,8 +147,8 @@ def _metric_section(run: RunFolder, grid: Summaries, metric: str, file: str) -> 
             " values.parquet have the others."
         )
     shown, y = [panel for panel in grid.panels if metric in panel.known], axes.get("y")
-    if any(per_arm(p, metric, y) or y == "log" for p in shown) and any(
-        without_logarithm(p, metric) for p in shown
+    if any(arms_divisor(p, metric, y) or y == "log" for p in shown) and any(
+        count_nonpositive(p, metric) for p in shown
     ):
         told += " Left out are means that are not above 0: they have no logarithm."
     if any(len(panel.checkpoints) > 1 for panel in shown):
@@ -198,7 +198,7 @@ def _table(grid: Summaries, metric: str) -> Table:
         found = [point.last(label, metric) for label in grid.labels]
         cells = ["" if mean is None else mean.plus_minus() for mean in found]
         rows.append([*point.names.values(), *cells])
-    note = f"{in_cells(grid.metrics[metric])}, at the last checkpoint"
+    note = f"{cell_note(grid.metrics[metric])}, at the last checkpoint"
     if len(grid.points) > _MOST_ROWS:
         note += f"; the first {_MOST_ROWS} of {len(grid.points):,} points, curves.parquet has all"
     return Table(f"{note}.", [*grid.sweep, *grid.labels], rows)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from keyhole.files import draft_folder
+from keyhole.files import open_draft
 
 Sweep = Mapping[str, Sequence[Any]]
 Write = Callable[[Mapping[str, Any], pa.Table], int]
@@ -41,7 +41,7 @@ def values_schema(metrics: Iterable[str]) -> pa.Schema:
     return pa.schema([*front, *((metric, pa.float64()) for metric in metrics)])
 
 
-def values_column(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
+def column_type(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], Any]]:
     """Return the type of a column for the values of one thing, and how it holds each.
 
     Numbers, texts and booleans as they are; anything else as JSON.
@@ -49,7 +49,7 @@ def values_column(values: Sequence[Any]) -> tuple[pa.DataType, Callable[[Any], A
     Examples
     --------
     >>> for values in ([0.5, 1], ["a", "b"], [[0.2, 0.7], [0.5]]):
-    ...     kind, held = values_column(values)
+    ...     kind, held = column_type(values)
     ...     print(kind, [held(value) for value in values])
     double [0.5, 1]
     string ['a', 'b']
@@ -76,7 +76,7 @@ def points_file(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
     Columns of the schema that a table has not are null there. What a table has of a varied thing
     itself, as of the number of replications, is left out: it stands in front.
     """
-    columns = {name: values_column(values) for name, values in sweep.items()}
+    columns = {name: column_type(values) for name, values in sweep.items()}
     front = [pa.field(name, kind) for name, (kind, _) in columns.items()]
     schema = pa.schema([*front, *(field for field in schema if field.name not in sweep)])
 
@@ -94,7 +94,7 @@ def points_file(path: Path, sweep: Sweep, schema: pa.Schema) -> Iterator[Write]:
         writer.write_table(pa.table(parts, schema=schema), row_group_size=_ROWS)
         return max(1, math.ceil(rows / _ROWS))
 
-    with draft_folder(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
+    with open_draft(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
         yield write
 
 

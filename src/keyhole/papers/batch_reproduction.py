@@ -11,7 +11,7 @@ from keyhole.clusters import Cluster
 from keyhole.clusters.connection import THREADS, check_address
 from keyhole.experiment import Spec
 from keyhole.experiment.result_cache import ResultCache
-from keyhole.files import is_draft, remove_drafts, write_atomically
+from keyhole.files import has_content, remove_drafts, write_atomically
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.entry import SCALES, Entry
 from keyhole.papers.entry_files import FILES, PAPERS
@@ -102,10 +102,10 @@ def reproduce_all(
     _check(folder, scale)
     specs = {(e.name, key): e.spec(key, scale) for e in wanted for key in e.problems}
     at = {places[name] / key: spec for (name, key), spec in specs.items()}
-    shelf = ResultCache(folder / SHARED, specs.values())
+    cache = ResultCache(folder / SHARED, specs.values())
     with missing_runs(at, on, threads) as cluster:
         _begin(folder, scale)
-        run_missing(shelf, at, cluster, threads, progress)
+        run_missing(cache, at, cluster, threads, progress)
     found = {
         e.name: is_entry_finished(e, scale, places[e.name]) for e in entries if e not in wanted
     }
@@ -113,19 +113,19 @@ def reproduce_all(
     here = on == THREADS
     with (
         background_compilation(wanted, wanted=here and threads != 1),
-        track_total(progress and here, _work(specs, shelf)) as count,
+        track_total(progress and here, _work(specs, cache)) as count,
     ):
         for entry in wanted:
             result = simulate_entries(
                 [(entry, scale)], places[entry.name], threads=threads, progress=_telling(count),
-                shelf=shelf, ahead=False,
+                cache=cache, ahead=False,
             )  # fmt: skip
             if count is not None:
                 count.finish(entry.name)
             parts[entry.name] = result.parts[0]
             done = tuple(parts[e.name] for e in entries if e.name in parts)
             index, claims = write_index(folder, scale, entries, done)
-    shutil.rmtree(shelf.folder, ignore_errors=True)
+    shutil.rmtree(cache.folder, ignore_errors=True)
     return BatchReproduction(index, claims, done)
 
 
@@ -135,13 +135,13 @@ def _telling(count: TotalProgress | None) -> bool | Tell:
     return lambda entry, problem: count.of(_place(entry.name, problem))
 
 
-def _work(specs: Mapping[tuple[str, str], Spec], shelf: ResultCache) -> Sequence[WorkItem]:
+def _work(specs: Mapping[tuple[str, str], Spec], cache: ResultCache) -> Sequence[WorkItem]:
     return [
         WorkItem(
             _place(*where),
             label,
             _kind(spec.plan, label),
-            shelf.rounds(spec.name, label),
+            cache.rounds(spec.name, label),
         )
         for where, spec in specs.items()
         for label in spec.plan.policies
@@ -161,7 +161,7 @@ def _place(entry: str, problem: str) -> str:
 
 def _check(folder: Path, scale: str) -> None:
     """Refuse a folder that is something else's, or of another scale."""
-    if is_draft(folder):
+    if has_content(folder):
         try:
             found = json.loads((folder / ALL).read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -174,7 +174,7 @@ def _check(folder: Path, scale: str) -> None:
 
 def _begin(folder: Path, scale: str) -> None:
     """Mark the folder."""
-    if is_draft(folder):
+    if has_content(folder):
         remove_drafts(folder)
         return
     folder.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from keyhole.experiment import RunFolder
 from keyhole.experiment.html_page import Block, Picture, Section, Text, write_page
-from keyhole.experiment.plots import in_cells
+from keyhole.experiment.plots import cell_note
 from keyhole.experiment.report import metric_section, provenance_section
 from keyhole.papers.claims import BOUNDS, LEVEL, Bounded, comparisons
 from keyhole.papers.claims_section import RULES, ClaimsSection, ClaimsSummary
@@ -155,7 +155,7 @@ def _overview(part: ReportPart, overview: ParameterFigure, path: Path) -> Sectio
     picture = Picture.of(figure, path, title=overview.title, caption=caption, alt=alt)
     rows = [[label, *(mean.plus_minus() for _, mean in line)] for label, line in points.items()]
     head = ["policy", *(f"{overview.x_label} = {x:g}" for x, _ in first)]
-    table = Table(f"{in_cells(known)}.", head, rows)
+    table = Table(f"{cell_note(known)}.", head, rows)
     return Section(path.name, overview.title, [picture, table])
 
 

@@ -15,7 +15,7 @@ from keyhole.experiment import RunFolder, Spec, open_run, run
 from keyhole.experiment.result_cache import ResultCache
 from keyhole.experiment.run_folder import is_finished, read_provenance
 from keyhole.experiment.runner import run_digest
-from keyhole.files import is_draft, remove_drafts, write_atomically
+from keyhole.files import has_content, remove_drafts, write_atomically
 from keyhole.papers.background_compilation import background_compilation
 from keyhole.papers.claims import Result
 from keyhole.papers.entry import SCALES, Entry
@@ -134,14 +134,14 @@ def simulate_entries(
     progress: bool | Tell = False,
     command: str | None = None,
     renew: bool = False,
-    shelf: ResultCache | None = None,
+    cache: ResultCache | None = None,
     ahead: bool = True,
     on: str | Cluster = THREADS,
 ) -> Reproduction:
     """Run entries at their scales into one folder, judge their claims, and write one report.
 
     By default its title, and the command that the user typed, are those of the first entry alone.
-    `renew` replaces what other code left in the folder; a `shelf` holds what the runs have in
+    `renew` replaces what other code left in the folder; a `cache` holds what the runs have in
     common with others; `ahead` has another process compile ahead, unless there is but one thread.
     """
     check_address(on, threads)
@@ -157,7 +157,7 @@ def simulate_entries(
         if renew:
             for place, spec in specs.items():
                 _drop_stale(place, spec)
-        own = ResultCache(folder / SHARED, specs.values()) if shelf is None else shelf
+        own = ResultCache(folder / SHARED, specs.values()) if cache is None else cache
         run_missing(own, specs, cluster, threads, progress is True)
     parts = []
     with background_compilation(
@@ -168,10 +168,10 @@ def simulate_entries(
             for key in entry.problems:
                 runs[key] = run(
                     specs[folder / key], folder / key, threads=threads, command=command,
-                    progress=on == THREADS and _told(progress, entry, key), shelf=own,
+                    progress=on == THREADS and _told(progress, entry, key), cache=own,
                 )  # fmt: skip
             parts.append(_judged(entry, scale, runs))
-    if shelf is None:
+    if cache is None:
         shutil.rmtree(own.folder, ignore_errors=True)
     if progress is True:
         step("drawing the report")
@@ -192,7 +192,7 @@ def missing_runs(
 
 
 def run_missing(
-    shelf: ResultCache,
+    cache: ResultCache,
     specs: Mapping[Path, Spec],
     cluster: Cluster | None,
     threads: int | None,
@@ -202,7 +202,7 @@ def run_missing(
     if cluster is not None:
         left = [spec for folder, spec in specs.items() if not is_finished(folder)]
         with bar(progress) as report:
-            shelf.fill(left, cluster, threads, report)
+            cache.fill(left, cluster, threads, report)
 
 
 def _told(progress: bool | Tell, entry: Entry, problem: str) -> bool | Report:
@@ -239,7 +239,7 @@ def _marker(title: str, choices: Sequence[_Choice], command: str) -> dict[str, A
 
 def _check_mark(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None:
     """Refuse a folder that is something else's."""
-    if is_draft(folder):
+    if has_content(folder):
         found = _read_marker(folder)
         if found != marker and not (renew and found.get("command") == marker["command"]):
             raise ValueError(f"{folder} holds another reproduction; choose another folder")
@@ -247,7 +247,7 @@ def _check_mark(folder: Path, marker: Mapping[str, Any], *, renew: bool) -> None
 
 def _mark(folder: Path, marker: Mapping[str, Any]) -> None:
     """Mark the folder as the reproduction's."""
-    if is_draft(folder):
+    if has_content(folder):
         remove_drafts(folder)
         if _read_marker(folder) == marker:
             return

@@ -24,8 +24,8 @@ class ArmLearner(Learner):
         try:
             arm: int = self._step(self._words, ASK, 0.0)
         except IndexError as error:
-            self._complain(error)
-        return arm if arm >= 0 else self._otherwise(arm, ASK, 0.0)
+            self.raise_kernel_error(error)
+        return arm if arm >= 0 else self._handle_code(arm, ASK, 0.0)
 
     def tell(self, reward: float, *unnamed: Never) -> None:
         """Report the reward of the arm last asked for: in [0, 1], True for 1, False for 0.
@@ -42,9 +42,9 @@ class ArmLearner(Learner):
         try:
             code = self._step(self._words, TELL_WITH, reward)
         except IndexError as error:
-            self._complain(error)
+            self.raise_kernel_error(error)
         if code < 0:
-            self._otherwise(code, TELL_WITH, reward)
+            self._handle_code(code, TELL_WITH, reward)
 
     def replay(self, arms: ArrayLike, rewards: ArrayLike) -> int:
         """Go through a log: as asking and telling round by round, and much faster.
@@ -66,10 +66,10 @@ class ArmLearner(Learner):
             In how many rounds the policy asked for the arm in the log.
         """
         pulled = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
-        return self._replay(arm=pulled, reward=self._inwards("rewards", rewards, pulled))
+        return self._replay(arm=pulled, reward=self._check_rewards("rewards", rewards, pulled))
 
     def _unusual(self, reward: Any) -> float:
         """Return a reward as a float in [0, 1]; refuse what is none."""
         if not self._pending:
             self._refuse(NOT_ASKED)
-        return self._inward("reward", reward)
+        return self._check_reward("reward", reward)

@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from typing import Any, Final
 
 from keyhole.clusters.cluster import Cluster, ClusterLostError, results
-from keyhole.clusters.worker_checks import check_versions, missing_packages
+from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.kernels.math_library import math_library_digest
 from keyhole.play.block import plan_digest
 from keyhole.play.jobs import Job, Keep
@@ -177,8 +177,8 @@ def run_task(
         If versions, plan or files are not what they are at the client.
     """
     plan = _unpacked(data, key, wanted, digest)
-    plan.players(label)  # compiled, if need be, before the clock runs
-    is_wanted = missing_packages()
+    plan.simulators(label)  # compiled, if need be, before the clock runs
+    is_wanted = make_wanted_check()
 
     def look(*_: Any) -> None:
         if not is_wanted():

@@ -39,7 +39,7 @@ _GRACE_SECONDS: Final = 2.0
 
 
 class SimulationPlan(Protocol):
-    """What a player asks of an experiment: see `keyhole.play.plan.Plan`."""
+    """What a simulator asks of an experiment: see `keyhole.play.plan.Plan`."""
 
     @property
     def problem(self) -> Problem:
@@ -58,7 +58,7 @@ class SimulationPlan(Protocol):
         """Whether Python runs the kernels."""
 
     @property
-    def at_first(self) -> bool:
+    def interpret_uncompiled(self) -> bool:
         """Whether Python plays what takes less than a moment, and is not compiled yet."""
 
     def facts(self, policy: Policy, horizon: int) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class EngineSimulator:
         self.policy, self._interpreted = policy, plan.interpreted
         self.measured = w_side.metrics.size(w_sizes)
         self.checkpoints = np.array(checkpoints, np.int64)
-        may_be = plan.at_first and not plan.checked
+        may_be = plan.interpret_uncompiled and not plan.checked
         own = may_be and p_side.is_own and w_side.is_own and is_own(problem.setting.allowed)
         with bounds_checked(plan.checked), interpreted(plan.interpreted), interpreted_at_first(own):
             self.kernel: Kernel = compiled_engine(problem.setting, p_side, w_side)
@@ -147,9 +147,9 @@ def simulate_in_this_thread(
 ) -> None:
     """Play all pieces one after the other, where debuggers look; threads would bring nothing."""
     control, done = np.zeros(4, np.int64), 0
-    for player, piece, values in work:
+    for simulator, piece, values in work:
         control[:] = 0
-        player.play(piece, values[:, :, piece.start - origin : piece.stop - origin], control)
+        simulator.play(piece, values[:, :, piece.start - origin : piece.stop - origin], control)
         done += int(control[ROUNDS_DONE])
         if report is not None:
             report(label, done, total)
@@ -169,9 +169,9 @@ def simulate_in_threads(
     controls = np.zeros((len(work), 4), np.int64)
     tasks = [
         partial(
-            player.play, piece, values[:, :, piece.start - origin : piece.stop - origin], control
+            simulator.play, piece, values[:, :, piece.start - origin : piece.stop - origin], control
         )
-        for (player, piece, values), control in zip(work, controls, strict=True)
+        for (simulator, piece, values), control in zip(work, controls, strict=True)
     ]
     pool = DaemonThreadPool(tasks, threads)
     # The main thread only waits: it stays free to take Ctrl-C while compiled code runs.

@@ -48,32 +48,32 @@ def _take_step(learner: ref[Learner], step: Kernel) -> None:
         found._step = step
 
 
-def compile_if_long(players: Sequence[EngineSimulator], replications: range) -> None:
+def compile_if_long(simulators: Sequence[EngineSimulator], replications: range) -> None:
     """Compile what Python is to play at first only, if it would take more than its budget.
 
     How long that takes is foreseen from the first rounds of one replication.
     """
     foreseen = 0.0
-    begun = [(one, one.kernel) for one in players if isinstance(one.kernel, FirstUse)]
-    for player, kernel in begun:
-        seconds = _seconds_of_a_round(player, kernel, replications.start)
-        foreseen += seconds * len(replications) * int(player.checkpoints[-1])
+    begun = [(one, one.kernel) for one in simulators if isinstance(one.kernel, FirstUse)]
+    for simulator, kernel in begun:
+        seconds = _seconds_of_a_round(simulator, kernel, replications.start)
+        foreseen += seconds * len(replications) * int(simulator.checkpoints[-1])
         if kernel.account.seconds + foreseen > first_use.BUDGET:
             break
     else:
         return
-    for player, kernel in begun:
-        player.kernel = kernel.compiled()
+    for simulator, kernel in begun:
+        simulator.kernel = kernel.compiled()
 
 
-def _seconds_of_a_round(player: EngineSimulator, kernel: FirstUse, replication: int) -> float:
+def _seconds_of_a_round(simulator: EngineSimulator, kernel: FirstUse, replication: int) -> float:
     """Return how long a round takes that Python plays; an hour where that cannot be said."""
-    rounds = min(_SAMPLE_ROUNDS, int(player.checkpoints[-1]))
+    rounds = min(_SAMPLE_ROUNDS, int(simulator.checkpoints[-1]))
     control, out = np.zeros(4, np.int64), np.empty((1, 1, 1))
     checkpoints, last = np.array([rounds], np.int64), replication + 1
     before = kernel.account.seconds
     try:
-        kernel(*player.input, replication, last, checkpoints, out, control, *player.memory())
+        kernel(*simulator.input, replication, last, checkpoints, out, control, *simulator.memory())
     except Exception:  # to be raised when it is played, if it is raised then
         return _HOUR
     return max(_LEAST_SECONDS, (kernel.account.seconds - before) / rounds)

@@ -76,7 +76,7 @@ class InteractiveEnvironment:
             learner._feedback[name][...] = value
         learner._tell()
 
-    def answer(self, learner: Learner) -> None:
+    def play_round(self, learner: Learner) -> None:
         """Play one round with a learner."""
         self.ask(learner)
         self.tell(learner)

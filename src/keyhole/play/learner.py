@@ -143,17 +143,17 @@ class Learner:
         try:
             code: int = self._step(self._words, what, number)
         except IndexError as error:
-            self._complain(error)
-        return code if code >= 0 else self._otherwise(code, what, number)
+            self.raise_kernel_error(error)
+        return code if code >= 0 else self._handle_code(code, what, number)
 
-    def _otherwise(self, code: int, what: int, number: float) -> int:
+    def _handle_code(self, code: int, what: int, number: float) -> int:
         """Go on where the thread that keeps others out has ended; else say why not."""
         if code == ANOTHER_THREADS and self._head[HOLDER] not in sys._current_frames():
             self._head[HOLDER] = 0
             return self._do(what, number)
         self._refuse(code)
 
-    def _complain(self, error: IndexError) -> NoReturn:
+    def raise_kernel_error(self, error: IndexError) -> NoReturn:
         """Say of an index out of bounds whose it is."""
         if isinstance(error, OutOfBoundsError) and not self._loaded:
             raise error  # in words of its own
@@ -229,17 +229,17 @@ class Learner:
         """Return the facts, each in a word or two."""
         return describe_facts(self.policy, self.facts, self.scale)
 
-    def _inward(self, name: str, reward: Any) -> float:
+    def _check_reward(self, name: str, reward: Any) -> float:
         """Return a reward as the policy has it, in [0, 1]; refuse what is none."""
         return self.scale.check_told(name, reward)
 
-    def _inwards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
+    def _check_rewards(self, name: str, rewards: Any, like: Any) -> NDArray[np.float64]:
         """Return a column of rewards as the policy has them; refuse what is none."""
         found = float_column(name, rewards, self.scale.range(_UNIT), like)
         return self.scale.to_unit(found) if self._scaled else found
 
     @property
-    def told(self) -> int:
+    def rounds_told(self) -> int:
         """How many rounds it has been told the feedback of."""
         return self.rounds - self._pending
 
@@ -250,7 +250,7 @@ class Learner:
         lines = self.policy.describe(self)
         if len(lines) > _SHOWN_LINES:
             lines = [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} more"]
-        head = f"{self.policy} after {count_text(self.told, 'round')}, {known}{waiting}"
+        head = f"{self.policy} after {count_text(self.rounds_told, 'round')}, {known}{waiting}"
         return "\n  ".join([head, *lines])
 
     def save(self, path: str | Path) -> None:

@@ -46,7 +46,7 @@ def replay_rows(learner: Learner, columns: Columns) -> int:
         try:
             code = replay(learner._words, np.hstack(cells), not policy.off_policy)
         except IndexError as error:
-            learner._complain(error)
+            learner.raise_kernel_error(error)
         if code < 0:
             _refuse(learner, code, learner.rounds - begun, columns)
         own += code

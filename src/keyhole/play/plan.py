@@ -76,7 +76,7 @@ class Plan:
     details: bool = False
     checked: bool = False
     interpreted: bool = False
-    at_first: bool = False
+    interpret_uncompiled: bool = False
     """Whether Python plays what takes less than a moment, and is not compiled yet."""
     work: Mapping[str, SimulatedWorkers] = field(default_factory=dict)
     """Of each policy, by label; none where decisions take no time."""
@@ -93,7 +93,7 @@ class Plan:
         details: bool = False,
         checked: bool = False,
         interpreted: bool | None = None,
-        at_first: bool = False,
+        interpret_uncompiled: bool = False,
         work: SimulatedWorkers | Mapping[str, SimulatedWorkers] | None = None,
     ) -> "Plan":
         """Check the arguments of `simulate`, before anything is compiled or run."""
@@ -113,7 +113,7 @@ class Plan:
             details,
             checked,
             bool(interpreted),
-            at_first and interpreted is None,
+            interpret_uncompiled and interpreted is None,
             dict.fromkeys(policies, work) if isinstance(work, SimulatedWorkers) else work or {},
         )
         plan._check_length()
@@ -183,7 +183,7 @@ class Plan:
         told = {n: horizon if n in PER_ROUND else self.problem.fact(n) for n in names}
         return policy.informed(told)
 
-    def players(self, label: str) -> list[EngineSimulator | AsynchronousSimulator]:
+    def simulators(self, label: str) -> list[EngineSimulator | AsynchronousSimulator]:
         """Return what plays each run of a policy; their code is compiled, or taken from a file."""
         policy = self.policies[label]
         return [
@@ -204,21 +204,21 @@ class Plan:
         """Run one policy for some replications: shape (checkpoints, metrics, replications)."""
         threads = os.cpu_count() or 1 if threads is None else threads
         threads = check_integer("threads", threads, Range(ge=1))
-        policy, players = self.policies[label], self.players(label)
+        policy, simulators = self.policies[label], self.simulators(label)
         with check_memory(f"replications = {len(replications)}"):
             out = [
                 np.empty((len(p.checkpoints), len(self.metrics), len(replications)))
-                for p in players
+                for p in simulators
             ]
         work = [
-            (player, piece, values)
-            for player, values in zip(players, out, strict=True)
+            (simulator, piece, values)
+            for simulator, values in zip(simulators, out, strict=True)
             for piece in split_replications(replications, threads)
         ]
         total = self.rounds(policy) * len(replications)
-        if any(player.is_interpreted for player in players):
-            compile_if_long(players, replications)
-        interpreted = any(player.is_interpreted for player in players)
+        if any(simulator.is_interpreted for simulator in simulators):
+            compile_if_long(simulators, replications)
+        interpreted = any(simulator.is_interpreted for simulator in simulators)
         in_turn = simulate_in_this_thread if interpreted else simulate_in_threads
         in_turn(label, work, replications.start, threads, total, report)
         values = np.concatenate(out)

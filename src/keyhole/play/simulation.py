@@ -116,7 +116,7 @@ def simulate(
         details=details,
         checked=checked,
         interpreted=interpreted,
-        at_first=on == THREADS,
+        interpret_uncompiled=on == THREADS,
         work=_work(workers, duration, pending),
     )
     replications = check_integer("replications", replications, COUNT)

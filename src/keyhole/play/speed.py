@@ -49,7 +49,7 @@ def measure_seconds_per_round(
     clock : callable, optional
         Tells the time.
     """
-    plan.players(label)
+    plan.simulators(label)
     rounds = plan.rounds(plan.policies[label])
     group = LANES * threads
     count = min(replications, max(1, _FIRST_ROUNDS // (rounds * group)) * group)

@@ -97,7 +97,7 @@ class Learner(CoreLearner):
         run = int_column("arms", arms, Range(ge=0, lt=self.facts["arms"]))
         limit = float_column("limits", limits, _FROM_0, run)
         over = bool_column("exceeded", exceeded, run)
-        earned = self._inwards("rewards", _unless(over, rewards, self.scale.low), run)
+        earned = self._check_rewards("rewards", _unless(over, rewards, self.scale.low), run)
         used = float_column("consumptions", _unless(over, consumptions, 0.0), _FROM_0, run)
         if (above := used > limit).any():
             at = int(above.argmax())

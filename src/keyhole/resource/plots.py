@@ -221,14 +221,14 @@ def _named(arms: int, names: Sequence[str]) -> list[str]:
 
 def _every_run(problem: Problem, runs: int, seed: int) -> Iterator[tuple[list[float], list[float]]]:
     """Yield what runs of each arm consume and yield, under a limit that none exceeds."""
-    referee = InteractiveEnvironment(
+    environment = InteractiveEnvironment(
         Problem(problem.distributions, [_OPEN], Power(), Power()), seed=seed
     )
     for arm in range(problem.arms):
         used, earned = [], []
         for _ in range(runs):
             # Every answer stands where the one before did.
-            answer = referee.respond({"arm": arm, "limit": _OPEN})
+            answer = environment.respond({"arm": arm, "limit": _OPEN})
             used.append(answer["consumption"].item())
             earned.append(answer["reward"].item())
         yield used, earned

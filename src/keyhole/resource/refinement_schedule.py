@@ -47,7 +47,7 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> tuple[S
         continuous=problem.continuous,
         horizon=rounds,
     )
-    referee = InteractiveEnvironment(problem, seed=seed, horizon=rounds)
+    environment = InteractiveEnvironment(problem, seed=seed, horizon=rounds)
 
     def grids() -> tuple[FloatArray, ...]:
         sizes, points = learner.state["sizes"], learner.state["points"]
@@ -55,7 +55,7 @@ def stages(problem: Problem, *, rounds: int = _ROUNDS, seed: int = 0) -> tuple[S
 
     found = [Stage(0, 0, tuple(problem.limits[-1:] for _ in range(problem.arms)))]
     for t in range(1, rounds + 1):
-        referee.answer(learner)
+        environment.play_round(learner)
         new = sum(learner.state["sizes"].tolist()) - sum(map(len, found[-1].grids))
         if new:
             found.append(Stage(t, new // (_POLICY.refine - 1), grids()))

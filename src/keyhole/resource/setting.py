@@ -182,7 +182,7 @@ class Policy(Facts, CorePolicy, abstract=True):
     def describe(self, learner: Any) -> list[str]:
         """Return the pair that looks best, and how often each arm was run."""
         lines = []
-        if learner.told:
+        if learner.rounds_told:
             arm, limit = learner.recommend()
             lines = [f"best so far: arm {arm} with limit {limit:g}"]
         if (plays := learner.state.get("plays")) is not None:

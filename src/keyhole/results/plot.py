@@ -83,7 +83,7 @@ def interval(
     return mean, np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def without_logarithm(curves: CurveSet, metric: str) -> dict[str, int]:
+def count_nonpositive(curves: CurveSet, metric: str) -> dict[str, int]:
     """Return at how many checkpoints a policy's mean has no logarithm, for those that have any.
 
     Empty where no mean has one: then all are drawn as they are.
@@ -94,7 +94,7 @@ def without_logarithm(curves: CurveSet, metric: str) -> dict[str, int]:
     return {label: count for label, count in counts.items() if count}
 
 
-def per_arm(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
+def arms_divisor(curves: CurveSet, metric: str, y: Scale | None) -> int | None:
     """Return the number of arms where ln(mean / arms) is drawn, as the metric says, else none.
 
     It is not where an axis `y` is asked for, or nobody says how many arms there are.
@@ -115,14 +115,14 @@ def plot_curves(
     """Draw a metric over the checkpoints, with its 95 % intervals.
 
     Means are drawn as the metric says, unless `y` says otherwise. Those that are not positive have
-    no logarithm: where one is drawn they are left out (see `without_logarithm`), unless all are
+    no logarithm: where one is drawn they are left out (see `count_nonpositive`), unless all are
     such: then they are drawn as they are. An interval over a logarithm ends at the `log_floor` the
     curves, or at a `floor` that is lower: that of several panels.
     """
     check_choice("x", x, SCALES)
     if y is not None:
         check_choice("y", y, SCALES)
-    arms, known = per_arm(curves, metric, y), curves.metric(metric)
+    arms, known = arms_divisor(curves, metric, y), curves.metric(metric)
     y = y or "linear"
     if axes is None:
         _, axes = plt.subplots(figsize=(7.2, 4.6), layout="constrained")

@@ -9,14 +9,14 @@ from keyhole.testing.problem_checks import (
     check_problem,
     check_setting,
 )
-from keyhole.testing.setting_case import Vocabulary
+from keyhole.testing.setting_case import SettingCase
 
 __all__ = [
     "CHECKS",
     "PROBLEM_CHECKS",
     "SETTING_CHECKS",
     "CheckContext",
-    "Vocabulary",
+    "SettingCase",
     "check_policy",
     "check_problem",
     "check_setting",

@@ -56,14 +56,14 @@ class CheckContext:
         with bounds_checked():
             return learner_for(self.policy, facts, seed=self.seed, replication=replication)
 
-    def referee(self, replication: int = 0) -> InteractiveEnvironment:
+    def environment(self, replication: int = 0) -> InteractiveEnvironment:
         """Return the world that a learner meets in a replication."""
         with bounds_checked():
             return InteractiveEnvironment(
                 self.problem, seed=self.seed, replication=replication, horizon=self.horizon
             )
 
-    def simulated(
+    def simulate_metrics(
         self, *others: Policy, threads: int = 1, replications: int = REPLICATIONS
     ) -> NDArray[np.float64]:
         """Return all metrics at the horizon, by replication, as the engine finds them."""
@@ -81,21 +81,21 @@ class CheckContext:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The names of what `simulated` returns."""
+        """The names of what `simulate_metrics` returns."""
         return tuple(metric.name for metric in metrics_for(self.problem, details=True))
 
-    def rounds(
-        self, learner: Learner, referee: InteractiveEnvironment
+    def play_rounds(
+        self, learner: Learner, environment: InteractiveEnvironment
     ) -> Iterator[tuple[Any, ...]]:
         """Play to the horizon, yielding the decision of each round."""
         while learner.rounds < self.horizon:
-            referee.answer(learner)
+            environment.play_round(learner)
             yield decision_of(learner)
 
     @cached_property
     def decisions(self) -> list[tuple[Any, ...]]:
         """The decision of each round, played straight through: what several checks compare with."""
-        return list(self.rounds(self.learner(), self.referee()))
+        return list(self.play_rounds(self.learner(), self.environment()))
 
 
 def decision_of(learner: Learner) -> tuple[Any, ...]:

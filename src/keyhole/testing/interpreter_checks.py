@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from keyhole.kernels.execution import interpreted
 from keyhole.kernels.interpreter.faults import NotInterpretedError
 from keyhole.testing.check_context import CheckContext
-from keyhole.testing.pending_checks import OpenedPolicy, yield_ways
+from keyhole.testing.pending_checks import PendingPolicy, pending_modes
 
 Arrays = Mapping[str, NDArray[Any]]
 _OPEN = 2  # decisions at a time, where some may be pending
 
 
-def interpreted_and_compiled_agree(trial: CheckContext) -> None:
+def interpreted_and_compiled_agree(subject: CheckContext) -> None:
     """Check that interpreted kernels do what compiled ones do: in a learner, its world, the engine.
 
     Integers that leave 64 bits, or numbers that are whole in one branch and not in another, may
@@ -24,72 +24,72 @@ def interpreted_and_compiled_agree(trial: CheckContext) -> None:
     policy uses cannot be interpreted, there is a warning.
     """
     try:
-        _compare_learners(trial)
-        _compare_engines(trial)
-        for way in yield_ways(trial.policy):
-            _compare_opened(trial, way)
+        _compare_learners(subject)
+        _compare_engines(subject)
+        for way in pending_modes(subject.policy):
+            _compare_opened(subject, way)
     except NotInterpretedError as error:
         warnings.warn(f"not compared with compiled code: {error}", stacklevel=2)
 
 
-def _compare_learners(trial: CheckContext) -> None:
+def _compare_learners(subject: CheckContext) -> None:
     pairs = []
     for python in (False, True):
         with interpreted(python):
-            pairs.append((trial.learner(), trial.referee()))
-    for t in range(1, trial.horizon + 1):
-        for learner, referee in pairs:
-            referee.answer(learner)
-            referee.score(learner._recommend())
+            pairs.append((subject.learner(), subject.environment()))
+    for t in range(1, subject.horizon + 1):
+        for learner, environment in pairs:
+            environment.play_round(learner)
+            environment.score(learner._recommend())
         groups = [
             {
                 "the context": learner._context,
                 "the decision": learner._decision,
-                "the feedback": referee.feedback,
+                "the feedback": environment.feedback,
                 "the state": learner.state,
                 "the recommendation": learner._report,
-                "the state of the world": referee._state,
-                "a metric": referee._metrics,
-                "the stream": {"rng": learner._rng, "rng of the world": referee._rng},
+                "the state of the world": environment._state,
+                "a metric": environment._metrics,
+                "the stream": {"rng": learner._rng, "rng of the world": environment._rng},
             }
-            for learner, referee in pairs
+            for learner, environment in pairs
         ]
-        _refuse_difference(trial, f"round {t} of a learner", *groups)
+        _refuse_difference(subject, f"round {t} of a learner", *groups)
 
 
-def _compare_engines(trial: CheckContext) -> None:
+def _compare_engines(subject: CheckContext) -> None:
     found = []
     for python in (False, True):
         with interpreted(python):
-            values = trial.simulated()
-        found.append({"a metric": dict(zip(trial.metrics, values, strict=True))})
-    _refuse_difference(trial, f"a simulation of {trial.horizon} rounds", *found)
+            values = subject.simulate_metrics()
+        found.append({"a metric": dict(zip(subject.metrics, values, strict=True))})
+    _refuse_difference(subject, f"a simulation of {subject.horizon} rounds", *found)
 
 
-def _compare_opened(trial: CheckContext, way: str) -> None:
-    pairs: list[tuple[OpenedPolicy, Any, list[Any]]] = []
+def _compare_opened(subject: CheckContext, way: str) -> None:
+    pairs: list[tuple[PendingPolicy, Any, list[Any]]] = []
     for python in (False, True):
         with interpreted(python):
-            pairs.append((OpenedPolicy(trial, way), trial.referee(), []))
-    for t in range(1, trial.horizon + 1):
-        for opened, referee, rows in pairs:
-            rows.append(opened.ask(referee, rows))
+            pairs.append((PendingPolicy(subject, way), subject.environment(), []))
+    for t in range(1, subject.horizon + 1):
+        for opened, environment, rows in pairs:
+            rows.append(opened.ask(environment, rows))
             if len(rows) > _OPEN:
                 opened.tell(rows.pop(t % _OPEN))
         groups = [
             {"the decision": opened.taken, "the state": opened.views, "the stream": {"rng": words}}
             for opened, words in ((pair[0], pair[0].stream) for pair in pairs)
         ]
-        _refuse_difference(trial, f"round {t} with decisions pending ({way!r})", *groups)
+        _refuse_difference(subject, f"round {t} with decisions pending ({way!r})", *groups)
 
 
 def _refuse_difference(
-    trial: CheckContext, where: str, machine: Mapping[str, Arrays], python: Mapping[str, Arrays]
+    subject: CheckContext, where: str, machine: Mapping[str, Arrays], python: Mapping[str, Arrays]
 ) -> None:
     for what, name, one, other in _differences(machine, python):
         raise AssertionError(
-            f"{trial.policy}: interpreted and compiled kernels differ in {where}: {what}, {name}, "
-            f"is {one} compiled, and {other} interpreted"
+            f"{subject.policy}: interpreted and compiled kernels differ in {where}: {what}, "
+            f"{name}, is {one} compiled, and {other} interpreted"
         )
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from keyhole.testing.check_context import CheckContext
 from keyhole.testing.policy_checks import CHECKS, Check
-from keyhole.testing.setting_case import Vocabulary
+from keyhole.testing.setting_case import SettingCase
 from keyhole.validate import check_choice
 
 
 def parametrize_with_checks(
-    subjects: Iterable[CheckContext | Vocabulary], checks: Sequence[Check] = CHECKS
+    subjects: Iterable[CheckContext | SettingCase], checks: Sequence[Check] = CHECKS
 ) -> Callable[[Any], Any]:
     """Return a pytest decorator that runs each check on each subject as a test of its own.
 
@@ -19,7 +19,7 @@ def parametrize_with_checks(
 
     Parameters
     ----------
-    subjects : iterable of Trial or Vocabulary
+    subjects : iterable of Trial or SettingCase
         What the checks take.
     checks : sequence of callable, default CHECKS
         Or `PROBLEM_CHECKS`, `SETTING_CHECKS`.

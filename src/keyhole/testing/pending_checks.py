@@ -18,13 +18,13 @@ from keyhole.testing.check_context import CheckContext
 _OPEN: Final = 4
 
 
-class OpenedPolicy:
+class PendingPolicy:
     """A policy whose decisions may be open, and its two memories."""
 
-    def __init__(self, trial: CheckContext, way: str) -> None:
-        self._policy = policy = trial.policy
+    def __init__(self, subject: CheckContext, way: str) -> None:
+        self._policy = policy = subject.policy
         side = policy_component(type(policy))
-        known = policy.numbers() | trial.learner().facts
+        known = policy.numbers() | subject.learner().facts
         layouts = (side.inputs, side.state, *side.channels.layouts)
         self.cells, self._plan, parts = allocate(layouts, side.dims, side.sizes(known))
         inputs, self.views, self._seen, self.taken, self._feedback, _ = parts
@@ -32,7 +32,7 @@ class OpenedPolicy:
             view[...] = known[name]
         with bounds_checked():
             self._step = compiled_pending_step(side, policy.setting)
-        self._words = np.array([trial.seed, 0, 0, 0], np.uint64)
+        self._words = np.array([subject.seed, 0, 0, 0], np.uint64)
         self._imagines = way == "impute"
         self._run(self.cells, np.zeros(1), 0, 0, INIT)
         self.copy = self.cells.copy() if self._imagines else self.cells
@@ -46,20 +46,20 @@ class OpenedPolicy:
         """The last decision as plain numbers."""
         return tuple(value.tolist() for value in self.taken.values())
 
-    def ask(self, referee: InteractiveEnvironment, opened: Sequence[FloatArray]) -> FloatArray:
+    def ask(self, environment: InteractiveEnvironment, opened: Sequence[FloatArray]) -> FloatArray:
         """Decide while others are open; return the row of the decision, with what came of it."""
-        for name, value in referee.observe().items():
+        for name, value in environment.observe().items():
             self._seen[name][...] = value
         self.copy[self._context] = self.cells[self._context]
         opened = opened if self._imagines else ()
         width = HEAD + self._asked.stop - self._asked.start
         rows = np.concatenate([np.zeros(1), *(row[:width] for row in opened)])[1:]
-        if not self._run(self.copy, rows, referee.rounds, len(opened), DECIDE):
-            raise AssertionError(self._policy.refusal(f"round {referee.rounds}"))
+        if not self._run(self.copy, rows, environment.rounds, len(opened), DECIDE):
+            raise AssertionError(self._policy.refusal(f"round {environment.rounds}"))
         self.cells[self._decision] = self.copy[self._decision]
-        for name, value in referee.respond(self.taken).items():
+        for name, value in environment.respond(self.taken).items():
             self._feedback[name][...] = value
-        return np.concatenate([[referee.rounds, 0.0], self.cells[self._told]])
+        return np.concatenate([[environment.rounds, 0.0], self.cells[self._told]])
 
     def tell(self, row: FloatArray) -> None:
         """Learn from one decision."""
@@ -89,87 +89,88 @@ class OpenedPolicy:
         return int(self._step(self.cells, copy, self._plan, rows, self._words, t, count, what))
 
 
-def _declare(trial: CheckContext) -> str:
+def _declare(subject: CheckContext) -> str:
     """Return the mend of a policy that says more than it can do."""
-    return f'declare `pending = ("wait",)` in the class {type(trial.policy).__name__}'
+    return f'declare `pending = ("wait",)` in the class {type(subject.policy).__name__}'
 
 
-def yield_ways(policy: Any) -> Iterator[str]:
+def pending_modes(policy: Any) -> Iterator[str]:
     """Yield what the policy can do but wait: then nothing is ever open."""
     yield from (way for way in policy.pending if way != "wait")
 
 
-def one_at_a_time_nothing_is_open(trial: CheckContext) -> None:
+def one_at_a_time_nothing_is_pending(subject: CheckContext) -> None:
     """Check that, where each decision is told before the next, `pending` changes none."""
-    straight = trial.decisions
-    for way in yield_ways(trial.policy):
-        opened, referee = OpenedPolicy(trial, way), trial.referee()
+    straight = subject.decisions
+    for way in pending_modes(subject.policy):
+        opened, environment = PendingPolicy(subject, way), subject.environment()
         for t, decision in enumerate(straight, start=1):
-            opened.tell(opened.ask(referee, ()))
+            opened.tell(opened.ask(environment, ()))
             assert opened.decision == decision, (
-                f"{trial.policy}: with nothing open, {way!r} changed the decision of round {t}: "
+                f"{subject.policy}: with nothing open, {way!r} changed the decision of round {t}: "
                 "what `select` leaves in the state is lost on the copy; "
-                f"{_declare(trial)}"
+                f"{_declare(subject)}"
             )
 
 
-def feedback_belongs_to_its_decision(trial: CheckContext) -> None:
+def feedback_belongs_to_its_decision(subject: CheckContext) -> None:
     """Check that what is learnt from feedback does not depend on what was asked since.
 
     A policy whose `update` relies on what its last `select` left behind must wait. Where it does
-    not, and the trial shows nothing, but its code says that it may, a warning says so.
+    not, and the subject shows nothing, but its code says that it may, a warning says so.
     """
-    if "ignore" in trial.policy.pending:
-        _try_later(trial)
-    if doubts := describe_doubts(type(trial.policy)):
+    if "ignore" in subject.policy.pending:
+        _try_later(subject)
+    if doubts := describe_doubts(type(subject.policy)):
         warnings.warn(doubts, stacklevel=2)
 
 
-def _try_later(trial: CheckContext) -> None:
+def _try_later(subject: CheckContext) -> None:
     """Compare what is learnt from feedback at once and after another decision."""
-    opened, referee = OpenedPolicy(trial, "ignore"), trial.referee()
-    while referee.rounds + 1 < trial.horizon:
-        row = opened.ask(referee, ())
+    opened, environment = PendingPolicy(subject, "ignore"), subject.environment()
+    while environment.rounds + 1 < subject.horizon:
+        row = opened.ask(environment, ())
         asked, stream = opened.bits(), opened.stream
         at_once = opened.state_if_told(row, stream)
-        later = opened.ask(referee, (row,))
+        later = opened.ask(environment, (row,))
         same = opened.bits() == asked
         late = opened.state_if_told(row, stream)
         assert (at_once[same] == late[same]).all(), (
-            f"{trial.policy}: what it learnt from the decision of round {int(row[0])} depends on "
-            f"one that was asked since; {_declare(trial)}"
+            f"{subject.policy}: what it learnt from the decision of round {int(row[0])} depends on "
+            f"one that was asked since; {_declare(subject)}"
         )
         opened.tell(later)
         opened.tell(row)
 
 
-def open_decisions_are_safe(trial: CheckContext) -> None:
+def pending_decisions_are_safe(subject: CheckContext) -> None:
     """Check four decisions at a time, told in any order.
 
     All must be allowed, what is remembered stays a number within its arrays, and imagining leaves
     what was learnt from feedback as it is.
     """
-    for way in yield_ways(trial.policy):
-        opened, referee = OpenedPolicy(trial, way), trial.referee()
+    for way in pending_modes(subject.policy):
+        opened, environment = PendingPolicy(subject, way), subject.environment()
         rows: list[FloatArray] = []
-        draw = np.random.default_rng(trial.seed)
-        while referee.rounds < trial.horizon:
+        draw = np.random.default_rng(subject.seed)
+        while environment.rounds < subject.horizon:
             before = opened.cells[opened.state].tobytes()
             try:
-                rows.append(opened.ask(referee, rows))
+                rows.append(opened.ask(environment, rows))
                 unchanged = opened.cells[opened.state].tobytes() == before
                 if len(rows) == _OPEN:
                     opened.tell(rows.pop(draw.integers(_OPEN)))
             except IndexError as error:
                 raise AssertionError(
-                    f"{trial.policy}: with decisions open, a kernel reads or writes beyond an "
-                    f"array in round {referee.rounds}"
+                    f"{subject.policy}: with decisions open, a kernel reads or writes beyond an "
+                    f"array in round {environment.rounds}"
                 ) from error
             assert way == "ignore" or unchanged, (
-                f"{trial.policy}: imagining changed what was learnt, in round {referee.rounds}"
+                f"{subject.policy}: imputed feedback changed the state learnt from real feedback, "
+                f"in round {environment.rounds}"
             )
             for name, values in opened.views.items():
                 assert not np.isnan(values).any(), (
-                    f"{trial.policy}: with decisions open, {name} became NaN in round "
-                    f"{referee.rounds}"
+                    f"{subject.policy}: with decisions open, {name} became NaN in round "
+                    f"{environment.rounds}"
                 )

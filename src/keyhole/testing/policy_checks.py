@@ -23,8 +23,8 @@ from keyhole.testing.check_context import REPLICATIONS, CheckContext, decision_o
 from keyhole.testing.interpreter_checks import interpreted_and_compiled_agree
 from keyhole.testing.pending_checks import (
     feedback_belongs_to_its_decision,
-    one_at_a_time_nothing_is_open,
-    open_decisions_are_safe,
+    one_at_a_time_nothing_is_pending,
+    pending_decisions_are_safe,
 )
 from keyhole.validate import check_choice
 
@@ -47,9 +47,9 @@ def _toml(value: Any) -> str:
     return json.dumps(value)  # for numbers and names the same
 
 
-def parameters_round_trip(trial: CheckContext) -> None:
+def parameters_round_trip(subject: CheckContext) -> None:
     """Check that parameters survive TOML and JSON, and that the policy is an immutable value."""
-    policy = trial.policy
+    policy = subject.policy
     values = policy.parameters()
     toml = "".join(f"{name} = {_toml(value)}\n" for name, value in values.items())
     for form, read in (("JSON", json.loads(json.dumps(values))), ("TOML", tomllib.loads(toml))):
@@ -65,85 +65,85 @@ def parameters_round_trip(trial: CheckContext) -> None:
         raise AssertionError(f"{policy}: the parameter {name} can be overwritten")
 
 
-def stays_within_its_arrays(trial: CheckContext) -> None:
+def stays_within_its_arrays(subject: CheckContext) -> None:
     """Check that no kernel reads or writes beyond an array.
 
     This comes before the engine plays the policy unchecked.
     """
-    learner, referee = trial.learner(), trial.referee()
+    learner, environment = subject.learner(), subject.environment()
     try:
-        for _ in trial.rounds(learner, referee):
-            referee.score(learner._recommend())
+        for _ in subject.play_rounds(learner, environment):
+            environment.score(learner._recommend())
     except IndexError as error:
         raise AssertionError(
-            f"{trial.policy}: a kernel reads or writes beyond an array in round {learner.rounds}"
+            f"{subject.policy}: a kernel reads or writes beyond an array in round {learner.rounds}"
         ) from error
 
 
-def acts_at_all(trial: CheckContext) -> None:
+def acts_at_all(subject: CheckContext) -> None:
     """Check that the policy does something: decides differently, or remembers what it is told."""
-    learner, referee = trial.learner(), trial.referee()
+    learner, environment = subject.learner(), subject.environment()
     first = {name: value.copy() for name, value in learner.state.items()}
     decisions = set()
-    for decision in trial.rounds(learner, referee):
+    for decision in subject.play_rounds(learner, environment):
         decisions.add(repr(decision))
         if len(decisions) > 1 or any((first[n] != v).any() for n, v in learner.state.items()):
             return
     raise AssertionError(
-        f"{trial.policy}: {trial.horizon} rounds, one decision, and nothing remembered"
+        f"{subject.policy}: {subject.horizon} rounds, one decision, and nothing remembered"
     )
 
 
-def engine_is_deterministic(trial: CheckContext) -> None:
+def engine_is_deterministic(subject: CheckContext) -> None:
     """Check that a seed gives the same bits, for any number of threads and beside others."""
-    first = trial.simulated()
-    if np.array_equal(first, trial.simulated(trial.policy, threads=3)):
+    first = subject.simulate_metrics()
+    if np.array_equal(first, subject.simulate_metrics(subject.policy, threads=3)):
         return
     for what, other in (
-        ("a second run", trial.simulated()),
-        ("three threads", trial.simulated(threads=3)),
+        ("a second run", subject.simulate_metrics()),
+        ("three threads", subject.simulate_metrics(threads=3)),
     ):
-        assert np.array_equal(first, other), f"{trial.policy}: {what} gave other results"
-    raise AssertionError(f"{trial.policy}: another policy beside it gave other results")
+        assert np.array_equal(first, other), f"{subject.policy}: {what} gave other results"
+    raise AssertionError(f"{subject.policy}: another policy beside it gave other results")
 
 
-def engine_and_learner_agree(trial: CheckContext) -> None:
+def engine_and_learner_agree(subject: CheckContext) -> None:
     """Check that a learner, told what the simulation would tell, ends where it ends.
 
     Since a learner sees feedback and nothing else, this also shows that the policy is blind to
     what its setting hides.
     """
-    simulated = trial.simulated()
+    simulated = subject.simulate_metrics()
     for replication in _FOLLOWED:
-        learner = trial.learner(replication)
-        referee = trial.referee(replication)
-        for _ in trial.rounds(learner, referee):
+        learner = subject.learner(replication)
+        environment = subject.environment(replication)
+        for _ in subject.play_rounds(learner, environment):
             pass
-        metrics = list(referee.score(learner._recommend()).values())
+        metrics = list(environment.score(learner._recommend()).values())
         assert metrics == simulated[:, replication].tolist(), (
-            f"{trial.policy}: engine and learner differ in replication {replication}"
+            f"{subject.policy}: engine and learner differ in replication {replication}"
         )
 
 
-def saving_changes_nothing(trial: CheckContext) -> None:
+def saving_changes_nothing(subject: CheckContext) -> None:
     """Check that a learner saved and loaded at random moments decides as if it had not been."""
-    straight = trial.decisions
-    learner, referee = trial.learner(), trial.referee()
-    draw = np.random.default_rng(trial.seed)
-    after_ask, after_tell = (set(draw.choice(trial.horizon, 2).tolist()) for _ in range(2))
+    straight = subject.decisions
+    learner, environment = subject.learner(), subject.environment()
+    draw = np.random.default_rng(subject.seed)
+    after_ask, after_tell = (set(draw.choice(subject.horizon, 2).tolist()) for _ in range(2))
     again = []
-    for t in range(trial.horizon):
-        referee.ask(learner)
+    for t in range(subject.horizon):
+        environment.ask(learner)
         if t in after_ask:
             learner = _saved_and_loaded(learner)
         again.append(decision_of(learner))
-        referee.tell(learner)
+        environment.tell(learner)
         if t in after_tell:
             learner = _saved_and_loaded(learner)
-    why = trial.policy.explain_waiting()
-    has_scratch = _has_scratch(trial.policy)
+    why = subject.policy.explain_waiting()
+    has_scratch = _has_scratch(subject.policy)
     assert again == straight, (
-        f"{trial.policy}: saving and loading changed its decisions"
+        f"{subject.policy}: saving and loading changed its decisions"
         f"{': what is made with `scratch_array` is not saved' if has_scratch else ''}"
         f"{f'; {why}' if why else ''}"
     )
@@ -153,55 +153,55 @@ def _has_scratch(policy: Policy) -> bool:
     return any(not field.kept for field in declared_state(type(policy)).values())
 
 
-def copies_go_on_alone(trial: CheckContext) -> None:
+def copies_go_on_alone(subject: CheckContext) -> None:
     """Check that a copy of a learner decides as the learner would, whatever becomes of that."""
-    straight = trial.decisions
-    draw = np.random.default_rng(trial.seed)
+    straight = subject.decisions
+    draw = np.random.default_rng(subject.seed)
     for copied in (copy.copy, copy.deepcopy):
-        learner, referee = trial.learner(), trial.referee()
-        moments = set(draw.choice(trial.horizon, 2).tolist())
+        learner, environment = subject.learner(), subject.environment()
+        moments = set(draw.choice(subject.horizon, 2).tolist())
         again = []
-        for t in range(trial.horizon):
-            referee.ask(learner)
+        for t in range(subject.horizon):
+            environment.ask(learner)
             if t in moments:
                 with bounds_checked():
                     original, learner = learner, copied(learner)
                 original._tell()  # of some other round: it is on its own from here
             again.append(decision_of(learner))
-            referee.tell(learner)
-        assert again == straight, f"{trial.policy}: {copied.__name__} changed its decisions"
+            environment.tell(learner)
+        assert again == straight, f"{subject.policy}: {copied.__name__} changed its decisions"
 
 
-def state_stays_a_number(trial: CheckContext) -> None:
+def state_stays_a_number(subject: CheckContext) -> None:
     """Check that nothing the policy remembers or recommends becomes NaN."""
-    learner, referee = trial.learner(), trial.referee()
-    for _ in trial.rounds(learner, referee):
+    learner, environment = subject.learner(), subject.environment()
+    for _ in subject.play_rounds(learner, environment):
         for name, values in (learner.state | learner._recommend()).items():
             assert not np.isnan(values).any(), (
-                f"{trial.policy}: {name} became NaN in round {learner.rounds}"
+                f"{subject.policy}: {name} became NaN in round {learner.rounds}"
             )
 
 
-def works_for_any_number_of_arms(trial: CheckContext) -> None:
+def works_for_any_number_of_arms(subject: CheckContext) -> None:
     """Check 1, 2 and 1,000 arms, where the problem can be resized: 100 rounds more than arms.
 
     Sizes that the setting's fact ``arms`` excludes are left out. A resized problem that has fewer
     rounds is played as long as it lasts.
     """
-    play_sizes(trial, _SIZES)
+    play_sizes(subject, _SIZES)
 
 
-def play_sizes(trial: CheckContext, sizes: Sequence[int]) -> None:
-    """Play a trial's problem with these numbers of arms, and check that its metrics are finite."""
-    allowed = trial.policy.setting.facts["arms"].allowed
+def play_sizes(subject: CheckContext, sizes: Sequence[int]) -> None:
+    """Play the problem with these numbers of arms, and check that its metrics are finite."""
+    allowed = subject.policy.setting.facts["arms"].allowed
     for arms in (size for size in sizes if size in allowed):
-        problem = trial.problem.resized(arms)
+        problem = subject.problem.resized(arms)
         if problem is None:
             return
-        rounds = min(max(trial.horizon, arms + 100), problem.rounds or math.inf)
-        small = replace(trial, problem=problem, horizon=int(rounds))
-        values = small.simulated(replications=1)  # large ones take their time
-        assert np.isfinite(values).all(), f"{trial.policy}: no finite metrics with {arms} arms"
+        rounds = min(max(subject.horizon, arms + 100), problem.rounds or math.inf)
+        small = replace(subject, problem=problem, horizon=int(rounds))
+        values = small.simulate_metrics(replications=1)  # large ones take their time
+        assert np.isfinite(values).all(), f"{subject.policy}: no finite metrics with {arms} arms"
 
 
 Check = Callable[[Any], None]
@@ -216,9 +216,9 @@ CHECKS: Final[tuple[Check, ...]] = (
     saving_changes_nothing,
     copies_go_on_alone,
     state_stays_a_number,
-    one_at_a_time_nothing_is_open,
+    one_at_a_time_nothing_is_pending,
     feedback_belongs_to_its_decision,
-    open_decisions_are_safe,
+    pending_decisions_are_safe,
     works_for_any_number_of_arms,
 )
 """All checks of a policy, by name; each takes a `CheckContext`."""
@@ -269,5 +269,5 @@ def check_policy(
     >>> from keyhole.thresholding import LSA, Problem
     >>> check_policy(LSA(), Problem(means=[0.2, 0.45, 0.7], threshold=0.5))
     """
-    trial = CheckContext(policy, problem, horizon, seed, failing or {})
-    run_checks(CHECKS, trial, trial.failing)
+    subject = CheckContext(policy, problem, horizon, seed, failing or {})
+    run_checks(CHECKS, subject, subject.failing)

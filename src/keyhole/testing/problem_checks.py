@@ -17,53 +17,53 @@ from keyhole.testing.policy_checks import (
     engine_is_deterministic,
     run_checks,
 )
-from keyhole.testing.setting_case import Vocabulary
+from keyhole.testing.setting_case import SettingCase
 from keyhole.testing.vocabulary_checks import VOCABULARY_CHECKS
 
 
-def world_and_problem_are_of_one_setting(trial: CheckContext) -> None:
+def environment_and_problem_share_a_setting(subject: CheckContext) -> None:
     """Check that the problem, its world and the policy speak the same words."""
-    problem = trial.problem
+    problem = subject.problem
     assert problem.setting is problem.environment.setting, (
         f"{problem}: its world is of another setting"
     )
-    assert trial.policy.setting is problem.setting, f"{trial.policy} is of another setting"
+    assert subject.policy.setting is problem.setting, f"{subject.policy} is of another setting"
 
 
-def truth_is_complete(trial: CheckContext) -> None:
+def truth_is_complete(subject: CheckContext) -> None:
     """Check that the problem says everything that its world declares, in the declared shape."""
-    truth, environment = trial.problem.truth(), trial.problem.environment
+    truth, environment = subject.problem.truth(), subject.problem.environment
     fields = {n: f for n, f in declared_fields(environment).items() if n not in PER_ROUND}
     missing = [name for name in fields if name not in truth]
-    assert not missing, f"{trial.problem}: truth() lacks {', '.join(missing)}"
+    assert not missing, f"{subject.problem}: truth() lacks {', '.join(missing)}"
     sizes = {n: int(truth[n]) for n, f in fields.items() if f.dtype == "int64" and not f.shape}
-    sizes |= dict.fromkeys(PER_ROUND, trial.horizon)
+    sizes |= dict.fromkeys(PER_ROUND, subject.horizon)
     for name, declaration in fields.items():
         found, wanted = np.shape(truth[name]), declaration.extent(sizes)
-        assert found == wanted, f"{trial.problem}: {name} has the shape {found}, not {wanted}"
-        assert not np.isnan(truth[name]).any(), f"{trial.problem}: {name} is not a number"
+        assert found == wanted, f"{subject.problem}: {name} has the shape {found}, not {wanted}"
+        assert not np.isnan(truth[name]).any(), f"{subject.problem}: {name} is not a number"
 
 
-def facts_are_allowed(trial: CheckContext) -> None:
+def facts_are_allowed(subject: CheckContext) -> None:
     """Check that the problem gives every fact that a policy is always told, and an allowed one."""
-    setting, told = trial.problem.setting, {}
+    setting, told = subject.problem.setting, {}
     for name in setting.known_quantities(()):
-        told[name] = trial.horizon if name in PER_ROUND else trial.problem.fact(name)
+        told[name] = subject.horizon if name in PER_ROUND else subject.problem.fact(name)
     setting.check((), told)
 
 
-def feedback_and_metrics_are_numbers(trial: CheckContext) -> None:
+def feedback_and_metrics_are_numbers(subject: CheckContext) -> None:
     """Check that no index leaves its array, and that what comes back is never NaN."""
-    learner, referee = trial.learner(), trial.referee()
-    for _ in trial.rounds(learner, referee):
-        for name, value in (referee.context | referee.feedback).items():
-            assert not np.isnan(value).any(), f"{trial.problem}: {name} became NaN"
-        for name, metric in referee.score(learner._recommend()).items():
-            assert np.isfinite(metric), f"{trial.problem}: the metric {name} became {metric}"
+    learner, environment = subject.learner(), subject.environment()
+    for _ in subject.play_rounds(learner, environment):
+        for name, value in (environment.context | environment.feedback).items():
+            assert not np.isnan(value).any(), f"{subject.problem}: {name} became NaN"
+        for name, metric in environment.score(learner._recommend()).items():
+            assert np.isfinite(metric), f"{subject.problem}: the metric {name} became {metric}"
 
 
 PROBLEM_CHECKS: Final[tuple[Check, ...]] = (
-    world_and_problem_are_of_one_setting,
+    environment_and_problem_share_a_setting,
     truth_is_complete,
     facts_are_allowed,
     feedback_and_metrics_are_numbers,
@@ -89,14 +89,14 @@ def check_problem(
     >>> from keyhole.thresholding import LSA, Problem
     >>> check_problem(Problem(means=[0.2, 0.45, 0.7], threshold=0.5), LSA())
     """
-    trial = CheckContext(policy, problem, horizon, seed, failing or {})
-    run_checks(PROBLEM_CHECKS, trial, trial.failing)
+    subject = CheckContext(policy, problem, horizon, seed, failing or {})
+    run_checks(PROBLEM_CHECKS, subject, subject.failing)
 
 
 _TAKEN: Final = ("p", "e", "s", "t", "rng", "metrics")
 
 
-def names_are_distinct(case: Vocabulary) -> None:
+def names_are_distinct(case: SettingCase) -> None:
     """Check that no two values have one name, and none that of a word of the contract."""
     setting = case.setting
     groups = (setting.context, setting.decision, setting.feedback, setting.report)
@@ -105,18 +105,18 @@ def names_are_distinct(case: Vocabulary) -> None:
     assert not twice, f"{setting.name}: {', '.join(twice)} means two things"
 
 
-def facts_are_documented(case: Vocabulary) -> None:
+def facts_are_documented(case: SettingCase) -> None:
     """Check that every fact says what it is."""
     for name, fact in case.setting.facts.items():
         assert fact.doc, f"{case.setting.name}: the fact {name} has no doc"
 
 
-def facts_pass(case: Vocabulary) -> None:
+def facts_pass(case: SettingCase) -> None:
     """Check that the given facts are those that every policy is told, and allowed."""
     case.setting.check((), case.facts)
 
 
-def guard_refuses_what_is_out_of_range(case: Vocabulary) -> None:
+def guard_refuses_what_is_out_of_range(case: SettingCase) -> None:
     """Check that no decision passes with a position below 0 or beyond all arms, or with NaN."""
     setting, told, sizes = case.setting, case.told, case.sizes
     for name, declaration in setting.decision.items():
@@ -137,7 +137,7 @@ SETTING_CHECKS: Final[tuple[Check, ...]] = (
     guard_refuses_what_is_out_of_range,
     *VOCABULARY_CHECKS,
 )
-"""All checks of a setting, by name; each takes a `Vocabulary`."""
+"""All checks of a setting, by name; each takes a `SettingCase`."""
 
 
 def check_setting(
@@ -152,7 +152,7 @@ def check_setting(
     """Check that a setting can be played in.
 
     `facts`, `context` and `decision` are those of some problem and round, and `vocabulary` are the
-    words that studies have for it: see `Vocabulary`.
+    words that studies have for it: see `SettingCase`.
 
     Examples
     --------
@@ -160,5 +160,5 @@ def check_setting(
     >>> from keyhole.thresholding.study_adapter import StudyVocabulary
     >>> check_setting(SETTING, {"arms": 3, "threshold": 0.5}, vocabulary=StudyVocabulary)
     """
-    case = Vocabulary(setting, facts, context or {}, failing or {}, vocabulary, decision)
+    case = SettingCase(setting, facts, context or {}, failing or {}, vocabulary, decision)
     run_checks(SETTING_CHECKS, case, case.failing)

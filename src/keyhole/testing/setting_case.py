@@ -12,7 +12,7 @@ from keyhole.play.study_vocabulary import StudyVocabulary
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class SettingCase:
     """What the check of a setting is given.
 
     Parameters

@@ -10,12 +10,12 @@ import numpy as np
 from keyhole.contract.state_memory import Field
 from keyhole.play.reserved_words import check_words, declared_words
 from keyhole.play.study_vocabulary import StudyVocabulary
-from keyhole.testing.setting_case import Vocabulary
+from keyhole.testing.setting_case import SettingCase
 
 Values = dict[str, Any]
 
 
-def decisions_round_trip(case: Vocabulary) -> None:
+def decisions_round_trip(case: SettingCase) -> None:
     """Check that a decision in words is JSON, and read back is the same decision."""
     if (words := _words(case)) is None:
         return
@@ -27,7 +27,7 @@ def decisions_round_trip(case: Vocabulary) -> None:
         )
 
 
-def words_are_not_reserved(case: Vocabulary) -> None:
+def words_are_not_reserved(case: SettingCase) -> None:
     """Check that no word is one that studies use for events and decisions."""
     if (words := _words(case)) is None:
         return
@@ -39,7 +39,7 @@ def words_are_not_reserved(case: Vocabulary) -> None:
             check_words(words.format_feedback(*taken, heard))
 
 
-def arm_fields_hold_all_arms(case: Vocabulary) -> None:
+def arm_fields_hold_all_arms(case: SettingCase) -> None:
     """Check that a decision names no arm but those of `arm_fields`, where arms come and go."""
     if (words := _words(case)) is None or not words.find_arm_fields():
         return
@@ -63,7 +63,7 @@ def arm_fields_hold_all_arms(case: Vocabulary) -> None:
         )
 
 
-def feedback_round_trips(case: Vocabulary) -> None:
+def feedback_round_trips(case: SettingCase) -> None:
     """Check that feedback has the declared values, and is the same after formatting and parsing."""
     if (words := _words(case)) is None or not words.has_feedback:
         return
@@ -76,7 +76,7 @@ def feedback_round_trips(case: Vocabulary) -> None:
         assert read == heard, f"{case}: parse_feedback reads {said} as {read}, not as {heard}"
 
 
-def bad_words_are_refused(case: Vocabulary) -> None:
+def bad_words_are_refused(case: SettingCase) -> None:
     """Check that no feedback passes with an unknown word or NaN, and no decision of no arm."""
     if (words := _words(case)) is None:
         return
@@ -90,7 +90,7 @@ def bad_words_are_refused(case: Vocabulary) -> None:
         _check_refused(case, words.parse_decision, said | {"arm": "no such arm"})
 
 
-def rounds_survive_a_snapshot(case: Vocabulary) -> None:
+def rounds_survive_a_snapshot(case: SettingCase) -> None:
     """Check that a round that is written as JSON and restored is the same."""
     words = _words(case)
     if words is None or words.round_class is None:
@@ -120,7 +120,7 @@ VOCABULARY_CHECKS: Final[tuple[Callable[[Any], None], ...]] = (
 """Those checks of a setting that are about its words in studies; without such there are none."""
 
 
-def _words(case: Vocabulary) -> StudyVocabulary | None:
+def _words(case: SettingCase) -> StudyVocabulary | None:
     """Return the words of a study with arms called ``arm 0``, ``arm 1``, ..."""
     if case.vocabulary is None:
         return None
@@ -128,7 +128,7 @@ def _words(case: Vocabulary) -> StudyVocabulary | None:
 
 
 def _parse_default(
-    case: Vocabulary, words: StudyVocabulary, taken: tuple[Values, Values]
+    case: SettingCase, words: StudyVocabulary, taken: tuple[Values, Values]
 ) -> Values:
     """Return the feedback of a decision that nothing came of, as values."""
     told = words.default_feedback(*taken)
@@ -141,7 +141,7 @@ def _parse_default(
         ) from error
 
 
-def _check_refused(case: Vocabulary, parse: Callable[..., Any], *given: Any, **words: Any) -> None:
+def _check_refused(case: SettingCase, parse: Callable[..., Any], *given: Any, **words: Any) -> None:
     """Check that words that mean nothing are refused."""
     try:
         parse(*given, **words)
@@ -152,7 +152,7 @@ def _check_refused(case: Vocabulary, parse: Callable[..., Any], *given: Any, **w
 
 
 def _check_values(
-    case: Vocabulary,
+    case: SettingCase,
     method: str,
     values: Values,
     fields: Mapping[str, Field],

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from keyhole.clusters import Cluster
 from keyhole.clusters.connection import THREADS, cluster_connection
-from keyhole.clusters.worker_checks import check_versions, missing_packages
+from keyhole.clusters.worker_checks import check_versions, make_wanted_check
 from keyhole.runner import CommandResult, Runner
 from keyhole.tune.executor import CommandOutcome, Executor, Executors
 from keyhole.tune.spec import Spec
@@ -214,7 +214,7 @@ def _runner() -> Runner:
 @contextmanager
 def _ended_if_unwanted(runner: Runner) -> Iterator[None]:
     """Close a runner when nobody waits for its run any more."""
-    over, wanted = threading.Event(), missing_packages()
+    over, wanted = threading.Event(), make_wanted_check()
 
     def look() -> None:
         while not over.wait(_LOOK):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from keyhole.files import folder_lock, is_draft, write_atomically
+from keyhole.files import folder_lock, has_content, write_atomically
 from keyhole.study import Study
 from keyhole.study.storage import open_store
 from keyhole.tune.spec import DEFAULT_POLICY, Spec
@@ -31,7 +31,7 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
     ValueError
         If it holds something else, or another process is at work in it.
     """
-    is_draft(folder)  # a file in its place is refused
+    has_content(folder)  # a file in its place is refused
     folder.mkdir(parents=True, exist_ok=True)
     with folder_lock(folder):
         _see(folder, spec)
@@ -40,7 +40,7 @@ def open_tune_folder(folder: Path, spec: Spec) -> Iterator[None]:
 
 def _see(folder: Path, spec: Spec) -> None:
     """See that what there is in the folder is a tune of this spec, and write the spec."""
-    if is_draft(folder):
+    if has_content(folder):
         if not (folder / SPEC).exists():
             raise ValueError(
                 f"out must be a new folder, or that of a tune; there are files in {folder}"
