@@ -15,7 +15,7 @@ def runner():
     with Runner() as one:
         if not one._helper.exact:
             pytest.skip("no control group may be made here")
-        yield one, cgroup._own()
+        yield one, cgroup.own_cgroup_path()
 
 
 def groups(above):

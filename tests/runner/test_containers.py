@@ -21,7 +21,7 @@ SCRIPT = """if True:
     with Runner() as runner:
         command = f'sleep 600 & {sys.executable} -S -c "{take}"'
         run = runner.run(["sh", "-c", command], limit=60)
-        print(json.dumps([runner.words, run.outcome, run.left, run.memory, run.cpu]))
+        print(json.dumps([runner.description, run.outcome, run.left, run.memory, run.cpu]))
 """
 
 
@@ -43,8 +43,8 @@ def inside(*container):
     return words
 
 
-def test_a_subreaper_stands_in_where_there_are_no_more_namespaces():
+def test_without_namespaces_the_subreaper_is_used():
     script = 'echo 0 > /proc/sys/user/max_pid_namespaces && exec "$@"'
     words = inside("-Ur", "sh", "-c", script, "sh")
     assert words.startswith("subreaper: ")
-    assert "; it stands in for namespace (clone: " in words
+    assert "; not available: namespace (clone: " in words

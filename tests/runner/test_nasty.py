@@ -181,7 +181,7 @@ def test_nothing_outlives_its_run(tuners, mechanism, program, folder, tag):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_who_stops_what_watches_over_it_is_ended_later(tuners, mechanism, folder, tag):
+def test_a_run_that_stops_its_supervisors_is_killed_later(tuners, mechanism, folder, tag):
     tuner = start(tuners, mechanism, "stop_parent", folder, tag, limit=LIMIT)
     run = answer(folder)
     assert not alive(folder, tag)

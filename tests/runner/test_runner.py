@@ -54,7 +54,7 @@ def test_another_code_or_a_signal_is_a_failure(runner, script, code, number):
     assert (run.outcome, run.code, run.signal) == ("failed", code, number)
 
 
-def test_what_takes_too_long_is_out_of_time(runner):
+def test_a_run_beyond_its_limit_is_out_of_time(runner):
     run = runner.run(["sleep", "600"], limit=0.2)
     assert (run.outcome, run.code, run.signal, run.left) == ("out of time", None, None, 0)
     assert run.seconds >= 0.2
@@ -69,7 +69,7 @@ def test_what_takes_too_long_is_out_of_time(runner):
         (["true"], {"folder": "/nonesuch_9"}, "No such file or directory: /nonesuch_9"),
     ],
 )
-def test_what_cannot_start_says_why(runner, command, words, reason):
+def test_a_command_that_cannot_start_has_a_reason(runner, command, words, reason):
     run = runner.run(command, limit=LONG, **words)
     assert (run.outcome, run.reason, run.code, run.output) == ("could not start", reason, None, b"")
 
@@ -80,12 +80,12 @@ def test_cpu_time_is_limited(runner):
     assert run.cpu >= 0.2
 
 
-def test_a_limit_may_be_larger_than_any_number_of_the_kernel(runner):
+def test_a_limit_may_exceed_the_largest_rlimit(runner):
     assert runner.run(["true"], limit=1e300, cpu=1e300).outcome == "ok"
 
 
 @LINUX
-def test_cpu_time_is_that_of_all_processes_together(runner):
+def test_cpu_time_is_the_sum_over_all_processes(runner):
     script = """if True:
         import os, time
         def burn():
@@ -103,7 +103,7 @@ def test_cpu_time_is_that_of_all_processes_together(runner):
 
 
 @LINUX
-def test_memory_is_that_of_all_processes_together(runner):
+def test_memory_is_the_sum_over_all_processes(runner):
     script = """if True:
         import os, time
         for _ in range(3):
@@ -120,14 +120,14 @@ def test_memory_is_that_of_all_processes_together(runner):
 
 
 @LINUX
-def test_the_memory_of_one_process_is_seen_however_short_it_is_held(runner):
+def test_a_short_memory_peak_of_one_process_is_measured(runner):
     run = runner.run(python("x = b'x' * (64 << 20)"), limit=LONG, memory=48 << 20)
     assert run.outcome == "out of memory"
     assert run.memory > 48 << 20
 
 
 @LINUX
-def test_address_space_that_is_not_used_counts_for_nothing(runner):
+def test_unused_address_space_is_not_counted(runner):
     script = "import mmap; mmap.mmap(-1, 1 << 33, flags=mmap.MAP_PRIVATE | 0x4000)"
     run = runner.run(python(script), limit=LONG, memory=64 << 20)
     assert run.outcome == "ok", run
@@ -138,7 +138,7 @@ def test_the_standard_input_is_empty(runner):
 
 
 @pytest.mark.parametrize("size", [0, 1, 10, 65_536])
-def test_the_first_and_the_last_of_the_output_are_kept(runner, size):
+def test_start_and_end_of_the_output_are_kept(runner, size):
     run = runner.run(python("print('a' * 100_000, end='z')"), limit=LONG, output=size)
     assert run.outcome == "ok"
     half = size // 2
@@ -148,14 +148,14 @@ def test_the_first_and_the_last_of_the_output_are_kept(runner, size):
     assert run.output == (kept if half else b"")
 
 
-def test_short_output_is_kept_as_it_is(runner):
+def test_short_output_is_kept_whole(runner):
     text = "é\udcff\0\n" * 10
     script = f"import sys; sys.stdout.buffer.write({os.fsencode(text)!r})"
     run = runner.run(python(script), limit=LONG, output=200)
     assert run.output == os.fsencode(text)
 
 
-def test_folder_and_environment_are_the_run_s_own(runner, tmp_path):
+def test_a_run_has_its_own_folder_and_environment(runner, tmp_path):
     run = runner.run(["pwd"], limit=LONG, folder=tmp_path)
     assert run.output.decode().strip() == str(tmp_path.resolve())
     run = runner.run(["env"], limit=LONG, environment={"A": "b", "PATH": os.environ["PATH"]})
@@ -172,7 +172,7 @@ def test_a_run_may_be_pinned_to_a_processor(runner):
         assert run.output == b"{%d}\n" % core
 
 
-def test_what_the_caller_does_with_signals_is_its_own_affair():
+def test_signal_handling_of_the_caller_is_not_inherited():
     everything = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, everything)
     ignored = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -185,13 +185,13 @@ def test_what_the_caller_does_with_signals_is_its_own_affair():
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def test_numbers_of_processes_differ_from_run_to_run(runner):
+def test_pids_differ_from_run_to_run(runner):
     """(They do so outside, and programs make names of them.)"""
     numbers = [runner.run(["sh", "-c", "echo $$"], limit=LONG).output for _ in range(5)]
     assert len(set(numbers)) == 5
 
 
-def test_a_fork_that_ends_leaves_its_parent_s_runner_at_work(runner):
+def test_the_end_of_a_fork_does_not_stop_the_runner_of_its_parent(runner):
     with warnings.catch_warnings(action="ignore"):  # of threads, which this child leaves alone
         pid = os.fork()
     if pid == 0:
@@ -202,7 +202,7 @@ def test_a_fork_that_ends_leaves_its_parent_s_runner_at_work(runner):
 
 
 @pytest.mark.parametrize("name", ["TERM", "PIPE"])  # the second is ignored by every Python
-def test_signals_do_what_they_do_to_a_program_of_its_own(name):
+def test_signals_have_their_default_actions(name):
     number = getattr(signal, f"SIG{name}")
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
     try:
@@ -213,18 +213,18 @@ def test_signals_do_what_they_do_to_a_program_of_its_own(name):
     assert (run.outcome, run.signal) == ("failed", number)
 
 
-def test_who_is_left_is_counted(runner):
+def test_processes_left_are_counted(runner):
     run = runner.run(["sh", "-c", "sleep 600 & sleep 600 &"], limit=LONG)
     assert run.outcome == "ok"
     assert run.left == (1 if runner.mechanism == "group" else 2)
 
 
-def test_all_outcomes_are_named(runner):
+def test_outcomes_and_description_are_complete(runner):
     assert runner.run(["true"], limit=LONG).outcome in OUTCOMES
-    assert runner.words.startswith(f"{runner.mechanism}: ")
+    assert runner.description.startswith(f"{runner.mechanism}: ")
 
 
-def test_many_short_runs_leave_nothing_open(runner):
+def test_many_short_runs_leave_no_descriptors_open(runner):
     def files():
         return len(os.listdir("/dev/fd"))
 
@@ -235,7 +235,7 @@ def test_many_short_runs_leave_nothing_open(runner):
     assert files() == before
 
 
-def test_open_files_are_passed_on_and_no_others(runner, tmp_path):
+def test_only_the_passed_files_are_inherited(runner, tmp_path):
     with (tmp_path / "a").open("w") as first, (tmp_path / "b").open("w") as second:
         os.set_inheritable(first.fileno(), True)
         script = "echo one >&3; echo two >&4; ls /dev/fd/ | wc -w"
@@ -263,13 +263,13 @@ def test_runners_work_side_by_side():
     assert found == [[b"%d\n" % number] * 5 for number in range(4)]
 
 
-def test_threads_take_turns_at_a_runner(runner):
+def test_runs_of_several_threads_are_serialised(runner):
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda n: runner.run(["echo", str(n)], limit=LONG), range(12)))
     assert [run.output for run in found] == [b"%d\n" % n for n in range(12)]
 
 
-def test_closing_ends_what_another_thread_runs():
+def test_close_kills_the_run_of_another_thread():
     runner, tag = Runner(), f"close-{os.getpid()}"
     with ThreadPoolExecutor(1) as threads:
         words = {"environment": {TAG: tag}}
@@ -286,7 +286,7 @@ def test_closing_ends_what_another_thread_runs():
 
 def test_a_runner_that_is_closed_while_its_helper_is_replaced_runs_nothing(monkeypatch):
     one = Runner()
-    one._helper.end()
+    one._helper.stop()
     one._helper = None
     made = []
 
@@ -305,7 +305,7 @@ class Interrupted(Exception):
     pass
 
 
-def test_who_is_interrupted_ends_the_run_and_may_go_on():
+def test_an_interrupt_kills_the_run_and_the_runner_stays_usable():
     def interrupt(*_):
         raise Interrupted
 
@@ -347,7 +347,7 @@ def test_a_helper_that_is_killed_loses_its_run_and_is_replaced(runner):
 
 
 @LINUX
-def test_nobody_answers_for_what_watches_over_it(runner):
+def test_a_run_cannot_write_an_answer_for_its_init(runner):
     """The run opens all files of its init that it may, and writes an answer of its own."""
     words = {"outcome": "ok", "seconds": 0.01}
     script = f"""if True:
@@ -366,7 +366,7 @@ def test_nobody_answers_for_what_watches_over_it(runner):
 
 @LINUX
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do anything")
-def test_what_watches_over_a_run_is_not_open_to_it(runner):
+def test_a_run_cannot_open_files_of_its_supervisors(runner):
     script = "import os; open(f'/proc/{os.getppid()}/mem')"
     assert b"PermissionError" in runner.run(python(script), limit=LONG).output
 
@@ -381,11 +381,11 @@ def test_what_watches_over_a_run_is_not_open_to_it(runner):
     ],
     ids=["stopped", "traced and killed"],
 )
-def test_a_run_whose_init_is_held_ends(monkeypatch, script, limit, outcome):
+def test_a_run_whose_init_is_stopped_is_killed(monkeypatch, script, limit, outcome):
     """(In a namespace, an init takes no such signals.)"""
-    boot = "from helper import server; server._OVERDUE = 0.1; server.main()"
+    boot = "from helper import server; server._GRACE_SECONDS = 0.1; server.main()"
     monkeypatch.setattr(
-        helper_client, "_BOOT", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}"
+        helper_client, "_BOOTSTRAP", f"import sys; sys.path.insert(0, sys.argv[1]); {boot}"
     )
     start = "import ctypes, os, signal, time; trace = ctypes.CDLL(None).ptrace; init = os.getppid()"
     with Runner("subreaper") as one:
@@ -397,8 +397,8 @@ def test_a_run_whose_init_is_held_ends(monkeypatch, script, limit, outcome):
 
 @LINUX
 def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
-    monkeypatch.setattr(helper_client, "_OVERDUE", 0.5 - LONG)
-    monkeypatch.setattr(helper_client, "_PATIENCE", 0.1)
+    monkeypatch.setattr(helper_client, "_GRACE_SECONDS", 0.5 - LONG)
+    monkeypatch.setattr(helper_client, "_SHUTDOWN_SECONDS", 0.1)
     script = """if True:
         import os, signal
         with open(f"/proc/{os.getppid()}/stat") as file:
@@ -407,7 +407,7 @@ def test_a_run_that_stops_the_helper_is_lost(monkeypatch):
     """
     with ThreadPoolExecutor(1) as threads, Runner("subreaper") as one:
         assert threads.submit(one.run, python(script), limit=LONG).result(LONG).outcome == "lost"
-        monkeypatch.setattr(helper_client, "_OVERDUE", LONG)
+        monkeypatch.setattr(helper_client, "_GRACE_SECONDS", LONG)
         assert one.run(["true"], limit=LONG).outcome == "ok"
 
 
@@ -443,7 +443,7 @@ def test_an_unknown_mechanism_is_named():
 
 
 @LINUX
-def test_cpu_time_that_nobody_asks_for_is_seen(runner):
+def test_cpu_time_of_unreaped_children_is_sampled(runner):
     """(A child whose parent ignores its end hands its time on to no one.)"""
     script = """if True:
         import os, signal, time

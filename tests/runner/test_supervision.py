@@ -9,15 +9,15 @@ if sys.platform == "win32":
 
 from keyhole.runner.helper import supervision
 from keyhole.runner.helper import usage_meter as meter_module
-from keyhole.runner.helper.usage_meter import Meter
+from keyhole.runner.helper.usage_meter import UsageMeter
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="needs a clock that never stops")
-def test_sleep_is_told_from_being_kept_waiting(monkeypatch):
+def test_suspension_is_distinguished_from_preemption(monkeypatch):
     """Seven seconds asleep so far; this process is kept waiting for five between two clocks."""
     readings = iter([10.0, 22.0, 15.0, 16.0, 23.0, 16.0])
     monkeypatch.setattr(supervision.time, "clock_gettime", lambda _: next(readings))
-    assert supervision._slept() == 7.0
+    assert supervision._seconds_asleep() == 7.0
 
 
 @pytest.mark.parametrize(
@@ -31,15 +31,15 @@ def test_sleep_is_told_from_being_kept_waiting(monkeypatch):
         (0.5, 0.5, 50, None, "out of time"),
     ],
 )
-def test_what_is_ok_or_failed_has_kept_its_limits(seconds, cpu, memory, code, outcome):
+def test_ok_and_failed_imply_that_limits_were_kept(seconds, cpu, memory, code, outcome):
     """A run may end by itself between the moment at which a limit is passed and the next look."""
-    meter = Meter(1.0, 100, None)
+    meter = UsageMeter(1.0, 100, None)
     meter.cpu, meter.memory = cpu, memory
-    main, ask = SimpleNamespace(problem=""), {"limit": 1.0, "memory": 100}
-    assert supervision._outcome(ask, main, code, seconds, meter) == outcome
+    main, request = SimpleNamespace(problem=""), {"limit": 1.0, "memory": 100}
+    assert supervision._judge_outcome(request, main, code, seconds, meter) == outcome
 
 
-def test_time_in_the_kernel_counts(monkeypatch):
+def test_system_time_is_counted(monkeypatch):
     used = SimpleNamespace(ru_utime=1.0, ru_stime=0.5)
     monkeypatch.setattr(meter_module.resource, "getrusage", lambda who: used)
-    assert meter_module.waited_for() == 1.5
+    assert meter_module.reaped_cpu_seconds() == 1.5

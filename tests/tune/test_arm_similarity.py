@@ -12,7 +12,7 @@ def column(*values):
     return np.array(values, dtype=np.float64)[:, None]
 
 
-def test_an_arm_of_which_nothing_is_known_is_like_the_others():
+def test_an_arm_without_runs_has_the_distribution_of_the_others():
     of = column(*[100.0] * 9, 0.0)
     count = 0.8 * of
     drawn = draw_shares(np.random.default_rng(1), count, of, 0.5, 0.5, DRAWS, 0.0)
@@ -22,14 +22,14 @@ def test_an_arm_of_which_nothing_is_known_is_like_the_others():
     assert drawn[:, 0].mean() == pytest.approx(0.8, abs=0.02)
 
 
-def test_a_share_of_few_runs_is_drawn_towards_those_of_the_others():
+def test_a_share_of_few_runs_is_shrunk_towards_the_others():
     of = column(*[100.0] * 9, 2.0)
     count = column(*[80.0] * 9, 0.0)
     drawn = draw_shares(np.random.default_rng(2), count, of, 0.5, 0.5, DRAWS, 0.0)
     assert 0.3 < drawn[:, 9].mean() < 0.8
 
 
-def test_means_of_an_arm_of_which_nothing_is_known_are_those_of_the_others():
+def test_an_arm_without_runs_has_the_mean_of_the_others():
     count = column(*[50.0] * 9, 0.0)
     sums = np.stack([3.0 * count, 9.5 * count])
     drawn = draw_means(np.random.default_rng(3), sums, count, 5.0, 10.0, DRAWS, 1.0)

@@ -28,7 +28,7 @@ def test_an_arm_that_was_never_run_is_counted(tmp_path, limits):
     assert beside_one_unknown.loss > alone.loss
 
 
-def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_told_apart(tmp_path):
+def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_separated(tmp_path):
     runs = []
     for arm, done in (("arm 0", 40), ("arm 1", 39)):
         runs += [record("ok", 0.5, 1.0, arm) for _ in range(done)]
@@ -42,7 +42,7 @@ def test_arms_that_hardly_differ_at_the_full_cut_off_are_not_told_apart(tmp_path
     assert "another command at it is better by at most 0." in format_recommendation(tune)[3]
 
 
-def test_why_nothing_is_gained_over_the_full_cut_off_is_said(tmp_path):
+def test_the_summary_explains_a_missing_gain_over_the_full_cut_off(tmp_path):
     runs = []
     for number in range(12):  # five of six are done at once, the others never
         runs += [record("ok", 0.05, 1.0, f"arm {number}") for _ in range(5)]
@@ -54,7 +54,7 @@ def test_why_nothing_is_gained_over_the_full_cut_off_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=len)
-def test_the_interval_of_an_arm_that_always_succeeds_has_the_truth(tmp_path, limits):
+def test_the_interval_of_an_arm_that_always_succeeds_covers_the_truth(tmp_path, limits):
     runs = [record("ok", 0.3, 1.0, "arm 0") for _ in range(50)]
     for number in range(1, 6):
         runs += [record("ok", 0.4 + 0.1 * number, 1.0, f"arm {number}") for _ in range(10)]
@@ -119,7 +119,7 @@ def replayed(policy, seed, limits, runs):
 @pytest.mark.parametrize(
     "limits", [[1.0], np.geomspace(0.001, 1, 10).tolist()], ids=["one limit", "ten"]
 )
-def test_what_is_stated_holds_at_least_as_often_as_stated(policy, limits):
+def test_stated_probabilities_are_calibrated_or_conservative(policy, limits):
     found = np.array([replayed(policy, seed, limits, 200) for seed in range(TUNES)], dtype=float)
     sure, right, held = found.mean(axis=0)
     # Five standard errors of a share, at most 1/2 from either side.
@@ -153,7 +153,7 @@ def close_arms(policy, seed, runs):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [HazardUCB(), HazardThompson()], ids=repr)
-def test_so_it_does_for_arms_that_hardly_differ(policy):
+def test_probabilities_are_conservative_for_arms_that_hardly_differ(policy):
     tunes = 800
     found = np.array([close_arms(policy, seed, 60) for seed in range(tunes)], dtype=float)
     sure, right = found.mean(axis=0)

@@ -98,7 +98,7 @@ def spec_of(command, **more):
     return Spec.from_table({"arm": arms, "limits": [0.2, 20.0], **more})
 
 
-def test_runs_are_made_there_with_the_environment_that_is_there(tmp_path):
+def test_cluster_runs_have_the_environment_of_their_worker(tmp_path):
     spec = spec_of("sh -c 'echo $KIND'", environment={"KIND": "7.5"},
                    success={"number": r"(.+)", "scale": [0, 10]})  # fmt: skip
     with Played() as cluster:
@@ -118,7 +118,7 @@ def test_a_function_is_called_by_the_same_python_and_from_the_same_file(tmp_path
     assert tune.runs[0].reward == 6.0
 
 
-def test_a_run_that_is_lost_with_its_worker_is_done_again_and_counts_once(tmp_path):
+def test_a_run_lost_with_its_worker_is_repeated_and_counts_once(tmp_path):
     def lose(ended):
         return TaskResult(ended.ticket, error=RuntimeError("died")) if ended.ticket == 1 else ended
 
@@ -138,7 +138,7 @@ def test_a_worker_with_another_version_is_refused(tmp_path, monkeypatch):
         Tuner(spec_of("true"), tmp_path).run(runs=1, on=cluster)
 
 
-def test_a_command_that_is_not_there_is_said_with_the_machine(tmp_path, monkeypatch):
+def test_a_missing_command_is_reported_with_the_machine(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_executor.socket, "gethostname", lambda: "node7")
     spec = spec_of("{instance}", instances=["not-there"])
     with (
@@ -148,7 +148,7 @@ def test_a_command_that_is_not_there_is_said_with_the_machine(tmp_path, monkeypa
         Tuner(spec, tmp_path).run(runs=1, on=cluster)
 
 
-def test_a_scheduler_that_is_gone_ends_the_tune_which_then_goes_on(tmp_path):
+def test_a_lost_scheduler_ends_the_tune_which_can_be_resumed(tmp_path):
     def go(ended):
         if ended.ticket == 3:
             raise ClusterLostError("the head of ray=x does not answer any more")
@@ -162,7 +162,7 @@ def test_a_scheduler_that_is_gone_ends_the_tune_which_then_goes_on(tmp_path):
     check_every_run_counts_once(tmp_path, 6)
 
 
-def test_ctrl_c_does_not_wait_for_what_runs_there(tmp_path):
+def test_ctrl_c_does_not_wait_for_cluster_runs(tmp_path):
     def interrupt(record):
         raise KeyboardInterrupt
 
@@ -175,7 +175,7 @@ def test_ctrl_c_does_not_wait_for_what_runs_there(tmp_path):
         assert cluster.recalled  # what sleeps
 
 
-def test_what_is_still_at_work_in_the_end_is_recalled():
+def test_runs_still_at_work_at_the_end_are_cancelled():
     with Played() as cluster:
         it = cluster_executor.ClusterRuns(cluster, {})
         it.begin(["sleep", "3"], 60.0, None, None, None)
@@ -203,7 +203,7 @@ def test_a_runner_that_is_closed_is_not_used_again(monkeypatch):
 
 
 @pytest.mark.parametrize(("slots", "workers"), [(0, 1), (2, 3)])
-def test_more_runs_at_a_time_than_there_is_room_for_are_said(tmp_path, slots, workers):
+def test_more_workers_than_slots_are_warned_of(tmp_path, slots, workers):
     with (
         Played(slots=slots) as cluster,
         pytest.warns(UserWarning, match=f"which has room for {slots} just now: others wait"),
@@ -211,7 +211,7 @@ def test_more_runs_at_a_time_than_there_is_room_for_are_said(tmp_path, slots, wo
         Tuner(spec_of("true"), tmp_path).run(runs=1, workers=workers, on=cluster)
 
 
-def test_what_goes_with_no_cluster_is_refused(tmp_path):
+def test_options_that_need_this_machine_are_refused_on_a_cluster(tmp_path):
     with Played() as cluster:
         with pytest.raises(ValueError, match=r"cores must be 1 on a cluster: .* got 2"):
             Tuner(spec_of("true", cores=2), tmp_path / "a").run(runs=1, on=cluster)
@@ -300,7 +300,7 @@ def under_dask(tmp_path_factory):
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 @pytest.mark.skipif(not find_spec("distributed"), reason="needs Dask")
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
-def test_what_runs_under_dask_ends_with_its_client(under_dask, tmp_path, kind):
+def test_dask_runs_end_with_their_client(under_dask, tmp_path, kind):
     cluster, tag = under_dask
     (tmp_path / "mine.toml").write_text(LONG)
     words = ["tune", "mine.toml", "--out", "out", "--on", cluster.on, "--runs", "9"]

@@ -20,25 +20,25 @@ def stat(tmp_path, monkeypatch):
     return path
 
 
-def test_cores_work_in_all_ticks_in_which_they_neither_idle_nor_wait(stat):
+def test_core_load_counts_all_ticks_but_idle_and_iowait(stat):
     assert cpu_cores.core_load([0]) == 2.0
     assert cpu_cores.core_load([0, 1]) == 5.0
 
 
 @pytest.mark.parametrize("asked", [None, [], [7]])
-def test_of_cores_that_are_not_told_of_nothing_is_known(stat, asked):
+def test_the_load_of_unlisted_cores_is_unknown(stat, asked):
     assert cpu_cores.core_load(asked) is None
     assert cpu_cores.LoadMonitor(asked).other_load(1.0) == 0.0
 
 
-def test_what_the_run_used_itself_is_not_for_others(stat):
+def test_the_run_s_own_cpu_time_is_not_other_load(stat):
     watched = cpu_cores.LoadMonitor([1])
     stat.write_text(STAT.replace("cpu1 300", "cpu1 450"))
     assert watched.other_load(0.5) == 1.0
     assert watched.other_load(2.0) == 0.0
 
 
-def test_a_machine_that_says_nothing_is_never_busy(stat):
+def test_without_proc_stat_there_is_no_other_load(stat):
     stat.unlink()
     assert cpu_cores.LoadMonitor([0]).other_load(1.0) == 0.0
 
@@ -52,7 +52,7 @@ def test_workers_have_cores_of_their_own_as_long_as_there_are_enough(monkeypatch
     assert cpu_cores.assign_cores(2, 1) == [None, None]
 
 
-def test_threads_of_one_core_are_given_away_last_and_count_as_one(tmp_path, monkeypatch):
+def test_hyperthreads_are_assigned_last_and_count_as_one_core(tmp_path, monkeypatch):
     for core, siblings in enumerate(["0,2", "1,3", "0,2", "1,3"]):
         folder = tmp_path / f"cpu{core}" / "topology"
         folder.mkdir(parents=True)

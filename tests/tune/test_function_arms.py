@@ -29,27 +29,27 @@ def test_a_function_is_found_again_by_its_module_or_its_file():
     assert 0.0 <= said.seconds < time.monotonic() - start
 
 
-def test_its_alarm_ends_a_function_that_does_not_return():
+def test_the_alarm_kills_a_function_that_does_not_return():
     code, said = called(f"{FOLDER / 'work.py'}:waits", instance="2", limit=0.05)
     assert (-code, said) == (signal.SIGALRM, None)
 
 
 @pytest.mark.parametrize("name", ["prints_at_the_end", "replaces_stdout", "leaves_a_thread"])
-def test_what_a_function_leaves_behind_is_not_waited_for(name):
+def test_threads_and_exit_handlers_of_a_function_are_not_waited_for(name):
     code, said = called(f"{FOLDER / 'work.py'}:{name}", limit=30.0)
     assert (code, said.reward) == (0, 0.7)
 
 
-def test_a_false_of_numpy_is_one():
+def test_a_numpy_false_is_a_failure():
     assert called(f"{FOLDER / 'work.py'}:says_no", limit=30.0)[1].reward is False
 
 
-def test_what_raises_says_so_itself():
+def test_an_exception_is_reported_in_the_answer():
     code, said = called(f"{FOLDER / 'work.py'}:raises", limit=30.0)
     assert (code, said.raised) == (1, "ValueError: no good")
 
 
-def test_a_script_that_goes_on_to_tune_does_not_where_its_function_is_called(tmp_path):
+def test_a_script_does_not_tune_in_the_process_of_its_function(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "from keyhole.tune import Spec, Tuner\ndef f(): return 1\n"
@@ -63,7 +63,7 @@ def test_a_script_that_goes_on_to_tune_does_not_where_its_function_is_called(tmp
 
 
 @pytest.mark.parametrize("what", [lambda: 1, 3, "name", "module:", print.__call__])
-def test_what_another_process_cannot_find_is_refused(what):
+def test_a_function_that_another_process_cannot_import_is_refused(what):
     with pytest.raises((TypeError, ValueError), match="f must be "):
         parse_target("f", what)
 
@@ -75,7 +75,7 @@ def test_output_without_an_answer_has_none(text):
     assert answer(text) is None
 
 
-def test_a_call_needs_nothing_but_the_standard_library():
+def test_a_call_imports_only_the_standard_library():
     script = Path(sys.modules["keyhole.tune.function_process"].__file__)
     request = json.dumps({"path": sys.path, "target": "math:exp", "fields": {"limit": 1.0}})
     done = subprocess.run(

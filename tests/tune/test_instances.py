@@ -43,7 +43,7 @@ def taken(order, arm, count):
     return "".join(order.take(arm).name for _ in range(count))
 
 
-def test_every_arm_has_all_instances_once_before_any_comes_again():
+def test_every_arm_has_all_instances_once_before_any_is_repeated():
     order = InstanceOrder(SOME, seed=3)
     for _ in range(3):
         for arm in ("one", "other"):
@@ -57,14 +57,14 @@ def test_orders_differ_by_arm_by_time_and_by_seed_and_follow_from_them():
     assert taken(InstanceOrder(SOME, seed=3), "one", 16) == one + again
 
 
-def test_a_process_that_goes_on_runs_each_arm_on_what_it_was_not_run_on():
+def test_a_resumed_order_continues_with_unused_instances():
     whole = taken(InstanceOrder(SOME, seed=3), "one", 16)
     for done in (0, 5, 8, 11):
         runs = [record("ok", 0.1, 1.0, "one", instance=name) for name in whole[:done]]
         assert taken(InstanceOrder(SOME, 3, runs), "one", 16 - done) == whole[done:]
 
 
-def test_an_instance_whose_run_counts_for_nothing_comes_again_before_all_others_do():
+def test_an_instance_that_is_put_back_is_next_in_its_pass():
     order = InstanceOrder(SOME, seed=3)
     lost = order.take("one")
     seen = taken(order, "one", 4)
@@ -72,7 +72,7 @@ def test_an_instance_whose_run_counts_for_nothing_comes_again_before_all_others_
     assert sorted(seen + taken(order, "one", 4)) == list("abcdefgh")
 
 
-def test_the_seeds_of_commands_differ_and_follow_from_the_number_of_the_run():
+def test_seeds_of_commands_differ_and_are_determined_by_the_round():
     seeds = [command_seed(3, number) for number in range(4000)]
     assert seeds == [command_seed(3, number) for number in range(4000)]
     assert len(set(seeds)) > 3990

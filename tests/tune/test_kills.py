@@ -103,16 +103,16 @@ def kill_and_go_on(begun, out, kills, seed):
     assert had <= {run.id for run in tune.runs}
 
 
-def test_a_tuner_that_is_killed_goes_on(begun, tmp_path):
+def test_a_killed_tuner_can_be_resumed(begun, tmp_path):
     kill_and_go_on(begun, tmp_path / "out", 2, seed=1)
 
 
 @pytest.mark.slow
-def test_a_tuner_that_is_killed_at_fifty_moments_goes_on(begun, tmp_path):
+def test_a_tuner_killed_at_fifty_moments_can_be_resumed(begun, tmp_path):
     kill_and_go_on(begun, tmp_path / "out", 50, seed=2)
 
 
-def test_ctrl_c_ends_all_commands_and_says_how_to_go_on(begun, tmp_path):
+def test_ctrl_c_kills_all_commands_and_says_how_to_resume(begun, tmp_path):
     begin, tag = begun
     words = ("tune", "mine.toml", "--out", "out", "--runs", 10**6, "--workers", 2)
     tuner = begin("-m", "keyhole", *words)

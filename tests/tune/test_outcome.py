@@ -48,7 +48,7 @@ def test_a_run_ends_with(success, run, outcome, reward, reason):
     assert found.seconds <= 1.0
 
 
-def test_what_cannot_start_ends_the_tune():
+def test_a_command_that_cannot_start_ends_the_tune():
     with pytest.raises(CannotStartError, match="arm 'a' could not be started: no such file"):
         judge_outcome(
             asked(SuccessRule()), COMMAND, 1.0, Run("could not start", reason="no such file")
@@ -64,20 +64,20 @@ def test_what_cannot_start_ends_the_tune():
         (b'{"seconds": 1.25, "reward": true}', "out of time", None, 1.0),
     ],
 )
-def test_a_function_says_itself_how_long_it_took(output, outcome, reward, seconds):
+def test_the_time_of_a_function_is_the_one_in_its_answer(output, outcome, reward, seconds):
     run = Run(seconds=30.0, output=b"words\n" + MARK + output + b"\n")
     found = judge_outcome(asked(SuccessRule(scale=(0.0, 50.0))), FUNCTION, 1.0, run)
     assert (found.outcome, found.reward, found.seconds) == (outcome, reward, seconds)
 
 
-def test_a_function_that_its_alarm_ends_is_out_of_time_and_one_that_raises_has_failed():
+def test_an_alarm_is_out_of_time_and_an_exception_a_failure():
     ended = Run("failed", 1.2, code=None, signal=int(signal.SIGALRM))
     assert judge_outcome(asked(SuccessRule()), FUNCTION, 1.0, ended).outcome == "out of time"
     raised = judge_outcome(asked(SuccessRule()), FUNCTION, 1.0, Run("failed", 1.2, code=1))
     assert (raised.outcome, raised.reason) == ("failed", "ended with code 1")
 
 
-def test_by_the_clock_of_processors_a_run_took_what_they_worked():
+def test_with_clock_cpu_seconds_are_cpu_seconds():
     run = Run(seconds=30.0, cpu=0.5)
     assert judge_outcome(asked(SuccessRule(), "cpu"), COMMAND, 1.0, run).seconds == 0.5
     late = Run(seconds=30.0, cpu=1.5)
@@ -93,7 +93,7 @@ def test_a_call_that_raised_has_failed_after_the_time_that_the_function_took():
     assert found.reason == "raised ValueError: no"
 
 
-def test_an_answer_counts_only_of_a_call_that_came_to_its_end():
+def test_an_answer_counts_only_with_exit_code_0():
     said = MARK + b'{"seconds": 0.25, "reward": true}\nbye\n'
     assert judge_outcome(asked(SuccessRule()), FUNCTION, 1.0, Run(output=said)).outcome == "ok"
     crashed = Run("failed", code=1, output=said)
@@ -101,7 +101,7 @@ def test_an_answer_counts_only_of_a_call_that_came_to_its_end():
 
 
 @pytest.mark.parametrize(("end", "reward"), [(b"9\ndone\n", None), (b"9\ncost 5\ndone\n", 5.0)])
-def test_a_line_that_is_cut_where_the_middle_is_left_out_is_not_read(end, reward):
+def test_lines_cut_by_the_gap_in_the_output_are_not_read(end, reward):
     half = 40
     output = b"cost 1".rjust(half) + b"\n... 900 bytes ...\n" + end.rjust(half, b"7")
     assert judge_outcome(asked(READS), COMMAND, 1.0, Run(output=output)).reward == reward

@@ -37,7 +37,7 @@ def page(tune):
     return write_report(tune).read_text()
 
 
-def test_a_report_says_what_to_run_and_shows_every_run(tune, page):
+def test_a_report_has_the_recommendation_and_all_runs(tune, page):
     assert "Best: quick with " in page
     assert "true 0.05 {instance} {seed}" in page
     for title in ("What every limit is worth", "Run times", "Cactus plot", "Time and outcomes"):
@@ -48,7 +48,7 @@ def test_a_report_says_what_to_run_and_shows_every_run(tune, page):
     assert {path.suffix for path in tune.folder.iterdir()} == {".html", ".svg", ".png", ".pdf"}
 
 
-def test_a_report_needs_nothing_from_elsewhere_and_runs_nothing_that_it_shows(page):
+def test_a_report_is_self_contained_and_escapes_output(page):
     assert not re.search(r'(?:src|href)="https?:', page)
     assert "<script>alert" not in page
     assert page.count("<script") == 2
@@ -75,7 +75,7 @@ def test_seconds_are_written_without_powers_of_ten(tmp_path):
     assert all(text.replace(".", "").isdigit() for text in named)
 
 
-def test_the_summary_counts_what_became_of_runs_and_the_time_they_took(tune):
+def test_the_summary_counts_outcomes_and_seconds(tune):
     assert re.match(
         r"two: 59 runs in \S+; \d+ ok, \d+ out of time, 1 failed; 1 counted for nothing",
         format_progress(tune),
@@ -87,7 +87,7 @@ def test_the_summary_counts_what_became_of_runs_and_the_time_they_took(tune):
     assert len(format_recommendation(tune)) == 5
 
 
-def test_the_best_can_be_read_by_a_program(tune):
+def test_the_best_pair_is_printed_as_json(tune):
     said = json.loads(json.dumps(best_as_json(tune)))
     assert said["command"] == ["true", "0.05", "{instance}", "{seed}"]
     assert said["gain"]["low"] < said["gain"]["value"] < said["gain"]["high"]
@@ -96,7 +96,7 @@ def test_the_best_can_be_read_by_a_program(tune):
     assert said["template"] == said["command"]
 
 
-def test_it_is_said_how_many_runs_tell_of_the_full_cut_off(spec, tmp_path):
+def test_the_summary_counts_the_runs_at_the_full_cut_off(spec, tmp_path):
     runs = [record("ok", 0.05, 1.0), record("out of time", 1.0, 1.0)] * 20
     runs = [dataclasses.replace(run, id=f"{i:026}") for i, run in enumerate(runs)]
     against = format_recommendation(Tune(tmp_path, spec, runs))[3]
@@ -105,7 +105,7 @@ def test_it_is_said_how_many_runs_tell_of_the_full_cut_off(spec, tmp_path):
     )
 
 
-def test_it_is_said_first_how_many_arms_were_not_tried(spec, tmp_path):
+def test_the_summary_begins_with_the_number_of_untried_arms(spec, tmp_path):
     tune = Tune(tmp_path, spec, [record("ok", 0.05, 1.0)] * 3)
     assert format_recommendation(tune)[0].startswith("1 of 2 arms not tried yet; best: quick with ")
     said = best_as_json(tune)
@@ -113,7 +113,7 @@ def test_it_is_said_first_how_many_arms_were_not_tried(spec, tmp_path):
     assert tune.best().untried == ["slow"]
 
 
-def test_it_is_said_first_that_no_run_has_succeeded(spec, tmp_path):
+def test_the_summary_begins_with_the_absence_of_success(spec, tmp_path):
     said = "no run has succeeded: nothing speaks for any command"
     runs = [record("failed", 0.1, 1.0, arm) for arm in ("quick", "slow")]
     tune = Tune(tmp_path, spec, runs)
@@ -124,7 +124,7 @@ def test_it_is_said_first_that_no_run_has_succeeded(spec, tmp_path):
     assert best_as_json(tune)["successes"] == 1
 
 
-def test_a_probability_is_stated_in_full(tune):
+def test_the_probability_is_explained_in_the_summary(tune):
     text = format_recommendation(tune)[2]
     assert re.match(
         r"probability that no other pair is better by more than 1 % of a success: \d+%; ", text

@@ -66,16 +66,16 @@ def found(folder):
     )
 
 
-def test_a_tune_is_opened_with_its_runs_and_what_they_say(folder):
+def test_a_saved_tune_is_opened_with_its_runs(folder):
     assert found(folder) == EXPECTED["found"]
 
 
-def test_its_spec_is_read_the_same_twice(folder):
+def test_a_saved_spec_round_trips(folder):
     spec = Tune.load(folder).spec
     assert Spec.from_json(json.loads(json.dumps(spec.as_json()))) == spec
 
 
-def test_it_goes_on_in_its_folder(folder):
+def test_a_saved_tune_can_be_resumed(folder):
     assert went_on(folder) == EXPECTED["went_on"]
     assert len(Tune.load(folder).expired) == len(EXPECTED["found"]["done over"])
 

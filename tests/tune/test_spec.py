@@ -117,7 +117,7 @@ def test_errors_name_the_file(tmp_path, text):
         Spec.from_file(tmp_path / "yours.toml")
 
 
-def test_a_range_of_limits_has_even_steps_in_their_logarithm():
+def test_a_range_of_limits_is_geometric():
     table = TABLE | {"limits": {"from": 0.01, "to": 1, "count": 5}}
     assert Spec.from_table(table).limits == (0.01, 0.03162, 0.1, 0.3162, 1.0)
 
@@ -126,16 +126,16 @@ def test_a_grid_makes_an_arm_of_each_combination():
     arm = {"name": "s", "command": "true {a} {b}", "grid": {"a": [1, 2], "b": ["x"]}}
     arms = Spec.from_table(TABLE | {"arm": [arm]}).arms
     assert [one.name for one in arms] == ["s a=1 b=x", "s a=2 b=x"]
-    assert arms[1].words({}) == ["true", "2", "x"]
+    assert arms[1].format_command({}) == ["true", "2", "x"]
 
 
 def test_a_list_of_parameters_makes_an_arm_of_each():
     arm = {"name": "s", "command": "true {a}", "parameters": [{"a": 1}, {"a": 0.5}]}
     arms = Spec.from_table(TABLE | {"arm": [arm]}).arms
-    assert [one.words({})[1] for one in arms] == ["1", "0.5"]
+    assert [one.format_command({})[1] for one in arms] == ["1", "0.5"]
 
 
-def test_a_spec_is_the_same_when_it_is_read_from_what_it_said():
+def test_a_spec_round_trips_through_json():
     table = copy.deepcopy(TABLE) | {
         "memory": "1.5 GiB",
         "objective": {"cost_per_second": 0.5, "cost_of_giving_up": 0.25},
@@ -159,7 +159,7 @@ def test_at_the_full_cut_off_a_gain_is_a_par_score(preset, times):
         assert (times - 1) * gain == pytest.approx(times - 1 - score)
 
 
-def test_who_gives_up_earns_the_least_of_a_scale():
+def test_a_run_given_up_earns_the_least_reward():
     table = {
         "objective": {"cost_per_second": 0.5, "cost_of_giving_up": 2},
         "success": {"scale": [-5, 5]},
@@ -173,17 +173,17 @@ def test_who_gives_up_earns_the_least_of_a_scale():
 def test_a_number_keeps_its_digits_in_a_command(value):
     arm = {"name": "s", "command": "true {a} {limit}", "parameters": {"a": value}}
     (arm,) = Spec.from_table(TABLE | {"arm": [arm]}).arms
-    assert [float(word) for word in arm.words({"limit": value})[1:]] == [value, value]
-    assert not arm.words({"limit": value})[1].endswith(".0")
+    assert [float(word) for word in arm.format_command({"limit": value})[1:]] == [value, value]
+    assert not arm.format_command({"limit": value})[1].endswith(".0")
 
 
-def test_a_column_may_be_called_name(tmp_path):
+def test_a_column_may_be_named_name(tmp_path):
     (tmp_path / "rows.csv").write_text("instance,name\na,joe\n")
     spec = Spec.from_table(TABLE | {"instances": {"csv": "rows.csv"}}, folder=tmp_path)
     assert Spec.from_json(spec.as_json()).instances == spec.instances
 
 
-def test_a_program_is_looked_for_where_it_will_be(tmp_path):
+def test_a_program_is_searched_on_the_path_of_its_run(tmp_path):
     (tmp_path / "mine").write_text("#!/bin/sh\n")
     (tmp_path / "mine").chmod(0o755)
     arm, paths = {"name": "m", "command": "mine"}, {"PATH": str(tmp_path)}
@@ -197,7 +197,7 @@ def test_a_program_is_looked_for_where_it_will_be(tmp_path):
         ({"second": 0.5, "giving_up": 0.25}, {"cost_per_second": 0.5, "cost_of_giving_up": 0.25}),
     ],
 )
-def test_a_spec_of_before_the_objective_had_its_name_is_read(before, now):
+def test_a_spec_with_the_former_entry_worth_is_read(before, now):
     spec = Spec.from_table(TABLE | {"objective": now})
     said = spec.as_json()
     said["worth"] = before

@@ -35,12 +35,12 @@ def test_a_run_that_failed_never_succeeds():
     assert Survival.of(runs).share == pytest.approx([2 / 3, 1 / 3])
 
 
-def test_of_nothing_but_runs_given_up_nothing_is_known():
+def test_with_censored_runs_only_the_survival_is_1():
     curve = Survival.of([record("out of time", 1.0, 1.0), record("out of time", 4.0, 4.0)])
     assert (len(curve.seconds), curve.watched) == (0, 4.0)
 
 
-def test_many_runs_are_estimated_at_once_and_drawn_with_few_steps():
+def test_a_curve_of_many_runs_is_drawn_with_few_steps():
     seconds = np.random.default_rng(3).exponential(0.1, 10_000)
     one = record("ok", 0.1, 1.0)
     runs = [dataclasses.replace(one, seconds=float(s)) for s in seconds if s < 1.0]

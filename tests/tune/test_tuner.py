@@ -67,7 +67,7 @@ def test_workers_run_side_by_side_on_cores_of_their_own(spec, tmp_path, monkeypa
     check_every_run_counts_once(tmp_path / "out", 30)
 
 
-def test_a_tune_goes_on_where_it_was_left_and_draws_the_same(spec, tmp_path):
+def test_a_resumed_tune_takes_the_same_decisions(spec, tmp_path):
     for runs in (7, 7, 12):
         tune = Tuner(spec, tmp_path / "parts", executors=Simulated).run(runs=runs)
     whole = Tuner(spec, tmp_path / "whole", executors=Simulated).run(runs=12)
@@ -80,7 +80,7 @@ def test_a_tune_goes_on_where_it_was_left_and_draws_the_same(spec, tmp_path):
 
 
 @pytest.mark.parametrize("seed", [0, 7])
-def test_commands_are_given_seeds_that_follow_from_the_specs(tmp_path, seed):
+def test_seeds_of_commands_are_determined_by_the_seed_of_the_spec(tmp_path, seed):
     made = Simulated()
     spec = Spec.from_table(TABLE | {"seed": seed})
     tune = Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
@@ -89,7 +89,7 @@ def test_commands_are_given_seeds_that_follow_from_the_specs(tmp_path, seed):
     assert [int(command[-1]) for command, *_ in made.commands] == seeds
 
 
-def test_the_budget_counts_all_stays(spec, tmp_path, monkeypatch):
+def test_the_budget_counts_all_calls_of_run(spec, tmp_path, monkeypatch):
     clock = itertools.count(step=0.25)
     monkeypatch.setattr(staying.time, "monotonic", lambda: next(clock))
     tuner = Tuner(spec, tmp_path, executors=Simulated)
@@ -101,7 +101,7 @@ def test_the_budget_counts_all_stays(spec, tmp_path, monkeypatch):
     assert len(tuner.run(budget=20.0).runs) > len(first.runs) + 5
 
 
-def test_what_was_run_and_not_told_is_told_and_not_run_again(spec, tmp_path, monkeypatch):
+def test_a_recorded_run_that_was_not_told_is_told_and_not_repeated(spec, tmp_path, monkeypatch):
     def die(study, id, **feedback):
         raise KeyboardInterrupt
 
@@ -116,7 +116,7 @@ def test_what_was_run_and_not_told_is_told_and_not_run_again(spec, tmp_path, mon
     check_every_run_counts_once(tmp_path, 5)
 
 
-def test_what_was_asked_and_not_run_is_run_under_its_own_number(spec, tmp_path):
+def test_a_pending_decision_without_a_record_is_run_under_its_own_id(spec, tmp_path):
     def die(number, run):
         if number == 3:
             raise KeyboardInterrupt
@@ -129,7 +129,7 @@ def test_what_was_asked_and_not_run_is_run_under_its_own_number(spec, tmp_path):
     check_every_run_counts_once(tmp_path, 5)
 
 
-def test_a_line_that_was_not_written_to_its_end_is_dropped(spec, tmp_path):
+def test_an_incomplete_last_line_is_dropped(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
     whole = (tmp_path / RUNS).read_text()
     (tmp_path / RUNS).write_text(whole + whole[:50])
@@ -146,7 +146,7 @@ def test_a_damaged_line_is_named(spec, tmp_path):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=4)
 
 
-def test_a_run_that_expired_is_read_by_its_former_name(spec, tmp_path):
+def test_the_former_name_of_expired_runs_is_read(spec, tmp_path):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=3)
     lines = [json.loads(line) for line in (tmp_path / RUNS).read_text().splitlines()]
     lines.insert(1, {**lines[1], "outcome": "lapsed", "reward": None})
@@ -154,7 +154,7 @@ def test_a_run_that_expired_is_read_by_its_former_name(spec, tmp_path):
     assert [run.outcome for run in Tune.load(tmp_path).expired] == ["expired"]
 
 
-def test_a_run_that_the_machine_slept_through_is_done_again(spec, tmp_path):
+def test_a_run_during_which_the_machine_slept_is_repeated(spec, tmp_path):
     def sleep(number, run):
         return dataclasses.replace(run, slept=True) if number == 2 else run
 
@@ -180,7 +180,7 @@ def failing(number, run):
     return Run("failed", 0.002, code=2, output=b"no licence\n")
 
 
-def test_when_all_runs_fail_it_ends_and_says_so(spec, tmp_path):
+def test_a_tune_ends_when_all_runs_fail(spec, tmp_path):
     with pytest.raises(
         AllFailedError, match=r"all 10 runs failed, of 2 arms.*code 2; it wrote: no licence"
     ):
@@ -188,7 +188,7 @@ def test_when_all_runs_fail_it_ends_and_says_so(spec, tmp_path):
     assert len(Tune.load(tmp_path).runs) == 10
 
 
-def test_a_pattern_that_is_never_found_is_said_after_ten_runs(tmp_path):
+def test_a_pattern_that_is_never_found_is_warned_of_after_ten_runs(tmp_path):
     spec = Spec.from_table(TABLE | {"success": {"pattern": "solved"}, "limits": [0.1, 1]})
     said = []
 
@@ -206,7 +206,7 @@ def test_a_pattern_that_is_never_found_is_said_after_ten_runs(tmp_path):
     assert said.index(1) < 39
 
 
-def test_a_busy_machine_is_said_once(spec, tmp_path, monkeypatch):
+def test_a_busy_machine_is_warned_of_once(spec, tmp_path, monkeypatch):
     monkeypatch.setattr(staying.LoadMonitor, "other_load", lambda watched, own: 0.5)
     with pytest.warns(UserWarning, match="the machine is busy: .* worked for others") as seen:
         Tuner(spec, tmp_path, executors=lambda: Simulated(slow)).run(runs=20)
@@ -217,7 +217,7 @@ def slow(number, run):
     return dataclasses.replace(run, outcome="ok", seconds=1.0, code=0)
 
 
-def test_more_workers_than_cores_are_said(spec, tmp_path, monkeypatch):
+def test_more_workers_than_cores_are_warned_of(spec, tmp_path, monkeypatch):
     monkeypatch.setattr("keyhole.tune.tuner.available_cores", lambda: [0])
     with pytest.warns(UserWarning, match="2 workers with 1 core each share 1"):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=4, workers=2)
@@ -245,12 +245,12 @@ def test_a_folder_with_other_files_is_refused(spec, tmp_path):
         Tuner(spec, tmp_path, executors=Simulated).run(runs=2)
 
 
-def test_it_must_be_said_how_long(spec, tmp_path):
+def test_runs_or_budget_must_be_given(spec, tmp_path):
     with pytest.raises(ValueError, match="runs or budget must be given"):
         Tuner(spec, tmp_path, executors=Simulated).run()
 
 
-def test_a_rehearsal_shows_every_arm(spec):
+def test_a_dry_run_shows_every_arm(spec):
     shown = make_dry_run(spec, 10)
     assert len(shown) == 10
     assert {arm for arm, *_ in shown} == {"quick", "slow"}
@@ -276,7 +276,7 @@ def test_a_finished_tune_can_be_replayed(spec, tmp_path):
     assert "12" in repr(tune.replay(DEFAULT_POLICY))
 
 
-def test_by_the_clock_of_processors_what_sleeps_is_ended_as_well(tmp_path):
+def test_with_clock_cpu_a_sleeping_run_is_killed_too(tmp_path):
     spec = Spec.from_table(TABLE | {"clock": "cpu"})
     made = Simulated(lambda number, run: dataclasses.replace(run, cpu=run.seconds))
     Tuner(spec, tmp_path, executors=lambda: made).run(runs=4)
@@ -285,7 +285,7 @@ def test_by_the_clock_of_processors_what_sleeps_is_ended_as_well(tmp_path):
         assert told["cpu"] in spec.limits
 
 
-def test_by_the_clock_of_processors_open_runs_have_not_exceeded_their_limits(tmp_path):
+def test_with_clock_cpu_pending_runs_count_as_within_their_limits(tmp_path):
     spec = Spec.from_table(TABLE | {"clock": "cpu"})
     newborn = Study.create(
         tmp_path / "other.db", NAME, DEFAULT_POLICY, spec.names, on_timeout="ask_again",
@@ -306,9 +306,7 @@ def test_by_the_clock_of_processors_open_runs_have_not_exceeded_their_limits(tmp
                 newborn.tell(other.id, **told)
 
 
-def test_a_disk_that_is_full_ends_it_and_what_it_had_begun_to_write_counts_once(
-    spec, tmp_path, monkeypatch
-):
+def test_a_full_disk_ends_the_tune_and_no_run_counts_twice(spec, tmp_path, monkeypatch):
     flush, calls = os.fsync, []
 
     def full(file):
@@ -355,7 +353,7 @@ def cut(path, lines):
         ("outcome", "good", "line 1, is no record of a run: outcome must be one of ok"),
     ],
 )
-def test_a_record_that_was_altered_is_named(spec, tmp_path, entry, value, words):
+def test_an_altered_record_is_named(spec, tmp_path, entry, value, words):
     Tuner(spec, tmp_path, executors=Simulated).run(runs=1)
     record = json.loads((tmp_path / RUNS).read_text()) | {entry: value}
     (tmp_path / RUNS).write_text(json.dumps(record) + "\n")
@@ -373,7 +371,7 @@ def test_a_tuner_that_is_refused_changes_nothing(spec, tmp_path):
     assert Tune.load(tmp_path).spec.notes == ""
 
 
-def test_what_a_run_wrote_last_is_shown_from_the_beginning_of_a_line(spec, tmp_path):
+def test_shown_output_begins_at_the_beginning_of_a_line(spec, tmp_path):
     lines = b"".join(b"line %d of many\n" % i for i in range(100))
     fail = Run("failed", 0.002, code=2, output=lines)
     with pytest.raises(AllFailedError, match=r"code 2; it wrote: line \d+ of many .* line 99 of m"):

@@ -28,7 +28,7 @@ def truth(mean):
     return done - mean * done
 
 
-def test_many_runs_tell_the_gains_though_most_were_given_up(spec):
+def test_many_runs_determine_the_gains_though_most_are_censored(spec):
     rng = np.random.default_rng(5)
     gains = ValueEstimates(spec, played(rng, (0.05, 1.0), 20_000, [0.01, 0.1, 1.0]))
     means = gains.draws.mean(axis=0)
@@ -40,7 +40,7 @@ def test_many_runs_tell_the_gains_though_most_were_given_up(spec):
     )  # the mean of a time that is cut off
 
 
-def test_intervals_hold_what_is_so_as_often_as_they_say(spec):
+def test_intervals_cover_the_truth_as_often_as_stated(spec):
     rng, held = np.random.default_rng(6), []
     for _ in range(150):
         gains = ValueEstimates(spec, played(rng, (0.3, 0.6), 120, [0.1, 1.0, 1.0]))
@@ -62,9 +62,7 @@ def test_intervals_hold_what_is_so_as_often_as_they_say(spec):
         ({"cost_per_second": 0.5}, [3, 5], -0.5),
     ],
 )
-def test_no_interval_reaches_beyond_what_a_run_can_be_worth(
-    tmp_path, outcome, seconds, worth, scale, worst
-):
+def test_no_interval_exceeds_the_possible_gains(tmp_path, outcome, seconds, worth, scale, worst):
     table = {"arm": [{"name": "quick", "command": "true"}], "limits": 1.0}
     spec = Spec.from_table(table | {"objective": worth, "success": {"scale": scale}})
     most = float(scale[1])
@@ -74,7 +72,7 @@ def test_no_interval_reaches_beyond_what_a_run_can_be_worth(
 
 
 @pytest.mark.parametrize("runs", [5, 10, 20])
-def test_so_do_intervals_of_an_arm_that_mostly_succeeds(runs):
+def test_intervals_of_an_arm_that_mostly_succeeds_cover_the_truth(runs):
     spec = Spec.from_table({"arm": [{"name": "quick", "command": "true"}], "limits": 1.0})
     rng, held = np.random.default_rng(8), []
     for _ in range(100):
@@ -95,7 +93,7 @@ def test_quick_runs_under_a_large_limit_are_quick():
     assert low < 0.01 < high  # five runs say little of how many never end
 
 
-def test_pairs_beyond_number_have_fewer_draws():
+def test_many_pairs_have_fewer_draws():
     arm = [{"name": "quick", "command": "true"}]
     arm += [{"name": f"slow {n}", "command": "true"} for n in range(999)]
     spec = Spec.from_table({"arm": arm, "limits": [0.1, 1.0, 2.0, 3.0, 4.0]})
@@ -111,7 +109,7 @@ def test_an_arm_that_always_fails_is_worth_nothing(spec):
     assert gains.draws[:, 0, 2].mean() == pytest.approx(0.95, abs=0.06)
 
 
-def test_rewards_are_in_the_users_own_units():
+def test_gains_are_in_the_unit_of_the_reward():
     spec = Spec.from_table(
         TABLE | {"success": {"scale": [-100, 200]}, "objective": {"cost_per_second": 10}}
     )
@@ -121,7 +119,7 @@ def test_rewards_are_in_the_users_own_units():
     assert draws == pytest.approx([150 - 5, -100 - 5], abs=8)
 
 
-def test_the_best_pair_is_said_with_how_sure_it_is(spec, tmp_path):
+def test_the_best_pair_has_a_probability(spec, tmp_path):
     rng = np.random.default_rng(7)
     sure = Tune(tmp_path, spec, played(rng, (0.05, 1.0), 2_000, [1.0])).best()
     assert (sure.arm, sure.limit, sure.full.arm) == ("quick", 1.0, "quick")
@@ -146,12 +144,12 @@ def test_a_learnt_limit_is_compared_with_the_full_cut_off(spec, tmp_path):
     assert best.runs == 400
 
 
-def test_of_nothing_nothing_is_recommended(spec, tmp_path):
+def test_without_runs_there_is_no_recommendation(spec, tmp_path):
     with pytest.raises(ValueError, match="nothing has been run yet"):
         Tune(tmp_path, spec, []).best()
 
 
-def test_what_is_known_of_all_arms_counts_the_more_the_more_alike_they_are():
+def test_shrinkage_is_stronger_for_similar_arms():
     names = [f"arm {i}" for i in range(10)]
     spec = Spec.from_table(
         {"arm": [{"name": name, "command": "true"} for name in names], "limits": [1]}

@@ -50,10 +50,10 @@ def _cache() -> str:
 
 
 def _runs() -> str:
-    """Return how runs of commands are ended here."""
+    """Return how processes of runs are killed on this system."""
     try:
         with Runner() as runner:
-            return runner.words
+            return runner.description
     except OSError as error:
         return f"none: {error}"
 

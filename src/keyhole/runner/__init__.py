@@ -1,4 +1,4 @@
-"""Real commands: limits that hold for all that a command starts, and what it has used."""
+"""Run commands under time and memory limits that hold for all processes that they start."""
 
 from keyhole.runner.command_result import OUTCOMES, CommandResult
 from keyhole.runner.runner import LEAST_MEMORY, MECHANISMS, Runner

@@ -1,4 +1,4 @@
-"""What became of a command."""
+"""The result of one command: its outcome, and the time and memory that it used."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,28 +8,28 @@ OUTCOMES: Final = ("ok", "failed", "out of time", "out of memory", "could not st
 
 @dataclass(frozen=True)
 class CommandResult:
-    """A command that was run, and what it took, with all that it had started.
+    """The result of one command, including all processes that it started.
 
     Attributes
     ----------
     outcome : str
         One of "ok" (exit code 0), "failed" (another, or a signal), "out of time" (wall or CPU),
-        "out of memory", "could not start", and "lost": what watched over it was ended from outside.
-        Whatever is "ok" or "failed" has kept all its limits.
+        "out of memory", "could not start", and "lost": its supervisor was killed from outside.
+        A run that is "ok" or "failed" has kept all its limits.
     seconds, cpu : float
         Wall and CPU time.
     memory : int
         Peak, in bytes.
     code, signal : int or None
-        What the main process ended with, if by itself.
+        Exit code or signal of the main process; None if the supervisor killed it.
     output : bytes
-        First and last of what came through standard output and standard error.
+        The first and the last bytes of standard output and standard error.
     left : int
-        Processes, the main one apart, that were alive when that ended, or was ended.
+        How many other processes were alive when the main process ended.
     reason : str
-        Why it could not start, or was lost, or what could not be done to end it; else "".
+        Why it could not start, was lost, or could not be killed completely; else "".
     slept : bool
-        Whether the machine was asleep meanwhile: such times are not to be trusted.
+        Whether the machine was suspended during the run, which makes its times useless.
     """
 
     outcome: str

@@ -1,4 +1,4 @@
-"""Commands under limits, ended with all that they have started."""
+"""Runner: run commands under limits, and kill all processes that they have started."""
 
 import os
 import threading
@@ -13,30 +13,30 @@ from keyhole.validate import Range, check_choice, check_integer, check_number, s
 MECHANISMS: Final = {
     "namespace": "nothing that a run starts outlives it, or the runner",
     "subreaper": (
-        "nothing that a run starts outlives it, or the runner, unless it seeks out and ends what "
-        "watches over it"
+        "nothing that a run starts outlives it, or the runner, unless it finds and kills its "
+        "supervisors"
     ),
-    "group": "what a run starts outlives it if it leaves the run's process group",
+    "group": "a process outlives its run if it leaves the run's process group",
 }
-"""Ways of ending all that a run has started, the best first, and what each can do."""
+"""Ways to kill all processes of a run, the best first, and what each guarantees."""
 
 LEAST_MEMORY: Final = Range(ge=1 << 25)
-"""Bytes that a run may be limited to: the process that becomes the command takes some of them."""
+"""Allowed memory limits in bytes: the process that executes the command needs some itself."""
 
 
 class Runner:
-    r"""Runs commands, one at a time, and ends each at its limit with all that it has started.
+    r"""A runner runs commands, one at a time, and kills all processes of a run at its limit.
 
     Parameters
     ----------
     mechanism : str, optional
-        How that is ended, one of `MECHANISMS`; the best that works here by default.
+        How processes are killed, one of `MECHANISMS`; by default the best that works here.
 
     Notes
     -----
-    Needs Linux or macOS; where little but "group" works, `words` says so. A runner has a process
-    beside it, its helper; several runners may be used side by side, each by a thread of its own.
-    When a runner's process ends, even by SIGKILL, its helper ends what it runs.
+    Needs Linux or macOS; `description` says which mechanism is used and what it guarantees. Each
+    runner has its own child process, the helper; use one runner per thread to run several commands
+    at a time. When the runner's process ends, even by SIGKILL, the helper kills the run.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Runner:
                 break
         else:
             raise OSError(f"mechanism must be one that works here, got {', '.join(refused)}")
-        self.words = _words(self.mechanism, helper.exact, refused)
+        self.description = _describe(self.mechanism, helper.exact, refused)
 
     def run(
         self,
@@ -80,9 +80,9 @@ class Runner:
         cores: Iterable[int] | None = None,
         passed: Sequence[int] = (),
     ) -> CommandResult:
-        """Run a command; return when it and all that it has started have ended.
+        """Run a command; return when it and all processes that it has started have ended.
 
-        Its standard input is empty. A second thread waits until the first one's run is over.
+        Its standard input is empty. Calls from several threads are run one after the other.
 
         Parameters
         ----------
@@ -93,53 +93,57 @@ class Runner:
         memory : int, optional
             Bytes, of all its processes together, at least 2**25.
         folder : path, optional
-            Where it runs; the present folder by default.
+            Its working directory; by default that of this process.
         environment : mapping, optional
-            All its variables; by default those that this process had when the runner was made.
+            All its environment variables; by default those that this process had when the runner
+            was made.
         output : int, default 65_536
-            How many bytes of what it prints are kept, half of them the first, half the last.
+            How many bytes of its output are kept: half from the start, half from the end.
         cores : iterable of int, optional
-            The processors it may use.
+            The numbers of the processors that it may use.
         passed : sequence of int, optional
-            Open files of this process, by their descriptors; to the command they are 3, 4, ...
+            File descriptors of this process; the command has them as 3, 4, ...
         """
         files = [check_integer("passed", file, Range(ge=0)) for file in passed]
-        ask = {
-            "command": _command(command),
+        request = {
+            "command": _check_command(command),
             "limit": check_number("limit", limit, Range(gt=0)),
             "memory": None if memory is None else check_integer("memory", memory, LEAST_MEMORY),
             "cpu": None if cpu is None else check_number("cpu", cpu, Range(gt=0)),
-            "folder": _text("folder", os.getcwd() if folder is None else folder),
-            "environment": _environment(environment),
+            "folder": _check_text("folder", os.getcwd() if folder is None else folder),
+            "environment": _check_environment(environment),
             "output": check_integer("output", output, Range(ge=0, le=1 << 30)),
-            "cores": _cores(cores),
+            "cores": _check_cores(cores),
             "passed": len(files),
         }
         with self._lock:
             if self._closed:
                 raise ValueError("the runner must be open, got one that is closed")
             began = time.monotonic()
-            words, printed = self._asked(ask, files)
-        if "lost" in words:
-            return CommandResult("lost", time.monotonic() - began, reason=words["lost"])
-        return CommandResult(**words, output=printed)
+            answer, printed = self._request(request, files)
+        if "lost" in answer:
+            return CommandResult("lost", time.monotonic() - began, reason=answer["lost"])
+        return CommandResult(**answer, output=printed)
 
-    def _asked(self, ask: dict[str, Any], passed: Sequence[int]) -> tuple[dict[str, Any], bytes]:
-        """Return what the helper answers; it is another one next time if this one does not."""
+    def _request(
+        self, request: dict[str, Any], passed: Sequence[int]
+    ) -> tuple[dict[str, Any], bytes]:
+        """Return the answer of the helper; replace a helper that does not answer."""
         try:
             helper = self._helper = self._helper or Helper(self.mechanism)
         except OSError as error:
             return {"lost": f"no helper: {error.strerror}"}, b""
         answer = None
         try:
-            if not self._closed:  # while the helper was made, there was nobody to be ended
-                helper.ask(ask, passed)
-                answer = helper.answer(ask["limit"])
+            if not self._closed:  # `close` could not stop a helper that was still being started
+                helper.send_request(request, passed)
+                answer = helper.read_answer(request["limit"])
         finally:
-            # An answer that comes later must not be taken for another run's.
+            # A late answer would be read as the answer to the next request: a helper that owes one
+            # is stopped, also after an exception such as KeyboardInterrupt.
             if answer is None or self._closed:
                 self._helper = None
-                helper.end()
+                helper.stop()
         if answer is None:
             reason = "the runner was closed" if self._closed else "the runner's helper was ended"
             answer = {"lost": reason}, b""
@@ -147,54 +151,54 @@ class Runner:
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called: nothing can be run any more."""
+        """Whether `close` was called; a closed runner runs nothing."""
         return self._closed
 
     def close(self) -> None:
-        """End what is being run, and the helper; any thread may ask for it."""
+        """Kill the current run and stop the helper; may be called from any thread."""
         self._closed = True
         helper = self._helper
         if helper is not None:
-            helper.end()
+            helper.stop()
 
     def __enter__(self) -> Self:
         """Return the runner."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the runner."""
         self.close()
 
 
-def _words(mechanism: str, exact: bool, refused: list[str]) -> str:
-    """Return a sentence on what the runner can do here."""
-    cpu = "exact" if exact else "sampled where a program waits for none of its children"
-    instead = f"; it stands in for {', '.join(refused)}" if refused else ""
+def _describe(mechanism: str, exact: bool, refused: list[str]) -> str:
+    """Return one sentence on what the runner guarantees on this system."""
+    cpu = "exact" if exact else "sampled for programs that do not wait for their children"
+    instead = f"; not available: {', '.join(refused)}" if refused else ""
     return f"{mechanism}: {MECHANISMS[mechanism]}; CPU time is {cpu}{instead}"
 
 
-def _command(command: Any) -> list[str]:
+def _check_command(command: Any) -> list[str]:
     if isinstance(command, str | bytes) or not isinstance(command, Sequence) or not command:
         raise TypeError(f"command must be a list of at least one word, got {short_repr(command)}")
-    return [_text(f"command[{i}]", word) for i, word in enumerate(command)]
+    return [_check_text(f"command[{i}]", word) for i, word in enumerate(command)]
 
 
-def _environment(environment: Any) -> dict[str, str] | None:
+def _check_environment(environment: Any) -> dict[str, str] | None:
     if environment is None:
         return None
     if not isinstance(environment, Mapping):
         raise TypeError(f"environment must be a mapping, got {short_repr(environment)}")
     found = {}
     for name, value in environment.items():
-        word = _text("environment", name)
+        word = _check_text("environment", name)
         if not word or "=" in word:
             raise ValueError(f"environment must have names without '=', got {short_repr(word)}")
-        found[word] = _text(f"environment[{word!r}]", value)
+        found[word] = _check_text(f"environment[{word!r}]", value)
     return found
 
 
-def _text(name: str, value: Any) -> str:
-    """Return what the kernel takes for a text."""
+def _check_text(name: str, value: Any) -> str:
+    """Return a value as text that can be passed to exec."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} must be a text, got {short_repr(value)}")
     text = os.fsdecode(value)
@@ -209,7 +213,7 @@ def _text(name: str, value: Any) -> str:
     return text
 
 
-def _cores(cores: Any) -> list[int] | None:
+def _check_cores(cores: Any) -> list[int] | None:
     if cores is None:
         return None
     if not hasattr(os, "sched_getaffinity"):

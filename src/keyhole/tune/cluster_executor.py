@@ -135,7 +135,7 @@ class _Executor:
     def __init__(self, elsewhere: ClusterRuns) -> None:
         self._elsewhere, self._closed = elsewhere, False
         self._future: Future[tuple[CommandResult, str]] | None = None
-        self.words = f"{elsewhere.cluster.name}: a run ends with the worker that runs it"
+        self.description = f"{elsewhere.cluster.name}: a run ends with the worker that runs it"
 
     def run(
         self,
@@ -199,7 +199,7 @@ def run_on_worker(
         _idle.append(runner)
     if run.reason:
         run = replace(run, reason=f"{run.reason}, on {host}")
-    return run, f"on {host}: {runner.words}" if runner.mechanism == "group" else ""
+    return run, f"on {host}: {runner.description}" if runner.mechanism == "group" else ""
 
 
 def _runner() -> Runner:

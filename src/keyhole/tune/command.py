@@ -42,7 +42,7 @@ class Arm:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     function: str = ""
 
-    def words(self, fields: Mapping[str, Any]) -> list[str]:
+    def format_command(self, fields: Mapping[str, Any]) -> list[str]:
         """Return the command with its fields filled in."""
         given = {**fields, **self.parameters}
         return [_filled(word, given) for word in self.command]
@@ -69,7 +69,7 @@ class Arm:
                         f"{suggestion(name, known)}{more}"
                     )
         try:
-            self.words(fields)
+            self.format_command(fields)
         except (ValueError, OverflowError) as error:
             raise ValueError(f"{path}: its fields cannot be written so: {error}") from None
         if self.function or _fields(path, program := self.command[0]):

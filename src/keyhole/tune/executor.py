@@ -49,7 +49,7 @@ class Executor(Protocol):
     """What runs commands for a tuner, one at a time: `keyhole.runner.Runner` does."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """One sentence: what it can and cannot do."""
 
     def run(

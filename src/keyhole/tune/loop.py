@@ -242,4 +242,4 @@ def command_fields(spec: Spec, arm: Arm, instance: Instance, seed: int, limit: f
     fields: dict[str, Any] = spec.fields(instance, seed, limit)
     if arm.function:
         return function_command(arm.function, {**fields, **arm.parameters})
-    return arm.words(fields)
+    return arm.format_command(fields)

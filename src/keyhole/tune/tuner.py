@@ -28,7 +28,7 @@ def local_executors() -> Executor:
 
     runner = Runner()
     if runner.mechanism == "group":
-        warnings.warn(runner.words, stacklevel=2)
+        warnings.warn(runner.description, stacklevel=2)
     return runner
 
 

@@ -1,15 +1,15 @@
-"""The process that stands between a runner and its commands: the standard library is all it needs.
+"""Helper process between a runner and its commands; it imports only the standard library.
 
 Four processes, each started by the one above it:
 
-    runner    in the process of whoever runs commands                 ..runner
-    helper    one small Python, waits for commands                    .serving
-    init      one for each run: limits, measures, and ends it         .supervision
-    main      the command, which may start what it likes              .starting
+    runner    in the process that uses `keyhole.runner`               ..runner
+    helper    a small Python process that serves requests             .server
+    init      one per run: starts, limits, measures and kills it      .supervision
+    main      the command, which may start further processes          .main_process
 
-Whoever goes takes with it all that is below: the helper sees the runner go, an init sees the helper
-go. How an init ends what is below it is its mechanism (`.mechanisms`).
+When one of them ends, all below it are killed: the helper notices the end of the runner, an init
+notices the end of the helper. `.termination` has the three mechanisms by which an init kills a run.
 
-The helper is started by itself, without the packages that are installed, so that it is small and
-soon there: its modules import one another relatively, and nothing of Keyhole.
+The helper is started without installed packages, so that it is small and starts fast: its modules
+import one another relatively, and nothing else of Keyhole.
 """

@@ -1,7 +1,7 @@
-"""A control group for what a runner runs, where one may be made: its CPU time is exact.
+"""Control group (cgroup v2) of a helper and its runs: its CPU accounting is exact.
 
-Helper and inits are in it, so that what they start is so from the start: to move a process into a
-group takes the kernel up to ten milliseconds. What they use themselves is taken off.
+The helper joins it once, and its runs inherit it: moving each run into a group of its own takes the
+kernel 2 to 14 ms (docs/decisions/013). The CPU time of the helper itself is subtracted.
 """
 
 import os
@@ -12,64 +12,67 @@ from typing import Final
 _NAME: Final = "keyhole-runner-"
 
 
-class Group:
-    """A group of cgroup v2, with this process in it; OSError where that is refused."""
+class ControlGroup:
+    """A cgroup v2 that this process has joined; OSError where it may not be created."""
 
     def __init__(self) -> None:
-        self._above = _own()
-        self._path = f"{self._above}/{_NAME}{os.getpid()}"
-        self._sweep()
+        self._parent = own_cgroup_path()
+        self._path = f"{self._parent}/{_NAME}{os.getpid()}"
+        self._remove_stale_groups()
         os.mkdir(self._path)
         try:
             _write(f"{self._path}/cgroup.procs", "0")
-            self._told = os.open(f"{self._path}/cpu.stat", os.O_RDONLY)
-            self.used()
+            self._cpu_stat = os.open(f"{self._path}/cpu.stat", os.O_RDONLY)
+            self.cpu_used()
         except OSError:
             self.leave()
             raise
 
     def start(self) -> None:
-        """Count from now on, in this process."""
-        self._at_start = self.used()
+        """Start to count CPU time, in this process."""
+        self._at_start = self.cpu_used()
 
     def cpu(self) -> float:
-        """Return seconds of CPU time that all others in the group have used since the start."""
-        return self.used() - self._at_start
+        """Return CPU seconds that the other processes of the group have used since `start`."""
+        return self.cpu_used() - self._at_start
 
-    def used(self) -> float:
-        """Return seconds of CPU time that all others in the group have ever used."""
-        words = os.pread(self._told, 4096, 0).split()
+    def cpu_used(self) -> float:
+        """Return CPU seconds that the other processes of the group have ever used."""
+        words = os.pread(self._cpu_stat, 4096, 0).split()
         if words[:1] != [b"usage_usec"]:
-            raise OSError(0, "cpu.stat tells no CPU time")
+            raise OSError(0, "cpu.stat has no usage_usec")
+        # Runs follow one another, so that the account of the group is that of this run once the
+        # init's own time is subtracted; the helper sleeps meanwhile.
         mine = resource.getrusage(resource.RUSAGE_SELF)
         return int(words[1]) / 1e6 - mine.ru_utime - mine.ru_stime
 
     def leave(self) -> None:
-        """Go back to the group above, and remove this one."""
+        """Move this process back to the parent group, and remove this group."""
         with suppress(OSError):
-            _write(f"{self._above}/cgroup.procs", "0")
+            _write(f"{self._parent}/cgroup.procs", "0")
             os.rmdir(self._path)
 
-    def _sweep(self) -> None:
-        """Remove what helpers have left that were killed; groups with processes in them stay."""
-        for name in os.listdir(self._above):
+    def _remove_stale_groups(self) -> None:
+        """Remove the groups of killed helpers; the kernel keeps groups that have processes."""
+        for name in os.listdir(self._parent):
             helper = name.removeprefix(_NAME)
             if helper == name:
                 continue
             if helper == str(os.getpid()) or not os.path.exists(f"/proc/{helper}"):
                 with suppress(OSError):
-                    os.rmdir(f"{self._above}/{name}")
+                    os.rmdir(f"{self._parent}/{name}")
 
 
-def _own() -> str:
-    """Return the folder of the group that this process is in."""
+def own_cgroup_path() -> str:
+    """Return the folder of the control group that this process is in."""
     with open("/proc/self/cgroup") as file:
         paths = [line[3:].rstrip("\n") for line in file if line.startswith("0::")]
     with open("/proc/self/mountinfo") as file:
         mounts = [line.split() for line in file if " - cgroup2 " in line]
     if not paths or not mounts:
-        raise OSError(0, "there is no cgroup v2")
+        raise OSError(0, "cgroup v2 is not mounted")
     root, place = mounts[0][3:5]
+    # In a container the mount may show a subtree only: paths are then relative to its root.
     if root != "/" and paths[0].startswith(root):
         paths[0] = paths[0][len(root) :]
     return f"{place}{paths[0]}".rstrip("/")

@@ -1,4 +1,4 @@
-"""Messages through sockets and pipes: two lengths, a text of JSON, and bytes as they are."""
+"""Message framing for sockets: two lengths, a JSON object, and raw bytes."""
 
 import json
 import struct
@@ -8,14 +8,14 @@ from typing import Any, Final
 _LENGTHS: Final = struct.Struct("!QQ")
 
 
-def encode_frame(words: dict[str, Any], rest: bytes = b"") -> bytes:
-    """Return a message as bytes."""
-    text = json.dumps(words).encode()
+def encode_frame(fields: dict[str, Any], rest: bytes = b"") -> bytes:
+    """Return a message as bytes: its fields as JSON, then `rest`."""
+    text = json.dumps(fields).encode()
     return _LENGTHS.pack(len(text), len(rest)) + text + rest
 
 
 def is_frame(data: bytes | bytearray) -> bool:
-    """Return whether bytes are a single message, with nothing missing and nothing after it."""
+    """Return whether bytes are exactly one complete message."""
     if len(data) < _LENGTHS.size:
         return False
     size, more = _LENGTHS.unpack_from(data)
@@ -23,19 +23,19 @@ def is_frame(data: bytes | bytearray) -> bool:
 
 
 def read_frame(read: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes] | None:
-    """Return the next message, None if it does not come to its end.
+    """Return the next message; None if the stream ends before the message does.
 
-    `read` returns at most so many bytes, none at the end, as `socket.recv` does.
+    `read` takes a number of bytes and returns at most so many, as `socket.recv` does.
     """
-    lengths = _exactly(read, _LENGTHS.size)
+    lengths = _read_exactly(read, _LENGTHS.size)
     if lengths is None:
         return None
     size, more = _LENGTHS.unpack(lengths)
-    text, rest = _exactly(read, size), _exactly(read, more)
+    text, rest = _read_exactly(read, size), _read_exactly(read, more)
     return None if text is None or rest is None else (json.loads(text), rest)
 
 
-def _exactly(read: Callable[[int], bytes], size: int) -> bytes | None:
+def _read_exactly(read: Callable[[int], bytes], size: int) -> bytes | None:
     found = bytearray()
     while len(found) < size:
         part = read(min(size - len(found), 1 << 20))

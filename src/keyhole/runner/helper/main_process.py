@@ -1,4 +1,4 @@
-"""The main process of a run: from the fork to the command."""
+"""Start the main process of a run: fork, set limits, and execute the command."""
 
 import fcntl
 import math
@@ -12,61 +12,69 @@ from typing import Any, Final, NoReturn
 
 from .linux_syscalls import set_dumpable
 
-_FIRST_TO_GO: Final = "500"  # of 1000, see proc(5)
-_FOR_EVER: Final = 1e9  # seconds: more CPU time than the kernel is told of
-_GUARDED: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
+_OOM_SCORE: Final = "500"  # of 1000: proc(5), oom_score_adj
+_MAX_CPU: Final = 1e9  # seconds: RLIMIT_CPU is set no higher
+_RESET_SIGNALS: Final = ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD")
 
 
 @dataclass(frozen=True)
-class Main:
-    """The main process: its number, when the command began, and why it did not."""
+class MainProcess:
+    """The main process: its PID, the time when the command began, or why it did not begin."""
 
     pid: int
     began: float
     problem: str
 
 
-def start(ask: dict[str, Any], output: int) -> Main:
-    """Start a command; return when it runs, or does not."""
-    heard, said = os.pipe()
+def start_command(request: dict[str, Any], output: int) -> MainProcess:
+    """Start a command; return as soon as it runs or has failed to start."""
+    read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become(ask, output, said)
-    os.close(said)
-    with os.fdopen(heard, "rb") as words:  # ends when the command has taken the child's place
-        began, _, problem = os.fsdecode(words.read()).partition("!")
-    return Main(pid, float(began or time.monotonic()), problem)
+        _exec_command(request, output, write_end)
+    os.close(write_end)
+    # The write end is closed on exec, so that the pipe ends when the command runs: exec reports no
+    # success otherwise, and an exit code 127 could be the command's own.
+    with os.fdopen(read_end, "rb") as report:
+        began, _, problem = os.fsdecode(report.read()).partition("!")
+    return MainProcess(pid, float(began or time.monotonic()), problem)
 
 
-def _become(ask: dict[str, Any], output: int, said: int) -> NoReturn:
-    what = ask["folder"]
+def _exec_command(request: dict[str, Any], output: int, write_end: int) -> NoReturn:
+    what = request["folder"]
     try:
+        # A session of its own: signals to the process group of the command must not reach its init.
         os.setsid()
-        set_dumpable(True)
-        for name in _GUARDED:
+        set_dumpable(True)  # the init is not; the command must be able to read its own /proc
+        # Python ignores SIGPIPE and SIGXFSZ, and ignored signals are inherited through exec.
+        for name in _RESET_SIGNALS:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         null = os.open(os.devnull, os.O_RDONLY)
-        said = _arrange([null, output, output, *ask["passed"]], said)
-        if ask["folder"] is not None:
-            os.chdir(ask["folder"])
-        what = ask["command"][0]
-        if ask["cores"] is not None:
-            os.sched_setaffinity(0, ask["cores"])
-        _limit(ask["cpu"])
-        environment = os.environ if ask["environment"] is None else ask["environment"]
-        # The time is taken here: an init may be woken late, when the command has long begun.
-        os.write(said, b"%.9f" % time.monotonic())
-        os.execvpe(ask["command"][0], ask["command"], environment)
-    except Exception as error:  # whatever it is, the command has not begun, and not failed
+        write_end = _move_descriptors([null, output, output, *request["passed"]], write_end)
+        if request["folder"] is not None:
+            os.chdir(request["folder"])
+        what = request["command"][0]
+        if request["cores"] is not None:
+            os.sched_setaffinity(0, request["cores"])
+        _set_limits(request["cpu"])
+        environment = os.environ if request["environment"] is None else request["environment"]
+        # The start is taken here, just before exec: on a busy machine the init may run only later,
+        # and the time until then would be missing from `seconds`.
+        os.write(write_end, b"%.9f" % time.monotonic())
+        os.execvpe(request["command"][0], request["command"], environment)
+    except (
+        Exception
+    ) as error:  # of any kind: the command has not begun, which is not a failure of it
         why = os.strerror(error.errno or 0) if isinstance(error, OSError) else error
-        os.write(said, os.fsencode(f"!{why}: {what}"))
+        os.write(write_end, os.fsencode(f"!{why}: {what}"))
     finally:
         os._exit(127)
 
 
-def _arrange(files: list[int], other: int) -> int:
-    """Give files the descriptors 0, 1, ...; return a new one of another file."""
+def _move_descriptors(files: list[int], other: int) -> int:
+    """Give files the descriptors 0, 1, ...; return a new descriptor of another file."""
+    # All are first copied above the target range: dup2 in place could close one still to be moved.
     above = len(files)
     copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, above) for file in (*files, other)]
     for number, copy in enumerate(copies[:-1]):
@@ -74,17 +82,17 @@ def _arrange(files: list[int], other: int) -> int:
     return copies[-1]
 
 
-def _limit(cpu: float | None) -> None:
-    """Set what the kernel sees to: no dumps of memory, and CPU time process by process.
+def _set_limits(cpu: float | None) -> None:
+    """Set limits that the kernel enforces: no core dumps, and CPU time of each single process.
 
-    That is a little above the limit of all together, which the init sees to where it can.
+    The init enforces the limit of all processes together; this one is a second above that.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if cpu is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        seconds = math.ceil(min(cpu, _FOR_EVER)) + 1
+        seconds = math.ceil(min(cpu, _MAX_CPU)) + 1
         if hard == resource.RLIM_INFINITY or seconds < hard:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    # Should the machine run out of memory, the kernel is to end this rather than who runs it.
+    # If the machine runs out of memory, the kernel should kill the command and not the tuner.
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write(_FIRST_TO_GO)
+        file.write(_OOM_SCORE)

@@ -1,4 +1,4 @@
-"""The processes below this one, as /proc tells of them."""
+"""Processes below this one, read from /proc: list them, measure them, and kill them."""
 
 import os
 import signal
@@ -10,52 +10,50 @@ from typing import Final
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 _ENDED: Final = (b"Z", b"X")
-_MOST: Final = 4096  # processes that are looked at: a bomb keeps nobody from ending it
-_PATIENCE: Final = 1.0  # seconds for children to go by themselves that may not be signalled
-_PAUSE: Final = 0.01  # seconds between two looks at them
-_LISTED: Final = os.path.exists("/proc/thread-self/children")
+_MAX_PROCESSES: Final = 4096  # processes that are read: a fork bomb must not delay its own end
+_WAIT_SECONDS: Final = 1.0  # seconds that children may take to exit that may not be signalled
+_PAUSE: Final = 0.01  # seconds between two checks of them
+_HAS_CHILDREN_FILES: Final = os.path.exists("/proc/thread-self/children")
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process as it was when it was looked at; CPU time in seconds, memory in bytes."""
+    """A snapshot of a process; CPU time in seconds, memory in bytes."""
 
     pid: int
     parent: int
     alive: bool
     began: int
     cpu: float
-    cpu_of_children: float  # of those that have ended, and have been waited for
+    reaped_cpu: float  # of children that have ended and have been reaped
     resident: int
 
 
 def descendants() -> list[Process]:
-    """Return all processes below this one, the ended ones that nobody has waited for included.
-
-    Empty where there is no /proc.
-    """
-    # Numbers are those of the /proc that there is: where a new PID namespace may not mount its own,
-    # they are those of the namespace around it.
+    """Return all processes below this one, zombies included; none where there is no /proc."""
+    # /proc/self and not os.getpid(): where a new PID namespace may not mount its own /proc, the
+    # mounted one has the PIDs of the namespace around it.
     try:
         todo = _children(os.readlink("/proc/self"))
     except OSError:
         return []
     found = []
-    for pid in todo:  # the list grows while it is gone through
-        process = _looked_at(pid)
+    for pid in todo:  # breadth first: the list grows during the iteration
+        process = _read_process(pid)
         if process is not None:
             found.append(process)
-        if len(found) == _MOST:
+        if len(found) == _MAX_PROCESSES:
             break
         todo.extend(_children(pid))
     return found
 
 
-def _looked_at(pid: str) -> Process | None:
+def _read_process(pid: str) -> Process | None:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
+            # The name of the program, in parentheses, may itself have spaces and parentheses.
             words = file.read().rpartition(b")")[2].split()
-    except OSError:  # it has gone meanwhile
+    except OSError:  # it has ended meanwhile
         return None
     return Process(
         pid=int(pid),
@@ -63,49 +61,51 @@ def _looked_at(pid: str) -> Process | None:
         alive=words[0] not in _ENDED,
         began=int(words[19]),
         cpu=(int(words[11]) + int(words[12])) / TICKS,
-        cpu_of_children=(int(words[13]) + int(words[14])) / TICKS,
+        reaped_cpu=(int(words[13]) + int(words[14])) / TICKS,
         resident=int(words[21]) * PAGE,
     )
 
 
 def _children(pid: str) -> list[str]:
-    """Return the children of a process: of each of its threads."""
+    """Return the children of a process: the kernel lists them for each of its threads."""
     found: list[str] = []
-    with suppress(OSError):  # it may go meanwhile
-        if not _LISTED:
-            return _looked_for(int(pid))
+    with suppress(OSError):  # it may end meanwhile
+        if not _HAS_CHILDREN_FILES:
+            return _scan_children(int(pid))
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/children") as file:
                 found += file.read().split()
     return found
 
 
-def _looked_for(parent: int) -> list[str]:
-    """Return children without the help of a list: every process is asked for its parent."""
-    processes = (_looked_at(name) for name in os.listdir("/proc") if name.isdigit())
+def _scan_children(parent: int) -> list[str]:
+    """Return the children of a process by reading the parent of every process."""
+    processes = (_read_process(name) for name in os.listdir("/proc") if name.isdigit())
     return [str(one.pid) for one in processes if one is not None and one.parent == parent]
 
 
 def proportional_set_size(process: Process) -> int:
-    """Return the memory of a process, its part of what it shares; bytes."""
+    """Return the memory of a process in bytes, with its share of shared pages."""
     try:
         with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
             for line in file:
                 if line.startswith(b"Pss:"):
                     return int(line.split()[1]) * 1024
-    except OSError:  # gone, or of another user
+    except OSError:  # it has ended, or is of another user
         pass
     return process.resident
 
 
-def end_children() -> bool:
-    """End all below, where orphans come to this process: returns when there is no child left.
+def kill_children() -> bool:
+    """Kill all processes below a subreaper; return False if those left may not be signalled.
 
-    Only children are signalled, with their process groups, whose numbers cannot be given to others
-    as long as nobody has waited for the child; what is below them comes here when they have gone.
-    False if all that are left have become another user, and may not be signalled.
+    A child may not be signalled if it has become another user, as by a setuid program.
     """
-    own, end = os.getpgid(0), time.monotonic() + _PATIENCE
+    # Only children and their process groups are signalled: as long as this process has not reaped
+    # the child, its PID cannot be reused, so that no foreign process is hit. Grandchildren become
+    # children when their parent dies. A walk through all descendants would race with chains of
+    # short-lived processes, which outran psutil's (docs/decisions/013).
+    own, end = os.getpgid(0), time.monotonic() + _WAIT_SECONDS
     while True:
         reached = refused = False
         for pid in map(int, _children(str(os.getpid()))):
@@ -113,6 +113,7 @@ def end_children() -> bool:
                 group = os.getpgid(pid)
                 if group != own:
                     os.killpg(group, signal.SIGKILL)
+            # The child alone as well: it may be in the group of this process, or change its group.
             with suppress(ProcessLookupError):
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -125,8 +126,8 @@ def end_children() -> bool:
         except ChildProcessError:
             return True
         if reached:
-            end = time.monotonic() + _PATIENCE
-        elif refused:  # (else there is no pause: a bomb makes none)
+            end = time.monotonic() + _WAIT_SECONDS
+        elif refused:  # (otherwise no pause: a fork bomb makes none either)
             if time.monotonic() > end:
                 return False
             time.sleep(_PAUSE)

@@ -1,4 +1,4 @@
-"""The helper: a small process that forks an init for each run, and sees to it that it ends."""
+"""Main loop of the helper: fork an init for each run, forward its answer, and reap it."""
 
 import math
 import os
@@ -11,24 +11,29 @@ import traceback
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 
-from .cgroup import Group
+from .cgroup import ControlGroup
 from .framing import encode_frame, is_frame, read_frame
 from .supervision import supervise
 from .termination import MECHANISMS, Mechanism
-from .usage_meter import waited_for
+from .usage_meter import reaped_cpu_seconds
 
-_GLANCE: Final = 500  # milliseconds between two looks at who is the parent
-_OVERDUE: Final = 10.0  # seconds after the limit when an init is taken to have been stopped
-_PATIENCE: Final = 5.0  # seconds for an init to end all that is below it, before it is killed
+_POLL: Final = 500  # milliseconds between two checks of the parent process
+_GRACE_SECONDS: Final = 10.0  # seconds after the limit when an init counts as stopped
+_KILL_SECONDS: Final = (
+    5.0  # seconds that an init may take to kill its run before it is killed itself
+)
 
 
 def main() -> None:
-    """Serve the runner that has started this process: socket, runner's number, mechanism."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # whatever the runner's process does with them
+    """Serve the runner that has started this process.
+
+    Arguments: descriptor of the socket, PID of the runner, mechanism.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # not the runner's mask
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     channel = socket.socket(fileno=int(sys.argv[2]))
     channel.set_inheritable(False)
-    runner = _Runner(channel, int(sys.argv[3]))
+    runner = _RunnerConnection(channel, int(sys.argv[3]))
     try:
         mechanism = MECHANISMS[sys.argv[4]]()
     except OSError as error:
@@ -36,85 +41,93 @@ def main() -> None:
         return
     group = None
     with suppress(OSError):
-        group = Group()
+        group = ControlGroup()
     channel.sendall(encode_frame({"refused": None, "exact": group is not None}))
     try:
-        while runner.asks():
-            ask = read_frame(channel.recv)
-            if ask is None:
+        while runner.wait_for_request():
+            request = read_frame(channel.recv)
+            if request is None:
                 break
-            answer = _run(_with_files(ask[0], channel), runner, mechanism, group)
+            answer = _run_command(_receive_files(request[0], channel), runner, mechanism, group)
             if answer is None:
                 break
             channel.sendall(answer)
-    except OSError:  # the runner does not hear any more
+    except OSError:  # the runner has closed the socket
         pass
     finally:
         if group is not None:
             group.leave()
 
 
-def _with_files(ask: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
-    """Return a request, with open files in place of their number."""
+def _receive_files(request: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
+    """Return a request with the received descriptors in place of their count."""
     files: list[int] = []
-    if ask["passed"]:
-        _, files, _, _ = socket.recv_fds(channel, 1, ask["passed"])
+    if request["passed"]:
+        _, files, _, _ = socket.recv_fds(channel, 1, request["passed"])
     for file in files:
         os.set_inheritable(file, False)
-    return ask | {"passed": files}
+    return request | {"passed": files}
 
 
-def _run(
-    ask: dict[str, Any], runner: "_Runner", mechanism: Mechanism, group: Group | None
+def _run_command(
+    request: dict[str, Any],
+    runner: "_RunnerConnection",
+    mechanism: Mechanism,
+    group: ControlGroup | None,
 ) -> bytes | None:
-    """Do a run; return its answer as a frame, None if nobody waits for it any more."""
-    # (No pipe: whoever finds one in /proc may open it, and answer in the init's place.)
+    """Run a command; return the answer as a frame, None if the runner has gone."""
+    # A socket, since a pipe in /proc/PID/fd can be opened by any process of the same user: a run
+    # could write an answer in the place of its init.
     ours, theirs = socket.socketpair()
-    began, cpu = time.monotonic(), _cpu(group)
+    began, cpu = time.monotonic(), _cpu_seconds(group)
     with ours:
         with theirs:
             try:
                 init = mechanism.fork()
             except OSError as error:
-                _close(ask["passed"])
-                return encode_frame({"lost": f"no process for it: {os.strerror(error.errno or 0)}"})
+                _close_files(request["passed"])
+                return encode_frame(
+                    {"lost": f"no process could be forked: {os.strerror(error.errno or 0)}"}
+                )
             if init == 0:
+                # No init holds `ours`: its end must be seen by `theirs` when the helper dies.
                 ours.close()
-                _run_init(ask, theirs.fileno(), mechanism, group)
-        _close(ask["passed"])
+                _run_init(request, theirs.fileno(), mechanism, group)
+        _close_files(request["passed"])
         answer = bytearray()
-        complete = runner.hears(ours.fileno(), answer, ask["limit"] + _OVERDUE)
-        if runner.gone:
+        complete = runner.read_answer(ours.fileno(), answer, request["limit"] + _GRACE_SECONDS)
+        if runner.is_gone:
             _wait_for_end(ours, init)
         elif not complete:
             os.kill(init, signal.SIGKILL)
-    mechanism.clean(init)
-    if runner.gone:
+    mechanism.reap(init)
+    if runner.is_gone:
         return None
     if not complete:
-        seconds, reason = time.monotonic() - began, "what watched over the run has been stopped"
-        words = {"outcome": "out of time", "seconds": seconds, "cpu": _cpu(group) - cpu}
-        return encode_frame(words | {"reason": reason})
+        seconds, reason = time.monotonic() - began, "the supervisor of the run was stopped"
+        answer_fields = {"outcome": "out of time", "seconds": seconds, "reason": reason}
+        return encode_frame(answer_fields | {"cpu": _cpu_seconds(group) - cpu})
     if not is_frame(answer):
-        return encode_frame({"lost": "what watched over the run has been ended"})
+        return encode_frame({"lost": "the supervisor of the run was killed"})
     return bytes(answer)
 
 
-def _cpu(group: Group | None) -> float:
-    return waited_for() if group is None else group.used()
+def _cpu_seconds(group: ControlGroup | None) -> float:
+    return reaped_cpu_seconds() if group is None else group.cpu_used()
 
 
-def _close(files: list[int]) -> None:
+def _close_files(files: list[int]) -> None:
     for file in files:
         os.close(file)
 
 
 def _run_init(
-    ask: dict[str, Any], helper: int, mechanism: Mechanism, group: Group | None
+    request: dict[str, Any], helper: int, mechanism: Mechanism, group: ControlGroup | None
 ) -> NoReturn:
+    # os._exit in every case: an init must never return into the loop of the helper.
     status = 1
     try:
-        supervise(ask, helper, mechanism, group)
+        supervise(request, helper, mechanism, group)
         status = 0
     except Exception:
         traceback.print_exc()
@@ -123,56 +136,60 @@ def _run_init(
 
 
 def _wait_for_end(ours: socket.socket, init: int) -> None:
-    """Let an init end its run, and wait until it has ended; kill it should it not."""
-    with suppress(OSError):  # it may have gone
+    """Have an init kill its run, and wait until it has ended; kill it if it does not."""
+    with suppress(OSError):  # it may have ended
         ours.shutdown(socket.SHUT_WR)
     poll = select.poll()
     poll.register(ours, select.POLLIN)
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _KILL_SECONDS
     while (left := end - time.monotonic()) > 0:
         if poll.poll(left * 1000) and not ours.recv(1 << 16):
             return
     os.kill(init, signal.SIGKILL)
 
 
-class _Runner:
-    """Whoever wants something to be run: the process above, at the other end of the channel."""
+class _RunnerConnection:
+    """Connection to the runner, which also notices when the runner's process has ended."""
 
     def __init__(self, channel: socket.socket, pid: int) -> None:
-        self.gone = False
+        self.is_gone = False
         self._pid = pid
         self._poll = select.poll()
         self._poll.register(channel, select.POLLIN)
         self._channel = channel.fileno()
-        # A child of the runner may have its end of the channel, which then stays open after it.
+        # The end of the channel is not enough: a child forked by the runner's process may hold a
+        # copy of the other end, which then stays open after the runner. The pidfd shows its end at
+        # once; without one (macOS), `_wait` compares the parent PID every half second.
         with suppress(AttributeError, OSError):
             self._poll.register(os.pidfd_open(pid), select.POLLIN)
 
-    def asks(self) -> bool:
+    def wait_for_request(self) -> bool:
         """Wait for a request; return False if the runner has gone."""
         return self._wait(math.inf) == self._channel
 
-    def hears(self, heard: int, answer: bytearray, seconds: float) -> bool:
-        """Take an answer from an init; return False if the runner goes, or time, before its end."""
+    def read_answer(self, source: int, answer: bytearray, seconds: float) -> bool:
+        """Read the answer of an init; return False if the runner or the time ends first."""
         end = time.monotonic() + seconds
-        self._poll.register(heard, select.POLLIN)
+        self._poll.register(source, select.POLLIN)
         try:
-            while (ready := self._wait(end)) == heard:
-                data = os.read(heard, 1 << 16)
+            while (ready := self._wait(end)) == source:
+                data = os.read(source, 1 << 16)
                 if not data:
                     return True
                 answer += data
-            self.gone = ready is not None or self.gone  # it says nothing meanwhile, unless it goes
+            self.is_gone = (
+                ready is not None or self.is_gone
+            )  # the runner sends nothing during a run
             return False
         finally:
-            self._poll.unregister(heard)
+            self._poll.unregister(source)
 
     def _wait(self, end: float) -> int | None:
-        """Return what can be read; None if that is nothing, or the runner has gone."""
+        """Return a readable descriptor; None after `end`, or if the runner has gone."""
         while time.monotonic() < end:
             if os.getppid() != self._pid:
-                self.gone = True
+                self.is_gone = True
                 return None
-            if found := self._poll.poll(_GLANCE):
+            if found := self._poll.poll(_POLL):
                 return found[0][0]
         return None

@@ -1,4 +1,4 @@
-"""The init of a run: starts the command, sees to its limits, ends it with all it has started."""
+"""Init of a run: start the command, enforce its limits, and kill all its processes."""
 
 import os
 import select
@@ -7,116 +7,124 @@ import time
 from contextlib import suppress
 from typing import Any, Final
 
-from .cgroup import Group
+from .cgroup import ControlGroup
 from .framing import encode_frame
 from .linux_syscalls import set_dumpable
-from .main_process import Main, start
-from .output_capture import Output
+from .main_process import MainProcess, start_command
+from .output_capture import OutputCapture
 from .termination import Mechanism
-from .usage_meter import Meter
+from .usage_meter import UsageMeter
 
-_ASLEEP: Final = 0.1  # seconds that two clocks may drift apart without the machine having slept
-_AT_ONCE: Final = 0.01  # seconds within which they are read
-_LEFT: Final = "processes of another user could not be ended"
+_MIN_SLEEP: Final = 0.1  # seconds of suspension that are reported: two clocks drift by less
+_MAX_READ_TIME: Final = 0.01  # seconds within which both clocks are read
+_NOT_KILLED: Final = "processes of another user could not be ended"
 
 
-def supervise(ask: dict[str, Any], helper: int, mechanism: Mechanism, group: Group | None) -> None:
-    """Do one run in this process; answer when all that it has started has ended.
+def supervise(
+    request: dict[str, Any], helper: int, mechanism: Mechanism, group: ControlGroup | None
+) -> None:
+    """Do one run in this process; send the answer when all its processes have ended.
 
-    `helper` is a socket to it, which comes to its end when the run is to end, or it has ended.
+    `helper` is a socket; its end means that the run must be killed or that the helper has ended.
     """
     mechanism.enter()
-    set_dumpable(False)  # a run that could write to this process would answer for it
-    slept = _slept()
-    output, meter = Output(ask["output"]), Meter(ask["cpu"], ask["memory"], group)
+    set_dumpable(False)  # the run must not write to the memory or descriptors of its init
+    asleep_before = _seconds_asleep()
+    output, meter = (
+        OutputCapture(request["output"]),
+        UsageMeter(request["cpu"], request["memory"], group),
+    )
     children = _Children()
-    main = start(ask, output.writing)
-    for ours_no_more in (output.writing, *ask["passed"]):
-        os.close(ours_no_more)
+    main = start_command(request, output.writing)
+    for descriptor in (output.writing, *request["passed"]):
+        os.close(descriptor)
     children.main = main.pid
-    lost = not _watch(ask, main, children, helper, output, meter)
+    lost = not _wait_for_main(request, main, children, helper, output, meter)
+    # Wall time ends here, before the other processes are killed, which is no work of the command.
     seconds = time.monotonic() - main.began
     children.collect()
-    left = mechanism.left(main.pid)
-    by_itself = children.status is not None
-    all_ended = mechanism.end(main.pid)
+    # Counted before they are killed; usage after it, when all children have been reaped.
+    left = mechanism.count_left(main.pid)
+    has_exited = children.status is not None
+    all_killed = mechanism.kill(main.pid)
     meter.finish()
-    output.take()
-    code = children.status if by_itself and not main.problem else None
-    words: dict[str, Any] = {
-        "outcome": "lost" if lost else _outcome(ask, main, code, seconds, meter),
+    output.drain()
+    code = children.status if has_exited and not main.problem else None
+    answer: dict[str, Any] = {
+        "outcome": "lost" if lost else _judge_outcome(request, main, code, seconds, meter),
         "seconds": seconds,
         "cpu": meter.cpu,
         "memory": meter.memory,
         "code": code if code is not None and code >= 0 else None,
         "signal": -code if code is not None and code < 0 else None,
         "left": left,
-        "reason": main.problem or ("" if all_ended else _LEFT),
-        "slept": _slept() - slept > _ASLEEP,
+        "reason": main.problem or ("" if all_killed else _NOT_KILLED),
+        "slept": _seconds_asleep() - asleep_before > _MIN_SLEEP,
     }
-    _write(helper, encode_frame(words, output.kept()))
+    _send(helper, encode_frame(answer, output.kept_bytes()))
 
 
-def _watch(
-    ask: dict[str, Any],
-    main: Main,
+def _wait_for_main(
+    request: dict[str, Any],
+    main: MainProcess,
     children: "_Children",
     helper: int,
-    output: Output,
-    meter: Meter,
+    output: OutputCapture,
+    meter: UsageMeter,
 ) -> bool:
-    """Wait until the main process ends or a limit is passed; False if it is to end."""
+    """Wait for the end of the main process or of a limit; return False if the helper ends first."""
     poll = select.poll()
     for ready in (children.ready, helper, output.reading):
         poll.register(ready, select.POLLIN)
-    end = main.began + ask["limit"]
+    end = main.began + request["limit"]
     while children.status is None:
         now = time.monotonic()
-        if now >= end or meter.too_much():
+        if now >= end or meter.is_over_limit():
             return True
-        if now >= meter.next:
+        if now >= meter.next_sample:
             children.collect()
-            meter.look()
+            meter.sample()
             continue
-        # Rounded up, so that nothing is asked for over and over in the last millisecond.
-        found = dict(poll.poll(int((min(end, meter.next) - now) * 1000) + 1))
+        # Rounded up: rounded down, the loop would spin in the last millisecond.
+        found = dict(poll.poll(int((min(end, meter.next_sample) - now) * 1000) + 1))
         if helper in found:
             return False
-        if output.reading in found and not output.take():
+        if output.reading in found and not output.drain():
             poll.unregister(output.reading)
         if children.ready in found:
             children.collect()
     return True
 
 
-def _outcome(
-    ask: dict[str, Any], main: Main, code: int | None, seconds: float, meter: Meter
+def _judge_outcome(
+    request: dict[str, Any], main: MainProcess, code: int | None, seconds: float, meter: UsageMeter
 ) -> str:
-    """Return what became of a run: one that is `ok` has kept all limits."""
+    """Return the outcome of a run: `ok` and `failed` imply that all limits were kept."""
     if main.problem:
         return "could not start"
-    if ask["memory"] is not None and meter.memory > ask["memory"]:
+    if request["memory"] is not None and meter.memory > request["memory"]:
         return "out of memory"
-    if seconds > ask["limit"] or meter.too_much() or code is None:
+    if seconds > request["limit"] or meter.is_over_limit() or code is None:
         return "out of time"
     return "ok" if code == 0 else "failed"
 
 
 class _Children:
-    """The children of this process: the main one, and orphans that were given to it."""
+    """Children of this process: the main process, and orphans that it has adopted."""
 
     def __init__(self) -> None:
         self.main = 0
         self.status: int | None = None
-        # (A pidfd would be told of the main process alone, but is not everywhere.)
-        self.ready, said = os.pipe()
+        # SIGCHLD writes to a pipe, so that `poll` wakes up without a race between a check for ended
+        # children and the wait. A pidfd would do for the main process, but only on Linux.
+        self.ready, wakeup = os.pipe()
         os.set_blocking(self.ready, False)
-        os.set_blocking(said, False)
+        os.set_blocking(wakeup, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(said, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
 
     def collect(self) -> None:
-        """Wait for all that have ended; the main one's exit code becomes `status`, or -signal."""
+        """Reap all ended children; `status` becomes the exit code of the main one, or -signal."""
         with suppress(BlockingIOError):
             os.read(self.ready, 1 << 16)
         try:
@@ -127,18 +135,18 @@ class _Children:
             return
 
 
-def _slept() -> float:
-    """Return seconds that the machine has been asleep for."""
+def _seconds_asleep() -> float:
+    """Return for how many seconds the machine has been suspended since it was booted."""
     if not hasattr(time, "CLOCK_BOOTTIME"):
         return 0.0
     while True:
         before = time.clock_gettime(time.CLOCK_MONOTONIC)
         all_time = time.clock_gettime(time.CLOCK_BOOTTIME)
         after = time.clock_gettime(time.CLOCK_MONOTONIC)
-        if after - before < _AT_ONCE:  # (else this process was kept waiting in between)
+        if after - before < _MAX_READ_TIME:  # otherwise this process was preempted in between
             return all_time - before
 
 
-def _write(to: int, data: bytes) -> None:
-    with suppress(BrokenPipeError), os.fdopen(to, "wb") as file:  # the helper may have gone
+def _send(to: int, data: bytes) -> None:
+    with suppress(BrokenPipeError), os.fdopen(to, "wb") as file:  # the helper may have ended
         file.write(data)

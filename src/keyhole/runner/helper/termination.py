@@ -1,4 +1,4 @@
-"""How all that a run has started is ended: three ways, the best first."""
+"""Three mechanisms that kill all processes of a run, the best first."""
 
 import os
 import signal
@@ -9,45 +9,46 @@ from . import linux_syscalls, process_tree
 
 
 class Namespace:
-    """A PID namespace for each run, whose first process is the init: nobody leaves it.
+    """A PID namespace for each run, whose process 1 is the init (Linux 5.3).
 
-    When its init ends, in whatever way, the kernel ends all that is in it.
+    No process leaves the namespace, and the kernel kills all of them when process 1 ends.
     """
 
     def __init__(self) -> None:
         if not linux_syscalls.LINUX:
-            raise OSError(0, "namespaces are Linux's")
+            raise OSError(0, "namespaces exist on Linux only")
         if not hasattr(os, "pidfd_open"):
             raise OSError(0, "Linux before 5.3")
         self._flags = linux_syscalls.NEW_PIDS | linux_syscalls.NEW_MOUNTS
         self._user, self._group = os.geteuid(), os.getegid()
-        # Root needs no user namespace, unless it is root by name only, as in most containers.
+        # Root needs no user namespace, in which `sudo` and other users would not work. In most
+        # containers root lacks CAP_SYS_ADMIN, and needs one like everybody else.
         try:
-            self._try()
+            self._try_init()
         except OSError:
             self._flags |= linux_syscalls.NEW_USERS
-            self._try()
+            self._try_init()
 
-    def _try(self) -> None:
-        """Fork an init that only says whether it can become one."""
-        heard, said = os.pipe()
-        with os.fdopen(heard, "rb") as words:
+    def _try_init(self) -> None:
+        """Fork a trial init, which only reports whether `enter` works; raise OSError if not."""
+        read_end, write_end = os.pipe()
+        with os.fdopen(read_end, "rb") as report:
             try:
                 pid = self.fork()
                 if pid == 0:
-                    self._say_problem(said)
+                    self._report_problem(write_end)
             finally:
-                os.close(said)
-            problem = words.read().decode()
+                os.close(write_end)
+            problem = report.read().decode()
         os.waitpid(pid, 0)
         if problem:
             raise OSError(0, problem)
 
-    def _say_problem(self, said: int) -> NoReturn:
+    def _report_problem(self, write_end: int) -> NoReturn:
         try:
             self.enter()
         except OSError as error:
-            os.write(said, (error.strerror or str(error)).encode())
+            os.write(write_end, (error.strerror or str(error)).encode())
         finally:
             os._exit(0)
 
@@ -56,7 +57,7 @@ class Namespace:
         return linux_syscalls.clone(self._flags)
 
     def enter(self) -> None:
-        """Become the init: the user that one was, with a /proc that shows the run alone."""
+        """Become the init: map the user to itself, and mount a /proc of the namespace alone."""
         if self._flags & linux_syscalls.NEW_USERS:
             for name, text in (
                 ("setgroups", "deny"),
@@ -66,19 +67,23 @@ class Namespace:
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(text)
         linux_syscalls.set_parent_death_signal()
-        number = os.readlink("/proc/self")  # in the namespace around this one
+        outer_pid = os.readlink(
+            "/proc/self"
+        )  # in the namespace around this one: the mounted /proc is still the outer one
+        # Without this the new /proc would replace the one of the whole machine.
         linux_syscalls.make_mounts_private()
-        linux_syscalls.mount_proc()  # where a container refuses that, the old one stays
-        # The command's number would be 2 in every run, and names that are made of it the same.
+        linux_syscalls.mount_proc()  # some containers refuse that: the outer /proc then stays
+        # Otherwise the command has PID 2 in every run, and programs that name temporary files after
+        # their PID collide with those of parallel runs.
         with suppress(OSError), open("/proc/sys/kernel/ns_last_pid", "w") as file:
-            file.write(number)
+            file.write(outer_pid)
 
-    def left(self, main: int) -> int:
-        """Return how many processes are alive, the main one apart."""
-        return _others(main)
+    def count_left(self, main: int) -> int:
+        """Return how many processes other than the main one are alive."""
+        return _count_others(main)
 
-    def end(self, main: int) -> bool:
-        """End all but the init in one go: who is being signalled cannot fork."""
+    def kill(self, main: int) -> bool:
+        """Kill all but the init: the kernel signals all of them before any can fork."""
         with suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         with suppress(ChildProcessError):
@@ -86,17 +91,18 @@ class Namespace:
                 os.wait()
         return True
 
-    def clean(self, init: int) -> None:
-        """Wait for an init that ends: it leaves nothing."""
+    def reap(self, init: int) -> None:
+        """Wait for the end of an init; no process is left after it."""
         os.waitpid(init, 0)
 
 
 class Subreaper:
-    """Init and helper are given all orphans: what a run has started stays below them (Linux)."""
+    """Init and helper are subreapers: orphans of a run become their children (Linux)."""
 
     def __init__(self) -> None:
         if not linux_syscalls.LINUX:
-            raise OSError(0, "orphans are kept together on Linux alone")
+            raise OSError(0, "subreapers exist on Linux only")
+        # The helper too: it adopts the processes of a run whose init was killed.
         linux_syscalls.set_subreaper()
 
     def fork(self) -> int:
@@ -107,24 +113,22 @@ class Subreaper:
         """Become the init."""
         linux_syscalls.set_subreaper()
 
-    def left(self, main: int) -> int:
-        """Return how many processes are alive, the main one apart."""
-        return _others(main)
+    def count_left(self, main: int) -> int:
+        """Return how many processes other than the main one are alive."""
+        return _count_others(main)
 
-    def end(self, main: int) -> bool:
-        """End all children, and those who become children thereby."""
-        return process_tree.end_children()
+    def kill(self, main: int) -> bool:
+        """Kill all children, and the orphans that become children thereby."""
+        return process_tree.kill_children()
 
-    def clean(self, init: int) -> None:
-        """Wait for an init that ends, and end what it has left if it was ended itself.
-
-        All at once: should one of them trace the init, that has not gone before its tracer.
-        """
-        process_tree.end_children()
+    def reap(self, init: int) -> None:
+        """Wait for the end of an init, and kill what it has left."""
+        # Init and orphans in one go: an init that is traced by one of them cannot be reaped first.
+        process_tree.kill_children()
 
 
 class ProcessGroup:
-    """The group of the main process is ended; who has left it goes on."""
+    """The process group of the main process is killed; processes that have left it survive."""
 
     def fork(self) -> int:
         """Fork an init."""
@@ -133,26 +137,26 @@ class ProcessGroup:
     def enter(self) -> None:
         """Become the init."""
 
-    def left(self, main: int) -> int:
-        """Return how many are seen; at least 1 if the main one has left somebody in its group."""
-        seen = _others(main)
-        return seen if seen or _is_there(main) else int(_is_there(-main))
+    def count_left(self, main: int) -> int:
+        """Return how many processes are seen; at least 1 if any is left in the group."""
+        seen = _count_others(main)
+        return seen if seen or _exists(main) else int(_exists(-main))
 
-    def end(self, main: int) -> bool:
-        """End the group."""
+    def kill(self, main: int) -> bool:
+        """Kill the process group."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(main, signal.SIGKILL)
         with suppress(ChildProcessError):
             os.waitpid(main, 0)
         return True
 
-    def clean(self, init: int) -> None:
-        """Wait for an init that ends: what it has left is not known any more."""
+    def reap(self, init: int) -> None:
+        """Wait for the end of an init; what it has left is unknown."""
         os.waitpid(init, 0)
 
 
-def _is_there(pid: int) -> bool:
-    """Return whether there is a process, or, below 0, anybody in a group."""
+def _exists(pid: int) -> bool:
+    """Return whether a process exists, or, for a negative number, any process of a group."""
     try:
         os.kill(pid, 0)
     except OSError:
@@ -160,7 +164,7 @@ def _is_there(pid: int) -> bool:
     return True
 
 
-def _others(main: int) -> int:
+def _count_others(main: int) -> int:
     return sum(process.alive and process.pid != main for process in process_tree.descendants())
 
 

@@ -17,5 +17,5 @@ MESSAGE = encode_frame({"outcome": "ok"}, b"rest")
         (MESSAGE + MESSAGE, False),
     ],
 )
-def test_a_message_is_told_from_less_and_from_more(data, one):
+def test_only_one_complete_message_is_a_frame(data, one):
     assert is_frame(data) is one

@@ -11,10 +11,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["lists of children", "all processes"])
-def test_all_that_is_below_is_found(monkeypatch, listed):
-    if listed and not process_tree._LISTED:
+def test_all_descendants_are_found(monkeypatch, listed):
+    if listed and not process_tree._HAS_CHILDREN_FILES:
         pytest.skip("a kernel without lists of children")
-    monkeypatch.setattr(process_tree, "_LISTED", listed)
+    monkeypatch.setattr(process_tree, "_HAS_CHILDREN_FILES", listed)
     before = {process.pid for process in process_tree.descendants()}
     child = subprocess.Popen(["sh", "-c", "sleep 600 & wait"], start_new_session=True)
     try:
@@ -32,8 +32,8 @@ def test_all_that_is_below_is_found(monkeypatch, listed):
         child.wait()
 
 
-def test_a_bomb_is_not_looked_at_to_its_end(monkeypatch):
-    monkeypatch.setattr(process_tree, "_MOST", 1)
+def test_a_fork_bomb_is_read_up_to_a_maximum(monkeypatch):
+    monkeypatch.setattr(process_tree, "_MAX_PROCESSES", 1)
     child = subprocess.Popen(["sh", "-c", "sleep 600 & wait"], start_new_session=True)
     try:
         assert until(lambda: len(process_tree.descendants()) == 1)
@@ -42,7 +42,7 @@ def test_a_bomb_is_not_looked_at_to_its_end(monkeypatch):
         child.wait()
 
 
-def test_who_may_not_be_signalled_is_waited_for_and_then_left():
+def test_children_that_may_not_be_signalled_are_left_after_a_wait():
     """(Such a child has become root, by a setuid program.)"""
     script = """if True:
         import os, signal, sys
@@ -52,7 +52,7 @@ def test_who_may_not_be_signalled_is_waited_for_and_then_left():
             refused.append(1)
             raise PermissionError
 
-        refused, kill, process_tree._PATIENCE = [], os.kill, 0.1
+        refused, kill, process_tree._WAIT_SECONDS = [], os.kill, 0.1
         os.kill = os.killpg = refuse
         heard, said = os.pipe()
         child = os.fork()
@@ -60,10 +60,10 @@ def test_who_may_not_be_signalled_is_waited_for_and_then_left():
             os.close(said)
             os.read(heard, 1)
             os._exit(0)
-        first = process_tree.end_children()
+        first = process_tree.kill_children()
         few = len(refused) < 100
         os.kill = kill
-        print(first, few, process_tree.end_children())
+        print(first, few, process_tree.kill_children())
     """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-S", "-c", script]
