@@ -29,7 +29,7 @@ POLICIES = {
 
 def player(policy, problem, size, parts=5):
     """Return a call that simulates a policy, and how many rounds that is."""
-    replications = max(8, size.replications // parts)
+    replications = max(min(8, size.replications), size.replications // parts)
     return (
         lambda: simulate(
             problem, [policy], horizon=size.horizon, replications=replications, threads=1

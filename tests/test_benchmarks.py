@@ -6,6 +6,7 @@ import math
 import shutil
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from tests.play.test_cluster_jobs import Inline
 
 SHORT = measure.Size(horizon=10, replications=8, python_replications=1, repeats=1)
 # For rooms that play up to a thousand times as many rounds, too, or with 200 arms.
-SHORTER = dataclasses.replace(SHORT, horizon=2)
+SHORTER = dataclasses.replace(SHORT, horizon=1, replications=2)
 # For problems of 1,000 arms, of which each is to be pulled once.
 LONGER = measure.Size(horizon=100, replications=8, python_replications=1, repeats=1)
 
@@ -36,6 +37,8 @@ LONGER = measure.Size(horizon=100, replications=8, python_replications=1, repeat
 def interpreted(monkeypatch):
     """Have kernels interpreted, also by processes that are started: little is played."""
     monkeypatch.setenv("KEYHOLE_INTERPRET", "1")
+    # A kernel by itself would be compiled: it is looked at how it is called.
+    monkeypatch.setattr(semibandit_room, "fresh_copy", lambda kernel: signature(kernel).bind)
 
 
 @pytest.mark.slow
@@ -204,13 +207,17 @@ def same_regret(room, name, problem, policy, horizon, replications):
         assert abs(sample.mean() - mean) < 5 * spread
 
 
-@pytest.mark.parametrize(("horizon", "replications"), SIZES)
+# Interpreted, ours take longer than the loops: as many of each tell most for what they take.
+@pytest.mark.parametrize(
+    ("horizon", "replications"),
+    [pytest.param(30, 120, marks=pytest.mark.interpreted, id="short"), SIZES[1]],
+)
 @pytest.mark.parametrize("name", ["MPTS", "CTS"])
 def test_loops_on_semi_bandits_do_the_same_work(name, horizon, replications):
     policy, problem = semibandit_room.POLICIES[name]
     curves = simulate(problem, {"it": policy}, horizon=horizon, replications=replications)
     loop = getattr(semibandit_room, f"python_{name.lower()}")
-    found = np.array([loop(problem, horizon, i) for i in range(min(300, replications // 4))])
+    found = np.array([loop(problem, horizon, i) for i in range(min(300, replications))])
     error = np.hypot(curves.std_error("it", "regret")[-1], found.std() / np.sqrt(len(found)))
     assert abs(curves.mean("it", "regret")[-1] - found.mean()) < 5 * error
 

@@ -9,26 +9,26 @@ import pytest
 
 from keyhole.cli.new import _PROBLEMS, _spellings
 from keyhole.experiment.settings import BUILT_IN
-from tests.processes import python
+from tests.nested_pytest import INTERPRETED_OR_COMPILED, run_pytest
 
 ROOT = Path(__file__).parent.parent.parent
 KINDS = ("policy", "setting", "entry", "problem")
 
 
-def run_pytest(folder, *words):
+def run_tests(folder, compiled):
     """Run pytest as in a folder of a stranger's own; return its exit code and what it printed."""
-    options = ("-q", "-p", "no:cacheprovider", "-W", "error")
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = python("-m", "pytest", *options, *words, cwd=folder, env=env)
+    done = run_pytest(compiled, "-W", "error", cwd=folder, env=env)
     return done.returncode, done.stdout + done.stderr
 
 
-def test_all_stubs_pass_their_tests_at_once(keyhole, tmp_path):
+@pytest.mark.parametrize("compiled", INTERPRETED_OR_COMPILED)
+def test_all_stubs_pass_their_tests_at_once(keyhole, tmp_path, compiled):
     for kind in KINDS:
         code, out, _ = keyhole("new", kind, f"My{kind.title()}", "--out", tmp_path)
         assert code == 0
         assert all((tmp_path / line).is_file() for line in out.splitlines())
-    code, printed = run_pytest(tmp_path)
+    code, printed = run_tests(tmp_path, compiled)
     assert code == 0, printed
     assert "9 passed" in printed
 
@@ -37,7 +37,7 @@ def test_all_stubs_pass_their_tests_at_once(keyhole, tmp_path):
 @pytest.mark.parametrize("setting_entry", BUILT_IN)
 def test_the_stub_of_a_policy_keeps_the_contract_of_its_room(setting_entry, keyhole, tmp_path):
     keyhole("new", "policy", "Plain", "--setting", setting_entry, "--out", tmp_path)
-    code, printed = run_pytest(tmp_path)
+    code, printed = run_tests(tmp_path, True)
     assert code == 0, printed
 
 

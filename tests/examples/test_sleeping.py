@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.nested_pytest import INTERPRETED_OR_COMPILED, run_pytest
 from tests.processes import python
 
 ROOT = Path(__file__).parents[2]
@@ -32,10 +33,14 @@ def site(tmp_path_factory):
     return folder
 
 
+def installed(site):
+    """Return an environment in which the example is installed."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT / "src")])}
+
+
 def run(site, *words, cwd=EXAMPLE, **more):
     """Run a module of Python's, in a process to which the example is installed."""
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT / "src")])} | more
-    return python("-m", *words, cwd=cwd, env=env)
+    return python("-m", *words, cwd=cwd, env=installed(site) | more)
 
 
 def test_the_catalog_shows_it_like_our_own(site):
@@ -99,12 +104,13 @@ def test_a_broken_room_is_one_warning_beside_all_others(site, tmp_path):
     assert (done.returncode, done.stderr) == (2, f"keyhole: {text}")
 
 
-def test_a_stub_of_a_policy_keeps_the_contract_of_the_room(site, tmp_path):
+@pytest.mark.parametrize("compiled", INTERPRETED_OR_COMPILED)
+def test_a_stub_of_a_policy_keeps_the_contract_of_the_room(site, tmp_path, compiled):
     words = ("new", "policy", "Wanderer", "--setting", "sleeping", "--out", "new")
     done = run(site, "keyhole", *words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["new/test_wanderer.py", "new/wanderer.py"]
-    done = run(site, "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=tmp_path)
+    done = run_pytest(compiled, "-W", "error", cwd=tmp_path, env=installed(site))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -120,8 +126,8 @@ def test_without_stubs_one_is_told_how_to_begin(site, tmp_path):
     )
 
 
-def test_its_own_tests_pass(site):
-    done = run(site, "pytest", "-q", "-p", "no:cacheprovider", "tests")
+def test_its_own_tests_pass(site):  # which play so much that it is compiled
+    done = run_pytest(True, "tests", cwd=EXAMPLE, env=installed(site))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
