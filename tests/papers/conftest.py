@@ -52,7 +52,8 @@ source = "tests, Table 1."
 values = { easy = { Uniform = 0.5 }, hard = { LSA = 0.25, Uniform = 1.0 } }
 
 [[claims]]
-kind = "exactly"
+kind = "estimate"
+of = "value"
 problems = ["easy", "hard"]
 text = "No label is ever wrong."
 origin = "ours"

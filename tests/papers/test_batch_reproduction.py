@@ -37,7 +37,8 @@ name = "LSA"
 label = "LSA"
 
 [[claims]]
-kind = "exactly"
+kind = "estimate"
+of = "value"
 problems = ["logged"]
 text = "No label is ever wrong."
 origin = "ours"

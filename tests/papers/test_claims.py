@@ -1,13 +1,9 @@
-import math
-
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from keyhole.papers.claims import (
     AnyClaim,
-    AxisEnd,
-    Exactly,
-    Level,
+    EstimateClaim,
     NotBetter,
     Ordering,
     Reversal,
@@ -137,61 +133,6 @@ def test_a_reversal_is_undecided_where_the_best_are_close():
     assert judge(reversal(["a", "b", "c"]), found)[0] == "undecided"
 
 
-@pytest.mark.parametrize(
-    ("off", "std_errors", "status"),
-    [(0.0, 4, "holds"), (3.9, 4, "holds"), (-3.9, 4, "holds"), (4.1, 4, "does not hold")],
-)
-def test_a_level_is_met_within_its_standard_errors(off, std_errors, status):
-    found = result({"us": [1, 2]})
-    number = found.estimate("us", "aggregate_regret", 20)
-    level = math.log(number.value / found.arms) + off * number.error / number.value
-    claim = Level(
-        kind="level", policy="us", rounds=[20], levels=[level], std_errors=std_errors, **COMMON
-    )
-    assert judge(claim, found)[0] == status
-
-
-def test_the_error_of_a_level_counts_too():
-    found = result({"us": [1, 2]})
-    error = found.estimate("us", "aggregate_regret", 20).error
-    table = {"kind": "level", "policy": "us", "rounds": [20], "of": "mean", "std_errors": 4}
-    table |= COMMON | {"levels": [2 + 5 * error]}
-    assert judge(Level(**table), found)[0] == "does not hold"
-    assert judge(Level(**table, level_errors=error), found)[0] == "holds"
-    with pytest.raises(ValidationError, match="level_errors must have one number for each round"):
-        Level(**table, level_errors=[error, error])
-
-
-def test_a_level_of_nothing_is_undecided():
-    found = result({"us": [1, 0]}, runs=1)
-    found.curves.values("us", "aggregate_regret")[:] = 0.0
-    claim = Level(kind="level", policy="us", rounds=[20], levels=[-3], std_errors=4, **COMMON)
-    assert judge(claim, found)[0] == "undecided"
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "status"),
-    [(-3, -2, "holds"), (-2, -1, "does not hold"), (-5, -3, "does not hold")],
-)
-def test_the_lowest_curve_ends_between_two_marks(low, high, status):
-    found = result({"us": [1, 1], "a": [2, 2]})  # ln(1 / 10) = -2.3
-    claim = AxisEnd(kind="axis-end", low=low, high=high, **COMMON)
-    verdict, detail, _ = judge(claim, found)
-    assert verdict == status
-    assert "the lowest, us, ends at -2.30" in detail
-
-
-def test_the_end_may_be_that_of_a_policy():
-    claim = AxisEnd(kind="axis-end", low=-2, high=-1, policy="a", **COMMON)
-    status, detail, _ = judge(claim, result({"us": [1, 1], "a": [2, 2]}))
-    assert (status, detail[:14]) == ("holds", "a ends at -1.6")
-
-
-def test_an_end_within_noise_of_a_mark_is_undecided():
-    claim = AxisEnd(kind="axis-end", low=math.log(0.1), high=0, **COMMON)
-    assert judge(claim, result({"us": [1, 1]}))[0] == "undecided"
-
-
 def spread(narrow, wide):
     return Spread(kind="spread", narrow=narrow, wide=wide, **COMMON)
 
@@ -217,35 +158,20 @@ def test_a_policy_that_is_never_wrong_leaves_a_spread_undecided():
     assert judge(spread(["a"], ["b"]), found)[0] == "undecided"
 
 
-def test_exactly_allows_no_exception():
-    found = result({"a": [0, 0], "b": [0, 0]})
-    for label in found.curves.labels:
-        found.curves.values(label, "aggregate_regret")[:] = 0.0
-    claim = Exactly(kind="exactly", value=0.0, **COMMON)
-    assert judge(claim, found)[:2] == (
-        "holds",
-        "so in all of 400 replications of each of 2 policies",
-    )
-    found.curves.values("b", "aggregate_regret")[1, 7] = 1.0
-    assert judge(claim, found)[:2] == ("does not hold", "not so for b")
-    of_one = claim.model_copy(update={"policy": "a"})
-    assert judge(of_one, found)[:2] == ("holds", "so in all of 400 replications")
-
-
 def test_the_reading_of_a_claim_is_shown():
-    claim = Exactly(kind="exactly", value=0.0, reading="as zero.", **COMMON)
+    claim = EstimateClaim(kind="estimate", of="value", value=0.0, reading="as zero.", **COMMON)
     verdict = claim.verdict({"made-up": result({"a": [1, 1]})})
     assert verdict.cited == "ours; our set-up: nowhere. Read as: as zero."
     assert (verdict.origin, verdict.source, verdict.reading) == ("ours", "nowhere.", "as zero.")
-    assert (verdict.kind, verdict.metric) == ("exactly", "aggregate_regret")
+    assert (verdict.kind, verdict.metric) == ("estimate: value", "aggregate_regret")
 
 
 @pytest.mark.parametrize(
     "table",
     [
         {"kind": "miracle"},
-        {"kind": "exactly", "value": 0.0, "valeu": 1.0},
-        {"kind": "exactly", "value": 0.0, "origin": "hearsay"},
+        {"kind": "estimate", "of": "value", "value": 0.0, "valeu": 1.0},
+        {"kind": "estimate", "of": "value", "value": 0.0, "origin": "hearsay"},
     ],
 )
 def test_a_claim_of_unknown_form_is_refused(table):

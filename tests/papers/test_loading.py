@@ -25,6 +25,8 @@ text = "It is so."
 origin = "ours"
 source = "tests."
 """
+IN = r"claims\[2\] \(estimate: "
+OF = 'kind = "estimate"\nof = '
 CELLS = '{ problem = "easy", policy = "LSA" }'
 
 
@@ -33,49 +35,59 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
     [
         ('kind = "orderin"', r"claims\[2\]\.kind must be one of .*; got 'orderin' \(did you mean"),
         (
-            'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nvaleu = 1.0',
-            r"claims\[2\] \(exactly\): each field must be one of .*got 'valeu'",
+            OF + '"value"\nproblem = "easy"\nvalue = 0.0\nvaleu = 1.0',
+            IN + r"value\): each field must be one of .*got 'valeu'",
         ),
         (
-            'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nid = "mine"',
-            r"claims\[2\] \(exactly\): each field must be one of .*got 'id'",
+            OF + '"value"\nproblem = "easy"\nvalue = 0.0\nid = "mine"',
+            IN + r"value\): each field must be one of .*got 'id'",
         ),
         (
-            'kind = "exactly"\nvalue = 0.0',
-            r"claims\[2\] \(exactly\): problem must be given",
+            OF + '"value"\nvalue = 0.0',
+            IN + r"value\): problem must be given for of = 'value'",
         ),
         (
-            'kind = "exactly"\nproblem = "easy"\nvalue = "none"',
-            r"claims\[2\] \(exactly\): value must be a valid number.*, got 'none'",
+            OF + '"value"\nproblem = "easy"\nvalue = "none"',
+            IN + r"value\): value must be a valid number.*, got 'none'",
         ),
         (
-            'kind = "exactly"\nproblem = "esay"\nvalue = 0.0',
-            r"claims\[2\] \(exactly\)\.problem must be one of easy, hard; got 'esay'",
+            OF + '"value"\nproblem = "esay"\nvalue = 0.0',
+            IN + r"value\)\.problem must be one of easy, hard; got 'esay'",
         ),
         (
-            'kind = "exactly"\nproblems = "easy"\nvalue = 0.0',
-            r"claims\[2\] \(exactly\)\.problems must be a list of keys, got 'easy'",
+            OF + '"value"\nproblems = "easy"\nvalue = 0.0',
+            IN + r"value\)\.problems must be a list of keys, got 'easy'",
         ),
         (
-            'kind = "exactly"\nproblem = "easy"\nproblems = ["easy"]\nvalue = 0.0',
+            OF + '"value"\nproblem = "easy"\nproblems = ["easy"]\nvalue = 0.0',
             r"problem must be left out where problems is given",
         ),
         (
-            'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nmetric = "regert"',
-            r"claims\[2\] \(exactly\)\.metric must be one of aggregate_regret, simple_regret; got",
+            OF + '"value"\nproblem = "easy"\nvalue = 0.0\nmetric = "regert"',
+            IN + r"value\)\.metric must be one of aggregate_regret, simple_regret; got",
+        ),
+        (
+            'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9',
+            r"claims\[2\]\.kind 'counts' is now written kind = \"estimate\", "
+            r"of = \"proportion\"; of its fields, low is metric_low, high is metric_high, "
+            r"at_least is low, at_most is high",
+        ),
+        (
+            'kind = "exactly"\nproblem = "easy"\nvalue = 0.0',
+            r"claims\[2\]\.kind 'exactly' is now written kind = \"estimate\", of = \"value\"$",
         ),
         (
             'kind = "ordering"\nproblems = ["easy", "hard"]\npolicy = "LSA"\nothers = ["Unifrom"]',
             r"claims\[2\] \(ordering\)\.others\[0\] must be one of LSA, Uniform; got 'Unifrom'",
         ),
         (
-            'kind = "between"\nproblem = "easy"\npolicy = "LSA"\nlow = 0\nrounds = [60, 61]',
-            r"\(between\)\.rounds\[1\] must be one of the checkpoints of 'easy' at scale 'quick', "
-            r"30, 60; got 61",
+            OF + '"mean"\nproblem = "easy"\npolicy = "LSA"\nlow = 0\nrounds = [60, 61]',
+            IN + r"mean\)\.rounds\[1\] must be one of the checkpoints of 'easy' at scale "
+            r"'quick', 30, 60; got 61",
         ),
         (
-            'kind = "growth"\nproblem = "easy"\npolicy = "LSA"\nearly = 1\nlate = 60\nat_most = 2',
-            r"claims\[2\] \(growth\)\.early must be one of the checkpoints",
+            OF + '"growth"\nproblem = "easy"\npolicy = "LSA"\nearly = 1\nlate = 60\nhigh = 2',
+            IN + r"growth\)\.early must be one of the checkpoints",
         ),
         (
             f'kind = "across"\ncells = [{CELLS}, {{ problem = "easy" }}]',
@@ -86,13 +98,12 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             r"claims\[2\] \(across\)\.cells\[1\]\.problem must be one of easy, hard; got 'x'",
         ),
         (
-            f'kind = "ratio"\nlow = 1\nnumerator = {CELLS}\n'
-            'denominator = { problem = "hard", policy = "APT" }',
-            r"claims\[2\] \(ratio\)\.denominator\.policy must be one of LSA, Uniform; got 'APT'",
+            OF + f'"ratio"\nlow = 1\ncell = {CELLS}\nover = {{ problem = "hard", policy = "APT" }}',
+            IN + r"ratio\)\.over\.policy must be one of LSA, Uniform; got 'APT'",
         ),
         (
-            f'kind = "ratio"\nlow = [1, 2]\nnumerator = {CELLS}\ndenominator = {CELLS}',
-            r"claims\[2\] \(ratio\): low must have one number for each round, 1",
+            OF + f'"ratio"\nlow = [1, 2]\ncell = {CELLS}\nover = {CELLS}',
+            IN + r"ratio\): low must have one number for each round, 1",
         ),
         (
             'kind = "linear"\npolicy = "LSA"\nr_squared = 0.9\n'
@@ -105,17 +116,17 @@ CELLS = '{ problem = "easy", policy = "LSA" }'
             r"claims\[2\] \(below-bound\): bound 'thresholding\.theorem_1' at T = 60: budget must",
         ),
         (
-            'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9',
-            r"claims\[2\] \(counts\): negative_control must be given, a bad policy that breaks",
+            OF + '"proportion"\nproblem = "easy"\npolicy = "LSA"\nmetric_high = 1\nlow = 0.9',
+            IN + r"proportion\): negative_control must be given, a bad policy that breaks",
         ),
         (
-            'kind = "between"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1',
-            r"claims\[2\] \(between\): negative_control must be given, a bad policy that breaks",
+            OF + '"mean"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1',
+            IN + r"mean\): negative_control must be given, a bad policy that breaks",
         ),
         (
-            'kind = "counts"\nproblem = "easy"\npolicy = "LSA"\nhigh = 1\nat_least = 0.9\n'
+            OF + '"proportion"\nproblem = "easy"\npolicy = "LSA"\nmetric_high = 1\nlow = 0.9\n'
             'negative_control = "Unfiorm"',
-            r"claims\[2\] \(counts\)\.negative_control must be one of LSA, Uniform; got 'Unfiorm'",
+            IN + r"proportion\)\.negative_control must be one of LSA, Uniform; got 'Unfiorm'",
         ),
         (
             'kind = "above-bound"\nproblem = "easy"\npolicy = "LSA"\nbound = "theorem 1"',
@@ -129,13 +140,13 @@ def test_a_claim_about_what_is_not_there_is_refused(tmp_path, lines, message):
 
 
 def test_a_claim_that_judges_the_same_as_an_unknown_entry_is_refused(tmp_path):
-    lines = 'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nsame_as = ["tao2019-setup/1"]'
-    with pytest.raises(ValueError, match=r"claims\[2\] \(exactly\)\.same_as\[0\] must be one of"):
+    lines = OF + '"value"\nproblem = "easy"\nvalue = 0.0\nsame_as = ["tao2019-setup/1"]'
+    with pytest.raises(ValueError, match=IN + r"value\)\.same_as\[0\] must be one of"):
         load(tmp_path, TINY + CLAIM + lines)
 
 
 def test_claims_are_judged_on_the_set_up_of_their_entry_unless_they_say_so(tmp_path):
-    lines = 'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nsetup = "any"'
+    lines = OF + '"value"\nproblem = "easy"\nvalue = 0.0\nsetup = "any"'
     text = TINY.replace("metrics =", 'setup = "replica"\nmetrics =', 1) + CLAIM + lines
     assert [claim.setup for claim in load(tmp_path, text).claims] == ["replica"] * 3 + ["any"]
     with pytest.raises(ValueError, match=r"setup must be 'paper', 'any', 'replica' or 'ours'"):
@@ -143,13 +154,13 @@ def test_claims_are_judged_on_the_set_up_of_their_entry_unless_they_say_so(tmp_p
 
 
 @pytest.mark.parametrize("origin", ["ours", "paper, as a bound"])
-def test_a_growth_that_is_told_as_a_bound_needs_a_witness(tmp_path, origin):
-    lines = 'kind = "growth"\nproblem = "easy"\npolicy = "LSA"\nearly = 30\nlate = 60\nat_most = 2'
+def test_a_growth_that_is_read_from_a_bound_needs_a_negative_control(tmp_path, origin):
+    lines = OF + '"growth"\nproblem = "easy"\npolicy = "LSA"\nearly = 30\nlate = 60\nhigh = 2'
     text = TINY + CLAIM.replace("ours", origin) + lines
     if origin == "ours":
         load(tmp_path, text)
         return
-    with pytest.raises(ValueError, match=r"claims\[2\] \(growth\): negative_control must be given"):
+    with pytest.raises(ValueError, match=IN + r"growth\): negative_control must be given"):
         load(tmp_path, text)
     load(tmp_path, text + '\nno_negative_control = "none."')
 
@@ -164,7 +175,7 @@ def test_an_entry_records_what_it_names(tiny, monkeypatch):
 
 
 def test_the_metrics_of_claims_and_overviews_are_named(tmp_path):
-    more = CLAIM + 'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nmetric = "simple_regret"'
+    more = CLAIM + OF + '"value"\nproblem = "easy"\nvalue = 0.0\nmetric = "simple_regret"'
     assert "simple_regret" in load(tmp_path, TINY + more).named
 
 
@@ -177,7 +188,7 @@ def test_a_bound_of_another_room_is_refused(tmp_path, monkeypatch):
 
 def test_a_claim_at_a_round_of_one_scale_alone_is_refused(tmp_path):
     other = TINY.replace("replications = 80\ncheckpoints = 2", "replications = 80\ncheckpoints = 3")
-    lines = 'kind = "between"\nproblem = "easy"\npolicy = "LSA"\nlow = 0\nrounds = [30]'
+    lines = OF + '"mean"\nproblem = "easy"\npolicy = "LSA"\nlow = 0\nrounds = [30]'
     with pytest.raises(ValueError, match=r"at scale 'paper', 20, 40, 60; got 30"):
         load(tmp_path, other + CLAIM + lines)
 
@@ -231,7 +242,7 @@ def test_an_entry_about_what_is_not_there_is_refused(tmp_path, old, new, message
 def test_claims_are_about_the_first_metric_unless_they_say_another(tmp_path):
     text = TINY.replace('["aggregate_regret", ', '["simple_regret", "aggregate_regret", ')
     assert {claim.metric for claim in load(tmp_path, text).claims} == {"simple_regret"}
-    more = CLAIM + 'kind = "exactly"\nproblem = "easy"\nvalue = 0.0\nmetric = "aggregate_regret"'
+    more = CLAIM + OF + '"value"\nproblem = "easy"\nvalue = 0.0\nmetric = "aggregate_regret"'
     assert load(tmp_path, text + more).claims[-1].metric == "aggregate_regret"
 
 
@@ -255,7 +266,7 @@ def test_the_entries_of_the_documentation_are_read():
     blocks = [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
     claims = [claim for block in blocks for claim in block.get("claims", [])]
     overviews = [overview for block in blocks for overview in block.get("parameter_figures", [])]
-    assert [claim["kind"] for claim in claims] == ["across", "ratio"]
+    assert [claim["kind"] for claim in claims] == ["across", "estimate"]
     for claim in claims:
         problem = {"problem": claim.pop("problems")[0]} if "problems" in claim else {}
         assert KINDS[claim["kind"]].model_validate(claim | problem | {"metric": "regret"}).concerns

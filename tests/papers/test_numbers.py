@@ -1,12 +1,14 @@
 """What numbers a verdict of each kind rests on."""
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from keyhole import Curves
 from keyhole.papers.claims import BOUNDS, KINDS, Result
+from keyhole.papers.claims.estimate_fields import Quantity
 from keyhole.papers.claims.numbers import factor_of, known_number, number_of
 from keyhole.results.estimate import Estimate, mean_estimate
 from keyhole.semibandit import Problem as Thresholds
@@ -17,7 +19,7 @@ from tests.papers.test_computed import results as three_models
 ROUNDS = (10, 40, 640)
 ONE = {"problem": "a", "policy": "us"}
 OTHERS = {"others": ["x", "y"], "rounds": [640]}
-CELLS = {"numerator": {"policy": "x"}, "denominator": {"policy": "us"}, "problem": "a"}
+CELLS = {"cell": {"policy": "x"}, "over": {"policy": "us"}, "problem": "a"}
 PLACES = {"here": {"problem": "a", "round": 640}, "there": {"problem": "b", "round": 640}}
 X = {"x": {"a": 1.0, "b": 4.0, "c": 16.0}}
 GAPS = ["us minus x at T = 640", "us minus y at T = 640"]
@@ -78,7 +80,7 @@ CLAIMS = {
         {"policy": "us", "others": ["x"], "x": ["a", "b"]},
         ["x / us on A", "x / us on B", "x / us from A to B, times"],
     ),
-    "between": (
+    "estimate: mean": (
         ONE | {"rounds": [10, 640], "high": 50.0, "negative_control": "x"},
         [
             "mean at T = 10",
@@ -87,27 +89,30 @@ CLAIMS = {
             "x: mean at T = 640",
         ],
     ),
-    "ratio": (CELLS | {"low": 1.0}, ["x / us at the end"]),
-    "excess": (
-        {"cell": {"policy": "x"}, "over": {"policy": "us"}, "problem": "a", "low": 1.0},
+    "estimate: ratio": (CELLS | {"low": 1.0}, ["x / us at the end"]),
+    "estimate: difference": (
+        CELLS | {"low": 1.0},
         ["x less us at the end"],
     ),
-    "growth": (
-        ONE | {"early": 10, "late": 640, "at_least": 1.0},
+    "estimate: growth": (
+        ONE | {"early": 10, "late": 640, "low": 1.0},
         ["mean at T = 640", "mean at T = 10", "ratio of means"],
     ),
-    "increment": (
+    "estimate: gain": (
         ONE | {"early": 10, "late": 640, "high": 99.0, "negative_control": "x"},
         ["gain from T = 10 to 640", "x: gain from T = 10 to 640"],
     ),
-    "slope": (
+    "estimate: slope": (
         ONE | {"early": 10, "late": 640, "high": 1.0, "bound": "thresholding.ln"},
         ["slope in ln T from T = 10 to 640", "that of the bound"],
     ),
     "power": (ONE | {"problem": None, "at_most": 1.0} | X, [*MEANS, "exponent"]),
     "worst-power": (ONE | {"problem": None, "at_most": 1.0} | X, [*MEANS, "exponent"]),
-    "counts": (ONE | {"high": 20.0, "at_least": 0.9}, ["share of replications at the end"]),
-    "gain-ratio": (
+    "estimate: proportion": (
+        ONE | {"metric_high": 20.0, "low": 0.9},
+        ["share of replications at the end"],
+    ),
+    "estimate: gain-ratio": (
         CELLS | {"early": 10, "late": 640, "low": 1.0},
         ["gain of x / gain of us from T = 10 to 640"],
     ),
@@ -115,11 +120,11 @@ CLAIMS = {
         ONE | {"problem": "e", "metric": "estimates[0]", "at_least": 0.5},
         ["share of replications at the end"],
     ),
-    "level": (
-        ONE | {"rounds": [10], "levels": [1.0], "std_errors": 4.0, "of": "mean"},
+    "estimate: level": (
+        ONE | {"rounds": [10], "levels": [1.0], "std_errors": 4.0, "scale": "mean"},
         ["mean at T = 10", "s.e. from 1 at T = 10"],
     ),
-    "axis-end": ({"problem": "a", "low": -1.0, "high": 1.0}, ["end of us"]),
+    "estimate: log-endpoint": ({"problem": "a", "low": -1.0, "high": 1.0}, ["end of us"]),
     "spread": (
         {"problem": "a", "narrow": ["us", "x"], "wide": ["x", "y"]},
         [
@@ -128,7 +133,7 @@ CLAIMS = {
             "ratio of the two",
         ],
     ),
-    "deviations": (
+    "estimate: deviation-ratio": (
         CELLS | {"low": 1.0, "rounds": [10]},
         [
             "deviation of x at T = 10",
@@ -140,7 +145,7 @@ CLAIMS = {
         {"problem": "a", "cells": [{"policy": "us"}, {"policy": "x"}]},
         ["replications in which aggregate_regret of x differs from us's"],
     ),
-    "exactly": (
+    "estimate: value": (
         {"problem": "a", "value": 0.0},
         [f"replications of {p} in which not so" for p in ("us", "x", "y")],
     ),
@@ -186,7 +191,9 @@ def found(monkeypatch):
 
 
 def judged(kind, table, found):
-    return KINDS[kind].model_validate(WORDS | {"kind": kind} | table).judge(found)
+    word, _, of = kind.partition(": ")
+    more = {"of": of} if of else {}
+    return KINDS[word].model_validate(WORDS | {"kind": word} | more | table).judge(found)
 
 
 @pytest.mark.parametrize("kind", CLAIMS)
@@ -198,7 +205,8 @@ def test_a_verdict_rests_on_the_numbers_of_its_text(found, kind):
 
 
 def test_every_kind_is_asked_for_its_numbers():
-    assert CLAIMS.keys() | APART == KINDS.keys()
+    quantities = {f"estimate: {of}" for of in get_args(Quantity)}
+    assert CLAIMS.keys() | APART == KINDS.keys() - {"estimate"} | quantities
 
 
 def test_a_difference_has_interval_and_p_value_of_the_curves(found):
@@ -209,11 +217,11 @@ def test_a_difference_has_interval_and_p_value_of_the_curves(found):
 
 
 def test_what_is_claimed_stands_with_the_number(found):
-    (number,) = judged("ratio", CELLS | {"low": 2.5, "high": 3.0}, found).numbers
+    (number,) = judged("estimate: ratio", CELLS | {"low": 2.5, "high": 3.0}, found).numbers
     assert (number.at_least, number.at_most) == (2.5, 3.0)
-    (number,) = judged("counts", CLAIMS["counts"][0], found).numbers
+    (number,) = judged("estimate: proportion", CLAIMS["estimate: proportion"][0], found).numbers
     assert (number.at_least, number.at_most) == (0.9, math.inf)
-    number, bound = judged("slope", CLAIMS["slope"][0], found).numbers
+    number, bound = judged("estimate: slope", CLAIMS["estimate: slope"][0], found).numbers
     assert number.at_most == pytest.approx(1.0 * bound.value)
     count = judged("ordering", CLAIMS["ordering"][0], found).numbers[0]
     assert (count.value, count.at_least) == (2.0, 2)

@@ -6,22 +6,21 @@ from keyhole.papers.claims.bounds import AboveBound, BelowBound, Bounded
 from keyhole.papers.claims.cells import Cell
 from keyhole.papers.claims.claim_parser import check_claim, read_claims
 from keyhole.papers.claims.equivalent import Equivalent
-from keyhole.papers.claims.estimate import is_inside, ratio_of
-from keyhole.papers.claims.gain_ratio import GainRatio
-from keyhole.papers.claims.increments import Increment, Slope
+from keyhole.papers.claims.estimate_claim import EstimateClaim
+from keyhole.papers.claims.identical import Identical
 from keyhole.papers.claims.kinds import KINDS, AnyClaim
 from keyhole.papers.claims.linear_fit import Linear
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
 from keyhole.papers.claims.power_law import Power
 from keyhole.papers.claims.problem_numbers import NUMBERS, Computed, ComputedOrder
-from keyhole.papers.claims.ranges import Between, Counts, Excess, Growth, Ratio
+from keyhole.papers.claims.ranges import is_inside
+from keyhole.papers.claims.ratio_estimates import ratio_of
 from keyhole.papers.claims.registry import BOUNDS, Bound
 from keyhole.papers.claims.significance import LEVEL, Comparison, comparisons, holm
-from keyhole.papers.claims.size import AxisEnd, Exactly, Level, Spread
+from keyhole.papers.claims.spread import Spread
 from keyhole.papers.claims.trends import Across, Flat
 from keyhole.papers.claims.two_problems import Contrast, OtherBest, ProblemRound
 from keyhole.papers.claims.unbeaten import Unbeaten
-from keyhole.papers.claims.variation import Deviations, Identical
 from keyhole.papers.claims.worst_case import WorstPower
 
 __all__ = [
@@ -33,9 +32,7 @@ __all__ = [
     "Across",
     "Advantage",
     "AnyClaim",
-    "AxisEnd",
     "BelowBound",
-    "Between",
     "Bound",
     "Bounded",
     "Cell",
@@ -44,29 +41,20 @@ __all__ = [
     "Computed",
     "ComputedOrder",
     "Contrast",
-    "Counts",
-    "Deviations",
     "Equivalent",
-    "Exactly",
-    "Excess",
+    "EstimateClaim",
     "Finding",
     "Flat",
-    "GainRatio",
-    "Growth",
     "Identical",
-    "Increment",
-    "Level",
     "Linear",
     "NotBetter",
     "Ordering",
     "OtherBest",
     "Power",
     "ProblemRound",
-    "Ratio",
     "Result",
     "Reversal",
     "Single",
-    "Slope",
     "Spread",
     "Unbeaten",
     "WorstPower",

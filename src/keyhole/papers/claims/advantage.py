@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from keyhole.papers.claims.base import Claim, Finding, Result, behind, when
-from keyhole.papers.claims.estimate import is_inside, log_quotient
 from keyhole.papers.claims.numbers import factor_of
+from keyhole.papers.claims.ranges import is_inside
+from keyhole.papers.claims.ratio_estimates import log_quotient
 from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_estimate

@@ -101,11 +101,17 @@ class Claim(BaseModel, ABC):
         policy = getattr(self, "policy", None)
         return policy if isinstance(policy, str) else ""
 
+    @property
+    def judged_by(self) -> str:
+        """The kind of the claim, as verdicts state it."""
+        return str(getattr(self, "kind", ""))
+
     @abstractmethod
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Return the status and the numbers behind it, given the results of every problem."""
 
-    def _title(self, result: Result) -> str:
+    def title(self, result: Result) -> str:
+        """Return the title of the claim's metric."""
         return result.curves.metric(self.metric).title
 
     def check(self, plan: Plan) -> None:
@@ -133,7 +139,7 @@ class Claim(BaseModel, ABC):
             about=head,
             reading=self.reading,
             metric=self.metric,
-            kind=getattr(self, "kind", ""),
+            kind=self.judged_by,
             id=self.id,
             same_as=self.same_as,
             replications=replications,

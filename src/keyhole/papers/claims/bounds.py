@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from keyhole.papers.claims.base import Finding, Result, Rounds, when
-from keyhole.papers.claims.estimate import is_inside
 from keyhole.papers.claims.negative_control import OfOne
 from keyhole.papers.claims.numbers import format_compared, number_of
+from keyhole.papers.claims.ranges import is_inside
 from keyhole.papers.claims.registry import BOUNDS
 from keyhole.play.plan import Plan
 from keyhole.results.estimate import Estimate, format_estimate
@@ -25,26 +25,26 @@ BoundName = Annotated[str, AfterValidator(_known)]
 """A name in `BOUNDS`."""
 
 
-def check_bound(name: str, claim: OfOne, plan: Plan, rounds: Sequence[int]) -> None:
-    """Refuse a bound of another room, or one that says nothing at some round."""
-    setting_entry, setting = name.partition(".")[0], plan.problem.setting.name
-    if setting_entry != setting:
+def check_bound(name: str, policy: str, plan: Plan, rounds: Sequence[int]) -> None:
+    """Refuse a bound of another setting, or one that has no finite value at some round."""
+    setting = plan.problem.setting.name
+    if name.partition(".")[0] != setting:
         raise ValueError(
-            f"bound must be one of the setting {setting!r}, as {claim.problem!r} is, got {name!r}"
+            f"bound must be one of the setting {setting!r}, as the problem is, got {name!r}"
         )
     for t in rounds:
         try:
-            value = BOUNDS[name](plan.problem, plan.policies[claim.policy], t, plan.horizon)
+            value = BOUNDS[name](plan.problem, plan.policies[policy], t, plan.horizon)
         except ValueError as error:
             raise ValueError(f"bound {name!r} {when(t)}: {error}") from error
         if not math.isfinite(value):
             raise ValueError(f"bound {name!r} must be finite {when(t)}, got {value}")
 
 
-def bound_of(name: str, claim: OfOne, result: Result, round: int) -> float:
-    """Return a bound, of the policy of which a claim is made, at a checkpoint."""
+def bound_of(name: str, policy: str, result: Result, round: int) -> float:
+    """Return the value of a policy's bound at a checkpoint."""
     horizon = result.curves.checkpoints[-1]
-    return BOUNDS[name](result.problem, result.policies.get(claim.policy), round, horizon)
+    return BOUNDS[name](result.problem, result.policies.get(policy), round, horizon)
 
 
 class Bounded(OfOne):
@@ -65,7 +65,7 @@ class Bounded(OfOne):
 
     def check(self, plan: Plan) -> None:
         """Refuse a bound of another room, or one that says nothing at some round."""
-        check_bound(self.bound, self, plan, self.rounds or plan.checkpoints)
+        check_bound(self.bound, self.policy, plan, self.rounds or plan.checkpoints)
 
     def judge_one(self, result: Result, policy: str) -> Finding:
         """Compare the mean with the bound, round by round."""
@@ -73,10 +73,10 @@ class Bounded(OfOne):
         found, distances = [], []
         for t in rounds:
             number = result.estimate(policy, self.metric, t)
-            value = bound_of(self.bound, self, result, t)
+            value = bound_of(self.bound, self.policy, result, t)
             low, high = self._side(value)
             found.append((number, low, high))
-            distances.append((_room(number, low, high), t, number, value))
+            distances.append((_standard_errors_inside(number, low, high), t, number, value))
         nearest = min(range(len(rounds)), key=lambda i: distances[i][0])
         _, t, number, value = distances[nearest]
         numbers = [
@@ -94,12 +94,10 @@ class Bounded(OfOne):
         """Return the range in which the mean must lie."""
 
 
-def _room(number: Estimate, low: float, high: float) -> float:
+def _standard_errors_inside(number: Estimate, low: float, high: float) -> float:
     """Return how far a number is inside a range, in standard errors; negative outside."""
-    setting_entry = min(number.value - low, high - number.value)
-    return (
-        setting_entry / number.error if number.error > 0 else math.copysign(math.inf, setting_entry)
-    )
+    distance = min(number.value - low, high - number.value)
+    return distance / number.error if number.error > 0 else math.copysign(math.inf, distance)
 
 
 class BelowBound(Bounded):

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from keyhole.papers.claims.base import Claim
+from keyhole.papers.claims.former_kinds import refuse_former_kind
 from keyhole.papers.claims.kinds import KINDS
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.entry_files import FILES
@@ -27,8 +28,10 @@ def read_claims(
         where = f"claims[{i}]"
         if not isinstance(table, dict):
             raise ValueError(f"{where} must be a table, got {table!r}")
+        refuse_former_kind(f"{where}.kind", table.get("kind"))
         kind = check_choice(f"{where}.kind", table.get("kind"), KINDS)
-        where += f" ({kind})"
+        of = table.get("of")
+        where += f" ({kind}: {of})" if isinstance(of, str) else f" ({kind})"
         for one in _each(where, table):
             given = {"metric": metric, "setup": setup, "id": f"{entry}/{len(claims) + 1}"}
             claims.append((where, _parsed(where, KINDS[kind], one, given)))

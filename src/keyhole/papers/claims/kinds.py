@@ -8,19 +8,17 @@ from keyhole.papers.claims.advantage import Advantage
 from keyhole.papers.claims.base import Claim
 from keyhole.papers.claims.bounds import AboveBound, BelowBound
 from keyhole.papers.claims.equivalent import Equivalent
-from keyhole.papers.claims.gain_ratio import GainRatio
-from keyhole.papers.claims.increments import Increment, Slope
+from keyhole.papers.claims.estimate_claim import EstimateClaim
+from keyhole.papers.claims.identical import Identical
 from keyhole.papers.claims.linear_fit import Linear
 from keyhole.papers.claims.order import NotBetter, Ordering, Reversal
 from keyhole.papers.claims.potential import Potential
 from keyhole.papers.claims.power_law import Power
 from keyhole.papers.claims.problem_numbers import Computed, ComputedOrder
-from keyhole.papers.claims.ranges import Between, Counts, Excess, Growth, Ratio
-from keyhole.papers.claims.size import AxisEnd, Exactly, Level, Spread
+from keyhole.papers.claims.spread import Spread
 from keyhole.papers.claims.trends import Across, Flat
 from keyhole.papers.claims.two_problems import Contrast, OtherBest
 from keyhole.papers.claims.unbeaten import Unbeaten
-from keyhole.papers.claims.variation import Deviations, Identical
 from keyhole.papers.claims.worst_case import WorstPower
 
 _Kinds = (
@@ -33,23 +31,12 @@ _Kinds = (
     | Across
     | Flat
     | Advantage
-    | Between
-    | Ratio
-    | Excess
-    | Growth
-    | Increment
-    | Slope
+    | EstimateClaim
     | Power
     | WorstPower
-    | Counts
-    | GainRatio
     | Equivalent
-    | Level
-    | AxisEnd
     | Spread
-    | Deviations
     | Identical
-    | Exactly
     | BelowBound
     | AboveBound
     | Linear

@@ -13,7 +13,7 @@ from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.numbers import format_compared, number_of
 from keyhole.papers.claims.ranges import or_infinite
 from keyhole.papers.claims.significance import LEVEL, holm
-from keyhole.papers.entry_validation import Checkpoint, ProblemName
+from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import (
     Estimate,
@@ -43,6 +43,7 @@ class Linear(ControlledClaim):
     """
 
     kind: Literal["linear"]
+    policy: PolicyName
     x: dict[ProblemName, float]  # the number of each problem, by key; at least three that differ
     # in (0, 1); by default the slope alone counts, for a metric that varies too much to show a
     # shape

@@ -20,10 +20,9 @@ class ControlledClaim(Claim):
     it too, or the results cannot tell, it is undecided.
     """
 
-    policy: PolicyName
-    negative_control: PolicyName | None = (
-        None  # the label of a bad policy that plays the same problems
-    )
+    policy: PolicyName | None
+    # the label of a bad policy that plays the same problems
+    negative_control: PolicyName | None = None
     no_negative_control: str = ""  # why there is none, where a kind needs one
 
     @model_validator(mode="after")
@@ -32,13 +31,13 @@ class ControlledClaim(Claim):
             raise ValueError(
                 "negative_control must be left out where no_negative_control says why there is none"
             )
-        if self.negative_control == self.policy:
+        if self.negative_control is not None and self.negative_control == self.policy:
             raise ValueError(f"negative_control must be another policy than {self.policy!r}")
         return self
 
     def judge(self, results: Mapping[str, Result]) -> Finding:
         """Judge the policy, and then the negative control by the same numbers."""
-        found = status, detail, numbers = self.judge_policy(results, self.policy)
+        found = status, detail, numbers = self.judge_policy(results, self.policy or "")
         if self.no_negative_control:
             detail += f". No policy is shown to break it: {self.no_negative_control}"
             return Finding(status, detail, numbers)
@@ -74,6 +73,7 @@ class ControlledClaim(Claim):
 class OfOne(ControlledClaim):
     """A statement about one policy on one problem."""
 
+    policy: PolicyName
     problem: ProblemName
 
     @property

@@ -9,11 +9,10 @@ from pydantic import Field, model_validator
 
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Finding, Result
-from keyhole.papers.claims.estimate import is_inside
 from keyhole.papers.claims.negative_control import ControlledClaim
 from keyhole.papers.claims.numbers import number_of
-from keyhole.papers.claims.ranges import check_pair, or_infinite
-from keyhole.papers.entry_validation import Checkpoint, ProblemName
+from keyhole.papers.claims.ranges import check_ends, is_inside, or_infinite
+from keyhole.papers.entry_validation import Checkpoint, PolicyName, ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.results.estimate import Estimate, mean_estimate
 
@@ -39,6 +38,7 @@ class Power(ControlledClaim):
     """
 
     kind: Literal["power"]
+    policy: PolicyName
     # the exponent, from -8 to 8; at least one is given
     at_least: Annotated[float, Field(ge=-8, le=8)] | None = None
     at_most: Annotated[float, Field(ge=-8, le=8)] | None = None
@@ -51,7 +51,7 @@ class Power(ControlledClaim):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        check_pair("at_least", self.at_least, "at_most", self.at_most)
+        check_ends("at_least", self.at_least, "at_most", self.at_most)
         if (self.rounds is None) == (self.x is None) or (self.rounds is None) != (
             self.problem is None
         ):

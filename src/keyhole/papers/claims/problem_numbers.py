@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from keyhole.contract.state_memory import FloatArray
 from keyhole.papers.claims.base import Claim, Finding, Result, decide
 from keyhole.papers.claims.numbers import attribute_numbers, known_number
-from keyhole.papers.claims.ranges import check_pair, format_range, or_infinite
+from keyhole.papers.claims.ranges import check_ends, format_range, or_infinite
 from keyhole.papers.entry_validation import ProblemName
 from keyhole.papers.verdicts import Number
 from keyhole.play.plan import Plan
@@ -108,7 +108,7 @@ class Computed(_OfNumber):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        check_pair("low", self.low, "high", self.high)
+        check_ends("low", self.low, "high", self.high)
         if self.unlike == self.problem:
             raise ValueError(f"unlike must be another problem than {self.problem!r}")
         if self.unlike is not None and self.no_negative_control:

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from keyhole.papers.claims import BOUNDS, BelowBound, Between, Counts
+from keyhole.papers.claims import BOUNDS, BelowBound, EstimateClaim
 from tests.papers.made_up import COMMON, judge, result
 
 
@@ -32,20 +32,19 @@ def test_a_bound_that_a_bad_policy_keeps_says_nothing(bound, ours, bad, status, 
     assert words in detail
 
 
-def test_a_reason_for_no_witness_is_shown(bound):
+def test_the_reason_for_no_negative_control_is_shown(bound):
     claim = below(negative_control=None, no_negative_control="a lower bound.")
     status, detail, _ = judge(claim, result({"us": [1, 2]}))
     assert status == "holds"
     assert detail.endswith("No policy is shown to break it: a lower bound.")
 
 
-def test_ranges_may_have_a_witness():
+def test_estimates_may_have_a_negative_control():
     found = result({"us": [1, 2], "bad": [1, 3]})
-    claim = Between(kind="between", policy="us", high=2.5, negative_control="bad", **COMMON)
+    table = COMMON | {"kind": "estimate", "policy": "us", "negative_control": "bad"}
+    claim = EstimateClaim(**table, of="mean", high=2.5)
     assert judge(claim, found)[0] == "holds"
-    claim = Counts(
-        kind="counts", policy="us", high=9, at_least=0.9, negative_control="bad", **COMMON
-    )
+    claim = EstimateClaim(**table, of="proportion", metric_high=9, low=0.9)
     assert judge(claim, found)[0] == "undecided"
 
 
@@ -59,7 +58,7 @@ def test_ranges_may_have_a_witness():
         ),
     ],
 )
-def test_witnesses_that_are_none_are_refused(bound, table, message):
+def test_a_negative_control_that_is_none_is_refused(bound, table, message):
     with pytest.raises(ValidationError, match=message):
         below(**table)
 
@@ -68,8 +67,8 @@ def test_a_verdict_names_the_policy_that_its_text_leaves_out(bound):
     found = {"made-up": result({"us": [1, 2], "us-2": [1, 2], "bad": [1, 12]})}
     assert below().verdict(found).claim == "us on Made up: so it is"
     named = COMMON | {"text": "us-2, not us, is below"}
-    claim = Between(kind="between", policy="us", high=9, **named)
+    claim = EstimateClaim(kind="estimate", of="mean", policy="us", high=9, **named)
     assert claim.verdict(found).claim == "Made up: us-2, not us, is below"
     named = COMMON | {"text": "us-2 is below"}
-    claim = Between(kind="between", policy="us", high=9, **named)
+    claim = EstimateClaim(kind="estimate", of="mean", policy="us", high=9, **named)
     assert claim.verdict(found).claim == "us on Made up: us-2 is below"

@@ -1,15 +1,15 @@
-"""Ratios of means, and whether numbers lie where a claim says."""
+"""Estimates of ratios of means and of standard deviations, with their standard errors."""
 
 import math
-from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from keyhole.contract.state_memory import FloatArray
-from keyhole.papers.claims.base import decide
-from keyhole.papers.claims.significance import LEVEL, holm
-from keyhole.papers.verdicts import Status
 from keyhole.results.estimate import Estimate, mean_estimate
+
+_FEWEST: Final = 3  # without one replication, two are needed for a variance
+_NOTHING: Final = 1e-24  # a share of the sum of squares that rounding alone explains
 
 
 def ratio_of(above: FloatArray, below: FloatArray) -> Estimate | None:
@@ -44,15 +44,29 @@ def log_quotient(above: FloatArray, below: FloatArray) -> FloatArray:
     return math.log(a / b) + (above - a) / a - (below - b) / b
 
 
-def is_inside(found: Sequence[tuple[Estimate, float, float]]) -> Status:
-    """Say whether numbers lie in their ranges, whose ends may be infinite.
+def log_deviation_ratio(a: FloatArray, b: FloatArray) -> Estimate | None:
+    r"""Estimate ln of the ratio of two standard deviations from paired replications.
 
-    It holds if every 95 % interval lies in its range, and does not hold if some number is
-    significantly outside, after adjusting for how many there are (Holm). Of a single number this is
-    so exactly where its interval lies outside.
+    .. math:: \hat\ell = \ln(s_a / s_b), \qquad
+        \widehat{\mathrm{se}}(\hat\ell)^2 = \frac{n-1}{n} \sum_i (\ell_{-i} - \bar\ell)^2
+
+    where :math:`\ell_{-i}` is the estimate without replication i. None where either does not vary,
+    with or without one of the replications.
     """
-    p_values = [number.p_value(low, high) for number, low, high in found]
-    return decide(
-        supported=all(low <= number.low and number.high <= high for number, low, high in found),
-        contradicted=bool((holm(p_values) < LEVEL).any()),
-    )
+    n = len(a)
+    if n < _FEWEST:
+        return None
+    (whole_a, rest_a), (whole_b, rest_b) = _squares(a), _squares(b)
+    if not ((rest_a > _NOTHING * (a**2).sum()) & (rest_b > _NOTHING * (b**2).sum())).all():
+        return None
+    each = np.log(rest_a / rest_b) / 2
+    error = math.sqrt(float(((each - each.mean()) ** 2).sum()) * (n - 1) / n)
+    return Estimate(math.log(whole_a / whole_b) / 2, error, n)
+
+
+def _squares(values: FloatArray) -> tuple[float, FloatArray]:
+    """Return the sum of squared deviations, of all and without each replication."""
+    n = len(values)
+    deviations = (values - values.mean()) ** 2
+    whole = float(deviations.sum())
+    return whole, whole - deviations * n / (n - 1)

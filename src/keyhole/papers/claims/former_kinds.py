@@ -1,0 +1,37 @@
+"""Kinds of claims of former versions, and how they are written now."""
+
+from typing import Final
+
+_CELLS: Final = {"numerator": "cell", "denominator": "over"}
+_ENDS: Final = {"at_least": "low", "at_most": "high"}
+
+# By former kind: what is estimated, and the fields that have another name.
+_FORMER: Final[dict[str, tuple[str, dict[str, str]]]] = {
+    "between": ("mean", {}),
+    "ratio": ("ratio", _CELLS),
+    "excess": ("difference", {}),
+    "growth": ("growth", _ENDS),
+    "counts": (
+        "proportion",
+        {"low": "metric_low", "high": "metric_high", **_ENDS, "round": "rounds, a list"},
+    ),
+    "increment": ("gain", {}),
+    "slope": ("slope", {}),
+    "gain-ratio": ("gain-ratio", _CELLS),
+    "deviations": ("deviation-ratio", _CELLS),
+    "level": ("level", {"of": "scale"}),
+    "axis-end": ("log-endpoint", {}),
+    "exactly": ("value", {}),
+}
+
+
+def refuse_former_kind(where: str, kind: object) -> None:
+    """Raise a ValueError that says how a claim of a former kind is written now."""
+    if kind not in _FORMER:
+        return
+    of, fields = _FORMER[str(kind)]
+    message = f'{where} {kind!r} is now written kind = "estimate", of = "{of}"'
+    if fields:
+        renamed = ", ".join(f"{old} is {new}" for old, new in fields.items())
+        message += f"; of its fields, {renamed}"
+    raise ValueError(message)

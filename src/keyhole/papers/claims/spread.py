@@ -1,0 +1,53 @@
+"""Claim that the choice among some policies matters less than the choice among others."""
+
+import math
+from dataclasses import replace
+from typing import Literal
+
+from keyhole.contract.state_memory import FloatArray
+from keyhole.papers.claims.base import Finding, Result, Single, decide
+from keyhole.papers.claims.numbers import factor_of
+from keyhole.papers.entry_validation import PolicyName
+from keyhole.results.estimate import mean_estimate
+
+
+class Spread(Single):
+    """The choice among some policies matters less than the choice among others.
+
+    The spread of a group is ln(largest mean / smallest mean) at the horizon. The interval of the
+    difference of two spreads comes from the delta method, which takes the policies with the
+    largest and the smallest mean as given.
+    """
+
+    kind: Literal["spread"]
+    narrow: list[PolicyName]
+    wide: list[PolicyName]
+
+    def judge_one(self, result: Result) -> Finding:
+        """Return the ratio of the factors, with its interval."""
+        spreads = list[tuple[float, FloatArray]]()  # each with what replications add to it
+        for group in (self.wide, self.narrow):
+            values = {p: result.curves.values(p, self.metric)[-1] for p in group}
+            means = {p: float(v.mean()) for p, v in values.items()}
+            top, bottom = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+            if means[bottom] == 0.0:
+                return Finding("undecided", f"{bottom} was never wrong at the horizon")
+            influence = values[top] / means[top] - values[bottom] / means[bottom]
+            spreads.append((math.log(means[top] / means[bottom]), influence))
+        (wide, widening), (narrow, narrowing) = spreads
+        gap = replace(mean_estimate(widening - narrowing), value=wide - narrow)
+        ratio = factor_of("ratio of the two", gap, at_least=1.0)
+        widest, narrowest = (
+            factor_of(
+                f"largest mean / smallest mean among {', '.join(group)}",
+                replace(mean_estimate(influence), value=spread),
+            )
+            for group, (spread, influence) in zip((self.wide, self.narrow), spreads, strict=True)
+        )
+        return Finding(
+            decide(supported=gap.low > 0, contradicted=gap.high < 0),
+            f"largest mean / smallest mean at the horizon: {narrowest} among "
+            f"{', '.join(self.narrow)}; {widest} among {', '.join(self.wide)}; "
+            f"ratio of the two {ratio}",
+            (narrowest, widest, ratio),
+        )

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from keyhole.papers.claims import Identical
+from tests.papers.made_up import COMMON, judge, result
+
+
+def identical(**more):
+    cells = [{"policy": "a"}, {"policy": "b"}]
+    return Identical.model_validate(COMMON | {"kind": "identical", "cells": cells} | more)
+
+
+def test_identical_means_to_the_last_bit():
+    found = result({"a": [1, 2], "b": [1, 2]})
+    values = {p: found.curves.values(p, "aggregate_regret") for p in "ab"}
+    values["b"][:] = values["a"]
+    assert judge(identical(), found)[:2] == ("holds", "so in all of 400 replications")
+    values["b"][0, 7] = np.nextafter(values["b"][0, 7], 2.0)
+    status, detail, _ = judge(identical(), found)
+    assert status == "does not hold"
+    assert detail == "aggregate_regret of b differs from a's in 1 of 400 replications"
+
+
+def test_identical_needs_two():
+    with pytest.raises(ValidationError, match="at least 2 items"):
+        identical(cells=[{"policy": "a"}])
