@@ -1,6 +1,7 @@
 """How tests run: which of them are interpreted, and with which examples."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,11 @@ def test_what_is_marked_is_interpreted_unless_all_is_to_be_compiled(options, mar
     env = os.environ | {"KEYHOLE_INTERPRET": "0"}
     done = python("-m", "pytest", "-q", ini, *plugins, *options, path, cwd=ROOT, env=env)
     assert done.stdout.splitlines()[-1].startswith("4 passed"), done.stdout
+
+
+def test_there_are_no_examples_in_docstrings_of_tests_which_nobody_would_run():
+    others = (path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__))
+    assert not [path for path in others if re.search(r"^\s*>>> ", path.read_text(), re.M)]
 
 
 @pytest.mark.interpreted

@@ -65,24 +65,21 @@ class WordView:
 class Grid:
     """An array of two or more axes, or of none of them longer than 0."""
 
-    __slots__ = ("_shaped", "cells", "format", "ndim", "shape")
+    # What two or three indices are looked up in, where that is faster than here.
+    __slots__ = ("cells", "entries_by_2", "entries_by_3", "format", "ndim", "shape")
 
     def __init__(self, cells: Any, shape: tuple[int, ...]) -> None:
         self.cells, self.shape, self.ndim = cells, tuple(shape), len(shape)
         self.format: Any = cells.format
         # Of uint64, entries are words; of an empty array there is nothing to read.
-        plain = self.format != "Q" and math.prod(shape) > 0
-        self._shaped = cells.cast("B").cast(self.format, shape) if plain else None
+        if self.ndim in (2, 3) and self.format != "Q" and math.prod(shape) > 0:
+            setattr(self, f"entries_by_{self.ndim}", cells.cast("B").cast(self.format, shape))
 
-    @property
-    def entries_by_2(self) -> Any:
-        """What a pair of indices is looked up in."""
-        return self._shaped if self.ndim == 2 and self._shaped is not None else self
-
-    @property
-    def entries_by_3(self) -> Any:
-        """What three indices are looked up in."""
-        return self._shaped if self.ndim == 3 and self._shaped is not None else self
+    def __getattr__(self, name: str) -> Any:
+        """Return itself where nothing faster is there to look indices up in."""
+        if name in ("entries_by_2", "entries_by_3"):
+            return self
+        raise AttributeError(name)
 
     def __len__(self) -> int:
         """Return the length of the first axis."""
