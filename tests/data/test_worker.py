@@ -44,7 +44,7 @@ def test_preparing_counts_for_no_job():
 
 def run_until_ended(worker, argument, noted):
     """Run a job that takes too long, with more time until it has got to where it notes that."""
-    limit = 1.0
+    limit = 0.15
     while not noted.exists():
         limit *= 2.0
         assert limit < 200
@@ -181,9 +181,9 @@ def test_memory_is_limited_to_that_of_all_processes_together():
 
 
 def test_preparing_has_a_limit_too():
-    with Worker(jobs.double, jobs.hang, prepare_limit=1.0) as worker:
+    with Worker(jobs.double, jobs.hang, prepare_limit=0.25) as worker:
         for _ in range(2):
-            with pytest.raises(RuntimeError, match="could not be prepared within 1 s"):
+            with pytest.raises(RuntimeError, match=r"could not be prepared within 0\.25 s"):
                 worker.run(1, limit=60)
 
 

@@ -31,7 +31,9 @@ def test_a_sat_solver_is_found_on_any_machine(tmp_path):
 def test_a_suite_that_hangs_is_waited_for_no_longer_than_it_pays(tmp_path):
     shutil.copytree(EXAMPLES / "tune-tests", tmp_path / "here")
     spec = tmp_path / "here" / "tests.toml"
-    spec.write_text(spec.read_text().replace("to = 10", "to = 1.5"))
+    spec.write_text(spec.read_text().replace("to = 10", "to = 0.5"))
+    suite = tmp_path / "here" / "suite.py"
+    suite.write_text(suite.read_text().replace("SECONDS = 8, 0.06", "SECONDS = 8, 0.01"))
     text = keyhole(spec, "--out", "out", "--runs", 8, cwd=tmp_path)
     assert text.startswith("tests: 8 runs in")
     assert " failed" not in text.splitlines()[0]

@@ -34,10 +34,16 @@ def hopper(name):
     return pytest.param(name, marks=WHERE_A_COMPILER_IS)
 
 
+def lesser(name):
+    """Return a program of which another one that is always tried does more."""
+    return pytest.param(name, marks=SLOW)
+
+
 PROGRAMS = [
-    "sleeper", "busy", "own_session", "daemon", "outlive", "outlive_as_daemon", "bomb", "tree_bomb",
-    "hop", "hop_through_sessions", "respawn", "stopped", "read_input", "print_for_ever",
-    "kill_parent", "kill_grandparent", hopper("fast_hop"), hopper("fast_hop_through_sessions"),
+    lesser("sleeper"), "busy", lesser("own_session"), "daemon", "outlive", "outlive_as_daemon",
+    "bomb", lesser("tree_bomb"), lesser("hop"), "hop_through_sessions", "respawn",
+    "stopped", "read_input", "print_for_ever", "kill_parent", "kill_grandparent",
+    hopper("fast_hop"), hopper("fast_hop_through_sessions"),
 ]  # fmt: skip
 WHILE_KILLED = ["busy", "daemon", "bomb", "respawn", "hop", hopper("fast_hop_through_sessions")]
 DONE_AT_ONCE = ("outlive", "outlive_as_daemon")

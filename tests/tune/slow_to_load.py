@@ -2,7 +2,7 @@
 
 import time
 
-time.sleep(1.1)
+time.sleep(0.6)
 
 
 def works(instance, factor):

@@ -19,6 +19,7 @@ from keyhole.clusters.serialization import run_serialized, serialize_task, unpac
 from keyhole.runner import Runner
 from keyhole.tune import Spec, Tune, Tuner, cluster_executor
 from tests.clusters.conftest import dask_cluster
+from tests.processes import Forked
 from tests.tune import work
 from tests.tune.test_kills import lines, tagged
 from tests.tune.test_tuner import check_every_run_counts_once
@@ -304,12 +305,11 @@ def test_dask_runs_end_with_their_client(under_dask, tmp_path, kind):
     cluster, tag = under_dask
     (tmp_path / "mine.toml").write_text(LONG)
     words = ["tune", "mine.toml", "--out", "out", "--on", cluster.on, "--runs", "9"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "keyhole", *words], cwd=tmp_path, stderr=subprocess.DEVNULL
-    ) as tuner:
+    with Forked("-m", "keyhole", *words, cwd=tmp_path) as tuner:
         wait_for(lambda: len(sleeping(tag)) == 2 or tuner.poll() is not None)
         assert tuner.poll() is None
         tuner.send_signal(kind)
+        tuner.finish()
     wait_for(lambda: not sleeping(tag))  # by itself it would go on for far longer than this waits
 
 

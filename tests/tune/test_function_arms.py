@@ -95,7 +95,7 @@ def test_functions_are_tuned_as_commands_are_and_loading_them_is_not_counted(tmp
             "instances": ["40", "60"],
             "success": {"scale": [0, 100]},
             "objective": {"cost_per_second": 1},
-            "limits": [0.5, 1.0],
+            "limits": [0.3, 0.5],
         }
     )
     tune = Tuner(spec, tmp_path / "out").run(runs=6)

@@ -3,8 +3,6 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 import uuid
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from keyhole.tune import Tune
 from keyhole.tune.folder import RUNS
+from tests.processes import Forked
 from tests.tune.test_tuner import check_every_run_counts_once
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
@@ -41,14 +40,7 @@ def begun(tmp_path):
     tag = uuid.uuid4().hex
 
     def begin(*words):
-        return subprocess.Popen(
-            [sys.executable, *map(str, words)],
-            cwd=tmp_path,
-            env=os.environ | {"KEYHOLE_TAG": tag},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return Forked(*words, cwd=tmp_path, env=os.environ | {"KEYHOLE_TAG": tag})
 
     return begin, tag
 
@@ -82,22 +74,21 @@ def kill_and_go_on(begun, out, kills, seed):
     begin, tag = begun
     rng, runs = random.Random(seed), 2 * kills + 4
     for _ in range(kills):
-        before, tuner = lines(out), begin("-c", LOOP, 10**6)
-        deadline = time.monotonic() + 120
-        while lines(out) <= before:
-            assert tuner.poll() is None, tuner.communicate()[1]
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
-        time.sleep(rng.uniform(0.0, 0.15))
-        tuner.kill()
-        tuner.communicate()
+        before = lines(out)
+        with begin("-c", LOOP, 10**6) as tuner:  # which is killed in the end
+            deadline = time.monotonic() + 120
+            while lines(out) <= before:
+                assert tuner.poll() is None, tuner.finish().stderr
+                assert time.monotonic() < deadline
+                time.sleep(0.002)
+            time.sleep(rng.uniform(0.0, 0.15))
         check_nothing_is_left(tag)
         had = {run.id for run in Tune.load(out).runs}
         assert len(had) > before - 1
     runs = max(runs, lines(out) + 2)
-    last = begin("-c", LOOP, runs)
-    _, error = last.communicate(timeout=120)
-    assert last.returncode == 0, error
+    with begin("-c", LOOP, runs) as last:
+        done = last.finish()
+    assert done.returncode == 0, done.stderr
     check_nothing_is_left(tag)
     tune = check_every_run_counts_once(out, runs)
     assert had <= {run.id for run in tune.runs}
@@ -115,15 +106,15 @@ def test_a_tuner_killed_at_fifty_moments_can_be_resumed(begun, tmp_path):
 def test_ctrl_c_kills_all_commands_and_says_how_to_resume(begun, tmp_path):
     begin, tag = begun
     words = ("tune", "mine.toml", "--out", "out", "--runs", 10**6, "--workers", 2)
-    tuner = begin("-m", "keyhole", *words)
-    deadline = time.monotonic() + 120
-    while lines(tmp_path / "out") < 2:
-        assert tuner.poll() is None, tuner.communicate()[1]
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    tuner.send_signal(signal.SIGINT)
-    _, error = tuner.communicate(timeout=60)
-    assert tuner.returncode == 130
-    assert "the same command goes on from here" in error
-    assert "Traceback" not in error
+    with begin("-m", "keyhole", *words) as tuner:
+        deadline = time.monotonic() + 120
+        while lines(tmp_path / "out") < 2:
+            assert tuner.poll() is None, tuner.finish().stderr
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        tuner.send_signal(signal.SIGINT)
+        done = tuner.finish()
+    assert done.returncode == 130
+    assert "the same command goes on from here" in done.stderr
+    assert "Traceback" not in done.stderr
     check_nothing_is_left(tag)
