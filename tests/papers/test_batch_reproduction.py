@@ -54,7 +54,7 @@ def make_few(patch):
 
     def small(name):
         entry = load(name)
-        scale = entry.scales["quick"].model_copy(update={"replications": 12})
+        scale = entry.scales["quick"].model_copy(update={"replications": 3})
         problems = {
             name: one if one.checkpoints else one.model_copy(update={"horizon": 100})
             for name, one in entry.problems.items()

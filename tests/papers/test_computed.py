@@ -5,11 +5,11 @@ from functools import cache
 
 import pytest
 
-from keyhole.experiment.factories import make_problem
 from keyhole.papers import Entry, reproduce
 from keyhole.papers.claims import KINDS, NUMBERS, Result
 from keyhole.papers.problem_figures import DRAWINGS, ProblemFigure
 from tests.html import check_page
+from tests.papers.conftest import make_once
 from tests.papers.made_up import WORDS
 
 pytestmark = [pytest.mark.interpreted, pytest.mark.usefixtures("problems_made_once")]
@@ -65,7 +65,7 @@ ORDER = {"kind": "computed-order", "problem": "soft", "number": "resource.larges
 def results():
     found = {}
     for key in ("strict", "soft"):
-        problem = make_problem({"setting": "resource", "three_models": key}, None)
+        problem = make_once({"setting": "resource", "three_models": key})
         found[key] = Result(key.upper(), problem, 3, None)
     return found
 
@@ -191,7 +191,7 @@ def test_drawings_are_kept_only_if_all_their_problems_are(tmp_path):
     assert entry.only("soft", "strict").problem_figures == entry.problem_figures
 
 
-def test_the_report_shows_drawings_and_keeps_them_as_files(tmp_path, monkeypatch):
+def test_the_report_shows_drawings_and_keeps_them_as_files(tmp_path, monkeypatch, only_svg):
     entry = load(tmp_path, THREE).only("strict", "soft")
     monkeypatch.setattr(Entry, "load", lambda name: entry)
     done = reproduce("three", out=tmp_path / "out", threads=1)

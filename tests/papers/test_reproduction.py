@@ -102,7 +102,7 @@ def test_done_twice_it_plays_once(done, load, plain_figures, monkeypatch):
     assert reproduce("tiny", out=done.report.parent, threads=1).verdicts == done.verdicts
 
 
-def test_the_report_can_be_written_again(done, load):
+def test_the_report_can_be_written_again(done, load, only_svg):
     before = done.report.read_text()
     done.report.unlink()
     assert is_reproduction(done.report.parent)
@@ -195,15 +195,22 @@ def make_small(patch):
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """Return a small demo."""
+    """Return a small demo, and what its policies yielded."""
+    yielded, real = {}, Plan.play
+
+    def kept(self, label, part, **kwargs):
+        return yielded.setdefault((self.horizon, label, part), real(self, label, part, **kwargs))
+
     with pytest.MonkeyPatch.context() as patch:
         make_small(patch)
         patch.setattr(html_page, "write_figure", write_plain)
-        return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1)
+        patch.setattr(Plan, "play", kept)
+        return demo(tmp_path_factory.mktemp("demo") / "demo", threads=1), yielded
 
 
 @pytest.mark.interpreted
 def test_the_demo_is_set_up_1_and_bluebirds_in_one_report(shown):
+    shown, _ = shown
     text = shown.report.read_text()
     assert "Set-up 1" in text
     assert "Bluebirds" in text
@@ -215,12 +222,12 @@ def test_the_demo_is_set_up_1_and_bluebirds_in_one_report(shown):
 @pytest.mark.interpreted
 def test_a_demo_of_other_code_is_replaced(shown, plain_figures, monkeypatch):
     make_small(monkeypatch)
+    shown, yielded = shown
     folder, played = shown.report.parent, []
-    real = Plan.play
 
     def counted(self, label, part, **kwargs):
         played.append(label)
-        return real(self, label, part, **kwargs)
+        return yielded[self.horizon, label, part]
 
     monkeypatch.setattr(Plan, "play", counted)
     assert demo(folder, threads=1).verdicts == shown.verdicts

@@ -113,7 +113,7 @@ def test_the_focus_falls_to_one():
     ids=repr,
 )
 def test_without_exploration_the_worse_arm_may_be_kept_for_ever(policy, least, most):
-    curves = simulate(TWO, [policy], horizon=10_000, replications=400, seed=2)
+    curves = simulate(TWO, [policy], horizon=5000, replications=200, seed=2)
     share = np.mean(curves.values(policy, "best_arm_share")[-1] < 0.01)
     assert least <= share <= most
 

@@ -106,8 +106,8 @@ def test_proposition_1_one_known_threshold_is_a_bandit_with_multiple_plays():
     problem = Problem([0.9, 0.3, 0.6, 0.5, 0.75, 0.2], 0.45, resource=1.5)
     m = problem.arms - funded_arms(0.45, problem.arms, problem.resource)
     assert m == 3
-    curves = simulate(problem, {"it": MPTS(m=m)}, horizon=200, replications=4, seed=4)
-    expected = [multiple_play_regret(problem, m, 200, 4, r) for r in range(4)]
+    curves = simulate(problem, {"it": MPTS(m=m)}, horizon=200, replications=2, seed=4)
+    expected = [multiple_play_regret(problem, m, 200, 4, r) for r in range(2)]
     assert curves.values("it", "regret")[-1].tolist() == pytest.approx(expected, abs=1e-9)
     assert min(expected) > 0
 
@@ -129,8 +129,8 @@ def semi_bandit_regret(problem, horizon, seed, replication):
 
 def test_proposition_3_known_thresholds_are_a_combinatorial_semi_bandit():
     problem = Problem([0.9, 0.89, 0.87, 0.58, 0.3], [0.7, 0.7, 0.7, 0.6, 0.35], resource=2)
-    curves = simulate(problem, {"it": CTS()}, horizon=200, replications=4, seed=4)
-    expected = [semi_bandit_regret(problem, 200, 4, r) for r in range(4)]
+    curves = simulate(problem, {"it": CTS()}, horizon=200, replications=2, seed=4)
+    expected = [semi_bandit_regret(problem, 200, 4, r) for r in range(2)]
     assert curves.values("it", "regret")[-1].tolist() == pytest.approx(expected, abs=1e-9)
     assert min(expected) > 0
 

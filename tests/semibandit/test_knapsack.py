@@ -14,8 +14,6 @@ from keyhole.semibandit import knapsack_search as search
 from keyhole.semibandit.knapsack import candidates, knapsack, rank, solve_knapsack, working_memory
 from tests.reference.semibandit import knapsack as tried_all
 
-RANDOM = 400  # instances of each kind
-
 
 def report(line):
     """Show a line of the report."""
@@ -96,10 +94,11 @@ def everything_fits(rng):
 SMALL = [few_grid, few_real, subset_sum, touching, nearly_equal, nothing_fits, everything_fits]
 
 
+@pytest.mark.parametrize("instances", [150, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", SMALL, ids=lambda kind: kind.__name__)
-def test_no_set_is_better(kind):
+def test_no_set_is_better(kind, instances):
     rng, wrong = np.random.default_rng(7), []
-    for _ in range(RANDOM):
+    for _ in range(instances):
         values, weights, capacity = kind(rng)
         best = best_of_all(values, weights, capacity)
         for solve in (solve_knapsack, searched_depth_first):
@@ -107,7 +106,7 @@ def test_no_set_is_better(kind):
             assert weights[chosen].sum() <= capacity + 1e-9
             if abs(values[chosen].sum() - best) > 1e-9:
                 wrong.append((values, weights, capacity))
-    report(f"knapsack, {kind.__name__}: {2 * RANDOM} solved, {len(wrong)} disagreements")
+    report(f"knapsack, {kind.__name__}: {2 * instances} solved, {len(wrong)} disagreements")
     assert wrong == []
 
 
@@ -143,6 +142,8 @@ MANY = [many_real, many_posterior, many_of_few_weights, many_of_one_weight, many
 def test_highs_finds_none_that_is_better(kind, times):
     rng, wrong, solved = np.random.default_rng(8), [], 0
     for n, instances in ((20, 13), (60, 5), (200, 1)):
+        if (n, kind, times) == (200, many_correlated, 1):
+            continue  # HiGHS takes a second for it
         for _ in range(times * instances):
             values, weights, capacity = kind(rng, n)
             chosen = solve_knapsack(values, weights, capacity)
@@ -155,7 +156,7 @@ def test_highs_finds_none_that_is_better(kind, times):
     assert wrong == []
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(data=st.data(), n=st.integers(1, 7))
 def test_of_equally_good_sets_the_one_that_is_promised_is_chosen(data, n):
     grid = st.sampled_from([0.0, 0.25, 0.5, 0.75])

@@ -67,32 +67,22 @@ instances = st.integers(1, 5).flatmap(
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@settings(max_examples=short_or_long(4, 8), deadline=None)
+@settings(max_examples=short_or_long(4, 10), deadline=None)
 @given(problem=instances, seed=st.integers(0, 2**32))
-def test_the_reference_takes_the_same_decisions(policy, problem, seed):
+def test_the_reference_takes_the_same_decisions_within_the_resource(policy, problem, seed):
     slow, rng = reference_of(policy, problem), stream(seed, 0, POLICY)
     learner = learner_of(policy, problem, seed)
-    for t in range(1, 301):
+    for t in range(1, short_or_long(200, 300) + 1):
         expected, asked = slow.ask(rng, t), learner.ask()
-        assert asked.tolist() == pytest.approx(expected, abs=1e-9), t
+        found, total = asked.tolist(), 0.0
+        assert found == expected or found == pytest.approx(expected, abs=1e-9), t
+        for amount in found:
+            total += amount
+        assert total <= problem.resource
+        assert all(0 <= amount <= 1 for amount in found)
         losses = shown(problem, asked, losses_of(problem, seed, 0, t))
         slow.tell(losses, t, rng)
         learner.tell(losses)
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@settings(max_examples=short_or_long(5, 10), deadline=None)
-@given(problem=instances, seed=st.integers(0, 2**32))
-def test_allocations_never_exceed_the_resource(policy, problem, seed):
-    learner = learner_of(policy, problem, seed)
-    for t in range(1, 101):
-        asked = learner.ask()
-        total = 0.0
-        for amount in asked:
-            total += amount
-        assert total <= problem.resource
-        assert ((asked >= 0) & (asked <= 1)).all()
-        learner.tell(shown(problem, asked, losses_of(problem, seed, 0, t)))
 
 
 @pytest.mark.parametrize(
@@ -213,9 +203,10 @@ def test_hopeless_instances_have_linear_regret_and_say_so():
 
 
 @pytest.mark.compiled
-def test_wrong_estimates_are_as_rare_as_delta_says():
+@pytest.mark.parametrize("replications", [500, pytest.param(2000, marks=pytest.mark.slow)])
+def test_wrong_estimates_are_as_rare_as_delta_says(replications):
     # Lemmas 2 and 4, with mean losses of exactly epsilon: the worst case.
-    delta, replications = 0.3, 2000
+    delta = 0.3
     for problem, policy in (
         (Problem([0.3] * 4, 0.45, resource=1), CSBST(delta=delta, epsilon=0.3)),
         (Problem([0.3] * 3, [0.4, 0.6, 0.8], resource=1.5), CSBDT(delta, 0.3, gamma=0.1)),

@@ -249,7 +249,7 @@ def test_every_policy_learns():
             continue
         problem = problem_for(policy)
         curves = simulate(
-            problem, [policy], horizon=20_000, replications=20, checkpoints=[2000, 20_000]
+            problem, [policy], horizon=20_000, replications=8, checkpoints=[2000, 20_000]
         )
         early, late = curves.mean(repr(policy), "regret")
         untaught = 20_000 * problem.gaps.mean()
