@@ -42,6 +42,10 @@ def pytest_collect_file(file_path):
 @pytest.fixture
 def only_svg(monkeypatch):
     """Leave the PDF and PNG of a figure empty: they take more than half the time of a report."""
+    draw_only_svg(monkeypatch)
+
+
+def draw_only_svg(patch):
     from keyhole.experiment import plots
 
     really = plots.picture
@@ -49,7 +53,7 @@ def only_svg(monkeypatch):
     def draw(figure, kind, **words):
         return really(figure, kind, **words) if kind == "svg" else b""
 
-    monkeypatch.setattr(plots, "picture", draw)
+    patch.setattr(plots, "picture", draw)
 
 
 @pytest.fixture

@@ -65,7 +65,10 @@ SWITCHES = [
     (0.3, 50, Uniform(0, 100), ODAAFB(expected_delay=50, bound=100), 6568),
     (0.1, 20, Poisson(20), ODAAFV(expected_delay=20, variance=20), 51017),
     (0.3, 50, Poisson(50), ODAAFV(expected_delay=50, variance=50), 12098),
-    (0.3, 50, Geometric(50), ODAAFV(expected_delay=50, variance=2550), 231737),
+    pytest.param(
+        *(0.3, 50, Geometric(50), ODAAFV(expected_delay=50, variance=2550), 231737),
+        marks=pytest.mark.slow,  # compiled for this alone
+    ),
 ]
 
 

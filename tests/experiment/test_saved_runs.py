@@ -86,7 +86,7 @@ def table_or_error(path):
         return str(error)
 
 
-def test_a_report_can_be_written_of_it(tmp_path):
+def test_a_report_can_be_written_of_it(tmp_path, only_svg):
     folder = shutil.copytree(SAVED / "run", tmp_path / "run")
     text = write_report(folder).read_text()
     for label in EXPECTED["run"]["numbers"][0]:

@@ -17,9 +17,9 @@ from keyhole.experiment.sweep_report import grid_sections, grid_summary
 from keyhole.experiment.sweep_summary import Summaries, short_names
 from keyhole.metric import PER_ARM_LOGARITHM
 from keyhole.results.html import side_by_side
+from tests.conftest import draw_only_svg
 from tests.html import check_page
 
-# But for the page of the module: it comes before what is asked for by each test.
 pytestmark = pytest.mark.usefixtures("only_svg")
 
 TEXT = """
@@ -68,7 +68,9 @@ def made_up(
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid") / "run"
     run(Spec.from_text(TEXT), folder)
-    return write_report(folder), open_run(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        draw_only_svg(patch)
+        return write_report(folder), open_run(folder)
 
 
 def test_the_report_has_the_means_of_every_point(page):

@@ -59,12 +59,13 @@ def test_seeds_change_everything():
     assert not same(play(), play(seed=4))
 
 
+@pytest.mark.interpreted
 def test_lanes_change_nothing(monkeypatch, tmp_path):
-    expected = play()
+    expected = play(replications=7, horizon=50, checkpoints=[10, 50])
     monkeypatch.setenv("KEYHOLE_CACHE_DIR", str(tmp_path))  # other machine code, another cache
     monkeypatch.setattr("keyhole.kernels.compile_cache._alive", {})
     monkeypatch.setattr(engine, "LANES", 3)
-    assert same(expected, play())
+    assert same(expected, play(replications=7, horizon=50, checkpoints=[10, 50]))
 
 
 def test_pieces_are_whole_groups_of_lanes_but_leave_no_thread_without():
@@ -357,6 +358,7 @@ def test_ctrl_c_stops_what_would_go_on_for_hours():
 
 LOOPING = """
 import sys
+import threading
 
 import keyhole.play.engine_simulator
 from keyhole import simulate
@@ -369,11 +371,18 @@ class Stuck(IndexPolicy):
             n += 1.0
         return n
 
+join = threading.Thread.join
+
+def told(thread, timeout=None):
+    print("waiting", flush=True)
+    join(thread, timeout)
+
+threading.Thread.join = told
 keyhole.play.engine_simulator._GRACE_SECONDS = float(sys.argv[1])
 problem = Problem(means=[0.2, 0.7], threshold=0.5)
 simulate(problem, [Stuck()], horizon=2, replications=1)
 print("ready", flush=True)
-simulate(problem, [Stuck()], horizon=50, replications=8)
+simulate(problem, [Stuck()], horizon=50, replications=8, threads=1)
 """
 
 
@@ -385,12 +394,13 @@ def test_ctrl_c_ends_a_process_whose_kernel_never_returns(presses, grace):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout.readline() == "ready\n"
-        wait_until_busy(process)
-        for _ in range(presses):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.3)
         try:
+            assert process.stdout.readline() == "ready\n"
+            wait_until_busy(process, 0.3)
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.readline() == "waiting\n"
+            if presses == 2:
+                process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=100)
         finally:
             process.kill()

@@ -9,6 +9,7 @@ import pytest
 from keyhole import simulate
 from keyhole.kernels.jit import bounds_checked
 from keyhole.resource import RCUCB, AnytimeZoomingRCUCB, Power, Problem, StoOO, ZoomingRCUCB
+from tests.lengths import short_or_long
 from tests.reference import resource as reference
 from tests.resource.cases import drive, learner_of, replica, runs_of
 
@@ -94,25 +95,20 @@ def test_estimates_stay_within_their_confidence_lengths_as_lemma_8_says():
 @pytest.mark.parametrize(
     "policy",
     [
-        *(
-            pytest.param(policy, marks=pytest.mark.compiled)  # there are many points
-            for policy in (
-                ZoomingRCUCB(alpha=1e-4, lipschitz=0.05, gain_range=0.01),
-                ZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
-                ZoomingRCUCB(alpha=1e-5, delta=0.999, lipschitz=2, refine=2),
-                AnytimeZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
-                AnytimeZoomingRCUCB(alpha=1e-5, delta=0.999999, lipschitz=2, refine=3),
-            )
-        ),
+        ZoomingRCUCB(alpha=1e-4, lipschitz=0.05, gain_range=0.01),
+        ZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
+        ZoomingRCUCB(alpha=1e-5, delta=0.999, lipschitz=2, refine=2),
+        AnytimeZoomingRCUCB(alpha=1e-3, lipschitz=1, refine=64),
+        AnytimeZoomingRCUCB(alpha=1e-5, delta=0.999999, lipschitz=2, refine=3),
         StoOO(alpha=1e-3, lipschitz=1, refine=64),
     ],
     ids=repr,
 )
 def test_grids_never_outgrow_their_memory(policy):
-    problem = replica("Indep", arms=1, continuous=True)
+    problem, rounds = replica("Indep", arms=1, continuous=True), short_or_long(40, 300)
     with bounds_checked():
-        learner = learner_of(policy, problem, 300)
-    drive(learner, runs_of(problem, 1, 0), 300)
+        learner = learner_of(policy, problem, rounds)
+    drive(learner, runs_of(problem, 1, 0), rounds)
     assert 1 < learner.state["sizes"][0] <= learner.state["points"].shape[1]
 
 

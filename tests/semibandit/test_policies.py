@@ -33,8 +33,8 @@ def problem_for(policy):
 
 @parametrize_with_policies(
     POLICIES,
-    compiled=[CTS()],
-    engine_compiled=[ESCB(m=1), SDCB()],
+    compiled=[MPTS(m=1)],
+    engine_compiled=[ESCB(m=1), CTS(), SDCB()],
     slow=[
         CTS(solve_every=4),
         SDCB(solve_every=3),

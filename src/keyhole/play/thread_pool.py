@@ -71,5 +71,5 @@ class DaemonThreadPool:
             for thread in self._threads:
                 thread.join(max(0.0, deadline - monotonic()))
         except KeyboardInterrupt:
-            pass
+            return False  # Python 3.11 takes a thread for ended when the wait for it is interrupted
         return not any(thread.is_alive() for thread in self._threads)
