@@ -133,13 +133,13 @@ def folding(address, size):
     with study(address, durability="process_crash") as small:
         rows = list(logged(small, events))
         store = stored.open_store(address, durability="process_crash")
-        number = store.create("long", small._turns.head, 1.0)
+        number = store.create("long", small._writer.definition_bytes, 1.0)
         for at in range(0, len(rows), 50_000):
             store.begin(number, at)
             store.commit(number, rows[at : at + 50_000])
         store.close()
         before = time.process_time()
-        State(small.head).apply_all(rows)
+        State(small.definition).apply_all(rows)
         value = time.process_time() - before
     yield Row(f"study: fold {events:,} events", value, "s", "below 1", value < 1)
     for what, target in (("their log", None), ("a snapshot", 0.1)):

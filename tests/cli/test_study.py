@@ -86,12 +86,12 @@ def test_ask_and_tell(done, labels):
 def test_show(done, labels):
     id = done("ask", *labels).split()[0]
     lines = done("show", *labels).splitlines()
-    assert lines[0] == "labels: LSA(alpha=1.35), 3 arms, 1 open"
+    assert lines[0] == "labels: LSA(alpha=1.35), 3 arms, 1 pending"
     assert lines[1] == "recommended: cat=true dog=true owl=true"
     assert lines[2].startswith(f"{id} arm=cat since ")
     said = json.loads(done("show", *labels, "--json"))
     assert said["arms"] == ["cat", "dog", "owl"]
-    assert said["open"][0]["id"] == id
+    assert said["pending"][0]["id"] == id
 
 
 def test_history(done, labels):
@@ -150,7 +150,7 @@ def test_a_study_of_a_policy_of_ones_own(keyhole, done, path, tmp_path, mine):
     assert done("create", path, tmp_path / "s.toml") == "labels: Mine, 3 arms\n"
     refused(*keyhole("study", "ask", path, "labels"), "or --policy FILE.py:Mine")
     assert done("ask", path, "labels", "--policy", mine).endswith(" arm=cat\n")
-    assert "Mine(alpha=2), 3 arms, 1 open" in done("show", path, "labels", "--policy", mine)
+    assert "Mine(alpha=2), 3 arms, 1 pending" in done("show", path, "labels", "--policy", mine)
     done("export", path, "labels", tmp_path / "log.jsonl", "--policy", mine)
     done("restore", path, tmp_path / "log.jsonl", "--name", "two", "--policy", mine)
     assert done("list", path) == "labels\ntwo\n"
@@ -163,7 +163,7 @@ def test_another_policy_may_be_ones_own(keyhole, done, labels, mine, monkeypatch
     done("change", *labels, mine, "alpha=2")
     refused(*keyhole("study", "show", *labels), "or --policy FILE.py:Mine")
     monkeypatch.setenv("KEYHOLE_POLICY", mine)
-    assert done("show", *labels).startswith("labels: Mine(alpha=2), 3 arms, 0 open\n")
+    assert done("show", *labels).startswith("labels: Mine(alpha=2), 3 arms, 0 pending\n")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_recommendation_that_fails_is_not_taken_for_none(keyhole, labels, monk
     def fails(*_):
         raise TypeError("a fault")
 
-    monkeypatch.setattr("keyhole.study.state.State.report", fails)
+    monkeypatch.setattr("keyhole.study.state.State.recommend", fails)
     refused(*keyhole("study", "show", *labels), "a fault")
 
 
@@ -202,7 +202,7 @@ def test_runs_under_limits(done, path, tmp_path):
     done("tell", path, "runs", id, "exceeded=true")
     assert "recommended: " in done("show", path, "runs")
     with Study.open(path, "runs") as study:
-        assert study.head.time_unit == 1.0
+        assert study.definition.time_unit == 1.0
 
 
 def test_sums(done, path, tmp_path):
@@ -269,15 +269,18 @@ def test_a_name_is_given_once(keyhole, labels, tmp_path):
         (["tell", "{id}", "reward=nan"], "reward must lie in [0, 1], got nan"),
         (["tell", "{id}"], "tell takes reward in this study"),
         (["tell", "{id}", "rewrad=1"], "tell takes reward in this study"),
-        (["tell", "{id}", "reward"], "a word must be WORD=VALUE, such as reward=1, got 'reward'"),
-        (["tell", "{id}", "=1"], "a word must be WORD=VALUE"),
-        (["tell", "{id}", "id=1"], "a word must be of the study's own"),
+        (
+            ["tell", "{id}", "reward"],
+            "an argument must be FIELD=VALUE, such as reward=1, got 'reward'",
+        ),
+        (["tell", "{id}", "=1"], "an argument must be FIELD=VALUE"),
+        (["tell", "{id}", "id=1"], "each field must be one of the study's"),
         (["tell", "{id}", "reward=1", "reward=0"], "said once"),
         (["tell", "{id}", f"reward={'[' * 5000}"], "reward must be a number"),
         (["tell", "{id}", "reward=1\nother=2"], "reward must be a number"),
         (["ask", "threshold=1"], "ask takes nothing in this study"),
         (["ask", "--key", ""], "key must not be empty"),
-        (["ask", "key=k"], "a word must be of the study's own"),
+        (["ask", "key=k"], "each field must be one of the study's"),
         (["tell-sum", "1"], "tell_sum is for anonymous feedback"),
         (["replay", "LSB"], "(did you mean 'LSA'?)"),
         (["replay", "LSA", "treshold=1"], "a parameter or fact must be one of alpha, threshold"),

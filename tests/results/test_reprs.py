@@ -37,7 +37,7 @@ def test_a_study_shows_its_state_as_long_as_it_can(tmp_path):
     study = Study.create(tmp_path / "s.db", "<labels>", LSA(), ["cat", "dog"], threshold=0.5)
     study.ask()
     shown = study._repr_html_()
-    for word in ("LSA(alpha=1.35)", "open decisions</th><td>1", "cat", "&lt;labels&gt;"):
+    for word in ("LSA(alpha=1.35)", "pending decisions</th><td>1", "cat", "&lt;labels&gt;"):
         assert word in shown
     study.close()
     assert study._repr_html_().startswith("Study(&#x27;")

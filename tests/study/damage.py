@@ -11,7 +11,7 @@ from contextlib import closing
 from keyhole.study import Study, check_database
 from keyhole.study.snapshot import make_snapshot
 from keyhole.study.storage import open_store
-from tests.study.studies import fold_of
+from tests.study.studies import state_of
 
 REFUSED = (ValueError, TypeError, RuntimeError, OSError)
 """What the command line shows in one line."""
@@ -29,9 +29,9 @@ def flip(path, bit):
 def read_everything(path, name):
     """Return the log of a study, its state, and each event looked up on its own."""
     with closing(Study.open(path, name)) as study:
-        log, fold = study.log(), fold_of(study)
-        of = study._turns.store.events_of_decision
-        return log, make_snapshot(fold), {row.decision: of(1, str(row.decision)) for row in log}
+        log, state = study.log(), state_of(study)
+        of = study._writer.store.events_of_decision
+        return log, make_snapshot(state), {row.decision: of(1, str(row.decision)) for row in log}
 
 
 def outcome(path, name, expected):
@@ -77,7 +77,7 @@ def use(path, name):
     attempt("look", lambda: opened(lambda study: (study.arms, study.pending)))
     attempt("history", lambda: opened(lambda study: study.history()))
     attempt("export", lambda: opened(lambda study: study.export(f"{path}.jsonl")))
-    attempt("replay", lambda: opened(lambda study: study.replay(study.head.policy)))
+    attempt("replay", lambda: opened(lambda study: study.replay(study.definition.policy)))
     attempt("ask", lambda: opened(lambda study: study.tell(study.ask().id, 1)))
     attempt("ask again", lambda: opened(lambda study: [study.ask() for _ in range(3)]))
     return said

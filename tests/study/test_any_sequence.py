@@ -18,7 +18,7 @@ from keyhole.study import ConflictError, PendingDecisionError, Study
 from keyhole.thresholding import APT, LSA
 from tests.reference.thresholding import APT as SlowAPT
 from tests.reference.thresholding import LSA as SlowLSA
-from tests.study.studies import Clock, check_state_is_fold, fold_of, labels
+from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
 POLICIES = {
     LSA(): SlowLSA(0.5, 1.35),
@@ -225,7 +225,7 @@ class Sequences(RuleBasedStateMachine):
     @rule(which=st.booleans(), closed=st.booleans())
     def open_again(self, which, closed):
         if not closed:  # so that no snapshot is kept
-            self.studies[which]._turns._fold = None
+            self.studies[which]._writer._state = None
         self.studies[which].close()
         self.studies[which] = self.opened()
 
@@ -239,12 +239,14 @@ class Sequences(RuleBasedStateMachine):
     def check(self, which):
         study = self.studies[which]
         assert [d.id for d in study.pending] == list(self.model.open)
-        fold = fold_of(study)
-        fold.arrays_to_save()
+        state = state_of(study)
+        state.arrays_to_save()
         tallies = [self.model.tally[arm] for arm in self.model.arms]
-        both = zip(fold.mind.state["pulls"], fold.mind.state["totals"], strict=True)
+        both = zip(
+            state.policy_state.state["pulls"], state.policy_state.state["totals"], strict=True
+        )
         assert [tuple(pair) for pair in both] == tallies
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
     def teardown(self):
         if len(self.studies) == 2:

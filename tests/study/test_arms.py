@@ -11,7 +11,7 @@ from keyhole.study.decision_rows import DecisionRows
 from keyhole.study.policy_state import PolicyState
 from keyhole.study.state import State
 from keyhole.thresholding import LSA
-from tests.study.studies import Clock, check_state_is_fold, fold_of, labels
+from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
 MANY = [f"arm {number}" for number in range(400)]
 
@@ -34,7 +34,7 @@ def calls(monkeypatch):
         (PolicyState, "with_arms"),
         (DecisionRows, "placed"),
         (DecisionRows, "values"),
-        (State, "is_over"),
+        (State, "has_expired"),
     ):
         watch(home, name)
     return found
@@ -92,7 +92,7 @@ def test_many_arms_are_added_all_or_none(tmp_path):
         study.add_arms(name for name in "def")
         assert study.arms == ("a", "b", "c", "d", "e", "f")
         assert [row.body for row in study.log()] == [b"d", b"e", b"f"]
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_the_policy_is_given_other_arms_once_for_all_that_came_and_went(tmp_path, calls):
@@ -106,13 +106,13 @@ def test_the_policy_is_given_other_arms_once_for_all_that_came_and_went(tmp_path
         assert calls["with_arms"] == 0
         asked = [study.ask().arm for _ in range(4)]
         assert calls["with_arms"] == 1
-        study._turns._kept = 10**9  # no snapshot
-        study._turns._fold = None
+        study._writer._snapshot_seq = 10**9  # no snapshot
+        study._writer._state = None
     calls.clear()
     with Study.open(path, "other", durability="process_crash") as study:
         assert study.ask().arm not in asked
         assert calls["with_arms"] == 1
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 @pytest.mark.parametrize(("policy", "facts"), [(UCB1(), {}), (LSA(), {"threshold": 0.5})])
@@ -128,7 +128,7 @@ def test_an_ask_costs_no_work_for_each_decision_when_an_arm_was_retired(
         calls.clear()
         study.ask()
         assert calls["placed"] + calls["values"] <= 3
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_decisions_to_be_handed_out_again_are_not_looked_at_by_each_ask(tmp_path, calls):
@@ -144,9 +144,9 @@ def test_decisions_to_be_handed_out_again_are_not_looked_at_by_each_ask(tmp_path
         first = [study.ask().id for _ in range(60)]
         clock.now += 11
         study.ask()  # all have been waited for; one of them is handed out again
-        assert list(fold_of(study).returned) == first[1:]
+        assert list(state_of(study).to_ask_again) == first[1:]
         calls.clear()
         again = [study.ask().id for _ in range(20)]
         assert again == first[1:21]
-        assert calls["is_over"] <= 2 * 20
-        check_state_is_fold(study)
+        assert calls["has_expired"] <= 2 * 20
+        check_rebuilt_states_agree(study)

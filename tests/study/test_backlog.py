@@ -7,7 +7,7 @@ import pytest
 from keyhole.policy import float_array
 from keyhole.stochastic import UCB1, Policy
 from keyhole.study import LearningError, Study, check_database
-from tests.study.studies import check_state_is_fold
+from tests.study.studies import check_rebuilt_states_agree
 from tests.study.test_by_round import Plumber, Shift, Words
 from tests.study.test_writer import served
 
@@ -60,7 +60,7 @@ def test_feedback_at_which_the_policy_fails_is_not_written(tmp_path, monkeypatch
         study.tell(ids[2], 0.5)
         study.tell(ids[2], 0.5)
         assert [row.decision for row in study.log()[5:]] == [ids[0], ids[1], ids[3], ids[2]]
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
     assert check_database(path, policies=[Careless]).is_whole
 
 
@@ -88,7 +88,7 @@ def test_where_the_policy_fails_at_the_log_another_takes_over(tmp_path):
         study.change_policy(UCB1())
         assert repr(study.policy) == "UCB1()"
         study.tell(study.ask().id, 1.0)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
         study.export(out)
     assert check_database(path, policies=[Careless]).is_whole
     with Study.restore(tmp_path / "again.db", out, policies=[Careless]) as study:
@@ -120,7 +120,7 @@ def test_another_takes_over_when_so_much_was_told_that_no_state_can_be_made(tmp_
         study.change_policy(UCB1())
         assert [one.id for one in study.pending] == [ids[3]]
         study.tell(ids[3], 0.5)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_feedback_that_a_round_refuses_is_not_written(tmp_path):
@@ -151,7 +151,7 @@ def test_feedback_that_a_round_refuses_is_not_written(tmp_path):
         study.tell(first.id, 1)
         assert [one.id for one in study.pending] == [second.id]
         assert len(study.log()) == 3
-        check_state_is_fold(study, {"pressure": 1})
+        check_rebuilt_states_agree(study, {"pressure": 1})
         study.tell(second.id, 3)
         for _ in range(2):
             with pytest.raises(LearningError, match=r"Careful\(\) fails at event 4: OverflowError"):
@@ -172,7 +172,7 @@ def test_a_study_whose_state_cannot_be_kept_is_closed(tmp_path, monkeypatch):
     study.close()
     with pytest.raises(RuntimeError, match="the study was closed"):
         study.ask()
-    assert study._turns.store._db is None
+    assert study._writer.store._db is None
 
 
 def test_an_error_of_learning_can_be_sent_elsewhere():

@@ -11,7 +11,7 @@ from keyhole.study.storage import StoreError, open_store
 from keyhole.study.storage.postgres import Postgres
 from keyhole.study.storage.sqlite import Sqlite
 from keyhole.thresholding import APT
-from tests.study.studies import check_state_is_fold, labels
+from tests.study.studies import check_rebuilt_states_agree, labels
 
 LOOKS = {
     "recommend": lambda study: study.recommend(),
@@ -33,7 +33,7 @@ def unlocked(monkeypatch):
     """Return a function after which whoever takes a lock of a database fails."""
 
     def forbid():
-        for kind, name in ((Sqlite, "_wait"), (Sqlite, "_enter"), (Postgres, "_lock")):
+        for kind, name in ((Sqlite, "_lock_queue"), (Sqlite, "_begin_write"), (Postgres, "_lock")):
             monkeypatch.setattr(kind, name, no_lock)
 
     return forbid
@@ -80,8 +80,8 @@ def test_a_study_is_opened_and_looked_at_while_another_writes(told, address):
 def test_a_turn_is_no_hindrance_to_looking_in_the_same_process(told):
     before = told.arms, len(told.log())
     seen = in_time(
-        lambda: told._turns.submit(
-            lambda turn: (turn.write(8, None, b"d"), told.arms, len(told.log()))
+        lambda: told._writer.submit(
+            lambda transaction: (transaction.write(8, None, b"d"), told.arms, len(told.log()))
         )
     )
     assert seen[1:] == before  # what is not durable is not seen
@@ -89,8 +89,8 @@ def test_a_turn_is_no_hindrance_to_looking_in_the_same_process(told):
 
 
 def test_looking_is_no_hindrance_to_a_turn(told):
-    assert in_time(lambda: told._view.read(lambda _: told.ask().arm)) in told.arms
-    check_state_is_fold(told)
+    assert in_time(lambda: told._replica.read(lambda _: told.ask().arm)) in told.arms
+    check_rebuilt_states_agree(told)
 
 
 def test_what_another_has_written_is_seen(told, address):
@@ -119,8 +119,8 @@ def test_looking_survives_a_look_that_was_interrupted(told):
 
     before = told.recommend()
     with pytest.raises(KeyboardInterrupt):
-        told._view.read(interrupt)
-    assert told._view._fold is None
+        told._replica.read(interrupt)
+    assert told._replica._state is None
     assert told.recommend() == before
 
 

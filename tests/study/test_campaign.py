@@ -17,7 +17,7 @@ import pytest
 from keyhole.study import Study
 from keyhole.study.storage import open_store
 from tests.study.campaign import reward_of
-from tests.study.studies import check_state_is_fold, labels
+from tests.study.studies import check_rebuilt_states_agree, labels
 
 SCRIPT = Path(__file__).with_name("campaign.py")
 ENOUGH = 300  # seconds in which nothing more is answered: somebody hangs
@@ -139,22 +139,22 @@ def check(address, journals):
     with Study.open(address, "labels") as study:
         log, events = study.log(), study.history().to_pylist()
         assert [row.seq for row in log] == list(range(1, len(log) + 1))
-        arms, asked, open_, told, lapsed = ["a", "b", "c"], {}, {}, set(), set()
+        arms, asked, pending, told, lapsed = ["a", "b", "c"], {}, {}, set(), set()
         for event in events:
             what, id = event["event"], event["decision"]
             if what == "asked":
                 assert id not in asked
                 assert event["arm"] in arms
-                asked[id] = open_[id] = event["arm"]
+                asked[id] = pending[id] = event["arm"]
             elif what in ("told", "told late"):
                 assert id not in told
                 assert event["reward"] == reward_of(id)
-                assert (id in open_) == (what == "told")
+                assert (id in pending) == (what == "told")
                 told.add(id)
-                open_.pop(id, None)
+                pending.pop(id, None)
             elif what == "expired":
                 lapsed.add(id)
-                del open_[id]
+                del pending[id]
             elif what == "arm added":
                 arms.append(event["arm"])
             else:
@@ -168,8 +168,8 @@ def check(address, journals):
         names = {event["arm"] for event in events if event["event"] == "arm added"}
         assert set(journals.of("retired")) <= set(journals.of("added")) <= names
         assert study.arms == tuple(arms)
-        assert [decision.id for decision in study.pending] == list(open_)
-        check_state_is_fold(study)
+        assert [decision.id for decision in study.pending] == list(pending)
+        check_rebuilt_states_agree(study)
     if not address.startswith("postgresql"):
         with closing(sqlite3.connect(address)) as db:
             assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -34,12 +34,12 @@ def path(tmp_path):
 def redefine(path, change):
     """Change the definition of a study, with the checksum that it then has."""
     with closing(sqlite3.connect(path)) as db, db:
-        name, at, head = db.execute("SELECT name, at, head FROM study").fetchone()
-        words = json.loads(head)
+        name, at, definition = db.execute("SELECT name, at, head FROM study").fetchone()
+        words = json.loads(definition)
         change(words)
-        head = json.dumps(words).encode()
-        digest = digest_of_definition(name, at, head)
-        db.execute("UPDATE study SET head = ?, digest = ?", (head, digest))
+        definition = json.dumps(words).encode()
+        digest = digest_of_definition(name, at, definition)
+        db.execute("UPDATE study SET head = ?, digest = ?", (definition, digest))
         db.execute("DELETE FROM event")
         db.execute("UPDATE tail SET seq = 0")
 
@@ -117,12 +117,12 @@ def test_a_definition_of_format_1_is_read_and_left_as_it_is(tmp_path):
     path = tmp_path / "s.db"
     given = {"timeout": 5.0, "timeout_decisions": 9, "on_timeout": "no_reward", "time_unit": 0.5}
     with Study.create(path, "runs", RCUCB(), ["a", "b"], pending="impute", **given, **FACTS) as new:
-        definition = new.head
+        definition = new.definition
     redefine(path, to_format_1)
     with closing(sqlite3.connect(path)) as db:
         before = db.execute("SELECT head FROM study").fetchone()
     with Study.open(path, "runs") as study:
-        assert study.head.to_bytes() == definition.to_bytes()
+        assert study.definition.to_bytes() == definition.to_bytes()
         assert study.ask().arm == "a"
         study.export(tmp_path / "runs.jsonl")
     with closing(sqlite3.connect(path)) as db:

@@ -13,16 +13,16 @@ from keyhole.resource import RCUCB, Power
 from keyhole.study import DamagedError, Study
 from keyhole.study.decision_ids import new_id
 from keyhole.study.events import (
-    ADDED,
-    AGAIN,
-    ARRIVED,
+    ARM_ADDED,
+    ARM_RETIRED,
     ASKED,
-    CHANGED,
-    KEPT,
-    LAPSED,
-    LATE,
-    RETIRED,
+    ASKED_AGAIN,
+    EXPIRED,
+    POLICY_CHANGED,
+    SUM_TOLD,
     TOLD,
+    TOLD_LATE,
+    TOLD_TOO_LATE,
 )
 from keyhole.study.storage import Row, open_store
 from keyhole.threshold import KaplanMeierUCB
@@ -47,8 +47,8 @@ def append(path, *rows, name="labels"):
     """Add events with right checksums, as whoever can write to the file may."""
     with closing(open_store(path)) as store:
         study = store.find(name)[0]
-        news = store.begin(study, 0)
-        first = len(news) + 1
+        new_rows = store.begin(study, 0)
+        first = len(new_rows) + 1
         store.commit(study, [row._replace(seq=seq) for seq, row in enumerate(rows, first)])
 
 
@@ -107,21 +107,24 @@ EVENTS = {
     "no number": (event(TOLD, "pending", struct.pack("<d", math.nan)), "reward must "),
     "an infinite reward": (event(TOLD, "pending", struct.pack("<d", math.inf)), "reward must "),
     "long feedback": (event(TOLD, "pending", REWARD * 2), "none that can be told"),
-    "a body of what is given up": (event(LAPSED, "pending", REWARD), "it must have no bytes"),
-    "again what is not": (event(AGAIN, "pending", b""), "to be handed out again"),
-    "late, but pending": (event(LATE, "pending", late()), "must be a settled one"),
-    "late of no arm": (event(LATE, "settled", late(arm=7)), "malformed"),
-    "late of no round": (event(LATE, "settled", late(t=0.5)), "round must be from 1 to 2"),
-    "late of a later round": (event(LATE, "settled", late(t=9.0)), "round must be from 1 to 2"),
-    "late at no time": (event(LATE, "settled", late(at=math.nan)), "its time must be"),
-    "late reward": (event(LATE, "settled", late(reward=2.0)), "reward must "),
-    "kept": (event(KEPT, "settled", late()), "not dealt with so"),
-    "a sum": (event(ARRIVED, None, struct.pack("<dd", 1.0, 1.0)), "where feedback is anonymous"),
-    "an arm twice": (event(ADDED, None, b"a"), "arm must be new, but 'a' is an arm"),
-    "an arm of no letters": (event(ADDED, None, b"\xff\xfe"), "utf-8"),
-    "an arm without a name": (event(ADDED, None, b""), "arm must"),
-    "no such arm": (event(RETIRED, None, b"x"), "arm must be"),
-    "an arm retired twice": (event(RETIRED, None, b"c"), "arm must be"),
+    "a body of what is given up": (event(EXPIRED, "pending", REWARD), "it must have no bytes"),
+    "again what is not": (event(ASKED_AGAIN, "pending", b""), "to be handed out again"),
+    "late, but pending": (event(TOLD_LATE, "pending", late()), "must be a settled one"),
+    "late of no arm": (event(TOLD_LATE, "settled", late(arm=7)), "malformed"),
+    "late of no round": (event(TOLD_LATE, "settled", late(t=0.5)), "round must be from 1 to 2"),
+    "late of a later round": (
+        event(TOLD_LATE, "settled", late(t=9.0)),
+        "round must be from 1 to 2",
+    ),
+    "late at no time": (event(TOLD_LATE, "settled", late(at=math.nan)), "its time must be"),
+    "late reward": (event(TOLD_LATE, "settled", late(reward=2.0)), "reward must "),
+    "kept": (event(TOLD_TOO_LATE, "settled", late()), "not dealt with so"),
+    "a sum": (event(SUM_TOLD, None, struct.pack("<dd", 1.0, 1.0)), "where feedback is anonymous"),
+    "an arm twice": (event(ARM_ADDED, None, b"a"), "arm must be new, but 'a' is an arm"),
+    "an arm of no letters": (event(ARM_ADDED, None, b"\xff\xfe"), "utf-8"),
+    "an arm without a name": (event(ARM_ADDED, None, b""), "arm must"),
+    "no such arm": (event(ARM_RETIRED, None, b"x"), "arm must be"),
+    "an arm retired twice": (event(ARM_RETIRED, None, b"c"), "arm must be"),
     "no time": (event(ASKED, NEW, asked(), at=math.inf), "its time must be"),
     "before all time": (event(ASKED, NEW, asked(), at=-1.0), "its time must be"),
 }
@@ -147,7 +150,7 @@ def test_what_no_study_writes_is_refused(path, row, why):
     ],
 )
 def test_a_change_of_policy_that_cannot_be_read_is_refused(path, body, why):
-    append(path, event(CHANGED, None, body))
+    append(path, event(POLICY_CHANGED, None, body))
     with closing(Study.open(path, "labels")) as study, pytest.raises(ValueError, match=why) as said:
         study.ask()
     assert "\n" not in str(said.value)
@@ -161,7 +164,7 @@ def test_a_change_of_policy_that_cannot_be_read_is_refused(path, body, why):
         (
             ODAAF(expected_delay=2),
             {"horizon": 2, "feedback": "anonymous"},
-            [event(ARRIVED, None, struct.pack("<dd", 1.0, 1.0))],
+            [event(SUM_TOLD, None, struct.pack("<dd", 1.0, 1.0))],
             "total must ",
         ),
         (
@@ -203,7 +206,7 @@ def test_late_feedback_is_of_a_decision_that_was_allowed(tmp_path):
         study.tell(first.id, 0.5, 0.5)
         study.ask()
     late = struct.pack("<ddqd", 1.0, 1.0, 0, 7.0) + struct.pack("<ddq", 0.5, 0.5, 0)
-    append(path, event(LATE, first.id, late), name="x")
+    append(path, event(TOLD_LATE, first.id, late), name="x")
     message = "its decision is none that was allowed"
     with closing(Study.open(path, "x")) as study, pytest.raises(DamagedError, match=message):
         study.ask()
@@ -211,8 +214,8 @@ def test_late_feedback_is_of_a_decision_that_was_allowed(tmp_path):
 
 def test_a_change_of_policy_that_changes_more_is_refused(path):
     with closing(Study.open(path, "labels")) as study:
-        other = replace(study.head, seed=7)
-    append(path, event(CHANGED, None, other.to_bytes()))
+        other = replace(study.definition, seed=7)
+    append(path, event(POLICY_CHANGED, None, other.to_bytes()))
     with closing(Study.open(path, "labels")) as study:
         for call in (study.ask, study.recommend):
             with pytest.raises(DamagedError, match="must leave arms, rule, seed and units"):
@@ -230,7 +233,7 @@ def test_a_decision_of_no_arm_is_not_shown(path, tmp_path, arm):
 
 @pytest.mark.parametrize("look", [Study.history, lambda study: study.export("none.jsonl")])
 def test_a_sum_where_there_are_none_is_damage_in_histories_too(path, look):
-    append(path, event(ARRIVED, None, b""))
+    append(path, event(SUM_TOLD, None, b""))
     said = r"event 5 of study 'labels'.*a sum is told where"
     with Study.open(path, "labels") as study, pytest.raises(DamagedError, match=said):
         look(study)

@@ -26,7 +26,7 @@ from keyhole.study.storage import Row, StoreError, file_identity, fork_lock, ope
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.thresholding import LSA
 from tests.forks import ENOUGH, in_child
-from tests.study.studies import check_state_is_fold, labels
+from tests.study.studies import check_rebuilt_states_agree, labels
 from tests.study.test_replaced import fill
 
 pytestmark = [
@@ -84,7 +84,7 @@ def check_all_is_there(address, ids):
         assert [row.seq for row in log] == list(range(1, len(log) + 1))
         for kind in (ASKED, TOLD):
             assert sorted(row.decision for row in log if row.kind == kind) == sorted(ids)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_fork_while_threads_write_loses_nothing(address):
@@ -153,7 +153,7 @@ def refusals(study, *addresses):
 
 def check_refused(said, is_file):
     ask, look, same_file, other_file = said.splitlines()
-    assert ask == look == "a study is of the process that opened it: open it here again"
+    assert ask == look == "the study was opened by another process: open it again in this one"
     assert ("forked in the midst of a call" in same_file) == is_file
     assert other_file.startswith("Study(")
 
@@ -187,7 +187,9 @@ def test_a_fork_by_a_signal_handler_goes_on_in_the_parent(tmp_path):
     before = signal.signal(signal.SIGUSR1, fork)
     try:
         with labels(address) as study:
-            study._turns.submit(lambda turn: (os.kill(os.getpid(), signal.SIGUSR1), turn.now))
+            study._writer.submit(
+                lambda transaction: (os.kill(os.getpid(), signal.SIGUSR1), transaction.now)
+            )
             ids = decide(study, 2)
     finally:
         signal.signal(signal.SIGUSR1, before)
@@ -199,12 +201,12 @@ def test_a_child_that_returns_into_a_call_can_write_nothing(address):
     with labels(address) as study:
         found = []
 
-        def return_twice(turn):
+        def return_twice(transaction):
             found.append(os.fork())
-            turn.write(8, None, b"d")  # adds an arm
+            transaction.write(8, None, b"d")  # adds an arm
 
         try:
-            study._turns.submit(return_twice)
+            study._writer.submit(return_twice)
             code = 1
         except (StoreError, RuntimeError):
             code = 7
@@ -217,11 +219,11 @@ def test_a_child_that_returns_into_a_call_can_write_nothing(address):
 
 
 def test_a_fork_does_not_wait_for_ever_for_a_call_of_another_thread(tmp_path, monkeypatch):
-    monkeypatch.setattr(fork_lock, "PATIENCE", 0.01)
+    monkeypatch.setattr(fork_lock, "FORK_TIMEOUT", 0.01)
     address = str(tmp_path / "s.db")
     begun, go = threading.Event(), threading.Event()
     with labels(address) as study, ThreadPoolExecutor(1) as pool:
-        call = pool.submit(study._turns.submit, lambda turn: (begun.set(), go.wait(ENOUGH)))
+        call = pool.submit(study._writer.submit, lambda transaction: (begun.set(), go.wait(ENOUGH)))
         begun.wait()
         check_refused(in_child(lambda: refusals(study, address, str(tmp_path / "o.db"))), True)
         go.set()
@@ -237,7 +239,7 @@ def test_a_fork_does_not_wait_for_who_queues(tmp_path):
         other.begin(number, 0)
         with ThreadPoolExecutor(1) as pool:
             asked = pool.submit(study.ask)  # waits at the queue, for as long as it takes
-            while not study._turns._leader:
+            while not study._writer._leader:
                 pass
             in_child(lambda: "here")
             other.rollback()
@@ -423,7 +425,7 @@ def test_a_fork_while_a_thread_compiles_can_use_kernels(monkeypatch):
 @pytest.fixture
 def slow(monkeypatch):
     """What a thread does slowly: it goes on once a fork waits for threads that are at work."""
-    found, are_others_at_work = Slow(), FORK_LOCK._others_at_work
+    found, are_others_at_work = Slow(), FORK_LOCK._is_another_thread_busy
 
     def look():
         are = are_others_at_work()
@@ -431,7 +433,7 @@ def slow(monkeypatch):
             found.go.set()
         return are
 
-    monkeypatch.setattr(FORK_LOCK, "_others_at_work", look)
+    monkeypatch.setattr(FORK_LOCK, "_is_another_thread_busy", look)
     return found
 
 
@@ -548,12 +550,12 @@ def test_an_operation_that_was_interrupted_before_it_began_holds_no_fork_up(tmp_
         kept = []  # as a traceback keeps it; else it would be given back
 
         def begin():
-            kept.append(FORK_LOCK.shared(study._view))
+            kept.append(FORK_LOCK.shared(study._replica))
             kept[-1].__enter__()
-            return pool.submit(FORK_LOCK._others_at_work).result()
+            return pool.submit(FORK_LOCK._is_another_thread_busy).result()
 
         assert begin()
-        assert not pool.submit(FORK_LOCK._others_at_work).result()
+        assert not pool.submit(FORK_LOCK._is_another_thread_busy).result()
 
         def decide_elsewhere():
             with Study.open(tmp_path / "s.db", "labels") as other:
@@ -563,7 +565,7 @@ def test_an_operation_that_was_interrupted_before_it_began_holds_no_fork_up(tmp_
         in_child(decide_elsewhere)
         begin()
         study.recommend()
-        assert study._view not in FORK_LOCK._at_work
+        assert study._replica not in FORK_LOCK._operations
         assert len(study.log()) == 1
 
 

@@ -11,7 +11,17 @@ import pytest
 
 from keyhole.study import DamagedError, Study, check_database, save_whole_events
 from keyhole.study.decision_ids import new_id
-from keyhole.study.events import ADDED, ARRIVED, ASKED, CHANGED, KEPT, LAPSED, LATE, RETIRED, TOLD
+from keyhole.study.events import (
+    ARM_ADDED,
+    ARM_RETIRED,
+    ASKED,
+    EXPIRED,
+    POLICY_CHANGED,
+    SUM_TOLD,
+    TOLD,
+    TOLD_LATE,
+    TOLD_TOO_LATE,
+)
 from keyhole.study.storage import Row
 from keyhole.thresholding import LSA
 from tests.study.damage import append, flip, forget_snapshots, outcome, read_everything, use
@@ -198,7 +208,22 @@ def test_no_flipped_bit_of_many_gives_another_log(tmp_path, snapshot):
 
 def hostile_rows(draw, count, asked):
     """Yield rows that no study writes, of all kinds, with numbers that no study has."""
-    kinds = (ASKED, TOLD, LAPSED, LATE, KEPT, ARRIVED, ADDED, RETIRED, CHANGED, 4, 0, 11, -3, 2**40)
+    kinds = (
+        ASKED,
+        TOLD,
+        EXPIRED,
+        TOLD_LATE,
+        TOLD_TOO_LATE,
+        SUM_TOLD,
+        ARM_ADDED,
+        ARM_RETIRED,
+        POLICY_CHANGED,
+        4,
+        0,
+        11,
+        -3,
+        2**40,
+    )
     floats = (0.0, -0.0, 1.0, 3.0, -1.0, 1e300, -1e300, 5e-324, *map(float, ("nan", "inf", "-inf")))
     integers = (0, 1, 2, 3, 5, -1, 2_000_000_000, 2**63 - 1, -(2**63), 10**5)
     for _ in range(count):

@@ -15,7 +15,7 @@ import pytest
 from keyhole.study import Study
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import StoreError, open_store
-from tests.study.studies import check_state_is_fold, labels
+from tests.study.studies import check_rebuilt_states_agree, labels
 
 SPAWN = multiprocessing.get_context("spawn")
 WORKERS = 3
@@ -43,13 +43,13 @@ def check_nothing_is_lost(address, folder):
         assert max(Counter(asked).values()) == 1
         assert max(Counter(handed_out).values()) == 1
         assert set(handed_out) <= set(asked)
-        scribe = {row["decision"]: row["reward"] for row in study.history().to_pylist()
+        formatter = {row["decision"]: row["reward"] for row in study.history().to_pylist()
                   if row["event"] == "told"}  # fmt: skip
         for words in said:
             if words[0] == "told":
-                assert scribe[words[1]] == float(words[2])
-        assert len(told) == len(scribe)
-        check_state_is_fold(study)
+                assert formatter[words[1]] == float(words[2])
+        assert len(told) == len(formatter)
+        check_rebuilt_states_agree(study)
     return len(said)
 
 

@@ -39,7 +39,7 @@ def run_verbs(path):
 
 def restored(study, path):
     study.export(path.parent / "log.jsonl")
-    Study.restore(path, path.parent / "log.jsonl", name="ask_again").close()
+    Study.restore(path, path.parent / "log.jsonl", name="again").close()
 
 
 def lapsed(study, _):
@@ -61,7 +61,7 @@ CALLS = {
     "recommend": lambda study, _: study.recommend(),
     "policy": lambda study, _: study.policy,
     "arms": lambda study, _: study.arms,
-    "open decisions": lambda study, _: study.pending,
+    "pending decisions": lambda study, _: study.pending,
     "history": lambda study, _: study.history(),
     "log": lambda study, _: study.log(),
     "export": lambda study, path: study.export(path.parent / "log.jsonl"),

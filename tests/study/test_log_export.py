@@ -12,7 +12,14 @@ from keyhole.stochastic import UCB1, ImprovedUCB
 from keyhole.study import Study
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA, Uniform
-from tests.study.studies import ARMS, Clock, check_state_is_fold, fingerprint, fold_of, labels
+from tests.study.studies import (
+    ARMS,
+    Clock,
+    check_rebuilt_states_agree,
+    fingerprint,
+    labels,
+    state_of,
+)
 
 pytestmark = pytest.mark.interpreted
 
@@ -120,13 +127,13 @@ def test_what_is_restored_is_the_same(path, tmp_path):
         with Study.restore(tmp_path / "other.db", tmp_path / "log.jsonl") as other:
             assert other.name == "labels"
             assert other.log() == study.log()
-            assert other.head == study.head
-            assert fingerprint(fold_of(other)) == fingerprint(fold_of(study))
+            assert other.definition == study.definition
+            assert fingerprint(state_of(other)) == fingerprint(state_of(study))
             assert other.pending == study.pending
             assert other.recommend() == study.recommend()
             assert other.ask().arm == study.ask().arm
             assert other.ask(key="k").id == study.ask(key="k").id
-            check_state_is_fold(other)
+            check_rebuilt_states_agree(other)
 
 
 def test_every_room_is_restored(tmp_path):
@@ -134,7 +141,7 @@ def test_every_room_is_restored(tmp_path):
         study.export(tmp_path / "log.jsonl")
         with Study.restore(tmp_path / "other.db", tmp_path / "log.jsonl") as other:
             assert other.log() == study.log()
-            check_state_is_fold(other, context)
+            check_rebuilt_states_agree(other, context)
         study.close()
 
 

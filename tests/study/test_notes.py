@@ -9,7 +9,7 @@ import pytest
 from keyhole.resource import RCUCB, Power
 from keyhole.study import ConflictError, Study
 from keyhole.study.storage import schema
-from tests.study.studies import check_state_is_fold, fingerprint, fold_of
+from tests.study.studies import check_rebuilt_states_agree, fingerprint, state_of
 
 pytestmark = pytest.mark.interpreted
 
@@ -50,8 +50,8 @@ def test_a_policy_learns_the_least_reward_from_a_run_that_failed(runs, address):
         for _ in range(4):
             runs.tell(runs.ask().id, consumption=0.5, failed=True)
             other.tell(other.ask().id, reward=0, consumption=0.5)
-        assert fingerprint(fold_of(runs))["mind"] == fingerprint(fold_of(other))["mind"]
-    check_state_is_fold(runs)
+        assert fingerprint(state_of(runs))["mind"] == fingerprint(state_of(other))["mind"]
+    check_rebuilt_states_agree(runs)
 
 
 def test_a_failure_is_told_once(runs):
@@ -68,7 +68,7 @@ def test_a_failure_told_late_is_one(runs):
     runs.expire(id)
     runs.tell(id, consumption=0.5, failed=True)
     assert told(runs) == [{"consumption": 0.5, "failed": True}]
-    check_state_is_fold(runs)
+    check_rebuilt_states_agree(runs)
 
 
 def test_a_failure_is_exported_and_restored(runs, tmp_path):
@@ -98,7 +98,7 @@ def test_a_study_of_the_first_version_goes_on(old):
         ]
         study.tell(study.pending[0].id, consumption=0.5, failed=True)
         assert told(study)[-1] == {"consumption": 0.5, "failed": True}
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
     with closing(sqlite3.connect(old)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (len(schema.STEPS),)
 

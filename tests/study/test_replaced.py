@@ -13,7 +13,7 @@ import pytest
 
 from keyhole.study import Study, backup
 from keyhole.study.storage import StoreError, open_file, open_store, sqlite_file
-from tests.study.studies import check_state_is_fold, labels
+from tests.study.studies import check_rebuilt_states_agree, labels
 
 LOGS = ("-wal", "-shm")
 
@@ -26,7 +26,7 @@ def put(there, path, study):
 
 def drop(study):
     """Let a study connect anew, as after a fork."""
-    for store in (study._turns.store, study._view.store):
+    for store in (study._writer.store, study._replica.store):
         store.before_fork()
 
 
@@ -140,7 +140,7 @@ def test_an_older_copy_is_refused_until_it_is_opened(path, elsewhere):
         check_refused(study, "row 2 of study 1 was there and is not.*open the study again")
     with Study.open(path, "labels") as again:
         assert again.ask().arm == "b"
-        check_state_is_fold(again)
+        check_rebuilt_states_agree(again)
 
 
 def test_an_older_copy_that_went_another_way_is_refused(path, elsewhere):
@@ -166,7 +166,7 @@ def test_a_whole_copy_over_a_file_that_nobody_has_open_is_gone_on_with(path, els
         put(elsewhere, path, study)
         assert study.ask().arm == "b"
         assert len(study.pending) == 2
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 REPLACED = "the file was replaced while it was open.*remove the -wal and -shm.*open the study again"
@@ -177,7 +177,7 @@ def fill(study):
     """Write more than SQLite keeps in its log, then an event with which it begins it anew."""
     begin = len(study.arms)
     study.add_arms(f"{'x' * 3000} {i}" for i in range(begin, begin + 9))
-    study._turns.store.save_snapshot(1, 1, bytes(9_000_000))
+    study._writer.store.save_snapshot(1, 1, bytes(9_000_000))
     study.ask()
 
 
@@ -292,13 +292,13 @@ def test_a_failure_in_a_turn_writes_no_log_into_a_copy(path, elsewhere):
     backup(path, elsewhere)
     fill(study)
 
-    def fail(turn):
+    def fail(transaction):
         shutil.copyfile(elsewhere, path)
-        study._turns.store._drop()
+        study._writer.store._drop()
         raise StoreError("as where the disk fails")
 
     with pytest.raises(StoreError, match="as where the disk fails"):
-        study._turns.submit(fail)
+        study._writer.submit(fail)
     with pytest.raises(StoreError, match=MIXED):
         study.ask()
     study.close()
@@ -413,7 +413,7 @@ def test_a_log_that_another_program_has_written_into_the_file_does_no_harm(path)
         with closing(sqlite3.connect(path)) as db:
             assert db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0)
         assert study.ask().arm == "c"
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
     assert len(contents(path, "labels")) == 3
 
 

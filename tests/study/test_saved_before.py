@@ -15,7 +15,7 @@ import pytest
 
 from keyhole.study import PendingDecisionError, Study, check_database
 from keyhole.study.storage import open_store
-from tests.study.studies import Clock, check_state_is_fold
+from tests.study.studies import Clock, check_rebuilt_states_agree
 from tests.study.test_vocabulary import Champion
 
 pytestmark = pytest.mark.interpreted
@@ -61,12 +61,12 @@ def asked(study, context):
 
 def found(study):
     """Return what there is to see of a study that was opened."""
-    recommends = study.head.vocabulary(study.arms).has_recommendation()
+    recommends = study.definition.vocabulary(study.arms).has_recommendation()
     return {
         "policy": str(study.policy),
         "arms": list(study.arms),
-        "seed": study.head.seed,
-        "units": list(study.head.scale),
+        "seed": study.definition.seed,
+        "units": list(study.definition.scale),
         "recommended": as_json(study.recommend()) if recommends else None,
         "open": [[one.id, *told_of(one)] for one in study.pending],
         "kinds": [row.kind for row in study.log()],
@@ -113,7 +113,7 @@ def test_a_study_has_its_history_and_goes_on_as_it_would_have(name, file, tmp_pa
     with Study.open(file, name, policies=OWN, clock=clock) as study:
         assert found(study) == expected["found"]
         assert history_of(study) == expected["history"]
-        check_state_is_fold(study, expected["context"])
+        check_rebuilt_states_agree(study, expected["context"])
         result = as_json(went_on(study, clock, expected["context"], expected["feedback"]))
         assert result == expected["went_on"]
     with Study.open(file, name, policies=OWN) as study:

@@ -11,9 +11,9 @@ import pytest
 
 from keyhole.study import Study
 from keyhole.study import snapshot as snapshot_module
-from keyhole.study import writer as turns_module
+from keyhole.study import writer as writer_module
 from keyhole.study.storage import open_store
-from tests.study.studies import fingerprint, fold_of, labels
+from tests.study.studies import fingerprint, labels, state_of
 
 
 @pytest.fixture
@@ -27,16 +27,16 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def state(path):
+def expected(path):
     """Return the state that it is of."""
     return opened_state(path)
 
 
 def opened_state(path):
     study = Study.open(path, "labels")
-    state = fingerprint(fold_of(study))
-    study._turns.store.close()  # no snapshot is written
-    return state
+    expected = fingerprint(state_of(study))
+    study._writer.store.close()  # no snapshot is written
+    return expected
 
 
 def kept(path):
@@ -63,43 +63,43 @@ def keep(path, seq, body):
 def read_events(monkeypatch):
     """Return a list of how many events each opening folds."""
     seen = []
-    take = turns_module.State.apply_all
+    take = writer_module.State.apply_all
 
     def counting(self, events):
         events = list(events)
         seen.append(len(events))
         return take(self, events)
 
-    monkeypatch.setattr(turns_module.State, "apply_all", counting)
+    monkeypatch.setattr(writer_module.State, "apply_all", counting)
     return seen
 
 
-def test_closing_keeps_a_snapshot_from_which_a_study_goes_on(path, state, monkeypatch):
+def test_closing_keeps_a_snapshot_from_which_a_study_goes_on(path, expected, monkeypatch):
     seen = read_events(monkeypatch)
-    assert opened_state(path) == state
+    assert opened_state(path) == expected
     assert sum(seen) == 0
 
 
-def test_whatever_byte_is_altered_the_log_is_believed(path, state, monkeypatch):
+def test_whatever_byte_is_altered_the_log_is_believed(path, expected, monkeypatch):
     seq, body = kept(path)
     seen = read_events(monkeypatch)
     for place in range(0, len(body), 41):
         keep(path, seq, body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :])
-        assert opened_state(path) == state
+        assert opened_state(path) == expected
     assert sum(seen) == 9 * len(range(0, len(body), 41))
 
 
 @pytest.mark.parametrize("cut", [0, 1, 31, 32, 33, 100])
-def test_a_snapshot_that_was_cut_short_is_not_believed(path, state, cut):
+def test_a_snapshot_that_was_cut_short_is_not_believed(path, expected, cut):
     seq, body = kept(path)
     keep(path, seq, body[:cut])
-    assert opened_state(path) == state
+    assert opened_state(path) == expected
 
 
 @pytest.mark.parametrize("seq", [0, 1, 8, 10, 10**6])
-def test_a_snapshot_of_another_place_in_the_log_is_not_believed(path, state, seq):
+def test_a_snapshot_of_another_place_in_the_log_is_not_believed(path, expected, seq):
     keep(path, seq, kept(path)[1])
-    assert opened_state(path) == state
+    assert opened_state(path) == expected
 
 
 def test_a_snapshot_of_a_longer_log_is_not_believed(path):
@@ -109,26 +109,31 @@ def test_a_snapshot_of_a_longer_log_is_not_believed(path):
         db.execute("UPDATE tail SET seq = 5")  # as in an older copy
     db.close()
     with Study.open(path, "labels") as study:
-        assert fold_of(study).seq == 5
+        assert state_of(study).seq == 5
         study.ask()
     # The log grows to the same length again, with other events.
     with Study.open(path, "labels") as study:
-        while fold_of(study).seq < snapshot[0]:
+        while state_of(study).seq < snapshot[0]:
             study.ask()
-        state = fingerprint(fold_of(study))
+        expected = fingerprint(state_of(study))
     assert whole(path)[2] != snapshot[2]
     with sqlite3.connect(path) as db:
         db.execute("UPDATE snapshot SET seq = ?, body = ?, digest = ?", snapshot)
     db.close()
-    assert opened_state(path) == state
+    assert opened_state(path) == expected
 
 
 def forged(body, change):
     """Return a snapshot in which something is changed, with the checksum that it then has."""
-    head, words, rows, mind = snapshot_module._parts(body[32:])
+    definition, words, rows, policy_state = snapshot_module._parts(body[32:])
     said = json.loads(words)
     parts = change(said) or {}
-    parts = {"head": head, "words": json.dumps(said).encode(), "rows": rows, "mind": mind} | parts
+    parts = {
+        "head": definition,
+        "words": json.dumps(said).encode(),
+        "rows": rows,
+        "mind": policy_state,
+    } | parts
     content = b"".join(len(part).to_bytes(8, "little") + part for part in parts.values())
     return hashlib.sha256(content).digest() + content
 
@@ -160,26 +165,26 @@ def forged(body, change):
         lambda said: {"more": b""},
     ],
 )
-def test_a_forged_snapshot_that_no_study_can_have_is_not_believed(path, state, change):
+def test_a_forged_snapshot_that_no_study_can_have_is_not_believed(path, expected, change):
     seq, body = kept(path)
     keep(path, seq, forged(body, lambda said: None))
-    assert opened_state(path) == state
+    assert opened_state(path) == expected
     keep(path, seq, forged(body, change))
     with closing(Study.open(path, "labels")) as study:
-        store = study._turns.store
+        store = study._writer.store
         found = store.snapshot(1)
         last = next(store.read(1, seq - 1, 1))
         assert snapshot_module.read_snapshot(found, last, ()) is None
-        assert fingerprint(fold_of(study)) == state
+        assert fingerprint(state_of(study)) == expected
 
 
-def test_a_snapshot_of_other_code_is_not_believed(path, state, monkeypatch):
+def test_a_snapshot_of_other_code_is_not_believed(path, expected, monkeypatch):
     monkeypatch.setattr("keyhole.study.policy_state.PolicyState.digest", "other")
-    assert opened_state(path) == state
+    assert opened_state(path) == expected
 
 
 def test_snapshots_are_taken_now_and_then(tmp_path, monkeypatch):
-    monkeypatch.setattr(turns_module, "_SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr(writer_module, "_SNAPSHOT_EVERY", 5)
     with labels(tmp_path / "studies.db") as study:
         for _ in range(12):
             study.ask()
@@ -187,9 +192,9 @@ def test_snapshots_are_taken_now_and_then(tmp_path, monkeypatch):
 
 
 def test_a_snapshot_that_cannot_be_written_harms_nobody(tmp_path, monkeypatch):
-    monkeypatch.setattr(turns_module, "_SNAPSHOT_EVERY", 1)
+    monkeypatch.setattr(writer_module, "_SNAPSHOT_EVERY", 1)
     with labels(tmp_path / "studies.db") as study:
-        monkeypatch.setattr(study._turns.store, "_save_snapshot", no_room)
+        monkeypatch.setattr(study._writer.store, "_save_snapshot", no_room)
         assert [study.ask().arm for _ in range(3)] == ["a", "b", "c"]
 
 

@@ -11,7 +11,14 @@ from keyhole.stochastic import KLUCB, UCB1, ThompsonSampling
 from keyhole.study import Study
 from keyhole.threshold import KaplanMeierThompson, KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
-from tests.study.studies import ARMS, Clock, check_state_is_fold, fingerprint, fold_all, fold_of
+from tests.study.studies import (
+    ARMS,
+    Clock,
+    apply_log,
+    check_rebuilt_states_agree,
+    fingerprint,
+    state_of,
+)
 
 pytestmark = pytest.mark.interpreted
 
@@ -93,11 +100,11 @@ def test_one_at_a_time_the_decisions_are_a_learners(tmp_path, policy, facts, ask
             learner.tell(**for_learner(feedback))
             if rng.random() < 0.1:
                 study.recommend()
-        fold = fold_of(study)
-        fold.arrays_to_save()
+        state = state_of(study)
+        state.arrays_to_save()
         for name, learnt in learner._saved().arrays["state"].items():  # what is not scratch
-            assert fold.mind.state[name].tolist() == learnt.tolist(), name
-        check_state_is_fold(study, asked(rng))
+            assert state.policy_state.state[name].tolist() == learnt.tolist(), name
+        check_rebuilt_states_agree(study, asked(rng))
 
 
 def same_decision(decision, taken):
@@ -127,7 +134,7 @@ def test_named_late_feedback_is_learnt_as_by_a_learner(tmp_path, policy):
             if rng.random() < 0.05:  # go on from a snapshot
                 study.close()
                 study = Study.open(tmp_path / "s.db", "s")
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
         study.close()
 
 
@@ -140,7 +147,7 @@ def test_sums_are_learnt_as_by_a_learner(tmp_path):
             total = float(rng.random() < 0.5)
             learner.tell(total)
             study.tell_sum(total)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 @pytest.mark.parametrize("pending", ["impute", "ignore"])
@@ -166,7 +173,7 @@ def test_with_decisions_in_flight_the_state_is_the_log(tmp_path, policy, pending
             if i == 70:
                 study.retire("b")
             if i % 10 == 0:
-                check_state_is_fold(study)
+                check_rebuilt_states_agree(study)
         assert "d" in study.arms
         assert "b" not in study.arms
 
@@ -178,8 +185,10 @@ def test_open_decisions_are_as_old_as_their_seconds_consume(tmp_path, second):
         for _ in range(3):
             study.ask()
             clock.now += 2.0
-        fold = fold_of(study)
-        rows = fold.decisions.as_cells(fold.open.values(), clock.now, fold.head.time_unit)
+        state = state_of(study)
+        rows = state.decisions.as_cells(
+            state.pending.values(), clock.now, state.definition.time_unit
+        )
         assert rows[:, 1].tolist() == [6.0 * second, 4.0 * second, 2.0 * second]
 
 
@@ -202,7 +211,7 @@ def test_without_seconds_open_decisions_have_not_exceeded_their_limits(tmp_path,
             unaged.tell(one.id, **told)
             newborn.tell(other.id, **told)
         if i % 20 == 19:
-            check_state_is_fold(unaged)
+            check_rebuilt_states_agree(unaged)
             unaged.close()
             unaged = Study.open(tmp_path / "s.db", "s", clock=clock)
     unaged.close()
@@ -220,7 +229,7 @@ def test_a_snapshot_knows_how_many_rewards_are_held(tmp_path):
         for one in waiting[200:]:
             study.tell(one.id, 0)
         study.ask()
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_long_log_is_learnt_in_pieces(tmp_path, monkeypatch):
@@ -229,10 +238,10 @@ def test_a_long_log_is_learnt_in_pieces(tmp_path, monkeypatch):
         waiting = [study.ask() for _ in range(20)]
         for one in waiting:
             study.tell(one.id, 1)
-        piecewise = fingerprint(fold_all(study.head, study.log(), ()))
+        piecewise = fingerprint(apply_log(study.definition, study.log(), ()))
         monkeypatch.setattr("keyhole.study.state.AT_ONCE", 1000)
-        assert fingerprint(fold_all(study.head, study.log(), ())) == piecewise
-        assert fingerprint(fold_of(study)) == piecewise
+        assert fingerprint(apply_log(study.definition, study.log(), ())) == piecewise
+        assert fingerprint(state_of(study)) == piecewise
 
 
 def test_a_gap_in_a_log_is_an_error(tmp_path):
@@ -241,4 +250,4 @@ def test_a_gap_in_a_log_is_an_error(tmp_path):
         study.ask()
         log = study.log()
         with pytest.raises(ValueError, match="the log has a gap: event 2 follows 0"):
-            fold_all(study.head, log[1:], ())
+            apply_log(study.definition, log[1:], ())

@@ -19,7 +19,7 @@ from keyhole.study import ConflictError, Decision, PendingDecisionError, Study, 
 from keyhole.study.storage import open_store
 from keyhole.threshold import KaplanMeierUCB
 from keyhole.thresholding import APT, LSA
-from tests.study.studies import ARMS, Clock, check_state_is_fold, fold_of, labels
+from tests.study.studies import ARMS, Clock, check_rebuilt_states_agree, labels, state_of
 
 pytestmark = pytest.mark.interpreted
 
@@ -43,7 +43,7 @@ def refuses(study, call, error, match):
     assert type(caught.value) is error
     assert "\n" not in str(caught.value)
     assert study.log() == before
-    check_state_is_fold(study)
+    check_rebuilt_states_agree(study)
 
 
 # Asking and telling.
@@ -68,7 +68,7 @@ def test_both_databases_take_the_same_decisions(address):
             study.tell(decision.id, reward)
         arms = [event["arm"] for event in study.history().to_pylist() if event["arm"]]
         assert arms == ["a", "b", "c", "a", "b", "c", "a", "a"]
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_decision_says_when_and_until_when(path):
@@ -329,10 +329,10 @@ def test_feedback_of_a_retired_arm_teaches_nothing_wherever_the_arm_stood(path, 
     with labels(path) as study:
         open_ = {decision.arm: decision.id for decision in (study.ask(), study.ask(), study.ask())}
         study.retire(name)
-        before = fold_of(study).arrays_to_save()
+        before = state_of(study).arrays_to_save()
         study.tell(open_[name], 1)
-        assert fold_of(study).arrays_to_save() == before
-        check_state_is_fold(study)
+        assert state_of(study).arrays_to_save() == before
+        check_rebuilt_states_agree(study)
 
 
 def test_a_policy_of_ones_own_is_found_when_it_is_named(path):
@@ -370,8 +370,8 @@ def test_a_pickled_study_is_opened_again(path):
         decision = study.ask()
         with pickle.loads(pickle.dumps(study)) as other:
             assert other.pending == [decision]
-            assert other._survives == "process_crash"
-            assert other._turns.clock.now == 1000.0
+            assert other._durability == "process_crash"
+            assert other._writer.clock.now == 1000.0
             other.tell(decision.id, 1)
         assert study.pending == []
 
@@ -389,7 +389,7 @@ def test_a_new_arm_comes_first(study):
     study.add_arm("d")
     assert study.arms == ("a", "b", "c", "d")
     assert study.ask().arm == "d"
-    check_state_is_fold(study)
+    check_rebuilt_states_agree(study)
 
 
 def test_a_retired_arm_is_never_chosen_and_still_told(study):
@@ -400,7 +400,7 @@ def test_a_retired_arm_is_never_chosen_and_still_told(study):
     study.tell(first.id, 1)
     assert set(study.recommend()) == {"b", "c"}
     assert {study.ask().arm for _ in range(6)} == {"b", "c"}
-    check_state_is_fold(study)
+    check_rebuilt_states_agree(study)
 
 
 @pytest.mark.parametrize(
@@ -446,10 +446,10 @@ def test_another_policy_has_learnt_the_same(path, study):
             study.tell(decision.id, reward)
         study.change_policy(APT(epsilon=0.1))
         assert repr(study.policy) == "APT(epsilon=0.1)"
-        assert fold_of(study).arrays_to_save() != fold_of(other).arrays_to_save()
-        check_state_is_fold(study)
+        assert state_of(study).arrays_to_save() != state_of(other).arrays_to_save()
+        check_rebuilt_states_agree(study)
         assert study.ask().round == 8
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_policies_change_again_and_again(study):
@@ -458,7 +458,7 @@ def test_policies_change_again_and_again(study):
         study.change_policy(policy)
         study.add_arm(uuid.uuid4().hex)
         study.tell(open_.id, 1)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
     assert study.policy == LSA()
 
 
@@ -487,7 +487,7 @@ def test_a_policy_that_learns_from_its_own_decisions_alone_takes_none_over(path)
     with Study.create(path, "own", ImprovedUCB(), ARMS, horizon=100) as study:
         study.tell(study.ask().id, 1)
         study.change_policy(ImprovedUCB())  # what it was
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_arms_are_no_fact_that_a_change_could_alter(study):
@@ -553,7 +553,7 @@ def test_samples_may_be_hidden(path):
             study.tell(decision.id, 1)
         assert len(study.log()) == 2
         assert set(study.recommend()) == {1, 2, 3}
-        check_state_is_fold(study, {"threshold": 1})
+        check_rebuilt_states_agree(study, {"threshold": 1})
 
 
 def refuses_in(study, call, error, match):
@@ -573,7 +573,7 @@ def test_losses_are_told_by_name_of_arm(path):
         with pytest.raises(ConflictError, match=r"was told {'losses': \['a'\]} before"):
             study.tell(decision.id, [])
         assert len(study.log()) == 2
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_run_ends_in_one_of_three_ways(path):
@@ -602,7 +602,7 @@ def test_a_run_ends_in_one_of_three_ways(path):
             study.tell(decision.id, **told)
             study.tell(decision.id, **told)
         assert len(study.log()) == 6
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_named_feedback_is_told_by_its_decision(path):
@@ -613,7 +613,7 @@ def test_named_feedback_is_told_by_its_decision(path):
             study.tell_sum(1)
         study.ask()
         study.tell(decisions[0].id, 0)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_nameless_feedback_is_told_as_a_sum(path):
@@ -635,7 +635,7 @@ def test_nameless_feedback_is_told_as_a_sum(path):
         )
         study.ask()
         study.tell_sum(2.5)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_study_goes_on_beyond_the_horizon_of_a_policy_that_needs_none(path):
@@ -688,7 +688,7 @@ def test_a_retired_arm_is_not_handed_out_again(path):
         clock.now += 11
         assert [study.ask().arm for _ in range(3)] == ["good"] * 3
         study.tell(early.id, 1)  # late, but not lost
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from keyhole.study import ConflictError, Study
 from keyhole.threshold import KaplanMeierUCB
-from tests.study.studies import Clock, check_state_is_fold, fold_of, labels
+from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_after_the_time_a_decision_is_forgotten(path, clock, patience):
         assert study.ask().arm == "a"
         assert first not in study.pending
         assert kinds(study) == ["asked", "asked", "expired", "asked"]
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_after_so_many_decisions_one_is_forgotten(path):
@@ -41,7 +41,7 @@ def test_after_so_many_decisions_one_is_forgotten(path):
         first = study.ask()
         assert [study.ask().arm for _ in range(4)] == ["b", "c", "a", "b"]
         assert first not in study.pending
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_whichever_comes_first(path, clock):
@@ -54,7 +54,7 @@ def test_whichever_comes_first(path, clock):
         study.ask()
         study.ask()
         assert len(study.pending) == 3
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_late_feedback_counts_where_the_decision_was_forgotten(path, clock):
@@ -68,7 +68,7 @@ def test_late_feedback_counts_where_the_decision_was_forgotten(path, clock):
             study.tell(first.id, 1)
         assert kinds(study) == ["asked", "expired", "asked", "told late"]
         assert study.recommend()["a"] is False
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_decision_is_handed_out_once_more(path, clock):
@@ -80,11 +80,11 @@ def test_a_decision_is_handed_out_once_more(path, clock):
         assert second.at > first.at
         assert second.until == second.at + timedelta(seconds=10)
         assert study.ask().id != first.id
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
         clock.now += 11
         assert {study.ask().id for _ in range(2)} == {d.id for d in study.pending}
         study.tell(first.id, 1)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
         assert kinds(study)[:4] == ["asked", "expired", "asked again", "asked"]
 
 
@@ -96,7 +96,7 @@ def test_a_decision_that_waits_to_be_handed_out_again_may_be_told(path):
         assert [d.id for d in study.pending] == [first.id]
         study.tell(first.id, 1)
         assert study.ask().id != first.id
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_again_by_number_of_decisions_counts_from_the_last_time(path):
@@ -108,7 +108,7 @@ def test_again_by_number_of_decisions_counts_from_the_last_time(path):
         after = [study.ask().id for _ in range(3)]
         assert first.id not in after
         assert first.id not in {d.id for d in others}
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_again_counts_from_the_last_time_where_all_others_are_settled(path):
@@ -120,7 +120,7 @@ def test_again_counts_from_the_last_time_where_all_others_are_settled(path):
             study.tell(other.id, 1)
         assert first.id not in {study.ask().id for _ in range(2)}
         assert study.ask().id == first.id
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_key_gives_what_was_handed_out_again(path, clock):
@@ -157,7 +157,7 @@ def test_nothing_came_is_a_reward_of_0(path, clock):
             study.tell(first.id, 0)
         assert study.recommend()["a"] is False  # kept, not counted
         assert kinds(study) == ["asked", "expired", "asked", "told too late"]
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 @pytest.mark.parametrize("after", ["forget", "no_reward"])
@@ -165,12 +165,12 @@ def test_a_decision_is_given_up_once(path, after):
     with labels(path, on_timeout=after) as study:
         first = study.ask()
         study.expire(first.id)
-        with pytest.raises(ValueError, match=f"id must be of an open decision; {first.id} is set"):
+        with pytest.raises(ValueError, match=f"id must be of a pending decision; {first.id} is se"):
             study.expire(first.id)
         study.tell(first.id, 1)
         with pytest.raises(ValueError, match="is settled"):
             study.expire(first.id)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_policy_that_waits_goes_on_when_a_decision_has_lapsed(path, clock):
@@ -178,7 +178,7 @@ def test_a_policy_that_waits_goes_on_when_a_decision_has_lapsed(path, clock):
         study.ask()
         clock.now += 11
         assert study.ask().arm == "a"
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_the_clock_does_not_order_events(path, clock):
@@ -190,20 +190,20 @@ def test_the_clock_does_not_order_events(path, clock):
         study.tell(first.id, 0)
         assert [row.at for row in study.log()] == [1000.0, 500.0, 500.0, 500.0]
         assert study.recommend() == {"a": False, "b": True, "c": True}
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_clock_that_was_ahead_holds_up_nobody(path, clock):
     with labels(path, timeout=10, clock=clock) as study:
         clock.now = 1e9
-        ahead = study.ask()
+        is_dirty = study.ask()
         clock.now = 1000.0
         second = study.ask()
         clock.now += 11
         study.ask()
-        assert ahead in study.pending
+        assert is_dirty in study.pending
         assert second not in study.pending
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_looking_makes_nothing_lapse(path, clock):
@@ -221,4 +221,4 @@ def test_an_old_open_decision_is_told_as_if_it_were_new(path, clock):
         clock.now += 100
         study.tell(first.id, 0)
         assert kinds(study) == ["asked", "told"]
-        assert fold_of(study).told == 1
+        assert state_of(study).feedback_count == 1

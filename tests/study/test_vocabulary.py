@@ -4,7 +4,7 @@ import pytest
 
 from keyhole.policy import Field, Policy, SettingLearner, float_array
 from keyhole.study import Study, check_database
-from tests.study.studies import Clock, check_state_is_fold
+from tests.study.studies import Clock, check_rebuilt_states_agree
 from tests.testing.test_vocabulary_checks import PAIRS, NamesNoArm, NothingWins, PairWords, TellsAt
 from tests.toys import ArmsOnly
 
@@ -61,7 +61,7 @@ def test_all_arms_of_a_decision_are_renumbered_when_arms_come_and_go(tmp_path):
         assert all(arm != rival for arm, rival in pairs)
         one = study.pending[-1]
         study.tell(one.id, winner=one.rival)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
         study.export(tmp_path / "s.jsonl")
     assert check_database(path, policies=[Champion]).is_whole
     Study.restore(tmp_path / "t.db", tmp_path / "s.jsonl", policies=[Champion]).close()
@@ -114,7 +114,7 @@ def test_nothing_came_needs_feedback_that_can_be_told(tmp_path):
         study.ask()
         lapsed = next(one for one in study.history().to_pylist() if one["event"] == "expired")
         assert lapsed["winner"] == asked.rival
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_default_that_needs_no_context_is_tried_without_one(tmp_path):

@@ -114,7 +114,9 @@ def test_a_vocabulary_that_was_broken_later_is_no_damage(tmp_path):
         study.tell(study.ask().id, 1)
     policy.vocabulary_class.format_feedback = ForgetsDecision.format_feedback
     with Study.open(tmp_path / "s.db", "s", policies=[type(policy)]) as study:
-        study._view._loaded = study._turns._loaded = lambda: None  # as without a snapshot
+        study._replica._load_snapshot = study._writer._load_snapshot = lambda: (
+            None
+        )  # as without a snapshot
         for look in (study.ask, study.recommend, study.history, lambda: study.export(tmp_path)):
             with pytest.raises(VocabularyError, match="the vocabulary of setting 'thresholding'"):
                 look()

@@ -14,7 +14,7 @@ from keyhole.study import ConflictError, Study, writer
 from keyhole.study.events import ASKED, TOLD
 from keyhole.study.storage import StoreError
 from keyhole.thresholding import APT
-from tests.study.studies import Clock, check_state_is_fold, fold_of, labels
+from tests.study.studies import Clock, check_rebuilt_states_agree, labels, state_of
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -40,7 +40,7 @@ def check_all_is_there(study, ids):
     for kind in (ASKED, TOLD):
         rows = [row.decision for row in study.log() if row.kind == kind]
         assert sorted(rows) == sorted(ids)
-    check_state_is_fold(study)
+    check_rebuilt_states_agree(study)
 
 
 def test_threads_share_a_study(address):
@@ -81,8 +81,8 @@ def test_two_studies_of_one_database_see_each_other(address):
         other.change_policy(APT(epsilon=0.1))
         assert repr(study.policy) == "APT(epsilon=0.1)"
         assert study.recommend() == other.recommend()
-        check_state_is_fold(study)
-        check_state_is_fold(other)
+        check_rebuilt_states_agree(study)
+        check_rebuilt_states_agree(other)
 
 
 def test_the_same_told_by_many_at_once_is_told_once(tmp_path):
@@ -132,12 +132,12 @@ class Gate:
             self.go.wait()
 
         with ThreadPoolExecutor(1 + len(self.others)) as pool:
-            first = pool.submit(self.study._turns.submit, hold)
+            first = pool.submit(self.study._writer.submit, hold)
             self.entered.wait()
             waiting = []
             for i, other in enumerate(self.others):
                 waiting.append(pool.submit(other))
-                while len(self.study._turns._waiting) < i + 1:
+                while len(self.study._writer._waiting) < i + 1:
                     pass
             self.go.set()
             first.exception()
@@ -160,7 +160,7 @@ def test_a_refusal_harms_nobody_else_in_the_group(tmp_path):
         assert [f.result().arm for f in (found[0], found[2])] == ["a", "b"]
         for refused in (found[1], found[3]):
             assert type(refused.exception()) is ValueError
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_who_asks_after_a_change_of_policy_is_answered_by_the_new_one(tmp_path):
@@ -171,7 +171,7 @@ def test_who_asks_after_a_change_of_policy_is_answered_by_the_new_one(tmp_path):
             study, study.ask, lambda: study.change_policy(APT(epsilon=0.1)), study.ask, study.ask
         )
         assert [f.exception() for f in found] == [None] * 4
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
         log = study.log()
         fresh = Study.open(tmp_path / "s.db", "labels")
         change = next(row.seq for row in log if row.kind == 10)
@@ -190,7 +190,7 @@ def test_after_a_commit_that_failed_all_is_as_before(tmp_path, monkeypatch):
     with labels(tmp_path / "s.db") as study:
         first = study.ask()
         with monkeypatch.context() as patch:
-            patch.setattr(study._turns.store, "_add", full)
+            patch.setattr(study._writer.store, "_add", full)
             for call in (study.ask, lambda: study.tell(first.id, 1), lambda: study.add_arm("d")):
                 with pytest.raises(StoreError, match="database or disk is full"):
                     call()
@@ -199,13 +199,13 @@ def test_after_a_commit_that_failed_all_is_as_before(tmp_path, monkeypatch):
         assert len(study.log()) == 1
         assert study.ask().arm == "b"
         study.tell(first.id, 1)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_full_disk_leaves_a_study_as_it_was(tmp_path):
     with labels(tmp_path / "s.db") as study:
         first = study.ask()
-        db = study._turns.store._db
+        db = study._writer.store._db
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages}")
         done = 0
@@ -216,7 +216,7 @@ def test_a_full_disk_leaves_a_study_as_it_was(tmp_path):
         assert len(study.log()) == 1 + done
         study.tell(first.id, 1)
         study.ask()
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_lock_that_is_lost_while_a_group_is_served_fails_it_whole(tmp_path, monkeypatch):
@@ -227,12 +227,12 @@ def test_a_lock_that_is_lost_while_a_group_is_served_fails_it_whole(tmp_path, mo
             raise sqlite3.OperationalError("disk I/O error")
 
         with monkeypatch.context() as patch:
-            patch.setattr(study._turns.store, "_query", lose)
+            patch.setattr(study._writer.store, "_query", lose)
             with pytest.raises(StoreError, match="disk I/O error"):
                 study.ask(key="k")
         assert study.ask().arm == "b"
         assert len(study.log()) == 2
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_driver_that_fails_otherwise_ends_the_turn_with_one_clear_error(tmp_path, monkeypatch):
@@ -244,13 +244,13 @@ def test_a_driver_that_fails_otherwise_ends_the_turn_with_one_clear_error(tmp_pa
             raise UnicodeEncodeError("latin-1", "k", 0, 1, "ordinal not in range")
 
         with monkeypatch.context() as patch:
-            patch.setattr(study._turns.store, "_query", lose)
+            patch.setattr(study._writer.store, "_query", lose)
             found = served(study, study.ask, lambda: study.ask(key="k"))
         for one in found:
             assert type(one.exception()) is StoreError
             assert "the database driver failed (UnicodeEncodeError" in str(one.exception())
         assert study.ask().arm == "b"
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_an_interrupted_thread_leaves_a_study_that_works(tmp_path, monkeypatch):
@@ -260,13 +260,13 @@ def test_an_interrupted_thread_leaves_a_study_that_works(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(study._turns.store, "_add", interrupted)
+            patch.setattr(study._writer.store, "_add", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 study.ask()
         assert study.ask().arm == "a"
         assert len(study.log()) == 1
-        assert not study._turns._waiting
-        check_state_is_fold(study)
+        assert not study._writer._waiting
+        check_rebuilt_states_agree(study)
 
 
 class Interruption:
@@ -297,8 +297,8 @@ class Crowd:
 
     def __init__(self, study, monkeypatch):
         self.study, self.known = study, []
-        self.begin = study._turns.store.begin
-        monkeypatch.setattr(study._turns.store, "begin", self.begin_among_others)
+        self.begin = study._writer.store.begin
+        monkeypatch.setattr(study._writer.store, "begin", self.begin_among_others)
         self.threads = []
 
     def work(self):
@@ -311,7 +311,7 @@ class Crowd:
                 self.study.tell(id, 1)
 
     def start(self):
-        waiting = self.study._turns._waiting
+        waiting = self.study._writer._waiting
         for _ in range(2):
             before = len(waiting)
             self.threads.append(threading.Thread(target=self.work, daemon=True))
@@ -339,7 +339,7 @@ class Crowd:
 
 
 def test_a_leader_that_is_interrupted_anywhere_holds_nobody_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer, "_LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(writer, "_POLL_INTERVAL", 0.05)
     with labels(tmp_path / "s.db") as study:
         check_interruptions(study, monkeypatch)
 
@@ -357,11 +357,11 @@ def check_interruptions(study, monkeypatch):
             assert crowd.end(), interruption.where
         known += crowd.known
         assert len(crowd.known) == 4, interruption.where
-        assert not study._turns._leader, interruption.where
+        assert not study._writer._leader, interruption.where
         study.tell(study.ask().id, 1)
     assert n > 50
     assert set(known) <= {row.decision for row in study.log()}
-    check_state_is_fold(study)
+    check_rebuilt_states_agree(study)
 
 
 def test_a_policy_that_fails_leaves_a_study_that_works(tmp_path, monkeypatch):
@@ -371,9 +371,9 @@ def test_a_policy_that_fails_leaves_a_study_that_works(tmp_path, monkeypatch):
             patch.setattr("keyhole.study.policy_state.PolicyState._run", lambda *_: 0)
             with pytest.raises(ValueError, match="took a decision that the setting does not allow"):
                 study.ask()
-            assert study._turns._fold is None  # it is ahead of the log
+            assert study._writer._state is None  # it is ahead of the log
         assert study.ask().arm == "b"
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_an_operation_that_fails_half_way_writes_nothing(tmp_path, monkeypatch):
@@ -387,7 +387,7 @@ def test_an_operation_that_fails_half_way_writes_nothing(tmp_path, monkeypatch):
                 study.ask()  # once `first` has lapsed
         assert len(study.log()) == 1
         assert study.pending == [first]
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_clock_that_fails_harms_only_while_it_does(tmp_path):
@@ -399,7 +399,7 @@ def test_a_clock_that_fails_harms_only_while_it_does(tmp_path):
                 study.ask()
         clock.now = 5.0
         study.ask()
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
@@ -412,7 +412,7 @@ def test_a_fork_opens_a_study_again(tmp_path):
             code = 1
             try:
                 for call in (study.ask, study.log):
-                    with pytest.raises(RuntimeError, match="of the process that opened it"):
+                    with pytest.raises(RuntimeError, match="opened by another process"):
                         call()
                 study.close()
                 with Study.open(tmp_path / "s.db", "labels") as own:
@@ -422,8 +422,8 @@ def test_a_fork_opens_a_study_again(tmp_path):
                 os._exit(code)
         assert os.waitpid(child, 0)[1] == 0
         study.ask()
-        assert fold_of(study).rounds == 3
-        check_state_is_fold(study)
+        assert state_of(study).rounds == 3
+        check_rebuilt_states_agree(study)
 
 
 def test_a_log_that_has_become_shorter_is_believed_by_who_opens_it_again(tmp_path):
@@ -441,4 +441,4 @@ def test_a_log_that_has_become_shorter_is_believed_by_who_opens_it_again(tmp_pat
                 call()
         with Study.open(tmp_path / "s.db", "labels") as again:
             assert again.ask().round == 3
-            check_state_is_fold(again)
+            check_rebuilt_states_agree(again)

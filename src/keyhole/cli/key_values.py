@@ -1,4 +1,4 @@
-"""Words of a study in a shell: ``reward=1``, read and printed."""
+"""Arguments ``FIELD=VALUE`` of the study commands, such as ``reward=1``: parsed and printed."""
 
 import json
 import tomllib
@@ -7,38 +7,40 @@ from typing import Any, Final
 
 from keyhole.validate import short_repr
 
-_NOT_WORDS: Final = ("id", "key", "self", "policy")  # they have places of their own
+_RESERVED: Final = ("id", "key", "self", "policy")  # arguments of the commands themselves
 
 
-def read_words(words: list[str] | None) -> dict[str, Any]:
-    """Return words such as ``reward=1`` as values; what is no TOML is a text."""
+def parse_key_values(arguments: list[str] | None) -> dict[str, Any]:
+    """Return arguments such as ``reward=1`` as TOML values, or as text where they are not TOML."""
     found: dict[str, Any] = {}
-    for word in words or []:
-        name, sign, text = word.partition("=")
+    for argument in arguments or []:
+        name, sign, text = argument.partition("=")
         if not sign or not name.isidentifier():
-            raise ValueError(f"a word must be WORD=VALUE, such as reward=1, got {short_repr(word)}")
-        if name in _NOT_WORDS or name in found:
             raise ValueError(
-                f"a word must be of the study's own, and said once, got {short_repr(word)}"
+                f"an argument must be FIELD=VALUE, such as reward=1, got {short_repr(argument)}"
+            )
+        if name in _RESERVED or name in found:
+            raise ValueError(
+                f"each field must be one of the study's, and given once, got {short_repr(argument)}"
             )
         try:
-            said = tomllib.loads(f"value = {text}")
+            content = tomllib.loads(f"value = {text}")
         except (tomllib.TOMLDecodeError, RecursionError):
-            said = {}
-        found[name] = said["value"] if said.keys() == {"value"} else text
+            content = {}
+        found[name] = content["value"] if content.keys() == {"value"} else text
     return found
 
 
 def format_recommendation(found: Any) -> str:
-    """Return what a policy recommends, on one line."""
+    """Return a recommendation on one line."""
     if isinstance(found, dict):
-        return format_words(found)
+        return format_key_values(found)
     return " ".join(map(_short, found)) if isinstance(found, tuple) else _short(found)
 
 
-def format_words(words: Mapping[str, Any]) -> str:
-    """Return values as ``read_words`` reads them."""
-    return " ".join(f"{name}={_short(value)}" for name, value in words.items())
+def format_key_values(values: Mapping[str, Any]) -> str:
+    """Return values as ``parse_key_values`` reads them."""
+    return " ".join(f"{name}={_short(value)}" for name, value in values.items())
 
 
 def _short(value: Any) -> str:

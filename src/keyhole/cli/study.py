@@ -1,4 +1,4 @@
-"""Studies from a shell: make one, ask, tell, look."""
+"""The commands `keyhole study`, one for each operation of a study."""
 
 import json
 import tomllib
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
-from keyhole.cli.key_values import format_recommendation, format_words, read_words
+from keyhole.cli.key_values import format_key_values, format_recommendation, parse_key_values
 from keyhole.cli.user_policies import own_policies, users_policy
 from keyhole.contract.descriptions import count_text
 from keyhole.validate import check_choice, short_repr
@@ -19,16 +19,16 @@ app = typer.Typer(invoke_without_command=True)
 Storage = Annotated[str, typer.Argument(metavar="STORAGE", help="A file, or postgresql://...")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The study.")]
 Words = Annotated[
-    list[str] | None, typer.Argument(metavar="[WORD=VALUE]...", help="As reward=1, threshold=3.")
+    list[str] | None, typer.Argument(metavar="[FIELD=VALUE]...", help="Such as reward=1.")
 ]
-Other = Annotated[str, typer.Argument(metavar="POLICY", help="Of the same setting.")]
+Other = Annotated[str, typer.Argument(metavar="POLICY", help="A policy of the same setting.")]
 Own = Annotated[
     list[str] | None,
     typer.Option(
         "--policy",
         metavar="FILE.py:CLASS",
         envvar="KEYHOLE_POLICY",
-        help="A policy of your own that the study has, or had.",
+        help="A policy of your own that the study uses or used.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -39,8 +39,8 @@ _ENTRIES: Final = ("setting", "name", "arms", "policy", "facts", "pending", "tim
 
 
 @app.callback()
-def verbs(context: typer.Context) -> None:
-    """Decide for real, with many decisions in flight, kept in a database."""
+def show_help(context: typer.Context) -> None:
+    """Decide in production, with many pending decisions, kept in a database."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -48,22 +48,24 @@ def verbs(context: typer.Context) -> None:
 @app.command()
 def create(
     storage: Storage,
-    spec: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="What the study is.")],
+    spec: Annotated[
+        Path, typer.Argument(metavar="STUDY.toml", help="The description of the study.")
+    ],
 ) -> None:
-    """Begin a study that a file describes."""
+    """Create a study that a file describes."""
     from keyhole.experiment import factories, settings
     from keyhole.study import Study
 
-    said = _toml(spec)
-    for entry in said:
+    content = _read_toml(spec)
+    for entry in content:
         check_choice(f"an entry of {spec}", entry, _ENTRIES)
     for entry in ("setting", "name", "arms", "policy"):
-        if entry not in said:
+        if entry not in content:
             raise ValueError(f"{spec} must have the entry {entry!r}")
-    setting = said.pop("setting")
+    setting = content.pop("setting")
     settings.find_setting(setting)
-    table = said.pop("policy")
-    table = {"name": table} if isinstance(table, str) else _table("policy", table)
+    table = content.pop("policy")
+    table = {"name": table} if isinstance(table, str) else _check_table("policy", table)
     try:
         policy = factories.make_policy(table, setting, spec.parent)
     except (TypeError, ValueError, FileNotFoundError) as error:
@@ -73,10 +75,10 @@ def create(
     reads = policy.vocabulary_class.fact_readers if policy.vocabulary_class else {}
     facts = {
         name: reads[name](f"facts.{name}", value, spec.parent) if name in reads else value
-        for name, value in _table("facts", said.pop("facts", {})).items()
+        for name, value in _check_table("facts", content.pop("facts", {})).items()
     }
-    name, arms = said.pop("name"), said.pop("arms")
-    Study.create(storage, name, policy, arms, **said, **facts).close()
+    name, arms = content.pop("name"), content.pop("arms")
+    Study.create(storage, name, policy, arms, **content, **facts).close()
     typer.echo(f"{name}: {type(policy).__name__}, {count_text(len(arms), 'arm')}")
 
 
@@ -85,30 +87,30 @@ def ask(
     storage: Storage,
     name: Name,
     words: Words = None,
-    key: Annotated[str | None, typer.Option("--key", help="To ask again with.")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="An idempotency key.")] = None,
     as_json: AsJson = False,
     own: Own = None,
 ) -> None:
-    """Print a decision: its id, and what to do."""
-    with _opened(storage, name, own) as study:
-        decision = study.ask(key=key, **read_words(words))
+    """Print a decision: its id and its fields."""
+    with _open(storage, name, own) as study:
+        decision = study.ask(key=key, **parse_key_values(words))
     if as_json:
         typer.echo(json.dumps(decision.as_json()))
     else:
-        typer.echo(f"{decision.id} {format_words(decision.words)}")
+        typer.echo(f"{decision.id} {format_key_values(decision.words)}")
 
 
 @app.command()
 def tell(
     storage: Storage,
     name: Name,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The decision's.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")],
     words: Words = None,
     own: Own = None,
 ) -> None:
-    """Tell what came of a decision."""
-    with _opened(storage, name, own) as study:
-        study.tell(id, **read_words(words))
+    """Record the feedback of a decision."""
+    with _open(storage, name, own) as study:
+        study.tell(id, **parse_key_values(words))
 
 
 @app.command("tell-sum")
@@ -116,11 +118,11 @@ def tell_sum(
     storage: Storage,
     name: Name,
     total: Annotated[float, typer.Argument(help="The sum of the rewards.")],
-    rounds: Annotated[int, typer.Option("--rounds", help="Of how many rounds.")] = 1,
+    rounds: Annotated[int, typer.Option("--rounds", help="The number of rounds in the sum.")] = 1,
     own: Own = None,
 ) -> None:
-    """Tell the sum of what has arrived, where nobody can say whose it is."""
-    with _opened(storage, name, own) as study:
+    """Record the sum of the rewards that arrived, where feedback is anonymous."""
+    with _open(storage, name, own) as study:
         study.tell_sum(total, rounds=rounds)
 
 
@@ -128,11 +130,11 @@ def tell_sum(
 def expire(
     storage: Storage,
     name: Name,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The decision's.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="The id of the decision.")],
     own: Own = None,
 ) -> None:
-    """Give a decision up."""
-    with _opened(storage, name, own) as study:
+    """Expire a pending decision."""
+    with _open(storage, name, own) as study:
         study.expire(id)
 
 
@@ -144,7 +146,7 @@ def add_arm(
     own: Own = None,
 ) -> None:
     """Add arms, all or none."""
-    with _opened(storage, name, own) as study:
+    with _open(storage, name, own) as study:
         study.add_arms(arms)
 
 
@@ -156,45 +158,48 @@ def retire(
     own: Own = None,
 ) -> None:
     """Retire an arm, for good."""
-    with _opened(storage, name, own) as study:
+    with _open(storage, name, own) as study:
         study.retire(arm)
 
 
 @app.command()
 def show(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
-    """Print what the policy recommends, and what is open."""
-    with _opened(storage, name, own) as study:
+    """Print the recommendation and the pending decisions."""
+    with _open(storage, name, own) as study:
         policy = study.policy
         found = study.recommend() if policy.vocabulary_class.has_recommendation() else None
-        open_ = study.pending
-        said = {
+        pending = study.pending
+        content = {
             "name": name,
             "policy": repr(policy),
             "arms": study.arms,
             "recommended": found,
-            "open": [decision.as_json() for decision in open_],
+            "pending": [decision.as_json() for decision in pending],
         }
     if as_json:
-        typer.echo(json.dumps(said))
+        typer.echo(json.dumps(content))
         return
     typer.echo(
-        f"{name}: {said['policy']}, {count_text(len(said['arms']), 'arm')}, {len(open_)} open"
+        f"{name}: {content['policy']}, {count_text(len(content['arms']), 'arm')}, "
+        f"{len(pending)} pending"
     )
     if found is not None:
         typer.echo(f"recommended: {format_recommendation(found)}")
-    for decision in open_:
-        typer.echo(f"{decision.id} {format_words(decision.words)} since {decision.at:%F %T} UTC")
+    for decision in pending:
+        typer.echo(
+            f"{decision.id} {format_key_values(decision.words)} since {decision.at:%F %T} UTC"
+        )
 
 
 @app.command()
 def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = None) -> None:
-    """Print all events, a line each."""
+    """Print all events, one a line."""
     from keyhole.study.log_export import EventFormatter
 
-    with _opened(storage, name, own) as study:
-        scribe = EventFormatter(study.head)
+    with _open(storage, name, own) as study:
+        formatter = EventFormatter(study.definition)
         for row in study.log():
-            event = scribe.words(row)
+            event = formatter.words(row)
             if as_json:
                 typer.echo(json.dumps(event))
             else:
@@ -203,7 +208,7 @@ def history(storage: Storage, name: Name, as_json: AsJson = False, own: Own = No
                 rest = {n: v for n, v in event.items() if n not in ("decision", "stream", "head")}
                 if "head" in event:
                     rest["policy"] = event["head"]["policy"]
-                words = (first, event.get("decision", ""), format_words(rest))
+                words = (first, event.get("decision", ""), format_key_values(rest))
                 typer.echo(" ".join(filter(None, words)))
 
 
@@ -214,19 +219,21 @@ def export(
     path: Annotated[Path, typer.Argument(metavar="FILE")],
     own: Own = None,
 ) -> None:
-    """Write the whole study to a file, a line of JSON an event."""
-    with _opened(storage, name, own) as study:
+    """Write the whole study to a file, a line of JSON for each event."""
+    with _open(storage, name, own) as study:
         study.export(path)
 
 
 @app.command()
 def restore(
     storage: Storage,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
-    name: Annotated[str | None, typer.Option("--name", help="By default as it was.")] = None,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A file that export wrote.")],
+    name: Annotated[
+        str | None, typer.Option("--name", help="The name; by default the old one.")
+    ] = None,
     own: Own = None,
 ) -> None:
-    """Make a study of an exported one."""
+    """Create a study from an export."""
     from keyhole.study import Study
 
     Study.restore(storage, path, name=name, policies=own_policies(own)).close()
@@ -242,10 +249,10 @@ def replay(
 ) -> None:
     """Print how often another policy would have taken the same decisions.
 
-    Each WORD=VALUE is a parameter of the policy, or a fact that it needs.
+    Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    with _opened(storage, name, own) as study:
-        other, facts = _policy(study, policy, words)
+    with _open(storage, name, own) as study:
+        other, facts = _make_policy(study, policy, words)
         typer.echo(repr(study.replay(other, **facts)))
 
 
@@ -253,12 +260,12 @@ def replay(
 def change(
     storage: Storage, name: Name, policy: Other, words: Words = None, own: Own = None
 ) -> None:
-    """Have another policy decide from now on; it learns the whole log.
+    """Replace the policy; the new one learns the whole log.
 
-    Each WORD=VALUE is a parameter of the policy, or a fact that it needs.
+    Each FIELD=VALUE is a parameter of the policy, or a fact that it needs.
     """
-    with _opened(storage, name, own) as study:
-        other, facts = _policy(study, policy, words)
+    with _open(storage, name, own) as study:
+        other, facts = _make_policy(study, policy, words)
         study.change_policy(other, **facts)
 
 
@@ -283,7 +290,7 @@ def list_(storage: Storage, as_json: AsJson = False) -> None:
     typer.echo(json.dumps(names) if as_json else "\n".join(names))
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except RecursionError:
@@ -292,21 +299,21 @@ def _toml(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not valid TOML: {error}") from error
 
 
-def _table(name: str, value: object) -> dict[str, Any]:
+def _check_table(name: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError(f"{name} must be a table, got {short_repr(value)}")
     return dict(value)
 
 
-def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
-    """Return a policy of a study's room, and the facts among the words that follow its name."""
+def _make_policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[str, Any]]:
+    """Return a policy of the study's setting, and the facts given with it."""
     from keyhole.experiment import settings
 
     known = settings.find_setting(study.policy.setting.name).policies
     kind = (
         users_policy("policy", name) if ":" in name else known[check_choice("policy", name, known)]
     )
-    given = read_words(words)
+    given = parse_key_values(words)
     own = [field.name for field in fields(cast(Any, kind))]
     facts_known = [n for n in study.policy.setting.facts if n != "arms"]
     for word in given:
@@ -316,7 +323,7 @@ def _policy(study: Any, name: str, words: list[str] | None) -> tuple[Any, dict[s
     return kind.from_parameters(parameters), facts
 
 
-def _opened(storage: str, name: str, own: list[str] | None) -> Any:
+def _open(storage: str, name: str, own: list[str] | None) -> Any:
     from keyhole.study import Study
 
     return Study.open(storage, name, policies=own_policies(own))

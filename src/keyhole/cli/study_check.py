@@ -8,7 +8,7 @@ from keyhole.cli.study import Own, Storage
 from keyhole.cli.user_policies import own_policies
 
 DAMAGED: Final = 1
-"""What `check` ends with if anything is damaged."""
+"""The exit code of `check` if anything is damaged."""
 
 
 def check(
@@ -21,7 +21,7 @@ def check(
         typer.Option(
             "--repair-to",
             metavar="EVENT",
-            help="Copy the events up to this one to --out, where the study goes on.",
+            help="Copy the events up to this one to --out, where the study continues.",
         ),
     ] = None,
     out: Annotated[

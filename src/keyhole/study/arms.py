@@ -1,4 +1,4 @@
-"""The arms of a study: their names, which of them are in use, and where the policy has them."""
+"""The arms of a study: names, which are in use, and their positions in the policy's arrays."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,11 +10,11 @@ from keyhole.validate import Range, check_choice, check_distinct, check_integer,
 
 
 class Arms:
-    """All arms that a study ever had, in the order in which they came.
+    """All arms that a study ever had, in the order in which they were added.
 
-    An arm has a *number*, by which the log speaks of it, for good. The policy counts the arms in
-    use: its *position* is what kernels see. Adding and retiring take the same time for any number
-    of arms; `live` and `positions` are made anew when they are next asked for.
+    An arm has a permanent *number*, which the log uses, and while it is in use a *position* in the
+    policy's arrays. Adding and retiring take constant time; `live` and `positions` are computed
+    when they are next read.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Arms:
         self.restore(names)
 
     def restore(self, names: Iterable[str], live: Iterable[int] | None = None) -> None:
-        """Have these arms, of which those with the numbers `live` are in use; by default all."""
+        """Replace all arms; those with the numbers `live` are in use, by default all."""
         self.names[:] = check_distinct("arms", [check_line("arm", name) for name in names])
         self._numbers = {name: number for number, name in enumerate(self.names)}
         numbers = range(len(self.names)) if live is None else list(live)
@@ -47,7 +47,7 @@ class Arms:
         self._positions: IntArray | None = None
 
     def add(self, name: str) -> None:
-        """Add an arm, which is in use."""
+        """Add an arm."""
         self._numbers[name] = number = len(self.names)
         self.names.append(name)
         self._in_use[number] = None
@@ -59,13 +59,13 @@ class Arms:
         self._forget()
 
     def check_new(self, field: str, name: str) -> None:
-        """Refuse the name of an arm that there is, or was."""
+        """Refuse the name of an arm that exists or was retired."""
         if name in self._numbers:
             said = "is an arm" if self._numbers[name] in self._in_use else "was retired, for good"
             raise ValueError(f"{field} must be new, but {name!r} {said}")
 
     def check_can_retire(self, field: str, name: Any) -> None:
-        """Refuse what is no arm in use, and the last one."""
+        """Refuse a name that is no arm in use, and the last arm."""
         if not isinstance(name, str) or self._numbers.get(name) not in self._in_use:
             check_choice(field, name, self.names_in_use)
         if len(self._in_use) == 1:
@@ -77,7 +77,7 @@ class Arms:
 
     @property
     def have_moved(self) -> bool:
-        """Whether positions differ from numbers: an arm was retired."""
+        """Whether positions differ from numbers, since an arm was retired."""
         return len(self._in_use) < len(self.names)
 
     @property
@@ -94,7 +94,7 @@ class Arms:
 
     @property
     def positions(self) -> IntArray:
-        """The positions of all arms, by number; -1 for arms that are not in use."""
+        """The positions of all arms, by number; -1 for retired arms."""
         if self._positions is None:
             self._positions = np.full(len(self.names), -1)
             self._positions[self.live] = np.arange(len(self.live))

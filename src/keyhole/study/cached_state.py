@@ -1,8 +1,4 @@
-"""What a process knows of a study: the state after all events that it has read.
-
-Where the state is built or used, forks wait: kernels are loaded on the way, under locks (of cached
-properties, of LLVM) that would stay locked in a child.
-"""
+"""In-memory state of a study, up to date with all events that this process has read."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -22,89 +18,103 @@ from keyhole.study.storage.fork_lock import FORK_LOCK
 _T = TypeVar("_T")
 
 
+# Building and using a state loads compiled kernels, under locks (of cached properties, of LLVM)
+# that a child would inherit locked. So both hold FORK_LOCK, here and in `writer`.
 class CachedState:
-    """A study's log, through a connection of one's own, and the state after what was read of it.
+    """A connection to a study's log, and the state after the events read through it.
 
     Parameters
     ----------
     study : int
         The number of the study.
-    head : bytes
-        What it was created with.
+    definition : bytes
+        The definition with which it was created.
     policies : iterable of Policy classes, optional
-        Among which to look for the policy first.
+        Classes in which the policy is looked up first.
     """
 
     store: Store
 
-    def __init__(self, study: int, head: bytes, policies: Iterable[type[Policy]] = ()) -> None:
-        self.study, self.head, self.policies = study, head, tuple(policies)
-        self._fold: State | None = None
-        self._kept = 0  # events that are in the last snapshot
-        self._lock = Lock()  # of the connection and the state
+    def __init__(
+        self, study: int, definition: bytes, policies: Iterable[type[Policy]] = ()
+    ) -> None:
+        self.study, self.definition_bytes, self.policies = study, definition, tuple(policies)
+        self._state: State | None = None
+        self._snapshot_seq = 0  # the last event in the last snapshot
+        self._lock = Lock()  # guards connection and state
         self._process = os.getpid()
         self._closed = False
 
     def catch_up(self, read: Callable[[int, int], list[Row]], *, learns: bool = True) -> State:
-        """Return the state after all events; `read` returns those of a study after a number.
+        """Apply new events and return the state; `read(study, seq)` returns the events after `seq`.
 
-        The policy `learns` what was told, unless it fails at it and is to be changed.
+        With `learns=False` the policy's memory is not built: it fails at the log and is to be
+        changed.
         """
-        with self.naming_damage():
-            return self._latest(read, learns)
+        with self.convert_event_errors():
+            return self._apply_new_rows(read, learns)
 
-    def _latest(self, read: Callable[[int, int], list[Row]], learns: bool) -> State:
-        fold = self._fold if learns else None
-        if fold is None:
-            self.store.check(self.study)  # nothing else may be read as this study
+    def _apply_new_rows(self, read: Callable[[int, int], list[Row]], learns: bool) -> State:
+        state = self._state if learns else None
+        if state is None:
+            # A file put in the place of this one may hold another study of this number.
+            self.store.check(self.study)
             with FORK_LOCK.shared(self):
-                fold = (self._loaded() if learns else None) or self._anew(self.head, 0, learns)
-        self._fold = None  # what is not taken in whole is not known
+                state = (self._load_snapshot() if learns else None) or self._rebuild(
+                    self.definition_bytes, 0, learns
+                )
+        # Detached until all events are applied: after an error or an interrupt the next call
+        # rebuilds the state.
+        self._state = None
         while True:
-            news = read(self.study, fold.seq)
+            new_rows = read(self.study, state.seq)
             with FORK_LOCK.shared(self):
                 try:
-                    fold.apply_all(news)
+                    state.apply_all(new_rows)
                 except PolicyChangedError as change:
+                    # The new policy learns the whole log, which may take long: release the
+                    # study's lock before.
                     self.store.rollback()
-                    fold = self._anew(change.head, change.seq, learns)
+                    state = self._rebuild(change.definition, change.seq, learns)
                     continue
-            self._fold = fold
-            return fold
+            self._state = state
+            return state
 
-    def _loaded(self) -> State | None:
-        """Return the state of the last snapshot, if there is one that can be used."""
+    def _load_snapshot(self) -> State | None:
+        """Return the state of the last snapshot, or None if there is none that can be used."""
         self.store.check_tail(self.study)
         found = self.store.snapshot(self.study)
         last = found and next(self.store.read(self.study, found[0] - 1, 1), None)
         if not found or not last:
             return None
-        fold = read_snapshot(found, last, self.policies)
-        self._kept = fold.seq if fold else 0
-        return fold
+        state = read_snapshot(found, last, self.policies)
+        self._snapshot_seq = state.seq if state else 0
+        return state
 
-    def _anew(self, head: bytes, since: int, learns: bool) -> State:
-        """Return the state after all events, learnt by the policy that there is in the end."""
-        first = Definition.from_bytes(self.head, self.policies)
+    def _rebuild(self, definition: bytes, since: int, learns: bool) -> State:
+        """Replay the whole log with the policy that is in force at its end."""
+        first = Definition.from_bytes(self.definition_bytes, self.policies)
         while True:
-            fold = State(read_successor(first, head, self.policies, since), since, learns=learns)
+            state = State(
+                read_successor(first, definition, self.policies, since), since, learns=learns
+            )
             try:
-                fold.apply_all(self.store.read(self.study))
+                state.apply_all(self.store.read(self.study))
             except PolicyChangedError as change:
-                head, since = change.head, change.seq
+                definition, since = change.definition, change.seq
             else:
-                return fold
+                return state
 
     @contextmanager
-    def naming_damage(self) -> Iterator[None]:
-        """Say of an event that no study can have written where it is."""
+    def convert_event_errors(self) -> Iterator[None]:
+        """Raise an `EventError` as a `DamagedError` that names study and database."""
         try:
             yield
         except EventError as error:
-            self.store.damaged(self.study, error.seq, error.why)
+            self.store.raise_damaged(self.study, error.seq, error.why)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection."""
         if os.getpid() != self._process:
             return  # it is the parent's
         with self._lock:
@@ -117,7 +127,7 @@ class CachedState:
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
-            raise RuntimeError("a study is of the process that opened it: open it here again")
+            raise RuntimeError("the study was opened by another process: open it again in this one")
 
     def _check_open(self) -> None:
         if self._closed:
@@ -125,29 +135,30 @@ class CachedState:
 
 
 class ReadOnlyReplica(CachedState):
-    """What those see who only look: they take no lock, and hold nobody up who decides or tells.
+    """A read-only replica of a study's state: it takes no lock, and holds up no writer.
 
-    The database is opened by `connect`, when it is first looked at.
+    `connect` opens the database at the first read.
     """
 
     def __init__(self, connect: Callable[[], Store], *study: Any) -> None:
         super().__init__(*study)
         self._connect = connect
-        self._connected: Store | None = None
+        self._store: Store | None = None
 
     @property
     def store(self) -> Store:  # type: ignore[override]
-        """Where the log is; a cached property would hold a lock while it waits for a fork."""
-        if self._connected is None:
-            self._connected = self._connect()
-        return self._connected
+        """The connection."""
+        # No `functools.cached_property`, which holds a lock while the connection waits for a fork.
+        if self._store is None:
+            self._store = self._connect()
+        return self._store
 
     def _end(self) -> None:
-        if self._connected is not None:
-            self._connected.close()
+        if self._store is not None:
+            self._store.close()
 
     def read(self, work: Callable[[State], _T]) -> _T:
-        """Return what `work` makes of the state after all that is durable."""
+        """Return the result of `work` on the state after all durable events."""
         self._check_process()
         with self._lock:
             self._check_open()
@@ -155,7 +166,7 @@ class ReadOnlyReplica(CachedState):
                 with FORK_LOCK.shared(self):
                     return work(self.catch_up(self.store.events_after))
             except BaseException:
-                self._fold = None  # it may have been interrupted anywhere
+                self._state = None  # an interrupt may have left it half changed
                 raise
 
     def rows(self) -> list[Row]:

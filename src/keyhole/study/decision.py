@@ -1,4 +1,4 @@
-"""Decisions, and why a study may refuse to take one or to be told of it."""
+"""Decisions of a study, and the errors about them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 
 class ConflictError(ValueError):
-    """What is told differs from what was told before."""
+    """A decision is told feedback that differs from what it was told before."""
 
 
 class PendingDecisionError(RuntimeError):
-    """The policy waits for the feedback of a decision, and takes no other."""
+    """The policy waits for the feedback of a pending decision, and takes no other."""
 
     later = True
     """Whether the same may be tried later on."""
@@ -19,20 +19,20 @@ class PendingDecisionError(RuntimeError):
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do, and by which name to tell what came of it.
+    """A decision to act on, and the id with which to tell its feedback.
 
     Attributes
     ----------
     id : str
-        Its name: 26 letters and digits, not to be guessed, in the order of time.
+        26 letters and digits, ordered by time and impossible to guess.
     words : mapping
-        What to do, in the words of the room: ``arm``, ``limit``, ``allocation``, and the context it
-        was asked for. Each is an attribute as well: ``decision.arm``. Type checkers know those of
-        Keyhole's own settings; others are ``decision.words["word"]`` to them.
+        The decision by name, as the setting calls it: ``arm``, ``limit``, ``allocation``, and its
+        context. Each is an attribute as well: ``decision.arm``. Type checkers know the attributes
+        of Keyhole's own settings; for others write ``decision.words["word"]``.
     round : int
-        How many decisions there have been, this one included.
+        The number of decisions so far, this one included.
     at, until : datetime
-        When it was handed out, and until when feedback is waited for; None for ever. In UTC.
+        When it was handed out, and when it expires (None for never), in UTC.
     """
 
     id: str
@@ -70,20 +70,20 @@ class Decision:
             raise AttributeError(f"a decision has {has}; not {name}")
 
     def __hash__(self) -> int:
-        """Return the hash of the id: a decision can be the key to what becomes of it."""
+        """Return the hash of the id, so that a decision can be a key of a dictionary."""
         return hash(self.id)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how another process makes it again."""
+        """Return the arguments to unpickle it with."""
         return type(self), (self.id, dict(self.words), self.round, self.at, self.until)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON does."""
+        """Return the decision as JSON objects have it."""
         until = None if self.until is None else self.until.isoformat()
         said = {"id": self.id, **self.words, "round": self.round, "at": self.at.isoformat()}
         return said | {"until": until}
 
 
 def decision_id(decision: str | Decision) -> str:
-    """Return the id of a decision; what is none is refused by who looks for it."""
+    """Return the id of a decision; other values are returned for the caller to refuse."""
     return decision.id if isinstance(decision, Decision) else decision

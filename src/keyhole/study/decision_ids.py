@@ -1,4 +1,4 @@
-"""Names of decisions: short, in the order of their making, and not to be guessed."""
+"""Decision ids: short, ordered by time, and impossible to guess."""
 
 import secrets
 from typing import Final
@@ -21,5 +21,5 @@ def new_id(now: float) -> str:
 
 
 def is_id(text: object) -> bool:
-    """Return whether something has the form of an id."""
+    """Return whether a value has the form of an id."""
     return isinstance(text, str) and len(text) == _LENGTH and not set(text) - set(_LETTERS)

@@ -10,7 +10,7 @@ from keyhole.contract.setting import Setting
 from keyhole.contract.state_memory import FloatArray, IntArray
 from keyhole.play.study_vocabulary import Values
 from keyhole.study.arms import Arms
-from keyhole.study.events import AT, HEAD, ROUND, STREAM
+from keyhole.study.events import ROUND, ROW_HEADER, STREAM, TIME
 from keyhole.study.row_codec import RowCodec
 from keyhole.study.storage import Row
 
@@ -19,7 +19,7 @@ _NUMBER: Final = Struct("<q")
 
 
 class DecisionRows:
-    """Reads and writes the rows of decisions, in which arms have their numbers for good.
+    """Reads and writes rows of decisions, in which arms have permanent numbers.
 
     Parameters
     ----------
@@ -46,29 +46,29 @@ class DecisionRows:
             RowCodec(setting.decision, sizes),
         )
         self._arms = arms
-        self._decision = HEAD.size + self.context.bytes  # where it begins
+        self._decision = ROW_HEADER.size + self.context.bytes  # where it begins
         self.bytes = self._decision + self.decision.bytes
         self._cells = [cell for name in arm_fields for cell in self.decision.cells(name)]
         self._places = [_CELL * cell for cell in self._cells]  # of arms, from the decision on
 
     def of_event(self, asked: Row) -> bytes:
-        """Return the row of a decision that was handed out, from its event."""
+        """Return the row of a decision, from the event that handed it out."""
         body, begin = asked.body, ROUND.size
-        end = begin + self.bytes - HEAD.size
-        return body[:begin] + AT.pack(asked.at) + body[begin:end]
+        end = begin + self.bytes - ROW_HEADER.size
+        return body[:begin] + TIME.pack(asked.at) + body[begin:end]
 
     def stream_of_event(self, body: bytes) -> tuple[int, int]:
-        """Return the policy's stream after a decision, from the body of its event."""
-        first, second = STREAM.unpack_from(body, ROUND.size + self.bytes - HEAD.size)
+        """Return the policy's random stream after a decision, from the body of its event."""
+        first, second = STREAM.unpack_from(body, ROUND.size + self.bytes - ROW_HEADER.size)
         return first, second
 
     def values(self, row: bytes) -> tuple[Values, Values]:
         """Return context and decision of a row."""
-        return self.context.unpack(row, HEAD.size), self.decision.unpack(row, self._decision)
+        return self.context.unpack(row, ROW_HEADER.size), self.decision.unpack(row, self._decision)
 
     def context_of(self, row: bytes) -> bytes:
-        """Return the context of a row as it lies there."""
-        return row[HEAD.size : self._decision]
+        """Return the context of a row, packed."""
+        return row[ROW_HEADER.size : self._decision]
 
     def is_live(self, row: bytes) -> bool:
         """Return whether all arms of a decision are in use."""
@@ -78,7 +78,7 @@ class DecisionRows:
         return all(self._arms.is_live(number) for number in numbers)
 
     def placed(self, row: bytes) -> bytes | None:
-        """Return a row with the positions of its arms; None if one of them is retired."""
+        """Return a row with positions for arm numbers; None if an arm is retired."""
         if not self._arms.have_moved:
             return row
         if not self.is_live(row):
@@ -86,7 +86,7 @@ class DecisionRows:
         return self._renumbered(row, self._decision, self._arms.positions)
 
     def numbered(self, decision: bytes) -> bytes:
-        """Return a decision of the policy with the numbers of its arms."""
+        """Return a decision of the policy with permanent numbers for its arms."""
         if not self._arms.have_moved:
             return decision
         return self._renumbered(decision, 0, self._arms.live)
@@ -100,11 +100,12 @@ class DecisionRows:
         return bytes(found)
 
     def as_cells(self, rows: Collection[bytes], now: float, second: float) -> FloatArray:
-        """Return many rows as kernels read them, one a line, without those of retired arms.
+        """Return rows as kernels read them, one a line, without rows of retired arms.
 
-        All at once, since a policy is shown all its pending decisions again and again. The time
-        gives way to the age, of which a `second` has so many units: none where it consumes nothing.
+        The time of asking is replaced by the decision's age, times `second`.
         """
+        # All rows at once: the pending decisions are imputed again for every decision of some
+        # studies.
         cells = np.frombuffer(bytearray(b"".join(rows)), np.int64).reshape(len(rows), -1)
         times = cells[:, 1].view(np.float64)
         times[:] = np.maximum(0.0, now - times) * second

@@ -1,4 +1,4 @@
-"""What a study is: its policy, its arms, its rules. Written once, at the beginning of its log."""
+"""The definition of a study (policy, arms, rules), written once at the beginning of its log."""
 
 import json
 import warnings
@@ -22,7 +22,7 @@ from keyhole.play.saved_learner import find_policy
 from keyhole.play.study_vocabulary import StudyVocabulary
 from keyhole.study.definition_versions import convert_definition
 from keyhole.study.timeout_rule import NO_REWARD, TimeoutRule
-from keyhole.study.vocabulary_errors import VocabularyError, naming_vocabulary
+from keyhole.study.vocabulary_errors import VocabularyError, convert_vocabulary_errors
 from keyhole.validate import (
     Range,
     check_choice,
@@ -39,30 +39,30 @@ _FORMAT: Final = 2
 
 @cache
 def _own_version() -> str:
-    """Return the version of this package, which is read from a file: a definition is made often."""
+    """Return the version of this package; cached, since it is read from a file."""
     return version("keyhole")
 
 
 @dataclass(frozen=True)
 class Definition:
-    """All that is decided before the first decision, or changed with the policy.
+    """The settings of a study, fixed before the first decision or changed together with the policy.
 
     Attributes
     ----------
     policy : Policy
         The policy.
     facts : dict
-        What it is told beforehand, as kernels read it.
+        What it knows in advance, as kernels read it.
     arms : tuple of str
         The names of the arms at the beginning.
     pending : {"impute", "ignore", "wait"}
-        What it does while decisions are open.
-    rule : Rule
-        What becomes of decisions whose feedback does not come.
+        What the policy does while decisions are pending.
+    rule : TimeoutRule
+        What happens to decisions without feedback.
     seed : int
-        Of the policy's own randomness.
+        Seed of the policy's random numbers.
     time_unit : float
-        How much a run consumes in a second, where what it consumes is time; 0 where it is not.
+        Consumption of a run in a second, where it is time; else 0.
     scale : Scale
         The units of rewards.
     """
@@ -80,15 +80,15 @@ class Definition:
     def create(
         cls, policy: Policy, arms: Iterable[str], facts: Mapping[str, Any], **given: Any
     ) -> Self:
-        """Return the head of a new study; `facts` are the arguments of `Policy.learner`."""
+        """Return the definition of a new study; `facts` are the arguments of `Policy.learner`."""
         _check_policy(policy)
         if policy.vocabulary_class is None:
             raise TypeError(
                 f"studies need words for the setting {policy.setting.name!r}: the base class of "
                 "its policies must name a keyhole.policy.StudyVocabulary as vocabulary_class"
             )
-        names = _names(arms)
-        told, scale = _told(policy, facts, len(names))
+        names = _check_arm_names(arms)
+        told, scale = _resolve_facts(policy, facts, len(names))
         wanted = given.pop("pending", None)
         pending = pending_mode(policy, wanted)
         if wanted is None and pending == "wait" and (text := policy.explain_waiting()):
@@ -99,16 +99,16 @@ class Definition:
 
     def __post_init__(self) -> None:
         """Check the fields, and that they fit together."""
-        if len(_names(self.arms)) != self.facts["arms"]:
+        if len(_check_arm_names(self.arms)) != self.facts["arms"]:
             raise ValueError(f"arms must be {self.facts['arms']}, got {len(self.arms)}")
         pending_mode(self.policy, self.pending)
         check_seed(self.seed)
         check_number("time_unit", self.time_unit, Range(ge=0))
 
     def with_policy(self, policy: Policy, facts: Mapping[str, Any]) -> Self:
-        """Return the head with another policy, told the same, and more facts where it needs any.
+        """Return the definition with another policy and the facts that it needs in addition.
 
-        What it does while decisions are open is what was chosen, or its own best if nothing was.
+        A pending mode that was chosen stays; otherwise it is the new policy's default.
         """
         for name in facts:
             check_choice(
@@ -120,7 +120,7 @@ class Definition:
         return replace(self, policy=policy, facts=told, pending=pending_mode(policy, chosen))
 
     def check_change(self, policy: Policy, facts: Mapping[str, Any]) -> None:
-        """Refuse a policy of another setting, and facts that are not as they were."""
+        """Refuse a policy of another setting, and facts that differ from the present ones."""
         _check_policy(policy)
         if policy.setting.name != self.policy.setting.name:
             raise ValueError(
@@ -132,14 +132,14 @@ class Definition:
                 raise ValueError(f"{name} must be {before} as before, got {short_repr(value)}")
 
     def check_successor(self, later: "Definition") -> None:
-        """Refuse a definition that differs from this one in more than `changed` changes."""
+        """Refuse a definition that differs in more than `with_policy` changes."""
         self.check_change(later.policy, later.facts)
         same = replace(later, policy=self.policy, pending=self.pending, facts=self.facts)
         if same != self:
             raise ValueError("a change of policy must leave arms, rule, seed and units as they are")
 
     def check_arms_change(self) -> None:
-        """Refuse other arms where the policy, or what the log says of arms, cannot bear them."""
+        """Refuse a change of arms if the policy, or the decisions in the log, cannot take it."""
         setting = self.policy.setting
         fields = (*setting.context.values(), *setting.decision.values())
         fixed = any("arms" in field.shape for field in fields) or setting.by_round
@@ -152,13 +152,13 @@ class Definition:
             )
 
     def vocabulary(self, arms: Sequence[str]) -> StudyVocabulary:
-        """Return the words of the study, for arms of these names."""
+        """Return the study's vocabulary, for arms of these names."""
         kind: Any = self.policy.vocabulary_class
         made: StudyVocabulary = kind(self.policy.setting, self.facts, arms, self.scale)
         return made
 
     def setting_as_json(self) -> dict[str, Any]:
-        """Return what the bytes of the log mean: the setting, and the fields of its rows."""
+        """Return the setting and the fields of its rows: what the bytes of the log mean."""
         setting, words = self.policy.setting, self.vocabulary(self.arms)
         groups = {
             "context": setting.context,
@@ -173,7 +173,7 @@ class Definition:
         return {"name": setting.name, "version": setting.version, "fields": fields}
 
     def _check_setting(self, written: Mapping[str, Any], ordered: bool) -> None:
-        """Refuse a log whose bytes mean something else than the setting says today."""
+        """Refuse a log whose rows had other fields than the setting has today."""
         here = self.setting_as_json()
         of = f"the setting {here['name']!r}"
         for name in ("name", "version"):
@@ -187,9 +187,9 @@ class Definition:
             before = written["fields"][group]
             if fields != before if ordered else sorted(fields) != sorted(before):
                 raise ValueError(
-                    f"{group} must have the fields {_listed(fields)} of {of}, got {_listed(before)}"
-                    " in the log of the study: use the package that wrote it, and take the study "
-                    "elsewhere by an export, which has names"
+                    f"{group} must have the fields {_format_fields(fields)} of {of}, got "
+                    f"{_format_fields(before)} in the log of the study: export the study with the "
+                    "package version that wrote it, and restore it here: exports name the fields"
                 )
 
     def to_bytes(self) -> bytes:
@@ -217,10 +217,10 @@ class Definition:
     def from_bytes(
         cls, data: bytes, policies: Iterable[type[Policy]] = (), *, ordered: bool = True
     ) -> Self:
-        """Return the head that `written` wrote; the policy's class is sought as by learners.
+        """Return the definition that `to_bytes` wrote; the policy's class is found as by learners.
 
-        The fields of rows must be as they were: in the same order as well, where rows are bytes
-        (`ordered`). Earlier versions wrote no fields.
+        With `ordered`, which rows of bytes need, the fields must also have the same order. Early
+        versions wrote no fields.
         """
         try:
             return cls._read(convert_definition(_content_of(data)), policies, ordered)
@@ -264,8 +264,8 @@ def _content_of(data: bytes) -> dict[str, Any]:
     return content
 
 
-def _listed(fields: Any) -> str:
-    """Return the names, types and shapes of fields in a line."""
+def _format_fields(fields: Any) -> str:
+    """Return names, types and shapes of fields in a line."""
     words = (
         f"{name} ({dtype}{''.join(f' by {n}' for n in shape)})" for name, dtype, shape in fields
     )
@@ -273,10 +273,10 @@ def _listed(fields: Any) -> str:
 
 
 def check_vocabulary(words: StudyVocabulary, rule: TimeoutRule) -> None:
-    """Refuse words that studies use themselves, and feedback for a rule that cannot be told.
+    """Refuse a vocabulary with reserved words, or whose default feedback cannot be parsed.
 
-    Decisions that the setting allows are tried where it shows no context: which contexts there are
-    is not known here.
+    Sample decisions are formatted in settings without context; in others, contexts are not known
+    here.
     """
     words.check_study()
     check_words(declared_words(words))
@@ -286,15 +286,18 @@ def check_vocabulary(words: StudyVocabulary, rule: TimeoutRule) -> None:
             _check_default(words, signature(words.parse_feedback).bind, {})
         return
     for decision in sample_decisions(words.setting, words.facts):
-        with suppress(VocabularyError), naming_vocabulary(words):  # who asks is told of a mistake
+        with (
+            suppress(VocabularyError),
+            convert_vocabulary_errors(words),
+        ):  # who asks is told of a mistake
             check_words(words.format_decision({}, decision))
         if is_told:
             _check_default(words, words.parse_feedback, decision)
 
 
 def _check_default(words: StudyVocabulary, parse: Callable[..., Any], decision: Any) -> None:
-    """Refuse a vocabulary that cannot parse what it has for a decision that nothing came of."""
-    with naming_vocabulary(words):
+    """Refuse default feedback that the vocabulary cannot parse."""
+    with convert_vocabulary_errors(words):
         told = words.default_feedback({}, decision)
     try:
         parse({}, decision, **told)
@@ -306,8 +309,8 @@ def _check_default(words: StudyVocabulary, parse: Callable[..., Any], decision: 
 
 
 def pending_mode(policy: Policy, pending: str | None) -> str:
-    """Return what a policy does while decisions are open: its best, unless another is wanted."""
-    # By round, the policy itself waits.
+    """Return the pending mode of a policy: its default, unless another is chosen."""
+    # In settings by round the policy has a state for pending decisions of its own.
     bears = ("ignore",) if policy.setting.by_round else policy.pending
     if pending is None:
         return bears[0]
@@ -324,8 +327,10 @@ def _check_policy(policy: object) -> None:
         raise TypeError(f"policy must be one that decides, got {name}(), a base class of others")
 
 
-def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str, Any], Scale]:
-    """Return what a policy is told, checked, and the units of rewards."""
+def _resolve_facts(
+    policy: Policy, facts: Mapping[str, Any], arms: int
+) -> tuple[dict[str, Any], Scale]:
+    """Return the policy's facts, checked, and the units of rewards."""
     said = f"a study of {policy}"
     given, scale = resolve_facts(policy.setting, type(policy), {**facts, "arms": arms}, told=said)
     told = policy.informed(policy.setting.to_unit(given, scale))
@@ -334,6 +339,6 @@ def _told(policy: Policy, facts: Mapping[str, Any], arms: int) -> tuple[dict[str
     return told, scale
 
 
-def _names(arms: Iterable[str]) -> tuple[str, ...]:
+def _check_arm_names(arms: Iterable[str]) -> tuple[str, ...]:
     names = check_entries("arms", arms)
     return check_distinct("arms", [check_line(f"arms[{i}]", name) for i, name in enumerate(names)])

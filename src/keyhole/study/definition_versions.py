@@ -1,7 +1,4 @@
-"""Definitions of studies that earlier versions wrote, with the names of today.
-
-The bytes of a definition are never rewritten: they are under a checksum.
-"""
+"""Reader for definitions of earlier versions, whose bytes stay as they are under their checksum."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,7 +8,7 @@ _VALUES: Final = {"imagine": "impute", "again": "ask_again", "nothing came": "no
 
 
 def convert_definition(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a definition of format 1 in format 2, any other as it is.
+    """Return a definition of format 1 in format 2, any other unchanged.
 
     Examples
     --------

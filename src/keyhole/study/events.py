@@ -1,21 +1,32 @@
-"""What can happen in a study: the kinds of rows in its log, and what their bodies hold."""
+"""The kinds of events in a study's log, and the layout of their bodies."""
 
 from struct import Struct
 from typing import Final
 
-ASKED, TOLD, LAPSED, AGAIN, LATE, KEPT, ARRIVED, ADDED, RETIRED, CHANGED = range(1, 11)
+(
+    ASKED,
+    TOLD,
+    EXPIRED,
+    ASKED_AGAIN,
+    TOLD_LATE,
+    TOLD_TOO_LATE,
+    SUM_TOLD,
+    ARM_ADDED,
+    ARM_RETIRED,
+    POLICY_CHANGED,
+) = range(1, 11)
 
-WORDS: Final = {
+EVENT_NAMES: Final = {
     ASKED: "asked",
     TOLD: "told",
-    LAPSED: "expired",
-    AGAIN: "asked again",
-    LATE: "told late",
-    KEPT: "told too late",
-    ARRIVED: "sum told",
-    ADDED: "arm added",
-    RETIRED: "arm retired",
-    CHANGED: "policy changed",
+    EXPIRED: "expired",
+    ASKED_AGAIN: "asked again",
+    TOLD_LATE: "told late",
+    TOLD_TOO_LATE: "told too late",
+    SUM_TOLD: "sum told",
+    ARM_ADDED: "arm added",
+    ARM_RETIRED: "arm retired",
+    POLICY_CHANGED: "policy changed",
 }
 """Bodies, all numbers in 8 bytes, the lowest first:
 
@@ -33,11 +44,11 @@ WORDS: Final = {
     the name; ``policy changed``: the new head of the study, as JSON; ``asked again``: nothing.
 """
 
-HEAD: Final = Struct("<dd")
+ROW_HEADER: Final = Struct("<dd")
 """How a row begins: its round, and when it was asked."""
 
 ROUND: Final = Struct("<d")
-AT: Final = ROUND
+TIME: Final = ROUND
 STREAM: Final = Struct("<QQ")
 END_OF_TIME: Final = 2.0**37
 """Seconds since 1970: the year 6325, before which events happen."""

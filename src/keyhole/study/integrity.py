@@ -1,4 +1,4 @@
-"""The check of a whole database of studies, and what can be saved of a damaged study."""
+"""The check of a whole database of studies, and the rescue of a damaged study's intact events."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from keyhole.contract.descriptions import count_text
 from keyhole.contract.policy import Policy
 from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventError, read_successor
-from keyhole.study.events import ASKED, CHANGED, KEPT, LATE
+from keyhole.study.events import ASKED, POLICY_CHANGED, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.study.policy_errors import LearningError
 from keyhole.study.snapshot import make_snapshot, read_snapshot
 from keyhole.study.state import State
@@ -28,11 +28,11 @@ class StudyCheck:
     name : str
         The study.
     events : int
-        How many events it has had, those that are missing or damaged included.
+        The number of events it has had, missing and damaged ones included.
     whole : int
-        How many of them, from the first on, are as they were written.
+        The number of intact events, counted from the first.
     damage : str
-        What is damaged, in a line; "" if nothing is.
+        A line on the first damage; "" if there is none.
     """
 
     name: str
@@ -58,8 +58,7 @@ class DatabaseCheck:
     Attributes
     ----------
     damage : str
-        What is damaged of its pages and indexes, in a line; "" if nothing is, or if the server
-        looks after them.
+        A line on damaged pages and indexes; "" if there are none, or if a server checks its own.
     studies : list of StudyCheck
         The studies that were checked, oldest first.
     """
@@ -121,7 +120,7 @@ def check_database(
         known = [one for one, _ in store.studies()]
         names = known if name is None else [name]
         if name is not None and name not in known:
-            store.find(name)  # says which there are
+            store.find(name)  # raises, and names the studies that there are
         found = [_check_study(store, one, tuple(policies)) for one in names]
         return DatabaseCheck(store.find_page_damage(), found)
 
@@ -129,76 +128,81 @@ def check_database(
 def _check_study(store: Store, name: str, policies: tuple[type[Policy], ...]) -> StudyCheck:
     whole = events = 0
     try:
-        study, head = store.find(name)
-        events = store.last(study)
+        study, definition = store.find(name)
+        events = store.last_seq(study)
         kept = store.snapshot(study)
-        for fold in rebuild_states(
-            Definition.from_bytes(head, policies), store.read(study), policies
+        for state in rebuild_states(
+            Definition.from_bytes(definition, policies), store.read(study), policies
         ):
-            whole = fold.seq
+            whole = state.seq
             if kept is not None and whole == kept[0]:
-                _check_snapshot(kept, fold, policies)
+                _check_snapshot(kept, state, policies)
         return StudyCheck(name, events, whole)
-    except VocabularyError:  # nothing is known of what is stored
+    except VocabularyError:  # it says nothing of the stored data
         raise
     except (StoreError, ValueError, TypeError, RuntimeError) as error:
         return StudyCheck(name, events, whole, str(error))
 
 
 def _check_snapshot(
-    kept: tuple[int, bytes], fold: State, policies: tuple[type[Policy], ...]
+    kept: tuple[int, bytes], state: State, policies: tuple[type[Policy], ...]
 ) -> None:
-    """Refuse a snapshot that is used, and is not the state after its event."""
-    assert fold.last is not None
-    found = read_snapshot(kept, fold.last, policies)
-    if found is not None and make_snapshot(found) != make_snapshot(fold):
-        raise ValueError(f"the snapshot is not the state after event {fold.seq}")
+    """Refuse a usable snapshot that is not the state after its event."""
+    assert state.last is not None
+    found = read_snapshot(kept, state.last, policies)
+    if found is not None and make_snapshot(found) != make_snapshot(state):
+        raise ValueError(f"the snapshot is not the state after event {state.seq}")
 
 
 def rebuild_states(
-    head: Definition, rows: Iterable[Row], policies: Iterable[type[Policy]]
+    definition: Definition, rows: Iterable[Row], policies: Iterable[type[Policy]]
 ) -> Iterator[State]:
-    """Yield the state of a study after each of its events, all of which are checked.
+    """Yield the state of a study after each of its events, all checked.
 
-    More is checked than when a study is opened: that no id or key is used twice, ever, and that
-    late feedback is of a decision as it was.
+    More is checked than at opening: no id or key is used twice, and late feedback is of a decision
+    as it was.
 
     Raises
     ------
     EventError
-        For the first event that no study can have written.
+        At the first event that no study can have written.
     LearningError
         After all events, if the policy fails at one of them.
     """
-    fold, taken, keys = State(head), [], set()
+    state, taken, keys = State(definition), [], set()
     asked: dict[str | None, bytes] = {}
     failed: LearningError | None = None
     for row in rows:
         taken.append(row)
-        fold.checker.check(row)
+        state.checker.check(row)
         if row.key is not None and row.key in keys:
             raise EventError(row.seq, f"key must be new, got {row.key!r}")
         keys.add(row.key)
         if row.kind == ASKED:
             if row.decision in asked:
                 raise EventError(row.seq, f"decision must be a new id, got {row.decision!r}")
-            asked[row.decision] = fold.row(row)
-        elif row.kind in (LATE, KEPT) and not row.body.startswith(asked.get(row.decision, b"?")):
+            asked[row.decision] = state.row(row)
+        elif row.kind in (TOLD_LATE, TOLD_TOO_LATE) and not row.body.startswith(
+            asked.get(row.decision, b"?")
+        ):
             raise EventError(row.seq, f"its decision is not the one of {row.decision!r}")
-        if row.kind == CHANGED:
-            fold, news = State(read_successor(head, row.body, policies, row.seq), row.seq), taken
+        if row.kind == POLICY_CHANGED:
+            state, new_rows = (
+                State(read_successor(definition, row.body, policies, row.seq), row.seq),
+                taken,
+            )
         else:
-            news = [row]
+            new_rows = [row]
         try:
-            fold.apply_all(news)
-        except LearningError as error:  # what follows is checked, the policy may change
+            state.apply_all(new_rows)
+        except LearningError as error:  # go on checking: the policy may change later
             failed = error
-            fold = State(fold.head, fold.since, learns=False)
-            fold.apply_all(taken)
-        yield fold
-    if failed is not None and not fold.learns:
+            state = State(state.definition, state.since, learns=False)
+            state.apply_all(taken)
+        yield state
+    if failed is not None and not state.learns:
         raise failed
-    fold.arrays_to_save()
+    state.arrays_to_save()
 
 
 def save_whole_events(
@@ -235,9 +239,9 @@ def save_whole_events(
     with closing(open_store(storage, make=False)) as store:
         found = _check_study(store, name, policies)
         check_integer("event", event, Range(ge=0, le=found.whole))
-        study, head = store.find(name)
+        study, definition = store.find(name)
         at = dict(store.studies())[name]
         rows = list(islice(store.read(study, 0, event), event)) if event else []
     with closing(open_store(out)) as other:
-        other.create(name, head, at, rows)
+        other.create(name, definition, at, rows)
     return found

@@ -1,4 +1,4 @@
-"""The studies that a database holds, and what there is to say of one."""
+"""The list of studies in a database, and the summary of one."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,17 +10,17 @@ from keyhole.validate import short_repr
 
 
 def list_studies(storage: str | Path) -> list[str]:
-    """Return the names of all studies in a database, the oldest first.
+    """Return the names of all studies in a database, oldest first.
 
     Parameters
     ----------
     storage : str or Path
-        The file of a database, or the address of one in PostgreSQL.
+        The path of a file, or the address of a PostgreSQL database.
 
     Raises
     ------
     ValueError
-        If there is no such file: none is made.
+        If there is no such file.
 
     Examples
     --------
@@ -43,11 +43,11 @@ def list_studies(storage: str | Path) -> list[str]:
 def summary_rows(
     policy: Policy, arms: tuple[str, ...], pending: int, recommend: Callable[[], Any]
 ) -> list[list[str]]:
-    """Return the rows of a small table: who decides, arms, what is open, what is recommended."""
+    """Return a table of two columns: policy, arms, pending decisions, recommendation."""
     rows = [
         ["policy", repr(policy)],
         ["arms", f"{len(arms):,}"],
-        ["open decisions", f"{pending:,}"],
+        ["pending decisions", f"{pending:,}"],
     ]
     if policy.vocabulary_class is not None and policy.vocabulary_class.has_recommendation():
         rows.append(["recommended", short_repr(recommend())])

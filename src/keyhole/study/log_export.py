@@ -1,4 +1,4 @@
-"""The log of a study in words: to look at, to take elsewhere, to play again."""
+"""The log of a study by names: as a table, as an export, and replayed with another policy."""
 
 import json
 import struct
@@ -17,29 +17,29 @@ from keyhole.play.saved_learner import DAMAGE
 from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventError, check_time
 from keyhole.study.events import (
-    ADDED,
-    ARRIVED,
+    ARM_ADDED,
+    ARM_RETIRED,
     ASKED,
-    CHANGED,
-    HEAD,
-    KEPT,
-    LAPSED,
-    LATE,
-    RETIRED,
+    EVENT_NAMES,
+    EXPIRED,
+    POLICY_CHANGED,
     ROUND,
+    ROW_HEADER,
     STREAM,
+    SUM_TOLD,
     TOLD,
-    WORDS,
+    TOLD_LATE,
+    TOLD_TOO_LATE,
 )
 from keyhole.study.integrity import rebuild_states
 from keyhole.study.state import State
 from keyhole.study.storage import Row
-from keyhole.study.vocabulary_errors import naming_vocabulary
+from keyhole.study.vocabulary_errors import convert_vocabulary_errors
 from keyhole.validate import check_choice, check_line
 
 Words = dict[str, Any]
 
-_KINDS: Final = {word: kind for kind, word in WORDS.items()}
+_KINDS: Final = {word: kind for kind, word in EVENT_NAMES.items()}
 _FORMAT: Final = "keyhole-study"
 _VERSION: Final = 2
 _EVENTS_OF_VERSION_1: Final = {"lapsed": "expired", "arrived": "sum told"}
@@ -56,14 +56,14 @@ _FIRST: Final = pa.schema(
 
 
 class EventFormatter:
-    """Turns rows of a study's log into words, and words into rows; in the order of the log."""
+    """Converts rows of a study's log to named values and back, in the order of the log."""
 
-    def __init__(self, head: Definition, policies: Iterable[type[Policy]] = ()) -> None:
-        self._fold, self._policies = State(head), tuple(policies)
+    def __init__(self, definition: Definition, policies: Iterable[type[Policy]] = ()) -> None:
+        self._state, self._policies = State(definition), tuple(policies)
         self._asked: dict[str, bytes] = {}
 
     def words(self, row: Row) -> Words:
-        """Return an event in words.
+        """Return an event as named values.
 
         Raises
         ------
@@ -72,88 +72,90 @@ class EventFormatter:
         """
         try:
             check_time(row.at)
-            found: Words = {"seq": row.seq, "at": row.at, "event": WORDS[row.kind]}
+            found: Words = {"seq": row.seq, "at": row.at, "event": EVENT_NAMES[row.kind]}
             found |= {n: getattr(row, n) for n in ("decision", "key") if getattr(row, n)}
             return found | self._body(row)
         except (*DAMAGE, struct.error) as error:
             raise EventError(row.seq, f"it is malformed ({error!r})") from error
 
     def _body(self, row: Row) -> Words:
-        fold, body = self._fold, row.body
+        state, body = self._state, row.body
         if row.kind == ASKED:
-            self._asked[str(row.decision)] = asked = fold.row(row)
+            self._asked[str(row.decision)] = asked = state.row(row)
             stream = [f"{word:016x}" for word in STREAM.unpack(body[-STREAM.size :])]
-            fold.checker.check_words(asked)
-            values = fold.values(asked)
-            with naming_vocabulary(fold.vocabulary):
-                words = fold.vocabulary.format_decision(*values)
+            state.checker.check_words(asked)
+            values = state.values(asked)
+            with convert_vocabulary_errors(state.vocabulary):
+                words = state.vocabulary.format_decision(*values)
             return {"round": _whole(ROUND.unpack_from(body)[0]), **words, "stream": stream}
-        if row.kind in (TOLD, LAPSED, LATE, KEPT):
+        if row.kind in (TOLD, EXPIRED, TOLD_LATE, TOLD_TOO_LATE):
             asked = self._asked[str(row.decision)]
-            told = body[len(asked) :] if row.kind in (LATE, KEPT) else body
+            told = body[len(asked) :] if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else body
             if not told:
                 return {}
-            taken, heard = fold.values(asked), fold.feedback.unpack(told)
-            with naming_vocabulary(fold.vocabulary):
-                return fold.vocabulary.format_feedback(*taken, heard)
-        if row.kind in (ADDED, RETIRED):
-            if row.kind == ADDED:
-                fold.arms.add(body.decode())
+            taken, heard = state.values(asked), state.feedback.unpack(told)
+            with convert_vocabulary_errors(state.vocabulary):
+                return state.vocabulary.format_feedback(*taken, heard)
+        if row.kind in (ARM_ADDED, ARM_RETIRED):
+            if row.kind == ARM_ADDED:
+                state.arms.add(body.decode())
             return {"arm": body.decode()}
-        if row.kind == ARRIVED:
-            if not fold.vocabulary.sum_fields:
+        if row.kind == SUM_TOLD:
+            if not state.vocabulary.sum_fields:
                 raise ValueError("a sum is told where feedback is anonymous, and not here")
-            total = fold.sums.unpack(body)
-            with naming_vocabulary(fold.vocabulary):
-                return fold.vocabulary.format_sum(total)
-        if row.kind == CHANGED:
-            head = json.loads(body)
-            return {"head": head | {"policy": str(head["policy"])}}
+            total = state.sums.unpack(body)
+            with convert_vocabulary_errors(state.vocabulary):
+                return state.vocabulary.format_sum(total)
+        if row.kind == POLICY_CHANGED:
+            definition = json.loads(body)
+            return {"head": definition | {"policy": str(definition["policy"])}}
         return {}
 
     def row(self, words: Words) -> Row:
-        """Return the row of an event in words."""
+        """Return the row of an event given as named values."""
         kind = _KINDS[check_choice("event", words.get("event"), _KINDS)]
         decision, key = words.get("decision"), words.get("key")
         row = Row(words["seq"], kind, decision, key, float(words["at"]), b"")
         return row._replace(body=self._packed(row, words))
 
     def _packed(self, row: Row, words: Words) -> bytes:
-        fold = self._fold
+        state = self._state
         if row.kind == ASKED:
-            context, decision = fold.vocabulary.parse_decision(words)
+            context, decision = state.vocabulary.parse_decision(words)
             parts = (
                 ROUND.pack(words["round"]),
-                fold.decisions.context.pack(context),
-                fold.decisions.decision.pack(decision),
+                state.decisions.context.pack(context),
+                state.decisions.decision.pack(decision),
                 STREAM.pack(*(int(word, 16) for word in words["stream"])),
             )
             body = b"".join(parts)
-            self._asked[str(row.decision)] = fold.row(row._replace(body=body))
+            self._asked[str(row.decision)] = state.row(row._replace(body=body))
             return body
-        if (kind := row.kind) in (TOLD, LAPSED, LATE, KEPT):
+        if (kind := row.kind) in (TOLD, EXPIRED, TOLD_LATE, TOLD_TOO_LATE):
             asked = self._asked[str(row.decision)]
             told = {n: v for n, v in words.items() if n not in _FIRST.names}
-            if not told and kind == LAPSED:
+            if not told and kind == EXPIRED:
                 return b""
-            heard = fold.feedback.pack(fold.vocabulary.parse_feedback(*fold.values(asked), **told))
-            return asked + heard if row.kind in (LATE, KEPT) else heard
-        if row.kind in (ADDED, RETIRED):
-            if row.kind == ADDED:
-                fold.arms.add(words["arm"])
+            heard = state.feedback.pack(
+                state.vocabulary.parse_feedback(*state.values(asked), **told)
+            )
+            return asked + heard if row.kind in (TOLD_LATE, TOLD_TOO_LATE) else heard
+        if row.kind in (ARM_ADDED, ARM_RETIRED):
+            if row.kind == ARM_ADDED:
+                state.arms.add(words["arm"])
             return str(words["arm"]).encode()
-        if row.kind == ARRIVED:
+        if row.kind == SUM_TOLD:
             said = {n: v for n, v in words.items() if n not in _FIRST.names}
-            return fold.sums.pack(fold.vocabulary.parse_sum(**said))
-        return self._definition(words["head"]) if row.kind == CHANGED else b""
+            return state.sums.pack(state.vocabulary.parse_sum(**said))
+        return self._definition(words["head"]) if row.kind == POLICY_CHANGED else b""
 
     def _definition(self, words: Words) -> bytes:
-        """Return the definition in an event, for rows whose fields are in today's order."""
+        """Return the definition in an event, with its fields in today's order."""
         data = json.dumps(words).encode()
         if "setting" not in words:
             return data
         Definition.from_bytes(data, self._policies, ordered=False)
-        return json.dumps(words | {"setting": self._fold.head.setting_as_json()}).encode()
+        return json.dumps(words | {"setting": self._state.definition.setting_as_json()}).encode()
 
 
 def _whole(value: float) -> int:
@@ -163,10 +165,10 @@ def _whole(value: float) -> int:
     return int(value)
 
 
-def format_table(head: Definition, rows: Iterable[Row]) -> pa.Table:
-    """Return a log as a table, a row an event; what an event does not have is null."""
-    scribe = EventFormatter(head)
-    events = [scribe.words(row) for row in rows]
+def format_table(definition: Definition, rows: Iterable[Row]) -> pa.Table:
+    """Return a log as a table, a row for each event; what an event does not have is null."""
+    formatter = EventFormatter(definition)
+    events = [formatter.words(row) for row in rows]
     for event in events:
         event["at"] = round(event["at"] * 1e6)
         event.pop("stream", None)
@@ -191,53 +193,53 @@ def _kind_of(values: list[Any]) -> pa.DataType | None:
     return None
 
 
-def write_export(path: Path, name: str, head: Definition, rows: Sequence[Row]) -> None:
-    """Write a log as lines of JSON: what the study is and how long, then an event each.
-
-    Rewards are as the policy has them: in other units they might not read back to the bit.
-    """
-    scribe = EventFormatter(replace(head, scale=UNIT))
+def write_export(path: Path, name: str, definition: Definition, rows: Sequence[Row]) -> None:
+    """Write a log as lines of JSON: a header, then a line for each event."""
+    # In unit scale: in the units of users a reward might not read back to the bit.
+    formatter = EventFormatter(replace(definition, scale=UNIT))
     first = {
         "format": _FORMAT,
         "version": _VERSION,
         "name": name,
         "events": len(rows),
-        "head": json.loads(head.to_bytes()),
+        "head": json.loads(definition.to_bytes()),
     }
-    lines = [first, *map(scribe.words, rows)]
+    lines = [first, *map(formatter.words, rows)]
     write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
 
 def read_export(path: Path, policies: Iterable[type[Policy]]) -> tuple[str, Definition, list[Row]]:
-    """Return name, head and rows of a log that `write_export` wrote; they fit together."""
+    """Return name, definition and rows of an export, checked."""
     try:
         first, *rest = read_file(path, "an exported study").decode().splitlines() or [""]
         with _at_line(1):
             said = json.loads(first)
             if said.get("format") != _FORMAT or said.get("version") not in (1, _VERSION):
                 raise ValueError(f"it is no study of version {_VERSION}")
-            head = Definition.from_bytes(json.dumps(said["head"]).encode(), policies, ordered=False)
+            definition = Definition.from_bytes(
+                json.dumps(said["head"]).encode(), policies, ordered=False
+            )
             name, events = check_line("name", said["name"]), said["events"]
-        scribe, rows = EventFormatter(replace(head, scale=UNIT), policies), []
+        formatter, rows = EventFormatter(replace(definition, scale=UNIT), policies), []
         for number, text in enumerate(rest, 2):
             with _at_line(number):
                 event = json.loads(text)
                 if said["version"] == 1:
                     word = event.get("event")
                     event["event"] = _EVENTS_OF_VERSION_1.get(word, word)
-                rows.append(scribe.row(event))
+                rows.append(formatter.row(event))
         if len(rows) != events:
             raise ValueError(f"it had {events} events, and has {len(rows)}")
-        for _ in rebuild_states(head, rows, policies):
+        for _ in rebuild_states(definition, rows, policies):
             pass
     except DAMAGE as error:
         raise ValueError(f"{path} is not an exported study, or damaged: {error}") from error
-    return name, head, rows
+    return name, definition, rows
 
 
 @contextmanager
 def _at_line(number: int) -> Iterator[None]:
-    """Say of what goes wrong at which line it does."""
+    """Name the line in errors."""
     try:
         yield
     except json.JSONDecodeError as error:
@@ -249,21 +251,21 @@ def _at_line(number: int) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Replay:
-    """What another policy would have asked, had it learnt the same.
+    """The decisions of another policy that learnt the same feedback.
 
-    A log has the feedback of what was asked, and of nothing else: how much another policy would
-    have earned, or which labels it would have got right, cannot be read from it. What can be: how
-    often the two agree, and where they part.
+    A log has feedback only of the decisions that were taken: what another policy would have earned,
+    or which labels it would have got right, cannot be read from it; how often the two agree, and
+    where they differ, can.
 
     Attributes
     ----------
     policy : Policy
         The other one.
     asked, agreed : int
-        How many decisions there were, and how many of them it would have taken as well, each
+        The number of decisions, and of those that the other policy would have taken as well, each
         after learning what had been told by then.
     decisions : pyarrow.Table
-        A row each: ``decision``, ``round``, ``asked`` and ``would_ask``, in words as JSON.
+        A row for each decision: ``decision``, ``round``, ``asked`` and ``would_ask``, as JSON.
     """
 
     policy: Policy
@@ -272,30 +274,30 @@ class Replay:
     decisions: pa.Table
 
     def __repr__(self) -> str:
-        """Return how often the two agree."""
+        """Return how often the two policies agree."""
         return f"{self.policy} would have taken {self.agreed:,} of {self.asked:,} decisions"
 
 
-def replay_policy(head: Definition, rows: Iterable[Row]) -> Replay:
-    """Return what the policy of a head would have asked."""
+def replay_policy(definition: Definition, rows: Iterable[Row]) -> Replay:
+    """Replay a log with the policy of a definition."""
     rows = list(rows)
-    if any(row.kind in (ADDED, RETIRED) for row in rows):
-        head.check_arms_change()
-    fold = State(head, rows[-1].seq if rows else 0)
+    if any(row.kind in (ARM_ADDED, ARM_RETIRED) for row in rows):
+        definition.check_arms_change()
+    state = State(definition, rows[-1].seq if rows else 0)
     found: dict[str, list[Any]] = {"decision": [], "round": [], "asked": [], "would_ask": []}
     for row in rows:
-        fold.checker.check(row)
+        state.checker.check(row)
         if row.kind == ASKED:
-            context, _ = fold.values(asked := fold.row(row))
-            other = fold.decide(context, row.at)
-            would = fold.row(row._replace(body=other))
+            context, _ = state.values(asked := state.row(row))
+            other = state.decide(context, row.at)
+            would = state.row(row._replace(body=other))
             words = (
-                json.dumps(fold.vocabulary.format_decision(*fold.values(one)))
+                json.dumps(state.vocabulary.format_decision(*state.values(one)))
                 for one in (asked, would)
             )
-            entries = (row.decision, int(HEAD.unpack_from(asked)[0]), *words)
+            entries = (row.decision, int(ROW_HEADER.unpack_from(asked)[0]), *words)
             for column, entry in zip(found.values(), entries, strict=True):
                 column.append(entry)
-        fold.apply(row)
+        state.apply(row)
     agreed = sum(a == b for a, b in zip(found["asked"], found["would_ask"], strict=True))
-    return Replay(head.policy, len(found["asked"]), agreed, pa.table(found))
+    return Replay(definition.policy, len(found["asked"]), agreed, pa.table(found))

@@ -1,21 +1,21 @@
-"""Why a policy learns no further in a log: it was changed, or it fails."""
+"""Errors that end a policy's learning from a log: a change of policy, or a failure."""
 
 from keyhole.contract.policy import Policy
 from keyhole.study.storage import Row
 
 
 class PolicyChangedError(Exception):
-    """The policy changed at this event: all before it are to be learnt anew, by the new one."""
+    """The policy changes at this event: the new one must learn the log from its beginning."""
 
     def __init__(self, event: Row) -> None:
         super().__init__("the policy changed")
-        self.head, self.seq = event.body, event.seq
+        self.definition, self.seq = event.body, event.seq
 
 
 class LearningError(RuntimeError):
-    """The policy fails at an event of the log: it can neither decide nor recommend any more.
+    """The policy fails at an event of the log, and can neither decide nor recommend.
 
-    The log is whole, and can be read and exported; `Study.change_policy` lets another policy learn
+    The log is intact and can be read and exported; `Study.change_policy` lets another policy learn
     it.
 
     Parameters
@@ -23,7 +23,7 @@ class LearningError(RuntimeError):
     policy : Policy
         The policy.
     seq : int
-        The event.
+        The number of the event.
     error : Exception
         The error that it raised.
     """
@@ -37,5 +37,5 @@ class LearningError(RuntimeError):
         self.policy, self.seq, self.error = policy, seq, error
 
     def __reduce__(self) -> tuple[type["LearningError"], tuple[Policy, int, Exception]]:
-        """Return how another process makes it again."""
+        """Return the arguments to unpickle it with."""
         return type(self), (self.policy, self.seq, self.error)

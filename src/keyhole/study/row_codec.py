@@ -1,4 +1,4 @@
-"""How named values lie in the rows of a log."""
+"""Encoding of named values as the bytes of a log row."""
 
 from collections.abc import Iterable, Mapping
 from struct import Struct
@@ -11,7 +11,7 @@ _CODES: Final = {"int64": "q", "float64": "d"}
 
 
 def drop_signs_of_zeros(values: Values) -> Values:
-    """Return values with 0.0 for -0.0, the same number in other bits, which a row would keep."""
+    """Replace -0.0 by 0.0, an equal number with other bits, which a row would keep."""
     return {name: _drop_sign_of_zero(value) for name, value in values.items()}
 
 
@@ -22,7 +22,7 @@ def _drop_sign_of_zero(value: Any) -> Any:
 
 
 class RowCodec:
-    """How some named values lie in a row: 8 bytes for each number, one after the other."""
+    """Packs named values into consecutive numbers of 8 bytes, and unpacks them."""
 
     def __init__(self, fields: Mapping[str, Field], sizes: Mapping[str, int]) -> None:
         codes, self._cuts, at = "<", [], 0
@@ -35,7 +35,7 @@ class RowCodec:
         self.bytes = self._struct.size
 
     def cells(self, name: str) -> range:
-        """Return the cells of a value."""
+        """Return the positions of a value's numbers."""
         return next(range(begin, end) for found, begin, end, _ in self._cuts if found == name)
 
     def pack(self, values: Values) -> bytes:
@@ -46,7 +46,7 @@ class RowCodec:
         return self._struct.pack(*flat)
 
     def unpack(self, data: bytes, at: int = 0) -> Values:
-        """Return what stands in bytes, from some place on."""
+        """Return the values at an offset of some bytes."""
         flat = self._struct.unpack_from(data, at)
         return {
             name: flat[begin] if single else list(flat[begin:end])
@@ -55,7 +55,7 @@ class RowCodec:
 
 
 class FeedbackCodec:
-    """How it lies in a row what was told of a decision: feedback, then notes if there are any."""
+    """Packs the feedback of a decision, followed by notes if there are any."""
 
     def __init__(self, words: StudyVocabulary, sizes: Mapping[str, int]) -> None:
         self._feedback = RowCodec(words.feedback_fields, sizes)
@@ -64,13 +64,13 @@ class FeedbackCodec:
         self.bytes = self._feedback.bytes  # of what is learnt
 
     def pack(self, heard: Values) -> bytes:
-        """Return what was heard as bytes."""
+        """Return feedback and notes as bytes."""
         told = self._feedback.pack(heard)
         if any(heard.get(name) for name in self._noted):
             told += self._notes.pack(self._noted | heard)
         return told
 
     def unpack(self, told: bytes) -> Values:
-        """Return what stands in bytes."""
+        """Return feedback and notes by name."""
         heard = self._feedback.unpack(told)
         return heard | self._notes.unpack(told, self.bytes) if len(told) > self.bytes else heard

@@ -1,4 +1,4 @@
-"""The state of a study in bytes: to open it faster, and never to be believed on its own."""
+"""Snapshots: a study's state as bytes, to open it without replaying the log."""
 
 import hashlib
 import json
@@ -17,24 +17,25 @@ from keyhole.validate import Range, check_integer, short_repr
 _CHECK: Final = 32
 
 
-def make_snapshot(fold: State) -> bytes:
-    """Return a fold as bytes, with a checksum before them."""
-    mind = fold.arrays_to_save()
+def make_snapshot(state: State) -> bytes:
+    """Return a state as bytes, after their checksum."""
+    policy_state = state.arrays_to_save()
+    # The keys belong to the format of snapshots: they stay when attributes are renamed.
     said = {
-        "since": fold.since,
-        "rounds": fold.rounds,
-        "told": fold.told,
-        "arms": fold.arms.names,
-        "live": fold.arms.live.tolist(),
-        "round": fold.round_as_json(),
-        "facts": fold.mind.sizes,
-        "digest": fold.mind.digest,
-        "open": list(fold.open),
-        "returned": list(fold.returned),
-        "renewed": fold.renewed,
+        "since": state.since,
+        "rounds": state.rounds,
+        "told": state.feedback_count,
+        "arms": state.arms.names,
+        "live": state.arms.live.tolist(),
+        "round": state.round_as_json(),
+        "facts": state.policy_state.sizes,
+        "digest": state.policy_state.digest,
+        "open": list(state.pending),
+        "returned": list(state.to_ask_again),
+        "renewed": state.asked_again_after,
     }
     words = json.dumps(said, allow_nan=False).encode()
-    parts = (fold.head.to_bytes(), words, b"".join(fold.open.values()), mind)
+    parts = (state.definition.to_bytes(), words, b"".join(state.pending.values()), policy_state)
     content = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
     return hashlib.sha256(content).digest() + content
 
@@ -42,50 +43,54 @@ def make_snapshot(fold: State) -> bytes:
 def read_snapshot(
     found: tuple[int, bytes], last: Row, policies: Iterable[type[Policy]]
 ) -> State | None:
-    """Return the fold of a snapshot that was taken after event `last`; None if it cannot be used.
+    """Return the state of a snapshot taken after event `last`, or None if it cannot be used.
 
-    It is not whole, or was made by other code, or holds what no fold can be. That it is of this
-    log is for the store to say, which keeps the digest of the event beside it.
+    It is damaged, was made by other code, or holds values that no state can have. The store has
+    already compared the digest of its event: it is of this log.
     """
     _, data = found
     if hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
         return None
     try:
-        head, words, rows, mind = _parts(data[_CHECK:])
+        definition, words, rows, policy_state = _parts(data[_CHECK:])
         said: dict[str, Any] = json.loads(words)
-        fold = State(Definition.from_bytes(head, policies), said["since"])
-        if said["digest"] != fold.mind.digest:
+        state = State(Definition.from_bytes(definition, policies), said["since"])
+        if said["digest"] != state.policy_state.digest:
             return None
-        _check(fold, said)
-        _resume(fold, said, last, rows, mind)
-    except (*DAMAGE, struct.error):  # whoever can write to the database can compute checksums
+        _check(state, said)
+        _resume(state, said, last, rows, policy_state)
+    # A checksum proves no origin: whoever can write to the database can compute it. So every
+    # value is checked, and the log is replayed if one is wrong.
+    except (*DAMAGE, struct.error):
         return None
-    return fold
+    return state
 
 
-def _resume(fold: State, said: Mapping[str, Any], last: Row, rows: bytes, mind: bytes) -> None:
-    """Have a fold be the one of a snapshot that was taken after event `last`."""
-    fold.seq, fold.last = last.seq, last
-    fold.rounds, fold.told = said["rounds"], said["told"]
-    fold.arms.restore(said["arms"], said["live"])
-    fold.mind = PolicyState(fold.head, fold.head.facts | said["facts"])
-    fold.mind.restore(mind)
-    width = fold.decisions.bytes
+def _resume(
+    state: State, said: Mapping[str, Any], last: Row, rows: bytes, policy_state: bytes
+) -> None:
+    """Fill a new state from a snapshot taken after event `last`."""
+    state.seq, state.last = last.seq, last
+    state.rounds, state.feedback_count = said["rounds"], said["told"]
+    state.arms.restore(said["arms"], said["live"])
+    state.policy_state = PolicyState(state.definition, state.definition.facts | said["facts"])
+    state.policy_state.restore(policy_state)
+    width = state.decisions.bytes
     cut = [rows[at : at + width] for at in range(0, len(rows), width)]
     for row in cut:
-        fold.checker.check_pending(row)
-    fold.open = dict(zip(said["open"], cut, strict=True))
-    fold.returned, fold.renewed = dict.fromkeys(said["returned"]), said["renewed"]
-    fold.waiting = {id: None for id in fold.open if id not in fold.returned}
-    fold.restore_round(said["round"])
+        state.checker.check_pending(row)
+    state.pending = dict(zip(said["open"], cut, strict=True))
+    state.to_ask_again, state.asked_again_after = dict.fromkeys(said["returned"]), said["renewed"]
+    state.awaiting_feedback = {id: None for id in state.pending if id not in state.to_ask_again}
+    state.restore_round(said["round"])
 
 
-def _check(fold: State, said: Mapping[str, Any]) -> None:
-    """Refuse what no study has written: memory is made as it says."""
+def _check(state: State, said: Mapping[str, Any]) -> None:
+    """Refuse sizes and counts that no study can have: arrays are allocated from them."""
     for name in ("rounds", "told"):
         check_integer(name, said[name], Range(ge=0, le=2**53))
-    sizes, own = said["facts"], fold.mind.sizes | {"arms": len(said["live"])}
-    for name, most in fold.longest_arrays(said["told"]).items():
+    sizes, own = said["facts"], state.policy_state.sizes | {"arms": len(said["live"])}
+    for name, most in state.longest_arrays(said["told"]).items():
         own[name] = check_integer(name, sizes[name], Range(ge=own[name], le=most))
     if sizes != own:
         raise ValueError(f"sizes must be {own}, got {sizes}")

@@ -1,4 +1,4 @@
-"""The state of a study: what all events so far add up to."""
+"""The state of a study, rebuilt by applying its events in order."""
 
 from collections.abc import Collection, Iterable
 from typing import Any, Final, cast
@@ -14,19 +14,19 @@ from keyhole.study.decision_rows import DecisionRows
 from keyhole.study.definition import Definition
 from keyhole.study.event_checks import EventChecker
 from keyhole.study.events import (
-    ADDED,
-    AGAIN,
-    ARRIVED,
+    ARM_ADDED,
+    ARM_RETIRED,
     ASKED,
-    CHANGED,
-    HEAD,
-    KEPT,
-    LAPSED,
-    LATE,
-    RETIRED,
+    ASKED_AGAIN,
+    EXPIRED,
+    POLICY_CHANGED,
     ROUND,
+    ROW_HEADER,
     STREAM,
+    SUM_TOLD,
     TOLD,
+    TOLD_LATE,
+    TOLD_TOO_LATE,
 )
 from keyhole.study.policy_errors import LearningError, PolicyChangedError
 from keyhole.study.policy_state import PolicyState
@@ -37,78 +37,82 @@ _NO_ROWS: Final = np.zeros((0, 0))
 
 
 class State:
-    """Which decisions are open, and what the policy has learnt.
+    """Pending decisions and the policy's state after some event.
 
-    Open decisions are rows: round, when they were asked, context, decision. In rows an arm is its
-    number among all that there ever were; the policy counts those that are in use.
+    A decision is kept as a row: round, time of asking, context, decision. Rows hold permanent arm
+    numbers; the policy has positions among the arms in use.
 
     Attributes
     ----------
-    open : dict of str to bytes
-        The open decisions, those handed out longest ago first.
-    returned : dict of str to None
-        Those of them that are to be handed out once more.
-    waiting : dict of str to None
-        All others, whose feedback is waited for.
-    renewed : dict of str to int
-        Those that were: after how many decisions.
+    pending : dict of str to bytes
+        Rows of the pending decisions by id, oldest first.
+    to_ask_again : dict of str to None
+        Pending decisions that expired and are to be handed out once more.
+    awaiting_feedback : dict of str to None
+        All other pending decisions.
+    asked_again_after : dict of str to int
+        Rounds at the time at which a decision was handed out again.
     last : Row or None
         The last event.
-    ahead : bool
-        Whether the state is not the one after the last event: a decision was taken of which there
-        is no event yet, or an event was taken into account in part, since an error was raised.
+    is_dirty : bool
+        Whether the state is ahead of `last`: a decision was taken and not yet written, or an event
+        was applied in part.
     learns : bool
-        Whether the policy learns what is told.
+        Whether the policy learns.
 
     Parameters
     ----------
-    head : Head
-        What the study is.
+    definition : Definition
+        The definition of the study.
     since : int, default 0
-        The event that made it so.
+        The event at which the definition came into force.
     learns : bool, default True
-        Whether the policy is to learn what is told. If not, the state is good for all but deciding
-        and recommending: where the policy fails at the log.
+        Whether the policy learns. If not, the state can do all but decide and recommend: for logs
+        at which the policy fails.
     """
 
-    def __init__(self, head: Definition, since: int = 0, *, learns: bool = True) -> None:
-        self.head, self.since, self.learns = head, since, learns
-        self.mind = PolicyState(head, head.facts)
-        self.arms = Arms(head.arms)
-        self.vocabulary = head.vocabulary(self.arms.names)
-        setting, kind = head.policy.setting, cast(Any, type(head.policy))
+    def __init__(self, definition: Definition, since: int = 0, *, learns: bool = True) -> None:
+        self.definition, self.since, self.learns = definition, since, learns
+        self.policy_state = PolicyState(definition, definition.facts)
+        self.arms = Arms(definition.arms)
+        self.vocabulary = definition.vocabulary(self.arms.names)
+        setting, kind = definition.policy.setting, cast(Any, type(definition.policy))
         arm_fields = self.vocabulary.find_arm_fields()
-        self.decisions = DecisionRows(setting, self.mind.sizes, self.arms, arm_fields)
-        self.feedback = FeedbackCodec(self.vocabulary, self.mind.sizes)
-        self.sums = RowCodec(self.vocabulary.sum_fields, self.mind.sizes)
+        self.decisions = DecisionRows(setting, self.policy_state.sizes, self.arms, arm_fields)
+        self.feedback = FeedbackCodec(self.vocabulary, self.policy_state.sizes)
+        self.sums = RowCodec(self.vocabulary.sum_fields, self.policy_state.sizes)
         self.checker = EventChecker(self)
         self.last: Row | None = None
-        self.ahead = False
-        self.seq = self.rounds = self.told = 0
-        self.open: dict[str, bytes] = {}
-        self.returned: dict[str, None] = {}
-        self.waiting: dict[str, None] = {}
-        self.renewed: dict[str, int] = {}
-        self._known: IntArray | None = None  # the arms of the mind, where others are in use now
-        self._begin_anew()
-        # Where deciding leaves its traces in what is settled, or learning draws at random, events
-        # are taken one by one.
+        self.is_dirty = False
+        self.seq = self.rounds = self.feedback_count = 0
+        self.pending: dict[str, bytes] = {}
+        self.to_ask_again: dict[str, None] = {}
+        self.awaiting_feedback: dict[str, None] = {}
+        self.asked_again_after: dict[str, int] = {}
+        self._policy_arms: IntArray | None = (
+            None  # the arms of the mind, where others are in use now
+        )
+        self._reset_backlog()
+        # Deciding without a copy changes the policy's own arrays, and learning may draw random
+        # numbers: then decisions are replayed in the order of the log. Otherwise feedback alone is
+        # replayed, in large batches, and the stream is set from the last decision.
         draws = "rng" in local_names(kind.update)
-        self._steps = learns and (head.pending != "impute" or draws)
-        # What is imagined now is not what will be, later on or by whoever opens the study.
-        self._changing = bool(head.time_unit) or draws
+        self._replays_decisions = learns and (definition.pending != "impute" or draws)
+        # Feedback imputed from the age of a run or from random numbers differs between calls and
+        # processes: it is imputed again for every decision.
+        self._always_reimputes = bool(definition.time_unit) or draws
         by_round = self.vocabulary.round_class if learns else None
-        self._round = None if by_round is None else by_round(self.vocabulary, head.policy)
+        self._round = None if by_round is None else by_round(self.vocabulary, definition.policy)
 
-    def _begin_anew(self) -> None:
+    def _reset_backlog(self) -> None:
         self._backlog = Backlog()
-        self._new: list[bytes] = []
-        self._anew = True
+        self._not_imputed: list[bytes] = []
+        self._must_reimpute = True
 
     # What a row says.
 
     def row(self, asked: Row) -> bytes:
-        """Return the row of a decision that was handed out."""
+        """Return the row of a decision, from the event that handed it out."""
         return self.decisions.of_event(asked)
 
     def values(self, row: bytes) -> tuple[Values, Values]:
@@ -116,58 +120,61 @@ class State:
         return self.decisions.values(row)
 
     def is_allowed(self, row: bytes, *, retired: bool = False) -> bool:
-        """Return whether the policy could have taken the decision of a row.
-
-        Of an arm that has been retired since it could not, unless `retired`.
-        """
+        """Return whether the setting allows a decision, or `retired` if its arm is retired."""
         if (placed := self.decisions.placed(row)) is None:
             return retired
         self._update_arms()
-        begin = HEAD.size + self.decisions.context.bytes
-        return self.mind.is_allowed(placed[HEAD.size : begin], placed[begin:])
+        begin = ROW_HEADER.size + self.decisions.context.bytes
+        return self.policy_state.is_allowed(placed[ROW_HEADER.size : begin], placed[begin:])
 
     # What happens.
 
     def decide(self, context: Values, now: float) -> bytes:
-        """Return the body of the next event: the decision of the policy."""
-        self.ahead = True
+        """Let the policy decide; return the body of the event to write."""
+        self.is_dirty = True
         self._catch_up()
         self._end_round()
         seen = self.decisions.context.pack(context)
-        anew = self._anew or self._changing
-        taken = self.mind.decide(self.rounds + 1, seen, self._imagined(now, anew), anew=anew)
-        self._anew, self._new = False, []
-        stream = STREAM.pack(*self.mind.words[:2].tolist())
+        anew = self._must_reimpute or self._always_reimputes
+        taken = self.policy_state.decide(
+            self.rounds + 1, seen, self._rows_to_impute(now, anew), anew=anew
+        )
+        self._must_reimpute, self._not_imputed = False, []
+        stream = STREAM.pack(*self.policy_state.stream[:2].tolist())
         return ROUND.pack(self.rounds + 1) + seen + self.decisions.numbered(taken) + stream
 
-    def _imagined(self, now: float, anew: bool) -> FloatArray:
-        """Return the open decisions that the policy is to impute: those it has not yet."""
-        rows: Collection[bytes] = self.open.values() if anew else self._new
-        if self.head.pending != "impute" or not rows:
+    def _rows_to_impute(self, now: float, anew: bool) -> FloatArray:
+        """Return the pending decisions whose feedback is still to be imputed, as kernel rows."""
+        rows: Collection[bytes] = self.pending.values() if anew else self._not_imputed
+        if self.definition.pending != "impute" or not rows:
             return _NO_ROWS
-        return self.decisions.as_cells(rows, now, self.head.time_unit)
+        return self.decisions.as_cells(rows, now, self.definition.time_unit)
 
     def _end_round(self) -> None:
-        """Have the policy learn what arrived in a round, where that is when it learns."""
+        """Let the policy learn the round that has ended, in settings that learn by round."""
         if self._round is None:
             return
         try:
-            ended = self._round.end(self.mind.facts, self.mind.state, self.told)
+            ended = self._round.end(
+                self.policy_state.facts, self.policy_state.state, self.feedback_count
+            )
             if ended is not None:
-                self.mind = self.mind.with_facts(ended.facts)
-                self.mind.learn_round(self.rounds, ended.context, ended.decision, ended.feedback)
+                self.policy_state = self.policy_state.with_facts(ended.facts)
+                self.policy_state.learn_round(
+                    self.rounds, ended.context, ended.decision, ended.feedback
+                )
         except Exception as error:
-            raise LearningError(self.head.policy, self.seq, error) from error
+            raise LearningError(self.definition.policy, self.seq, error) from error
 
     def _catch_up(self) -> None:
-        """Learn what has been told."""
+        """Let the policy learn the backlog."""
         self._update_arms()
         if self._backlog:
-            self._backlog.learn(self.mind)
-            self._anew = True
+            self._backlog.learn(self.policy_state)
+            self._must_reimpute = True
 
     def _learn(self, row: bytes, told: bytes, event: int) -> None:
-        self.told += 1
+        self.feedback_count += 1
         if not self.learns:
             return
         if self._round is not None:
@@ -176,18 +183,18 @@ class State:
             self._backlog.add(placed + told[: self.feedback.bytes], event)
             if len(self._backlog) == AT_ONCE:
                 self._catch_up()
-        # Whatever has been settled is not to be imagined any more.
-        self._anew = True
+        # The copy still holds imputed feedback of this decision: make it again.
+        self._must_reimpute = True
 
     def apply_all(self, events: Iterable[Row]) -> None:
-        """Take events that others wrote, each of which is checked first.
+        """Check and apply events that were read.
 
         Raises
         ------
         EventError
             For an event that no study can have written.
         PolicyChangedError
-            Where the policy changes; also after an event at which the one before fails.
+            At a change of policy, even if an event before it made the policy fail.
         LearningError
             If the policy fails at an event.
         """
@@ -196,178 +203,184 @@ class State:
             self.checker.check(event)
             try:
                 if event.kind == ASKED:
-                    if self._steps:
-                        self._follow(event)
+                    if self._replays_decisions:
+                        self._replay_decision(event)
                     stream = event.body
                 self.apply(event)
             except PolicyChangedError:
                 raise
             except Exception as error:
+                # The error does not matter if a later event replaces the policy that failed.
                 for later in events:
-                    self._changed_at(later)
+                    self._raise_policy_changed(later)
                 if isinstance(error, LearningError):
                     raise
-                raise LearningError(self.head.policy, event.seq, error) from error
-        if stream is not None and not self._steps:
-            self.mind.words[:2] = self.decisions.stream_of_event(stream)
+                raise LearningError(self.definition.policy, event.seq, error) from error
+        if stream is not None and not self._replays_decisions:
+            self.policy_state.stream[:2] = self.decisions.stream_of_event(stream)
 
-    def _follow(self, event: Row) -> None:
-        """Decide as whoever wrote the event did, for what that leaves behind."""
-        if self.head.pending != "impute":
+    def _replay_decision(self, event: Row) -> None:
+        """Repeat a decision for its effect on the policy's state."""
+        if self.definition.pending != "impute":
             self.decide(self.decisions.context.unpack(event.body, ROUND.size), event.at)
         self._catch_up()
-        self.mind.words[:2] = self.decisions.stream_of_event(event.body)
+        self.policy_state.stream[:2] = self.decisions.stream_of_event(event.body)
 
     def apply(self, event: Row) -> None:
-        """Take one event into account; those that were decided here too."""
-        self.ahead = True
-        self._STEPS[event.kind](self, event)
+        """Apply one event, read or just decided."""
+        self.is_dirty = True
+        self._HANDLERS[event.kind](self, event)
         self.seq, self.last = event.seq, event
-        self.ahead = False
+        self.is_dirty = False
 
-    def _asked(self, event: Row) -> None:
+    def _apply_asked(self, event: Row) -> None:
         self.rounds += 1
         row = self.row(event)
         if self.vocabulary.has_feedback:
-            self.open[_decision(event)] = row
-            self.waiting[_decision(event)] = None
-        if not self._anew:
-            self._new.append(row)
+            self.pending[_require_decision(event)] = row
+            self.awaiting_feedback[_require_decision(event)] = None
+        if not self._must_reimpute:
+            self._not_imputed.append(row)
         if self._round is not None:
             self._round.begin(*self.values(row))
 
-    def _close(self, id: str) -> bytes:
-        """Return the row of a decision that is no longer open."""
-        if self.renewed or self.returned:  # mostly there are none
-            self.returned.pop(id, None)
-            self.renewed.pop(id, None)
-        self.waiting.pop(id, None)
-        self._anew = True
-        return self.open.pop(id)
+    def _remove_pending(self, id: str) -> bytes:
+        """Remove a pending decision and return its row."""
+        # This runs for every feedback, and both are empty in most studies.
+        if self.asked_again_after or self.to_ask_again:
+            self.to_ask_again.pop(id, None)
+            self.asked_again_after.pop(id, None)
+        self.awaiting_feedback.pop(id, None)
+        self._must_reimpute = True
+        return self.pending.pop(id)
 
     def _is_live(self, id: str) -> bool:
-        """Return whether the arm of an open decision is in use."""
-        return self.decisions.is_live(self.open[id])
+        """Return whether the arm of a pending decision is in use."""
+        return self.decisions.is_live(self.pending[id])
 
-    def _told(self, event: Row) -> None:
-        self._learn(self._close(_decision(event)), event.body, event.seq)
+    def _apply_told(self, event: Row) -> None:
+        self._learn(self._remove_pending(_require_decision(event)), event.body, event.seq)
 
-    def _lapsed(self, event: Row) -> None:
-        if self.head.rule.on_timeout == "ask_again" and self._is_live(_decision(event)):
-            self.returned[_decision(event)] = None
-            self.waiting.pop(_decision(event), None)
+    def _apply_expired(self, event: Row) -> None:
+        if self.definition.rule.on_timeout == "ask_again" and self._is_live(
+            _require_decision(event)
+        ):
+            self.to_ask_again[_require_decision(event)] = None
+            self.awaiting_feedback.pop(_require_decision(event), None)
             return
-        row = self._close(_decision(event))
+        row = self._remove_pending(_require_decision(event))
         if event.body:
             self._learn(row, event.body, event.seq)
 
-    def _again(self, event: Row) -> None:
-        id = _decision(event)
-        row = self._close(id)
-        self.open[id] = HEAD.pack(HEAD.unpack_from(row)[0], event.at) + row[HEAD.size :]
-        self.waiting[id] = None
-        self.renewed[id] = self.rounds
+    def _apply_asked_again(self, event: Row) -> None:
+        id = _require_decision(event)
+        row = self._remove_pending(id)
+        self.pending[id] = (
+            ROW_HEADER.pack(ROW_HEADER.unpack_from(row)[0], event.at) + row[ROW_HEADER.size :]
+        )
+        self.awaiting_feedback[id] = None
+        self.asked_again_after[id] = self.rounds
 
-    def is_over(self, id: str, now: float) -> bool:
-        """Return whether an open decision has been waited for long enough."""
-        t, at = HEAD.unpack_from(self.open[id])
-        later = self.rounds - self.renewed.get(id, int(t))
-        return self.head.rule.is_over(now - at, later)
+    def has_expired(self, id: str, now: float) -> bool:
+        """Return whether a pending decision has exceeded its timeout."""
+        t, at = ROW_HEADER.unpack_from(self.pending[id])
+        later = self.rounds - self.asked_again_after.get(id, int(t))
+        return self.definition.rule.has_expired(now - at, later)
 
     def is_later_than(self, id: str, now: float) -> bool:
-        """Return whether an open decision was handed out later than now: a clock was set back."""
-        return bool(HEAD.unpack_from(self.open[id])[1] > now)
+        """Return whether a pending decision was handed out after `now`: the clock was set back."""
+        return bool(ROW_HEADER.unpack_from(self.pending[id])[1] > now)
 
-    def packed_sum(self, values: Values) -> bytes:
-        """Return feedback that says of no decision as the body of an event, if it can be."""
+    def pack_sum(self, values: Values) -> bytes:
+        """Return the body of an event for anonymous feedback, checked."""
         if self._round is not None:
             self._round.check_sum(values, self.rounds)
         return self.sums.pack(values)
 
-    def _late(self, event: Row) -> None:
+    def _apply_told_late(self, event: Row) -> None:
         end = self.decisions.bytes
         self._learn(event.body[:end], event.body[end:], event.seq)
 
-    def _nothing(self, event: Row) -> None:
-        """Leave all as it is: feedback that came too late is kept, and not learnt."""
+    def _ignore(self, event: Row) -> None:
+        """Leave the state as it is: feedback that came too late is recorded and not learnt."""
 
-    def _arrived(self, event: Row) -> None:
+    def _apply_sum(self, event: Row) -> None:
         if self._round is not None:
             self._round.add_sum(self.sums.unpack(event.body))
-        self._anew = True
+        self._must_reimpute = True
 
-    def _added(self, event: Row) -> None:
-        self._before_other_arms()
+    def _apply_arm_added(self, event: Row) -> None:
+        self._prepare_arms_change()
         self.arms.add(event.body.decode())
 
-    def _retired(self, event: Row) -> None:
-        self._before_other_arms()
+    def _apply_arm_retired(self, event: Row) -> None:
+        self._prepare_arms_change()
         self.arms.retire(event.body.decode())
-        for id in [id for id in self.returned if not self._is_live(id)]:
-            self._close(id)
+        for id in [id for id in self.to_ask_again if not self._is_live(id)]:
+            self._remove_pending(id)
 
-    def _before_other_arms(self) -> None:
-        """Learn what has been told so far by the arms that are in use now."""
+    def _prepare_arms_change(self) -> None:
+        """Learn the backlog while the policy still has the arms that it is about."""
         if self._backlog:
             self._catch_up()
-        if self._known is None:
-            self._known = self.arms.live
+        if self._policy_arms is None:
+            self._policy_arms = self.arms.live
         self.checker.forget()
-        self._anew = True
+        self._must_reimpute = True
 
     def _update_arms(self) -> None:
-        """Have the policy know the arms in use: once, however many came and went meanwhile."""
-        if self._known is None:
+        """Give the policy the arms in use: once, however many came and went."""
+        if self._policy_arms is None:
             return
-        after = self.arms.positions[self._known]
+        after = self.arms.positions[self._policy_arms]
         (before,) = np.nonzero(after >= 0)
-        self.mind = self.mind.with_arms(len(self.arms.live), before, after[before])
-        self._known = None
+        self.policy_state = self.policy_state.with_arms(len(self.arms.live), before, after[before])
+        self._policy_arms = None
 
-    def _changed_at(self, event: Row) -> None:
-        """Leave an event to who knows the policies, if the policy changes at it."""
-        if event.kind == CHANGED and event.seq > self.since:
+    def _raise_policy_changed(self, event: Row) -> None:
+        """Raise `PolicyChangedError` if the policy changes here: `CachedState` then rebuilds."""
+        if event.kind == POLICY_CHANGED and event.seq > self.since:
             raise PolicyChangedError(event)
 
-    _STEPS: Final[dict[int, Any]] = {
-        ASKED: _asked,
-        TOLD: _told,
-        LAPSED: _lapsed,
-        AGAIN: _again,
-        LATE: _late,
-        KEPT: _nothing,
-        ARRIVED: _arrived,
-        ADDED: _added,
-        RETIRED: _retired,
-        CHANGED: _changed_at,
+    _HANDLERS: Final[dict[int, Any]] = {
+        ASKED: _apply_asked,
+        TOLD: _apply_told,
+        EXPIRED: _apply_expired,
+        ASKED_AGAIN: _apply_asked_again,
+        TOLD_LATE: _apply_told_late,
+        TOLD_TOO_LATE: _ignore,
+        SUM_TOLD: _apply_sum,
+        ARM_ADDED: _apply_arm_added,
+        ARM_RETIRED: _apply_arm_retired,
+        POLICY_CHANGED: _raise_policy_changed,
     }
 
     # Snapshots.
 
     def arrays_to_save(self) -> bytes:
-        """Return what the policy has learnt."""
+        """Return the policy's state as bytes."""
         self._catch_up()
-        return self.mind.arrays_to_save()
+        return self.policy_state.arrays_to_save()
 
     def round_as_json(self) -> Any:
-        """Return the round that has not ended; None in rooms that have none."""
+        """Return the unfinished round; None in settings that do not learn by round."""
         return None if self._round is None else self._round.to_json()
 
     def restore_round(self, content: Any) -> None:
-        """Go on with a round as `round_as_json` had it."""
+        """Restore what `round_as_json` returned."""
         if self._round is not None:
             self._round.restore(content)
 
     def longest_arrays(self, told: int) -> dict[str, int]:
-        """Return how long arrays that grow can have become, after so many tellings."""
+        """Return bounds on the lengths of growing arrays after so many tellings."""
         return {} if self._round is None else self._round.longest_arrays(told)
 
-    def report(self) -> Any:
-        """Return what the policy recommends, in words."""
+    def recommend(self) -> Any:
+        """Return the policy's recommendation, by names."""
         self._catch_up()
-        return self.vocabulary.format_report(self.mind.report(), self.arms.live.tolist())
+        return self.vocabulary.format_report(self.policy_state.recommend(), self.arms.live.tolist())
 
 
-def _decision(event: Row) -> str:
+def _require_decision(event: Row) -> str:
     assert event.decision is not None
     return event.decision

@@ -1,4 +1,4 @@
-"""Studies: many decisions in flight, told in any order, kept in a database."""
+"""The public interface of studies: create, open, ask, tell, recommend."""
 
 import time
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from keyhole.study import operations
 from keyhole.study.cached_state import ReadOnlyReplica
 from keyhole.study.decision import Decision, decision_id
 from keyhole.study.definition import Definition
-from keyhole.study.events import ASKED, CHANGED
+from keyhole.study.events import ASKED, POLICY_CHANGED
 from keyhole.study.listing import summary_rows
 from keyhole.study.storage import Row, StoreError, normalize_address, open_store
 from keyhole.study.storage.fork_lock import FORK_LOCK
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
     from keyhole.study.log_export import Replay
 
-After = Literal["forget", "ask_again", "no_reward"]
-Survives = Literal["power_loss", "process_crash"]
+OnTimeout = Literal["forget", "ask_again", "no_reward"]
+Durability = Literal["power_loss", "process_crash"]
 
 
 class Study:
-    """A policy at work, with any number of decisions in flight, in a database.
+    """A policy at work on a log of events in a database, with any number of pending decisions.
 
-    `ask` hands out decisions, `tell` takes what came of each, in any order, from any thread or
-    process. Both return when what they say is durable. Arms have names. What happens is a log of
-    events; everything else follows from it.
+    `ask` hands out decisions, and `tell` takes their feedback in any order, from any thread or
+    process. Both return once their event is durable. Everything else follows from the log.
 
-    Make one with `create`, or `open` one that there is. Threads may share a study; a process opens
-    its own. Who only looks takes no lock, and sees what is durable.
+    Make a study with `create`, or open an existing one with `open`. Threads may share a study; each
+    process opens its own. Reading (`recommend`, `history`, ...) takes no lock and sees what is
+    durable.
 
     Examples
     --------
@@ -68,24 +68,24 @@ class Study:
         name: str,
         *,
         policies: Iterable[type[Policy]] = (),
-        durability: Survives = "power_loss",
+        durability: Durability = "power_loss",
         clock: Clock = time.time,
     ) -> None:
-        self.name, self._survives = check_line("name", name), durability
+        self.name, self._durability = check_line("name", name), durability
         check_clock(clock)
         policies = tuple(policies)
         store = open_store(storage, durability=durability, make=False)
         self._storage = storage = normalize_address(storage)
         try:
-            number_of, head = store.find(name)
+            number_of, definition = store.find(name)
             with FORK_LOCK.shared():
-                Definition.from_bytes(head, policies)  # refuses a policy that is not known here
+                Definition.from_bytes(definition, policies)  # refuses an unknown policy at once
         except BaseException:
             store.close()
             raise
-        self._turns = GroupCommit(store, number_of, head, clock, policies)
-        # It must not take another study for this one.
-        self._view = ReadOnlyReplica(store.another, number_of, head, policies)
+        self._writer = GroupCommit(store, number_of, definition, clock, policies)
+        # A connection that expects the same study: the file may be replaced in between.
+        self._replica = ReadOnlyReplica(store.connect_again, number_of, definition, policies)
 
     @classmethod
     def create(
@@ -98,53 +98,52 @@ class Study:
         pending: Pending | None = None,
         timeout: float | timedelta | None = None,
         timeout_decisions: int | None = None,
-        on_timeout: After = "forget",
+        on_timeout: OnTimeout = "forget",
         seed: int = 0,
         time_unit: float = 0.0,
-        durability: Survives = "power_loss",
+        durability: Durability = "power_loss",
         clock: Clock = time.time,
         **facts: Any,
     ) -> Self:
-        """Begin a study.
+        """Create a study.
 
         Parameters
         ----------
         storage : str or Path
-            The file of a database, made where there is none; or the address of one in PostgreSQL,
+            The path of an SQLite file, created if need be; or the address of a PostgreSQL database,
             ``postgresql://...``.
         name : str
-            What the study is called, in at most 500 characters; there may be many in a database.
+            The name of the study within the database, at most 500 characters.
         policy : Policy
-            Who decides.
+            The policy.
         arms : iterable of str
-            The names of the arms, in an order: no set, mapping or data frame, but a column of one.
+            The names of the arms, in order: no set, mapping or data frame, but a column of one.
         pending : {"impute", "ignore", "wait"}, optional
-            What the policy does while decisions are open: see `keyhole.policy.Policy`. By
+            What the policy does while decisions are pending: see `keyhole.policy.Policy`. By
             default what costs it least.
         timeout : float or timedelta, optional
-            How long to wait for feedback, in seconds. By default for ever.
+            Seconds after which a decision without feedback expires. By default never.
         timeout_decisions : int, optional
-            For how many later decisions to wait.
+            Number of later decisions after which it expires.
         on_timeout : {"forget", "ask_again", "no_reward"}, default "forget"
-            What becomes of a decision then. "forget": the policy learns nothing of it, though its
-            round stays counted, as in the logarithm of `UCB1`; feedback that comes later counts.
-            It is wrong where silence is an answer, such as a visitor who does not buy: the policy
-            then hears of successes alone. "ask_again": it is handed out once more. "no_reward": the
-            policy is told so, as a reward of 0; feedback that comes later is kept but not counted.
+            What happens to a decision that expires. "forget": the policy learns nothing from it,
+            though its round stays counted, as in the logarithm of `UCB1`; late feedback counts.
+            This is wrong where silence is an answer, such as a visitor who does not buy: the policy
+            then learns from successes alone. "ask_again": the decision is handed out once more.
+            "no_reward": the policy learns a reward of 0; late feedback is recorded and not counted.
         seed : int, default 0
-            Of the policy's own randomness.
+            Seed of the policy's random numbers.
         time_unit : float, default 0
-            Where runs consume time: how much of it a second is, in the unit of the limits. A run
-            that has been open for longer than a limit is then known to exceed it. With 0 nothing
-            is known of an open run but its arm and its limit.
+            Where runs consume time: the length of a second in the unit of the limits. A run that
+            has been pending for longer than a limit is then known to exceed it. With 0 only arm and
+            limit of a pending run are known.
         durability : {"power_loss", "process_crash"}, default "power_loss"
-            What all that was answered outlives. A crash is one of the process, or of all of them;
-            a power cut may then lose the last decisions of a study in a file, which needs far less
-            time for each.
+            What answered calls survive. With "process_crash" a power loss may take the last
+            decisions of a study in a file; each call then needs far less time.
         clock : callable, optional
-            Returns the time, in seconds since 1970, UTC.
+            Returns the seconds since 1970, UTC.
         **facts
-            What `policy.learner` takes, but the number of arms.
+            The arguments of `policy.learner`, without the number of arms.
 
         Returns
         -------
@@ -156,12 +155,12 @@ class Study:
             timeout = timeout.total_seconds()
         rule = TimeoutRule(timeout, timeout_decisions, on_timeout)
         with FORK_LOCK.shared():
-            head = Definition.create(
+            definition = Definition.create(
                 policy, arms, facts, pending=pending, rule=rule, seed=seed, time_unit=time_unit
             )
         store = open_store(storage, durability=durability)
         try:
-            store.create(check_line("name", name), head.to_bytes(), check_time(clock()))
+            store.create(check_line("name", name), definition.to_bytes(), check_time(clock()))
         finally:
             store.close()
         return cls(storage, name, policies=[type(policy)], durability=durability, clock=clock)
@@ -173,10 +172,10 @@ class Study:
         name: str,
         *,
         policies: Iterable[type[Policy]] = (),
-        durability: Survives = "power_loss",
+        durability: Durability = "power_loss",
         clock: Clock = time.time,
     ) -> Self:
-        """Open a study that there is.
+        """Open an existing study.
 
         Parameters
         ----------
@@ -188,23 +187,23 @@ class Study:
         return cls(storage, name, policies=policies, durability=durability, clock=clock)
 
     def close(self) -> None:
-        """Let go of the database. A closed study cannot be used any more."""
-        with closing(self._view):
-            self._turns.close()
+        """Close the study: it cannot be used any more."""
+        with closing(self._replica):
+            self._writer.close()
 
     def __enter__(self) -> Self:
         """Return the study."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the study."""
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how another process opens it."""
-        turns = self._turns
-        given: dict[str, Any] = {"policies": turns.policies, "clock": turns.clock}
-        made = partial(type(self), durability=self._survives, **given)
+        """Return the arguments with which another process opens it."""
+        writer = self._writer
+        given: dict[str, Any] = {"policies": writer.policies, "clock": writer.clock}
+        made = partial(type(self), durability=self._durability, **given)
         return made, (self._storage, self.name)
 
     # Deciding.
@@ -215,135 +214,141 @@ class Study:
         Parameters
         ----------
         key : str, optional
-            A name for this question: asked again with the same key, the same decision is returned.
-            For clients whose answer may get lost on the way. At most 500 characters.
+            An idempotency key of at most 500 characters: the same key gets the same decision, for
+            clients to which the answer may get lost.
         **context
-            What the room shows a policy before it decides: ``threshold`` where arms are asked for
-            at a threshold.
+            The context of the setting: ``threshold`` where arms are asked for at a threshold.
         """
         if key is not None:
             check_short_line("key", key, LONGEST)
-        decision: Decision = self._turns.submit(lambda turn: operations.ask(turn, key, context))
+        decision: Decision = self._writer.submit(
+            lambda transaction: operations.ask(transaction, key, context)
+        )
         return decision
 
     def tell(self, id: str | Decision, *unnamed: Any, **feedback: Any) -> None:
-        """Tell what came of a decision; return once it is durable.
+        """Record the feedback of a decision; return once it is durable.
 
-        The same may be told twice. What differs from what was told before is a `ConflictError`, an
-        id that was never handed out a `ValueError`.
+        The same feedback may be told twice. Different feedback is a `ConflictError`, an unknown id
+        a `ValueError`.
 
         Parameters
         ----------
         id : str or Decision
-            The decision's; or the decision itself.
+            The decision or its id.
         *unnamed, **feedback
-            What the room calls it: a ``reward``, say; see the room's page.
+            Feedback as the setting calls it, such as ``reward``: see the page of the setting.
         """
         name = decision_id(id)
-        self._turns.submit(lambda turn: operations.tell(turn, name, unnamed, feedback))
+        self._writer.submit(
+            lambda transaction: operations.tell(transaction, name, unnamed, feedback)
+        )
 
     def tell_sum(self, *unnamed: Any, **words: Any) -> None:
-        """Tell what has arrived since the last time, where nobody can say of which decision.
+        """Record the sum of the rewards since the last call, where feedback is anonymous.
 
         Parameters
         ----------
         *unnamed, **words
-            What the setting's vocabulary takes where feedback is anonymous: see its page.
+            What the setting's vocabulary takes: see the page of the setting.
         """
-        self._turns.submit(lambda turn: operations.tell_sum(turn, unnamed, words))
+        self._writer.submit(lambda transaction: operations.tell_sum(transaction, unnamed, words))
 
     def expire(self, id: str | Decision) -> None:
-        """Give a decision up, as if its feedback had been waited for long enough.
-
-        It is dealt with as the study's rule says.
-        """
-        self._turns.submit(
-            lambda turn: operations.expire(turn, operations.require_pending(turn, decision_id(id)))
+        """Expire a pending decision now, with the consequence that `on_timeout` has."""
+        self._writer.submit(
+            lambda transaction: operations.expire(
+                transaction, operations.require_pending(transaction, decision_id(id))
+            )
         )
 
     def recommend(self) -> Any:
-        """Return what the policy takes to be true so far, by name.
+        """Return the policy's recommendation so far, by names.
 
         Labels by arm, the best arm, the best at each threshold, allocations, or arm and limit.
         """
-        return self._view.read(lambda fold: fold.report())
+        return self._replica.read(lambda state: state.recommend())
 
     # What may change.
 
     def add_arm(self, name: str) -> None:
-        """Add an arm that was never pulled."""
+        """Add a new arm."""
         self.add_arms([name])
 
     def add_arms(self, names: Iterable[str]) -> None:
-        """Add arms that were never pulled, all at once: if one is refused, none is added."""
+        """Add new arms, all or none."""
         new = check_distinct(
             "names", [check_line("name", name) for name in check_entries("names", names)]
         )
-        self._turns.submit(lambda turn: operations.add_arms(turn, new))
+        self._writer.submit(lambda transaction: operations.add_arms(transaction, new))
 
     def retire(self, name: str) -> None:
-        """Never choose an arm again, for good; its open decisions may still be told."""
-        self._turns.submit(lambda turn: operations.retire_arm(turn, name))
+        """Retire an arm for good; its pending decisions may still be told."""
+        self._writer.submit(lambda transaction: operations.retire_arm(transaction, name))
 
     def change_policy(self, policy: Policy, **facts: Any) -> None:
-        """Have another policy of the same setting decide from now on; it learns the whole log.
+        """Replace the policy by another of the same setting, which learns the whole log.
 
-        That can be done also where the policy so far fails at the log (`LearningError`).
+        This is possible also where the present policy fails at the log (`LearningError`).
 
         Parameters
         ----------
         policy : Policy
-            The new one. Once there are decisions, one that can learn from those of others
+            The new one. If there are decisions, it must be able to learn from those of others
             (`keyhole.policy.Policy.off_policy`).
         **facts
-            What it needs to know beyond what the study's own was told.
+            Facts that the new policy needs and the study does not have.
         """
         if isinstance(policy, Policy):
-            for known in (self._turns, self._view):
+            for known in (self._writer, self._replica):
                 known.policies = (type(policy), *known.policies)
-        self._turns.change(lambda turn: operations.change_policy(turn, policy, facts))
+        self._writer.change(
+            lambda transaction: operations.change_policy(transaction, policy, facts)
+        )
 
     # Looking.
 
     @property
     def policy(self) -> Policy:
-        """Who decides."""
-        return self._view.read(lambda fold: fold.head.policy)
+        """The policy."""
+        return self._replica.read(lambda state: state.definition.policy)
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The arms in use."""
-        return self._view.read(lambda fold: fold.arms.names_in_use)
+        return self._replica.read(lambda state: state.arms.names_in_use)
 
     @property
     def pending(self) -> list[Decision]:
-        """The decisions whose feedback is waited for, the oldest first."""
-        return self._view.read(
-            lambda fold: [operations.make_decision(fold, id, row) for id, row in fold.open.items()]
+        """The decisions without feedback, oldest first."""
+        return self._replica.read(
+            lambda state: [
+                operations.make_decision(state, id, row) for id, row in state.pending.items()
+            ]
         )
 
     def history(self) -> "pa.Table":
-        """Return all events, a row each: when, what, of which decision, and in the room's words.
+        """Return all events as a table: number, time, kind, decision, and the values by name.
 
         Returns
         -------
         pyarrow.Table
-            ``.to_pandas()`` makes a data frame of it (needs keyhole[pandas]). Type checkers know
-            it where `pyarrow-stubs` is installed.
+            ``.to_pandas()`` makes a data frame of it (needs keyhole[pandas]). Type checkers know it
+            if `pyarrow-stubs` is installed.
         """
-        rows = self.log()  # which may wait for other threads: forks do not wait for that
-        with FORK_LOCK.shared(), self._view.naming_damage():
+        rows = self.log()  # before the fork lock: it may wait for other threads
+        with FORK_LOCK.shared(), self._replica.convert_event_errors():
             from keyhole.study.log_export import format_table
 
-            return format_table(self.head, rows)
+            return format_table(self.definition, rows)
 
     def export(self, path: str | Path) -> None:
-        """Write the log to a file, a line of JSON an event: all there is to the study."""
+        """Write the whole study to a file, a line of JSON for each event."""
         rows = self.log()
-        with FORK_LOCK.shared(), self._view.naming_damage():
+        with FORK_LOCK.shared(), self._replica.convert_event_errors():
             from keyhole.study.log_export import write_export
 
-            write_export(Path(path), self.name, self.head, rows)
+            write_export(Path(path), self.name, self.definition, rows)
 
     @classmethod
     def restore(
@@ -354,73 +359,73 @@ class Study:
         name: str | None = None,
         policies: Iterable[type[Policy]] = (),
     ) -> Self:
-        """Make a study of an exported one: every decision, every state as it was.
+        """Create a study from an export: with the same decisions and the same state.
 
         Parameters
         ----------
         storage, policies
             As in `create` and `open`.
         path : str or Path
-            What `export` wrote.
+            The file that `export` wrote.
         name : str, optional
-            What it is called; by default as it was.
+            The name of the new study; by default the old one.
         """
         with FORK_LOCK.shared():
             from keyhole.study.log_export import read_export
 
-            old, head, rows = read_export(Path(path), policies)
+            old, definition, rows = read_export(Path(path), policies)
         store = open_store(storage)
         try:
-            store.create(check_line("name", name or old), head.to_bytes(), time.time(), rows)
+            store.create(check_line("name", name or old), definition.to_bytes(), time.time(), rows)
         finally:
             store.close()
         return cls(storage, name or old, policies=policies)
 
     def replay(self, policy: Policy, **facts: Any) -> "Replay":
-        """Return what another policy would have asked, told what had been told by then.
+        """Return the decisions that another policy would have taken, given the same feedback.
 
         Parameters
         ----------
         policy : Policy
             The other one, of the same setting.
         **facts
-            What it needs to know beyond what the study's own was told.
+            Facts that the other policy needs and the study does not have.
 
         Raises
         ------
         ValueError
-            If it is another than that of the study, and cannot learn from decisions of others
+            If the policy is not that of the study and cannot learn from decisions of others
             (`keyhole.policy.Policy.off_policy`), or is of another setting.
         """
         rows = self.log()
-        with FORK_LOCK.shared(), self._view.naming_damage():
+        with FORK_LOCK.shared(), self._replica.convert_event_errors():
             from keyhole.study.log_export import replay_policy
 
-            head = self.head
-            changed = head.with_policy(policy, facts)
-            if policy != head.policy or any(row.kind == CHANGED for row in rows):
+            definition = self.definition
+            changed = definition.with_policy(policy, facts)
+            if policy != definition.policy or any(row.kind == POLICY_CHANGED for row in rows):
                 operations.check_off_policy(policy, sum(row.kind == ASKED for row in rows))
             return replay_policy(changed, rows)
 
     def log(self) -> list[Row]:
         """Return all events as they are stored."""
-        return self._view.rows()
+        return self._replica.rows()
 
     @property
-    def head(self) -> Definition:
-        """What the study was at the beginning; `policy` is who decides since it was changed."""
+    def definition(self) -> Definition:
+        """The definition with which the study was created; `policy` is the present policy."""
         with FORK_LOCK.shared():
-            return Definition.from_bytes(self._turns.head, self._turns.policies)
+            return Definition.from_bytes(self._writer.definition_bytes, self._writer.policies)
 
     def __repr__(self) -> str:
-        """Return what it is and how far it has come."""
+        """Return address and name."""
         return f"Study({self._storage!r}, {self.name!r})"
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: who decides, what is recommended, and what is open."""
+        """Return a table for notebooks: policy, arms, pending decisions, recommendation."""
         try:
             rows = summary_rows(self.policy, self.arms, len(self.pending), self.recommend)
-        except (StoreError, RuntimeError):  # it is closed, or its database does not answer
+        except (StoreError, RuntimeError):  # closed, or the database does not answer
             return escape(repr(self))
         with FORK_LOCK.shared():
             from keyhole.results.html import Table

@@ -1,4 +1,4 @@
-"""What becomes of a decision whose feedback does not come."""
+"""The timeout rule: what happens to a decision whose feedback does not come."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,18 +12,18 @@ AFTER: Final = ("forget", "ask_again", NO_REWARD)
 
 @dataclass(frozen=True)
 class TimeoutRule:
-    """When a study no longer waits for feedback, and what it does then.
+    """When a pending decision expires, and the consequence.
 
     Attributes
     ----------
     timeout : float or None
-        It waits so long.
+        Seconds after which it expires.
     timeout_decisions : int or None
-        It waits for so many later decisions.
+        Later decisions after which it expires.
     on_timeout : {"forget", "ask_again", "no_reward"}
-        Then the policy learns nothing of the decision, whose round stays counted, and late feedback
-        counts; it is handed out once more; or its reward is taken to be 0, and late feedback is
-        kept but not counted.
+        The policy learns nothing from the decision, whose round stays counted, and late feedback
+        counts; the decision is handed out once more; or its reward is 0, and late feedback is
+        recorded and not counted.
     """
 
     timeout: float | None = None
@@ -38,8 +38,8 @@ class TimeoutRule:
             check_integer("timeout_decisions", self.timeout_decisions, Range(ge=1))
         check_choice("on_timeout", self.on_timeout, AFTER)
 
-    def is_over(self, waited: float, later: int) -> bool:
-        """Return whether so many seconds, or so many later decisions, are too many."""
+    def has_expired(self, waited: float, later: int) -> bool:
+        """Return whether a decision has expired, after so many seconds and later decisions."""
         if self.timeout is not None and waited > self.timeout:
             return True
         return self.timeout_decisions is not None and later >= self.timeout_decisions

@@ -1,4 +1,4 @@
-"""Errors of a setting's vocabulary, told apart from damage to what is stored."""
+"""Errors in a setting's vocabulary, as opposed to damage of stored data."""
 
 import struct
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Final
 from keyhole.play.saved_learner import DAMAGE
 from keyhole.play.study_vocabulary import StudyVocabulary
 
-# Values that are read have the types of their fields, whatever a database holds.
+# Values read from a database have the types of their fields, so these errors are the code's own.
 _MISTAKES: Final = (
     AssertionError, AttributeError, KeyError, NameError, NotImplementedError, TypeError,
     struct.error,
@@ -16,14 +16,14 @@ _MISTAKES: Final = (
 
 
 class VocabularyError(RuntimeError):
-    """The vocabulary of a setting failed: a mistake in its code, and no damage to what is stored.
+    """The vocabulary of a setting failed: an error in its code, not in stored data.
 
     Parameters
     ----------
     vocabulary : StudyVocabulary
-        Whose code failed.
+        The vocabulary.
     why : str
-        At what.
+        The reason.
     """
 
     def __init__(self, vocabulary: StudyVocabulary, why: str) -> None:
@@ -35,8 +35,8 @@ class VocabularyError(RuntimeError):
 
 
 @contextmanager
-def naming_vocabulary(vocabulary: StudyVocabulary) -> Iterator[None]:
-    """Raise a VocabularyError where what is called of a vocabulary makes a mistake."""
+def convert_vocabulary_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
+    """Raise errors of a vocabulary's code as `VocabularyError`."""
     try:
         yield
     except _MISTAKES as error:
@@ -44,8 +44,8 @@ def naming_vocabulary(vocabulary: StudyVocabulary) -> Iterator[None]:
 
 
 @contextmanager
-def reading_back(vocabulary: StudyVocabulary) -> Iterator[None]:
-    """Raise a VocabularyError where what is to be written cannot be formatted and parsed again."""
+def convert_read_back_errors(vocabulary: StudyVocabulary) -> Iterator[None]:
+    """Raise a `VocabularyError` if what is to be written cannot be formatted and parsed again."""
     try:
         yield
     except (*DAMAGE, struct.error) as error:

@@ -1,8 +1,7 @@
-"""Who may write next: one at a time, and whoever waits is served together.
+"""Group commit: all requests that wait in a process are written in one transaction.
 
-All that wait in a process are one group: the study's lock in the database is taken, what others
-wrote is taken into account, everybody's wish is granted or refused, all that follows is written
-and made durable at once; only then anybody is answered.
+The leader, one of the threads that wait, takes the study's lock in the database, applies the events
+that other processes have committed, runs the requests, commits their events together, and answers.
 """
 
 import os
@@ -15,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from keyhole.contract.policy import Policy
 from keyhole.study.cached_state import CachedState
-from keyhole.study.events import CHANGED, END_OF_TIME
+from keyhole.study.events import END_OF_TIME, POLICY_CHANGED
 from keyhole.study.policy_errors import LearningError
 from keyhole.study.snapshot import make_snapshot
 from keyhole.study.state import State
@@ -23,243 +22,258 @@ from keyhole.study.storage import Row, Store, StoreError
 from keyhole.study.storage.fork_lock import FORK_LOCK
 from keyhole.validate import short_repr
 
-_GROUP: Final = 256
+_MAX_GROUP_SIZE: Final = 256
 _SNAPSHOT_EVERY: Final = 10_000
-_LOOK_AGAIN: Final = 1.0  # seconds, if whoever should have called was interrupted
+_POLL_INTERVAL: Final = 1.0  # seconds, in case the thread that should wake us was interrupted
 
 Clock = Callable[[], float]
 
 
 class Transaction:
-    """What a wish sees when it is granted: the state, the time, and what is to be written."""
+    """The context of a request: the state, the time, and the events that are to be committed."""
 
-    def __init__(self, fold: State, now: float, store: Store, study: int) -> None:
-        self.fold, self.now = fold, now
+    def __init__(self, state: State, now: float, store: Store, study: int) -> None:
+        self.state, self.now = state, now
         self.rows: list[Row] = []
-        self.is_last = False  # the state is to be built anew before anything else happens
+        self.ends_group = False  # the state must be rebuilt before the next request
         self._store, self._study = store, study
 
     def write(self, kind: int, decision: str | None, body: bytes, key: str | None = None) -> None:
-        """Add an event, and take it into account."""
-        row = Row(self.fold.seq + 1, kind, decision, key, self.now, body)
-        self.fold.apply(row)
+        """Append an event and apply it to the state."""
+        row = Row(self.state.seq + 1, kind, decision, key, self.now, body)
+        self.state.apply(row)
         self.rows.append(row)
 
-    def change(self, head: bytes) -> None:
-        """Add the event that another policy decides from now on; the state is to be built anew."""
-        self.fold.seq += 1
-        self.is_last = True
-        self.rows.append(Row(self.fold.seq, CHANGED, None, None, self.now, head))
+    def change(self, definition: bytes) -> None:
+        """Append a change of policy, after which the state must be rebuilt."""
+        self.state.seq += 1
+        self.ends_group = True
+        self.rows.append(Row(self.state.seq, POLICY_CHANGED, None, None, self.now, definition))
 
     def events_of_decision(self, decision: str) -> list[Row]:
-        """Return all events of a decision."""
+        """Return all events of a decision, those of this transaction included."""
         mine = [row for row in self.rows if row.decision == decision]
         return self._store.events_of_decision(self._study, decision) + mine
 
     def damage_error(self, decision: str, why: str) -> NoReturn:
-        """Say of a decision whose events are not what they were where it is."""
-        self._store.damaged(self._study, decision, why)
+        """Raise the error that says where a decision's events are damaged."""
+        self._store.raise_damaged(self._study, decision, why)
 
     def find_by_key(self, key: str) -> Row | None:
-        """Return the event that was asked for with a key."""
+        """Return the event with an idempotency key; None if there is none."""
         mine = [row for row in self.rows if row.key == key]
         return mine[0] if mine else self._store.find_by_key(self._study, key)
 
 
 def check_clock(clock: object) -> None:
-    """Refuse what is no clock."""
+    """Refuse a clock that cannot be called."""
     if not callable(clock):
         raise TypeError(f"clock must return the time, as time.time does; got {short_repr(clock)}")
 
 
 def check_time(now: float) -> float:
-    """Return what a clock said, if it can be a time."""
+    """Return the time that a clock gave, checked."""
     if not isinstance(now, int | float) or not 0.0 <= now < END_OF_TIME:
         raise ValueError(f"clock must return the seconds since 1970, got {now!r}")
     return now
 
 
 class _Request:
-    """Something that somebody waits for: granted in a group with others, or `alone`."""
+    """A call that waits for a commit, in a group with others or by itself (`exclusive`)."""
 
-    __slots__ = ("alone", "answer", "called", "done", "error", "left", "work")
+    __slots__ = ("error", "exclusive", "is_cancelled", "is_done", "result", "wakeup", "work")
 
     def __init__(
-        self, work: Callable[[Transaction], Any] | None, alone: Callable[[], Any] | None = None
+        self, work: Callable[[Transaction], Any] | None, exclusive: Callable[[], Any] | None = None
     ) -> None:
-        self.called = Lock()
-        self.called.acquire()
-        self.work, self.alone = work, alone
-        self.answer: Any = None
+        self.wakeup = Lock()
+        self.wakeup.acquire()
+        self.work, self.exclusive = work, exclusive
+        self.result: Any = None
         self.error: BaseException | None = None
-        self.done = self.left = False
+        self.is_done = self.is_cancelled = False
 
 
 class _Group:
-    """Those that are served together, and what they are told if they get no answer."""
+    """The requests of one commit, and the error that they get if it fails."""
 
     def __init__(self) -> None:
-        self.wishes: list[_Request] = []
-        self.error: Exception | None = StoreError("the thread that wrote for all was interrupted")
+        self.requests: list[_Request] = []
+        self.error: Exception | None = StoreError("the thread that led the commit was interrupted")
 
 
 class GroupCommit(CachedState):
-    """The one writer of a study in a process.
+    """The single writer of a study within a process.
 
-    A thread may be interrupted between any two instructions (Ctrl-C), and others must go on. So
-    who leads is said by an entry of a dictionary, which a single instruction makes, and not by a
-    lock, of which a thread that was interrupted cannot say whether it has it. What a leader has
-    begun is ended by steps that do no harm when they are taken twice, and they are tried twice. Who
-    waits looks every second whether it should lead.
+    A thread may be interrupted (Ctrl-C) between any two instructions, and the others must go on.
+    What a leader has begun is finished by idempotent steps, which are tried twice.
     """
 
     def __init__(
         self,
         store: Store,
         study: int,
-        head: bytes,
+        definition: bytes,
         clock: Clock,
         policies: Iterable[type[Policy]] = (),
     ) -> None:
-        super().__init__(study, head, policies)
+        # The lock order is: the queue of requests here, then the `-queue` file or the advisory lock
+        # (`Store.begin`), then FORK_LOCK. Nothing waits for the database while it holds FORK_LOCK.
+        super().__init__(study, definition, policies)
         self.store, self.clock = store, clock
+        # A deque: `append` and `popleft` are single instructions, so no lock is needed, and
+        # none can be left held by a thread that is interrupted.
         self._waiting: deque[_Request] = deque()
-        self._leader: dict[
-            None, _Request
-        ] = {}  # whose thread serves all that wait, if there is one
-        self._group: _Group | None = None  # those that it serves
+        # The leader's request, or nothing. It is not a lock: a thread interrupted within
+        # `acquire` cannot tell whether it holds it, whereas `setdefault` is one instruction.
+        self._leader: dict[None, _Request] = {}
+        self._group: _Group | None = None
 
     def submit(self, work: Callable[[Transaction], Any]) -> Any:
-        """Return what `work` returns, once all that it wrote is durable."""
+        """Run `work` in a transaction; return its result once its events are durable."""
         self._check_process()
         return self._wait_for_commit(_Request(work))
 
-    def _wait_for_commit(self, wish: _Request) -> Any:
-        """Return the answer of a wish, once it is granted or refused."""
+    def _wait_for_commit(self, request: _Request) -> Any:
+        """Return a request's result or raise its error; lead the group if nobody else does."""
         try:
             try:
-                self._waiting.append(wish)
-                while not wish.done:
-                    if self._becomes_leader(wish):
-                        self._run_group(wish)
+                self._waiting.append(request)
+                while not request.is_done:
+                    # The next leader is not woken if the old one is interrupted before `_wake`,
+                    # so every waiting thread looks again once per interval.
+                    if self._try_to_lead(request):
+                        self._run_group(request)
                     else:
-                        wish.called.acquire(timeout=_LOOK_AGAIN)
+                        request.wakeup.acquire(timeout=_POLL_INTERVAL)
             finally:
-                self._cancel(wish)
+                self._cancel(request)
         finally:
-            self._cancel(wish)
-        if wish.error is not None:
-            raise wish.error
-        return wish.answer
+            self._cancel(request)
+        if request.error is not None:
+            raise request.error
+        return request.result
 
-    def _first(self) -> _Request | None:
-        """Return who has waited longest."""
+    def _find_oldest(self) -> _Request | None:
+        """Return the request that has waited longest."""
         waiting = self._waiting.copy()
-        return next((wish for wish in waiting if not (wish.left or wish.done)), None)
+        return next(
+            (request for request in waiting if not (request.is_cancelled or request.is_done)), None
+        )
 
-    def _becomes_leader(self, wish: _Request) -> bool:
-        """Return whether it is for a wish's thread to serve all, from now on."""
-        return self._first() is wish and self._leader.setdefault(None, wish) is wish
+    def _try_to_lead(self, request: _Request) -> bool:
+        """Return whether the thread of this request is the leader from now on."""
+        return self._find_oldest() is request and self._leader.setdefault(None, request) is request
 
-    def _cancel(self, wish: _Request) -> None:
-        """Let others go on without a wish, wherever its thread was interrupted."""
-        wish.left = True
-        if self._leader.get(None) is wish:
-            self._settle()
+    def _cancel(self, request: _Request) -> None:
+        """Withdraw a request, wherever its thread was interrupted, and wake the next leader."""
+        request.is_cancelled = True
+        # This runs twice, in nested `finally`: an interrupt in the first cancellation leads to the
+        # second, which finishes what is left. The leadership is given up last, since nobody else
+        # may lead while the group is unfinished.
+        if self._leader.get(None) is request:
+            self._finish_group()
             FORK_LOCK.release(self)
             self._leader.pop(None)
-        if not self._leader and (following := self._first()) is not None:
-            _call(following)
+        if not self._leader and (following := self._find_oldest()) is not None:
+            _wake(following)
 
-    def _run_group(self, wish: _Request) -> None:
-        """Grant a wish, with all others that wait."""
+    def _run_group(self, request: _Request) -> None:
+        """Run a request together with all others that wait."""
         group = self._group = _Group()
         try:
-            if wish.alone is None:
+            if request.exclusive is None:
                 self._complete_all(group)
             else:
-                group.wishes.append(wish)
-                wish.answer = wish.alone()
+                group.requests.append(request)
+                request.result = request.exclusive()
             group.error = None
         except Exception as error:
             group.error = error
-        self._settle()
-        if self._fold is not None and self._fold.seq - self._kept >= _SNAPSHOT_EVERY:
-            self._group = _Group()  # of nobody; if it is interrupted the state is given up
+        self._finish_group()
+        if self._state is not None and self._state.seq - self._snapshot_seq >= _SNAPSHOT_EVERY:
+            # An empty group with an error: if the snapshot is interrupted, `_finish_group`
+            # discards the state, which `make_snapshot` may have left half changed.
+            self._group = _Group()
             self.save_snapshot()
             self._group = None
 
-    def _settle(self) -> None:
-        """Tell a group what came of it; it may be told twice."""
+    def _finish_group(self) -> None:
+        """Hand out results or the group's error; idempotent."""
         group = self._group
         if group is None:
             return
         if group.error is not None:
-            # What is in memory may be ahead of what is in the database.
-            self._fold = None
+            # The state may hold events that were not committed: rebuild it from the log.
+            self._state = None
             with suppress(StoreError):
                 self.store.rollback()
-        for wish in group.wishes:
+        for request in group.requests:
             if group.error is not None:
-                wish.answer, wish.error = None, group.error
-            wish.done = True
-            _call(wish)
+                request.result, request.error = None, group.error
+            request.is_done = True
+            _wake(request)
         self._group = None
 
     def _complete_all(self, group: _Group) -> None:
-        """Grant what the next that wait wish for, and commit it."""
-        turn: Transaction | None = None
+        """Run the requests that wait, up to the size of a group, and commit their events."""
+        transaction: Transaction | None = None
         try:
             self._check_open()
-            turn = self._begin()
-            with FORK_LOCK.shared(self):  # as where the state is built
-                while not turn.is_last and (wish := self._join(group)) is not None:
-                    self._complete(wish, turn)
-            if turn.rows:
-                self.store.commit(self.study, turn.rows)
+            transaction = self._begin_transaction()
+            with FORK_LOCK.shared(self):  # requests load kernels: see `cached_state`
+                while (
+                    not transaction.ends_group and (request := self._join_next(group)) is not None
+                ):
+                    self._complete(request, transaction)
+            # One commit, so one flush to the disk, for the whole group: this is why threads scale.
+            if transaction.rows:
+                self.store.commit(self.study, transaction.rows)
             else:
                 self.store.rollback()
-            if turn.is_last:
-                self._fold = None
+            if transaction.ends_group:
+                self._state = None
         except Exception:
-            while turn is None and self._join(group) is not None:
-                pass  # there was no turn for anybody
+            while transaction is None and self._join_next(group) is not None:
+                pass  # no transaction began: all that wait get the error
             raise
 
-    def _join(self, group: _Group) -> _Request | None:
-        """Move the next that waits into a group, if there is one and the group has room."""
-        while self._waiting and len(group.wishes) < _GROUP:
-            wish = self._waiting[0]  # nobody else removes any
-            is_gone = wish.left or wish.done
-            if not is_gone and wish.alone is not None:
+    def _join_next(self, group: _Group) -> _Request | None:
+        """Move the next request that waits into the group; return None if none is left or fits."""
+        while self._waiting and len(group.requests) < _MAX_GROUP_SIZE:
+            request = self._waiting[0]  # only the leader removes requests
+            is_gone = request.is_cancelled or request.is_done
+            if not is_gone and request.exclusive is not None:
                 break
             if not is_gone:
-                group.wishes.append(wish)
+                group.requests.append(request)
             self._waiting.popleft()
             if not is_gone:
-                return wish
+                return request
         return None
 
-    def _complete(self, wish: _Request, turn: Transaction) -> None:
-        assert wish.work is not None
-        begun = len(turn.rows)
+    def _complete(self, request: _Request, transaction: Transaction) -> None:
+        assert request.work is not None
+        begun = len(transaction.rows)
         try:
-            wish.answer = wish.work(turn)
-        except StoreError:  # the lock is lost, and with it all that was not written
+            request.result = request.work(transaction)
+        except StoreError:  # the lock is lost, and the whole transaction with it
             raise
         except Exception as error:
-            if not self.store.has_lock():  # it was given back, whatever the error is
+            if not self.store.has_lock():  # the store has rolled back, whatever the error is
                 why = f"the database driver failed ({error!r}): try again"
                 raise StoreError(f"{self.store.where}: {why}") from error
-            wish.error = error
-            if turn.fold.ahead:  # those before are whole; nobody else may see this state
-                turn.is_last = True
-                del turn.rows[begun:]
+            request.error = error
+            # The requests before this one are complete and will be committed. Its own events
+            # are dropped, and no other request may see a state that holds part of them.
+            if transaction.state.is_dirty:
+                transaction.ends_group = True
+                del transaction.rows[begun:]
 
-    def _begin(self, *, learns: bool = True) -> Transaction:
-        """Take the lock, and take into account what others have written."""
-        fold = self.catch_up(self.store.begin, learns=learns)
-        return Transaction(fold, check_time(self.clock()), self.store, self.study)
+    def _begin_transaction(self, *, learns: bool = True) -> Transaction:
+        """Take the study's lock and apply the events that other processes have committed."""
+        state = self.catch_up(self.store.begin, learns=learns)
+        return Transaction(state, check_time(self.clock()), self.store, self.study)
 
     def _end(self) -> None:
         try:
@@ -268,46 +282,50 @@ class GroupCommit(CachedState):
             super()._end()
 
     def save_snapshot(self) -> None:
-        """Write a snapshot of what has been taken into account, if that can be done.
+        """Write a snapshot of the state, if there is anything new; a failure only costs time later.
 
-        It only saves time. Where the policy fails at what it was told, which it learns for this,
-        the state is given up; whoever asks next is told so.
+        If the policy fails at its feedback, the state is discarded, and the next caller gets the
+        error.
         """
-        fold = self._fold
-        if fold is None or fold.seq <= self._kept or fold.ahead:
+        state = self._state
+        if state is None or state.seq <= self._snapshot_seq or state.is_dirty:
             return
-        self._fold, self._kept = None, fold.seq
+        # The state is detached meanwhile: `make_snapshot` lets the policy learn its backlog, and an
+        # interrupt must not leave a half-updated state behind.
+        self._state, self._snapshot_seq = None, state.seq
         try:
             with FORK_LOCK.shared(self):
-                snapshot = make_snapshot(fold)
-            self.store.save_snapshot(self.study, fold.seq, snapshot)
+                snapshot = make_snapshot(state)
+            self.store.save_snapshot(self.study, state.seq, snapshot)
         except StoreError:
             pass
         except LearningError:
             return
         except Exception as error:
-            text = f"no snapshot was written, so that the study opens slowly: {error!r}"
+            text = f"no snapshot was written, so the study will open slowly: {error!r}"
             warnings.warn(text, RuntimeWarning, stacklevel=2)
             return
-        self._fold = fold
+        self._state = state
 
     def change(self, work: Callable[[Transaction], Any]) -> Any:
-        """Do as `take`, to change the policy: also where it fails at the log."""
+        """Run `work`, which changes the policy, even where the present policy fails at the log."""
+        # The ordinary way keeps the state. If the policy fails at the log, the only way on is to
+        # apply the events without building the policy's memory.
         with suppress(LearningError):
             return self.submit(work)
         return self._wait_for_commit(_Request(None, lambda: self._change(work)))
 
     def _change(self, work: Callable[[Transaction], Any]) -> Any:
         self._check_open()
-        turn = self._begin(learns=False)
+        transaction = self._begin_transaction(learns=False)
         with FORK_LOCK.shared(self):
-            answer = work(turn)
-        self.store.commit(self.study, turn.rows)
-        self._fold = None
-        return answer
+            result = work(transaction)
+        self.store.commit(self.study, transaction.rows)
+        self._state = None
+        return result
 
     def close(self) -> None:
-        """Let go of the database, when it is our turn."""
+        """Write a snapshot and close the connection, after the requests that came before."""
         if os.getpid() == self._process:
             self._wait_for_commit(_Request(None, self._close))
 
@@ -317,7 +335,7 @@ class GroupCommit(CachedState):
             self._closed = True
 
 
-def _call(wish: _Request) -> None:
-    """Wake who waits for a wish, who may be awake."""
+def _wake(request: _Request) -> None:
+    """Wake the thread of a request; it may be awake already."""
     with suppress(RuntimeError):
-        wish.called.release()
+        request.wakeup.release()

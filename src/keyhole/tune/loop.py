@@ -8,7 +8,7 @@ from threading import Event, Lock, Thread
 from typing import Any, Final
 
 from keyhole.study import Decision, PendingDecisionError, Study
-from keyhole.study.events import KEPT, LATE, TOLD
+from keyhole.study.events import TOLD, TOLD_LATE, TOLD_TOO_LATE
 from keyhole.tune.command import Arm
 from keyhole.tune.cpu_cores import LoadMonitor
 from keyhole.tune.executor import Executor, Executors
@@ -70,7 +70,9 @@ class TuningLoop:
 
     def _compare(self, open_ones: set[str]) -> None:
         """Refuse records that are not those of the study: a file was removed, cut, or put back."""
-        told = {row.decision for row in self.study.log() if row.kind in (TOLD, LATE, KEPT)}
+        told = {
+            row.decision for row in self.study.log() if row.kind in (TOLD, TOLD_LATE, TOLD_TOO_LATE)
+        }
         recorded, path = set(self.records.by_id), self.records.path
         if lost := len(told - recorded):
             raise ValueError(f"{path} lacks {lost:,} of the runs that the study was told of")

@@ -12,7 +12,7 @@ from keyhole.files import folder_lock
 from keyhole.study import Study, backup
 from keyhole.study.storage import StoreError, open_store, sqlite_connection
 from keyhole.study.storage.sqlite import Sqlite
-from tests.study.studies import check_state_is_fold, labels
+from tests.study.studies import check_rebuilt_states_agree, labels
 
 
 @pytest.fixture
@@ -31,15 +31,15 @@ def test_a_backup_has_the_same_state_and_the_same_next_decisions(address, copy):
             study.tell(study.ask(key=f"key {reward}" if reward else None).id, reward)
         study.ask()
         other.ask()
-        study._turns.save_snapshot()
+        study._writer.save_snapshot()
         assert backup(address, copy) == ["labels", "other"]
         with Study.open(copy, "labels") as again, Study.open(copy, "other") as second:
             assert again.log() == study.log()
             assert second.log() == other.log()
             assert again.recommend() == study.recommend()
-            assert again._turns.store.snapshot(again._turns.study)[0] == len(study.log())
+            assert again._writer.store.snapshot(again._writer.study)[0] == len(study.log())
             assert [again.ask().arm for _ in range(5)] == [study.ask().arm for _ in range(5)]
-            check_state_is_fold(again)
+            check_rebuilt_states_agree(again)
     assert sorted(file.name for file in copy.parent.iterdir()) == ["copy.db", "copy.db-queue"]
 
 
@@ -59,13 +59,13 @@ def test_a_backup_is_taken_while_others_write(address, copy):
                     backup(address, copy.with_name(f"{n}.db"))
                     with Study.open(copy.with_name(f"{n}.db"), "labels") as again:
                         sizes.append(len(again.log()))
-                        check_state_is_fold(again)
+                        check_rebuilt_states_agree(again)
             finally:
                 stop.set()
             for thread in at_work:
                 thread.result(60)
         assert sizes == sorted(sizes)
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_backup_takes_the_place_of_nothing(address, copy):

@@ -37,8 +37,8 @@ DAMAGE = {
 
 def altered(store, sql):
     """Do what no store does."""
-    words = {"bytes": "X'00'" if store.words["value"] == "?" else "'x00'::bytea"}
-    prefix = store.words["schema"]
+    words = {"bytes": "X'00'" if store.dialect["value"] == "?" else "'x00'::bytea"}
+    prefix = store.dialect["schema"]
     for name in ("event", "tail", "study"):
         for verb in ("UPDATE ", "DELETE FROM "):
             sql = sql.replace(verb + name, verb + prefix + name)
@@ -123,7 +123,7 @@ def test_a_snapshot_is_of_the_events_that_it_was_made_of(store, study):
 
 def test_the_same_events_have_other_digests_in_another_study(store, study):
     other = store.create("other", b"head", 1.5, ROWS)
-    sql = "SELECT digest FROM {schema}event WHERE study = {value}".format_map(store.words)
+    sql = "SELECT digest FROM {schema}event WHERE study = {value}".format_map(store.dialect)
     mine, theirs = ({row[0] for row in store._query(sql, (n,))} for n in (study, other))
     assert len(mine | theirs) == 8
 
@@ -134,7 +134,7 @@ def test_an_older_version_that_is_still_open_adds_nothing(store, study):
         " SELECT study, 5, kind, at, body FROM {schema}event WHERE seq = 4"
     )
     with pytest.raises(store.failures):
-        store._connected().execute(old.format_map(store.words))
+        store._connected().execute(old.format_map(store.dialect))
     store.rollback()
     assert list(store.read(study)) == ROWS
 

@@ -9,7 +9,7 @@ import pytest
 
 from keyhole.study import Study, backup
 from keyhole.study.storage import StoreError, errors, file_identity, open_store, sqlite_connection
-from tests.study.studies import check_state_is_fold, labels
+from tests.study.studies import check_rebuilt_states_agree, labels
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def path(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch):
-    monkeypatch.setattr(sqlite_connection, "_given_up", {})
+    monkeypatch.setattr(sqlite_connection, "_abandoned_files", {})
 
 
 def test_a_file_with_two_names_is_refused(path, tmp_path):
@@ -35,7 +35,7 @@ def test_a_file_with_two_names_is_refused(path, tmp_path):
                 Study.open(tmp_path / name, "labels")
         (tmp_path / "other.db").unlink()
         assert study.ask().arm == "b"
-        check_state_is_fold(study)
+        check_rebuilt_states_agree(study)
 
 
 def test_a_file_that_is_mounted_on_its_own_is_refused(path, tmp_path, monkeypatch):

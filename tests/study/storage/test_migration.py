@@ -11,7 +11,7 @@ import pytest
 
 from keyhole.study import DamagedError, Study
 from keyhole.study.storage import open_store, schema
-from tests.study.studies import Clock, check_state_is_fold
+from tests.study.studies import Clock, check_rebuilt_states_agree
 
 pytestmark = pytest.mark.interpreted
 
@@ -46,7 +46,7 @@ def on_a_server(file, database):
 def open_words():
     from keyhole.study.storage.postgres import Postgres
 
-    return Postgres.words
+    return Postgres.dialect
 
 
 EVENTS = {"lapsed": "expired", "arrived": "sum told"}
@@ -67,7 +67,7 @@ def test_each_study_goes_on(old, file, tmp_path):
     for name in names:
         expected = EXPECTED[name]
         with Study.open(old, name, clock=Clock(1.7e9 + 11)) as study:
-            check_state_is_fold(study, expected["context"])
+            check_rebuilt_states_agree(study, expected["context"])
             study.export(tmp_path / "log.jsonl")
             here, then = (
                 path.read_text().splitlines()[1:]
@@ -110,4 +110,4 @@ def test_an_event_of_the_wrong_type_is_named(file):
 @pytest.mark.parametrize("name", list(EXPECTED))
 def test_what_was_exported_is_restored(name, tmp_path):
     with Study.restore(tmp_path / "new.db", SAVED / f"{name}.jsonl") as study:
-        check_state_is_fold(study, EXPECTED[name]["context"])
+        check_rebuilt_states_agree(study, EXPECTED[name]["context"])

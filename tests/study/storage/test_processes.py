@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from keyhole.study.storage import Row, open_store
-from tests.study.server import PATIENCE, Server
+from tests.study.server import START_TIMEOUT, Server
 
 WRITER = Path(__file__).with_name("writer.py")
 
@@ -121,7 +121,7 @@ def test_each_process_has_its_turn(address, store, study, writers):
     # Those who try again and again instead may wait for ever.
     store.begin(study, 0)
     both = [writers.more(), writers.more()]
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + START_TIMEOUT
     while find_queue(address, study) < len(both):
         assert time.monotonic() < until, "waited in vain"
         time.sleep(0.01)

@@ -37,8 +37,8 @@ def upgrade(monkeypatch, *steps):
 
 def check(store):
     """Check that all is there that was written to the old store."""
-    study, head = store.find("labels")
-    assert head == b"head"
+    study, definition = store.find("labels")
+    assert definition == b"head"
     assert list(store.read(study)) == ROWS
     assert store.events_of_decision(study, "0" * 26) == ROWS[1:]
     assert store.find_by_key(study, "key") == ROWS[1]
@@ -47,7 +47,7 @@ def check(store):
 
 def sizes(store):
     """Return what the next version has added."""
-    sql = "SELECT size FROM {schema}event ORDER BY seq".format_map(store.words)
+    sql = "SELECT size FROM {schema}event ORDER BY seq".format_map(store.dialect)
     return [size for (size,) in store._query(sql, ())]
 
 
@@ -108,7 +108,7 @@ def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, 
         "create": lambda: store.create("other", b"head", 0.5),
     }
     newer = "PRAGMA user_version = 9"
-    if store.words["schema"]:
+    if store.dialect["schema"]:
         newer = "UPDATE keyhole.version SET version = 9"
     store._connected().execute(newer)
     with pytest.raises(StoreError, match=r"brought to version 9 .* go on with the newer one"):
@@ -117,7 +117,7 @@ def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, 
     with pytest.raises(StoreError, match=r"version.* 9\b.* newer"):
         calls[call]()
     older = f"PRAGMA user_version = {len(schema.STEPS)}"
-    if store.words["schema"]:
+    if store.dialect["schema"]:
         older = f"UPDATE keyhole.version SET version = {len(schema.STEPS)}"
     if store._db is None:
         with closing(open_raw(store)) as db:
@@ -128,6 +128,6 @@ def test_who_has_a_store_open_while_a_newer_version_comes_does_not_go_on(store, 
 
 def open_raw(store):
     """Return a connection past the store."""
-    if store.words["schema"]:
+    if store.dialect["schema"]:
         return store._driver.connect(autocommit=True, **store._address)
     return sqlite3.connect(store.path, isolation_level=None)

@@ -258,7 +258,7 @@ def read_all(path, study):
 
 
 def test_whoever_does_not_queue_is_named_after_a_while(path, monkeypatch):
-    monkeypatch.setattr("keyhole.study.storage.sqlite_connection.PATIENCE", 0.01)
+    monkeypatch.setattr("keyhole.study.storage.sqlite_connection.BUSY_TIMEOUT", 0.01)
     with closing(open_store(path)) as store, closing(sqlite3.connect(path)) as other:
         study = store.create("labels", b"", 0.0)
         other.execute("BEGIN IMMEDIATE")
@@ -503,7 +503,7 @@ def test_a_closing_that_is_interrupted_when_it_is_done_leaves_nothing_closed_beh
 def test_a_fork_takes_no_turn_from_a_thread_that_has_just_got_it(path, is_changed):
     with closing(open_store(path)) as store, open(f"{path}-queue", "rb") as queue:
         store.create("labels", b"", 0.0)
-        store._wait()  # it then waits for the fork
+        store._lock_queue()  # it then waits for the fork
         if is_changed:
             os.utime(path, (0, 0))
         store.before_fork()

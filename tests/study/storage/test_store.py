@@ -218,13 +218,13 @@ def test_a_key_is_used_once_and_nothing_is_half_written(store, study):
 def test_a_number_is_used_once(store, study):
     # Whoever ignores the lock fails by the table's own key.
     store.begin(study, 0)
-    store._next = 0
+    store._next_seq = 0
     store.rollback()
     add(store, study, row(1))
     store.begin(study, 1)
-    store._next = 1
+    store._next_seq = 1
     with pytest.raises(StoreError, match="somebody else has used this number or key"):
-        store.commit(study, [row(1, body=b"time_unit")])
+        store.commit(study, [row(1, body=b"second")])
     assert list(store.read(study)) == [row(1)]
 
 

@@ -1,4 +1,4 @@
-"""Where a study's events are kept: a log a study, in SQLite or PostgreSQL."""
+"""Storage of studies: an event log for each study, in SQLite or PostgreSQL."""
 
 from keyhole.study.storage.backup import backup
 from keyhole.study.storage.errors import DamagedError, StoreError

@@ -1,4 +1,4 @@
-"""Backups: a copy of a live database, as it is at one moment, in one file."""
+"""Consistent copies of a live database, in one file."""
 
 import os
 import re
@@ -76,7 +76,7 @@ def _check_new(path: Path) -> None:
 
 
 def _remove_drafts(path: Path) -> None:
-    """Remove what backups to a path that were killed have left; living ones hold their folders."""
+    """Remove drafts of backups that were killed; a living backup holds a lock on its folder."""
     if sys.platform == "win32":  # where no folder is held
         return
     ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")

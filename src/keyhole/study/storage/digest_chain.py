@@ -1,4 +1,4 @@
-"""Checksums of a study's events, each chained to the one before."""
+"""Digests of a study's events, each computed over the digest of the one before."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
@@ -8,23 +8,23 @@ from typing import Final
 from keyhole.study.storage.rows import Record, Row
 
 SIZE: Final = 16
-"""Bytes of a digest: damage is found by it, forgery is not."""
+"""Bytes of a digest. It detects damage, not forgery."""
 
 _CREATED: Final = Struct("<dqq")  # when, and the lengths of name and definition
 _FIXED: Final = Struct("<qqdqqq")  # number, kind, time, and the lengths of what follows
 _ABSENT: Final = -1  # the length of a decision or key that an event does not have
 
 
-def digest_of_definition(name: str, at: float, head: bytes) -> bytes:
-    """Return the digest with which the chain of a study begins."""
+def digest_of_definition(name: str, at: float, definition: bytes) -> bytes:
+    """Return the digest with which a study's chain begins."""
     words = name.encode()
     return blake2b(
-        _CREATED.pack(at + 0.0, len(words), len(head)) + words + head, digest_size=SIZE
+        _CREATED.pack(at + 0.0, len(words), len(definition)) + words + definition, digest_size=SIZE
     ).digest()
 
 
 def next_digest(before: bytes, row: Row) -> bytes:
-    """Return the digest of an event, and so of all before it, whose digest is given.
+    """Return the digest of an event, given that of the event before.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def _digest(
 
 
 def make_digests(before: bytes, rows: Iterable[Row]) -> list[bytes]:
-    """Return the digests of events that follow one after the other."""
+    """Return the digests of consecutive events."""
     found = []
     for row in rows:
         before = next_digest(before, row)
@@ -69,7 +69,7 @@ def make_digests(before: bytes, rows: Iterable[Row]) -> list[bytes]:
 
 
 def add_row_digests(before: bytes, rows: Sequence[Row]) -> list[Record]:
-    """Return rows with their digests, given that of the row before."""
+    """Return rows with their digests, given the digest of the row before."""
     digests = make_digests(before, rows)
     return [(*row, digest) for row, digest in zip(rows, digests, strict=True)]
 

@@ -1,20 +1,20 @@
-"""Errors of a database, each with what to do about it."""
+"""Errors of a database, each of which says what to do."""
 
 
 class StoreError(RuntimeError):
-    """A database that failed, with what to do; the store connects anew when it is next used."""
+    """The database failed; the store connects again at its next use."""
 
     later = True
     """Whether the same may be tried later on."""
 
 
 class DamagedError(StoreError):
-    """A database that does not say what was written to it; trying again does not help."""
+    """The database does not hold what was written to it; trying again does not help."""
 
     later = False
 
 
 class FinalStoreError(StoreError):
-    """A database that has become another: nothing can be done but to open the study anew."""
+    """The database was replaced: the study must be opened again."""
 
     later = False

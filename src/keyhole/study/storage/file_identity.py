@@ -1,4 +1,4 @@
-"""Where the file of a database lies, with the log beside it that all who use it must share."""
+"""The identity of a database file, and of the log files beside it that its users share."""
 
 import os
 import re
@@ -10,13 +10,13 @@ _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
 
 
 def file_identity(path: Path | str) -> tuple[int, int]:
-    """Return what tells a file from one that was put in its place."""
+    """Return device and inode of a file: they differ if it was replaced."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
 
 
 def log_identities(path: str) -> list[tuple[int, int] | None]:
-    """Return which files SQLite has made beside a file, None for one that is not there."""
+    """Return the identities of `-wal` and `-shm`; None for one that is not there."""
     found: list[tuple[int, int] | None] = []
     for end in ("-wal", "-shm"):
         try:
@@ -27,7 +27,7 @@ def log_identities(path: str) -> list[tuple[int, int] | None]:
 
 
 def explain_other_names(path: Path) -> str:
-    """Return why others may know a file by another name, and so have another log; "" if not."""
+    """Return why a file with hard links is refused; "" if it has none."""
     names = os.stat(path).st_nlink
     if names <= 1:
         return ""
@@ -37,13 +37,13 @@ def explain_other_names(path: Path) -> str:
     )
 
 
-def check_place(path: Path) -> None:
-    """Refuse a file that others may know by another name.
+def check_location(path: Path) -> None:
+    """Refuse a file that can be reached by another path, where it would have another `-wal`.
 
     Raises
     ------
     ValueError
-        Which says what to do.
+        With what to do.
     """
     if why := explain_other_names(path):
         raise ValueError(why)
@@ -66,7 +66,9 @@ def _is_mounted(path: Path) -> bool:
 
 
 def open_queue(path: Path) -> int:
-    """Open the file at which processes queue; who may write to the database may open it."""
+    """Open the file at which writers queue, with the permissions of the database."""
+    # As SQLite does with `-wal` and `-shm`: else the first writer, perhaps root, would lock out
+    # all others who may write to the database.
     queue = os.open(f"{path}-queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     wanted, found = os.stat(path), os.fstat(queue)
     if found.st_uid == os.geteuid() and found.st_mode & 0o777 != wanted.st_mode & 0o777:

@@ -1,9 +1,9 @@
-"""A record of the main file as the last transaction left it, kept in the `-queue` beside it.
+"""A record of the main file after the last transaction, kept in the `-queue` beside it.
 
-In write-ahead mode SQLite writes to the main file only when it empties the log into it
-(a checkpoint), which happens within a commit of whoever has the turn. So who has the turn records
-what `stat` says of the file, and whoever finds something else knows that the file was replaced, or
-that a program was killed in the midst of a checkpoint, or that another program has made one.
+In write-ahead-log mode SQLite writes to the main file only in a checkpoint, which here happens
+within the commit of a process that holds the writers' lock. That process records what `stat` says
+of the file. If another process finds something else, the file was replaced, a program was killed
+during a checkpoint, or another program has made one.
 """
 
 import os
@@ -31,21 +31,21 @@ WHY_MIXED: Final = (
 
 
 class FileRecord(NamedTuple):
-    """What `stat` says of a main file, which log lies beside it (0 for none), and since when.
+    """The `stat` of a main file, the inode of its log (0 for none), and when it was accepted.
 
-    As long as `taken` stays, nothing has changed the main file but checkpoints of ours, of which
-    all connections know.
+    While `accepted_at` stays, only our own checkpoints have changed the main file, and all
+    connections know of them.
     """
 
     file: int
     changed: int  # nanoseconds
     size: int
     log: int
-    taken: int  # nanoseconds, when somebody took the file for the right one by what it holds
+    accepted_at: int  # nanoseconds, when somebody took the file for the right one by what it holds
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """Return what the last transaction has left; None where that is not known."""
+        """Return the record of the last transaction; None if there is none."""
         try:
             queue = os.open(f"{path}-queue", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -59,36 +59,36 @@ class FileRecord(NamedTuple):
         return cls(*_FORMAT.unpack(found)[1:])
 
     def write(self, queue: int) -> None:
-        """Record it, in the turn."""
+        """Write the record; the caller holds the writers' lock."""
         os.pwrite(queue, _FORMAT.pack(_MAGIC, *self), 0)
 
     def has_same_file(self, other: Self) -> bool:
-        """Return whether the main file is the same, and as it was."""
+        """Return whether the main file is the same and unchanged."""
         return self[:3] == other[:3]
 
 
 class LogRecord(NamedTuple):
-    """How much was committed since the last checkpoint, by all processes; kept in the `-queue`."""
+    """Commits of all processes since the last checkpoint; kept in the `-queue`."""
 
     commits: int = 0
     size: int = 0  # of the log at that checkpoint, in bytes
 
     @classmethod
     def read(cls, queue: int) -> Self:
-        """Return what is recorded, in the turn."""
+        """Read the record; the caller holds the writers' lock."""
         found = os.pread(queue, _LOG_FORMAT.size, _FORMAT.size)
         return cls(*_LOG_FORMAT.unpack(found)) if len(found) == _LOG_FORMAT.size else cls()
 
     def write(self, queue: int) -> None:
-        """Record it, in the turn."""
+        """Write the record; the caller holds the writers' lock."""
         os.pwrite(queue, _LOG_FORMAT.pack(*self), _FORMAT.size)
 
 
 def explain_mixture(path: Path, recorded: FileRecord, found: FileRecord) -> str:
-    """Return why a file that is not as it was recorded cannot be used; "" if it can.
+    """Return why a file that is not as recorded cannot be used; "" if it can.
 
-    A file in the place of the one to which the log belongs is refused unread. Of others all is
-    read: half a second for 100,000 events.
+    A replacement of the file to which the log belongs is refused unread. Any other file is read and
+    verified: half a second for 100,000 events.
     """
     if recorded.file != found.file and recorded.log == found.log:
         return WHY_MIXED
@@ -99,7 +99,7 @@ def explain_mixture(path: Path, recorded: FileRecord, found: FileRecord) -> str:
 
 
 def _find_any_damage(db: sqlite3.Connection) -> str:
-    """Return what is damaged of pages, definitions and events, in a line."""
+    """Return a line on the first damage of pages, definitions and events."""
     try:
         if damage := find_damage(lambda check: db.execute(check).fetchall()):
             return damage
@@ -110,10 +110,10 @@ def _find_any_damage(db: sqlite3.Connection) -> str:
 
 
 def _damage_of(
-    db: sqlite3.Connection, study: int, name: str, at: float, head: bytes, digest: bytes
+    db: sqlite3.Connection, study: int, name: str, at: float, definition: bytes, digest: bytes
 ) -> str:
-    """Return what is damaged of a study; its log must be whole from its definition to its end."""
-    if digest != digest_of_definition(name, at, head):
+    """Return the first damage of a study, from its definition to its tail."""
+    if digest != digest_of_definition(name, at, definition):
         return f"the definition of study {name!r}"
     seq = 0
     rows = db.execute(

@@ -1,10 +1,9 @@
-"""Whether an index of a file can be believed where it is asked.
+"""A check that an SQLite index can be trusted at one value.
 
-SQLite finds a value in an index by comparing it with those that are there. If an entry was damaged,
-whoever looks for what it was is led to its place, and so finds it between the last value before and
-the first one after, in whatever it has become. So these two are compared with the table, and those
-that are found: SQLite leaves out what the table has otherwise. To compare the whole index would
-take a third of a second for 100,000 events.
+If an entry of an index is damaged, a search for its former value ends between the last smaller and
+the first larger entry. So these two, and the entries found, are compared with the table; SQLite
+leaves out entries that differ. Comparing the whole index would take a third of a second for 100,000
+events.
 """
 
 from collections.abc import Sequence
@@ -23,9 +22,9 @@ _WHICH: Final = (
 
 
 def count_entries(column: str) -> str:
-    """Return the query for the entries of a study and value, and for those beside them.
+    """Return the query for the entries of a study and value, and for their two neighbours.
 
-    Each has the value as the index has it, and as the table has it.
+    Each row has the value in the index and the value in the table.
     """
     return " UNION ALL ".join(
         f"SELECT * FROM ({_ENTRIES.format(column=column, which=which.format(column=column))})"
@@ -34,5 +33,5 @@ def count_entries(column: str) -> str:
 
 
 def are_index_entries_complete(found: Sequence[tuple[Any, Any]]) -> bool:
-    """Return whether the index says of all entries what the table says."""
+    """Return whether index and table agree on all entries."""
     return all(index == table for index, table in found)

@@ -1,4 +1,4 @@
-"""Migrations of a database that SQL alone cannot express."""
+"""Schema migrations that SQL alone cannot express."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -21,10 +21,10 @@ _WRITE: Final = (
 
 
 def add_digests(execute: Execute) -> None:
-    """Copy the events of version 2 (`event_2`) to `event`, each with its digest."""
+    """Copy the events of version 2 (`event_2`) to `event`, adding digests."""
     studies = execute("SELECT id, name, at, head FROM {schema}study").fetchall()
-    for study, name, at, head in studies:
-        digest = digest_of_definition(name, at, head)
+    for study, name, at, definition in studies:
+        digest = digest_of_definition(name, at, definition)
         execute("UPDATE {schema}study SET digest = {value} WHERE id = {value}", (digest, study))
         last = 0
         while rows := execute(_READ, (study, last, _BATCH)).fetchall():

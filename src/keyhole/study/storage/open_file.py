@@ -1,4 +1,4 @@
-"""A file that a connection has open: whether it, and the log beside it, are still those."""
+"""The file of an open connection: whether it, and the log beside it, were replaced."""
 
 import os
 import time
@@ -8,7 +8,7 @@ from typing import Final
 from keyhole.study.storage.errors import FinalStoreError
 from keyhole.study.storage.file_identity import explain_other_names, file_identity, log_identities
 from keyhole.study.storage.file_record import FileRecord, LogRecord, explain_mixture
-from keyhole.study.storage.sqlite_connection import give_up
+from keyhole.study.storage.sqlite_connection import abandon_file
 
 WHY_REPLACED = (
     "the file was replaced while it was open: nothing more is written to it; end all programs that "
@@ -20,25 +20,22 @@ _COMMITS: Final = 500  # in which as many are written, or so
 
 
 class OpenFile:
-    """What was seen of a file since a connection was made to it.
+    """The identity and `stat` of a database file, as last seen through a connection.
 
-    SQLite goes on with a log that was removed, or replaced with its file, and all that it writes is
-    lost. A look at the three names opens nothing and takes 4 µs.
+    SQLite goes on with a log that was removed, or whose file was replaced, and all that it then
+    writes is lost. Comparing the three names costs three `stat`, 4 µs in all.
     """
 
     def __init__(self, path: Path) -> None:
         self._path, self._name, self.identity = path, str(path), file_identity(path)
-        self._logs: list[tuple[int, int] | None] | None = None  # those that SQLite opens by itself
+        self._logs: list[tuple[int, int] | None] | None = None  # identities of -wal and -shm
         self._written: tuple[int, int] | None = None
-        self.known: tuple[int, int] | None = None  # the file as it was when it was last compared
-        self.is_recorded = False  # by this connection, since it was made
-        self._taken = 0  # of the record that it was compared with
+        self.known: tuple[int, int] | None = None  # time and size when last compared
+        self.is_recorded = False  # by this connection
+        self._accepted_at = 0  # that of the record it was last compared with
 
     def check(self, *, has_logs: bool) -> bool:
-        """Refuse a file that is no longer where it was, or has another log: it is of the past.
-
-        Return whether the file is as it was when it was last `known`.
-        """
+        """Refuse a file or log that was replaced; return whether the file is as last `known`."""
         found = os.stat(self._name)
         if self.identity != (found.st_dev, found.st_ino):
             raise FinalStoreError(f"{self._path}: {WHY_REPLACED}")
@@ -55,63 +52,62 @@ class OpenFile:
                 "program, and open the study again"
             )
             is_as_before = self._written == written and logs[0] is None
-            give_up(self._path, why, is_as_before=is_as_before)
+            abandon_file(self._path, why, is_as_before=is_as_before)
             raise FinalStoreError(f"{self._path}: {why}")
         self._written = written
         return written == self.known
 
     def record(self) -> FileRecord:
-        """Return what there is to record of the file now."""
+        """Return the record of the file as it is now."""
         found, log = os.stat(self._name), log_identities(self._name)[0]
         return FileRecord(
-            found.st_ino, found.st_mtime_ns, found.st_size, log[1] if log else 0, self._taken
+            found.st_ino, found.st_mtime_ns, found.st_size, log[1] if log else 0, self._accepted_at
         )
 
-    def take(self, queue: int | None) -> bool:
-        """Take the file for the right one as it is now; with the turn, record that.
+    def accept(self, queue: int | None) -> bool:
+        """Accept the file as it is now as the right one; with the writers' lock, record that.
 
-        Return whether SQLite knows of all that has changed it since it was last `known`. That is
-        so of our checkpoints, and not of a whole copy that another process has found and taken.
+        Return whether SQLite knows of all changes since it was last `known`: it does of our own
+        checkpoints, not of a copy that another process has found intact and accepted.
         """
-        is_new, known, taken = self.known is None, self.known, self._taken
+        is_new, known, accepted_at = self.known is None, self.known, self._accepted_at
         found, recorded = self.record(), FileRecord.read(self._path)
         is_recorded = recorded is not None and recorded.has_same_file(found)
         if recorded is not None and is_recorded:
-            self._taken = recorded.taken
+            self._accepted_at = recorded.accepted_at
         elif queue is not None:
-            self._taken = time.time_ns()
-        self._note(found._replace(taken=self._taken), queue)
-        return is_new or known == self.known or (is_recorded and taken == self._taken)
+            self._accepted_at = time.time_ns()
+        self._write_record(found._replace(accepted_at=self._accepted_at), queue)
+        return is_new or known == self.known or (is_recorded and accepted_at == self._accepted_at)
 
-    def take_anew(self, queue: int) -> None:
-        """Record that all was written anew; in turn."""
-        self._taken = time.time_ns()
-        self._note(self.record(), queue)
+    def accept_rewritten(self, queue: int) -> None:
+        """Record that the whole file was rewritten; the caller holds the writers' lock."""
+        self._accepted_at = time.time_ns()
+        self._write_record(self.record(), queue)
 
     def note_checkpoint(self, queue: int) -> None:
-        """Record the file as a checkpoint of ours has left it; in turn."""
-        self._note(self.record(), queue)
+        """Record the file after a checkpoint; the caller holds the writers' lock."""
+        self._write_record(self.record(), queue)
 
-    def _note(self, found: FileRecord, queue: int | None) -> None:
+    def _write_record(self, found: FileRecord, queue: int | None) -> None:
         if queue is not None:
             found.write(queue)
             self.is_recorded = True
         self.known = found.changed, found.size
 
     def log_size(self) -> int | None:
-        """Return the size of the log in bytes, None where there is none."""
+        """Return the size of the write-ahead log in bytes; None if there is none."""
         try:
             return os.stat(f"{self._name}-wal").st_size
         except FileNotFoundError:
             return None
 
     def is_long(self, log: int, queue: int) -> bool:
-        """Return whether a log of a size is to be written into the file; asked once a commit.
-
-        SQLite writes it from its beginning again, so the size only says how long it has been.
-        """
+        """Return whether a checkpoint is due, given the size of the log; called once a commit."""
         if log < _LONG:
             return False
+        # SQLite overwrites the log from its beginning after a checkpoint and never truncates it, so
+        # its size is the longest it has been: what counts is growth, or else the number of commits.
         commits, size = LogRecord.read(queue)
         has_grown = log > (size if size <= log else 0) + _LONG // 8  # a shorter log is a new one
         is_long = has_grown or commits + 1 >= _COMMITS
@@ -119,20 +115,18 @@ class OpenFile:
         return is_long
 
     def has_empty_log(self) -> bool:
-        """Return whether all there is is in the main file."""
+        """Return whether everything is in the main file."""
         return not self.log_size()
 
     def is_replaced(self) -> bool:
-        """Return whether another file has its name, or the log beside it is another's.
-
-        Then closing the last connection to it would remove a log that is not its own, by its name.
-        """
+        """Return whether another file has its name, or the log beside it is another's."""
         try:
             if self.identity != file_identity(self._path):
                 return True
         except FileNotFoundError:
             return False
         logs = log_identities(self._name)
+        # Closing the last connection removes the log by its name, which would be another's.
         is_own = self._logs is None or logs == self._logs
         return not is_own and (logs[0] is not None or not self.is_known())
 
@@ -143,15 +137,15 @@ class OpenFile:
         return is_same and self.known == (found.st_mtime_ns, found.st_size)
 
     def fits(self) -> bool:
-        """Return whether the file is what the last transaction left, or has no log beside it."""
+        """Return whether the file is as the last transaction left it, or has no log beside it."""
         if not os.path.exists(self._name):
             return True  # the log is of the file that was moved
         recorded = FileRecord.read(self._path)
         is_as_left = recorded is None or recorded.has_same_file(self.record())
         return is_as_left or self.has_empty_log()
 
-    def why_mixed(self) -> str:
-        """Return why the file cannot be used with the log beside it; asked in the turn."""
+    def explain_mixture_now(self) -> str:
+        """Return why the file cannot be used with the log beside it; the caller holds the lock."""
         recorded = FileRecord.read(self._path)
         if recorded is None or self.fits():
             return ""

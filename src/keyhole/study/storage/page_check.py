@@ -1,4 +1,4 @@
-"""The check of a database file by SQLite itself."""
+"""SQLite's own check of a database file."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -9,9 +9,9 @@ _CHECK: Final = "PRAGMA integrity_check(5)"
 
 
 def find_damage(ask: Callable[[str], list[Any]]) -> str:
-    """Return what is damaged of pages and indexes, in a line; "" if nothing is.
+    """Return a line on damaged pages and indexes; "" if there are none.
 
-    `ask` returns the rows that a statement finds.
+    `ask` returns the rows of a statement.
     """
     try:
         found = [str(text) for (text,) in ask(_CHECK)]

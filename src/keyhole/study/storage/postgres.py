@@ -1,12 +1,9 @@
-"""A server: PostgreSQL, through psycopg.
+"""The PostgreSQL back end, through psycopg.
 
-One trip to the server takes the lock and reads what is new, a second one inserts and commits. The
-lock is an advisory one, of the number of the study, for which the server keeps a queue; it keeps
-none for the lock of a line: whoever has just had it gets it before those that are still waking up.
-The tables have a schema of their own.
-
-A trip is one text of several statements. Psycopg's pipelines cost a third more, and end with a
-message that makes the server forget since when it has waited for a client that has the lock.
+A transaction takes two round trips: one takes an advisory lock and reads new rows, the other
+inserts and commits. Each is one string of several statements: psycopg's pipeline mode costs a third
+more, and ends with a message that resets the server's idle-in-transaction timeout. All tables are
+in the schema `keyhole`.
 """
 
 import ctypes
@@ -27,7 +24,7 @@ from keyhole.study.storage.store import Store
 if TYPE_CHECKING:
     import psycopg
 
-_WORDS: Final = {
+_DIALECT: Final = {
     "schema": "keyhole.",
     "identity": "BIGINT GENERATED ALWAYS AS IDENTITY",
     "integer": "BIGINT",
@@ -36,9 +33,10 @@ _WORDS: Final = {
     "clustered": "",
     "value": "%s",
 }
-# Whoever waited must see what was committed meanwhile, whatever the database's own default is.
+# In READ COMMITTED each statement has its own snapshot: the one after the lock sees what was
+# committed while it waited. With REPEATABLE READ, a possible default, it would not.
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-# Whoever brings the tables up to date waits for all that write, and lets nobody begin meanwhile.
+# The two modes conflict: a migration waits for all writers, and keeps new ones out.
 _WRITE: Final = "LOCK TABLE keyhole.event IN ROW EXCLUSIVE MODE"
 _MIGRATE: Final = "LOCK TABLE keyhole.event IN SHARE ROW EXCLUSIVE MODE"
 _PREPARE_SINCE: Final = "PREPARE keyhole_since (bigint, bigint) AS "
@@ -66,10 +64,11 @@ _ADVICE: Final = {
     "42501": "the user must be allowed to write to schema keyhole, or to make it",  # privilege
     None: "if something was being written, open the study again to see whether it is there",
 }
-_LOCKS: Final = int.from_bytes(b"Keyh")  # so that our locks are not another application's
-_MAKING: Final = int.from_bytes(b"Keyhole")
+# Advisory locks are numbers shared by all applications of a database: ours have this class.
+_LOCK_CLASS: Final = int.from_bytes(b"Keyh")
+_MIGRATION_LOCK: Final = int.from_bytes(b"Keyhole")
 _IS_THERE: Final = "SELECT to_regnamespace('keyhole') IS NOT NULL, to_regclass('keyhole.version')"
-# The address may say otherwise. A server that is gone is noticed within a minute.
+# Connection parameters that the address may override. A lost server is noticed within a minute.
 _DEFAULTS: Final = {
     "application_name": "keyhole",
     "connect_timeout": 10,
@@ -78,7 +77,8 @@ _DEFAULTS: Final = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-# A client that stops while it has the lock loses it.
+# A client that stops while it holds the lock is disconnected after a minute. Commits are durable
+# when they return, even on a server where `synchronous_commit` is off.
 _SESSION: Final = (
     "SELECT set_config('idle_in_transaction_session_timeout', '60s', false),"
     " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
@@ -87,14 +87,14 @@ _SESSION: Final = (
 
 
 class Postgres(Store):
-    """A store on a server."""
+    """A store on a PostgreSQL server."""
 
-    words = _WORDS
+    dialect = _DIALECT
 
     def __init__(self, address: str) -> None:
         super().__init__()
         try:
-            with FORK_LOCK.shared():  # no child inherits half a module
+            with FORK_LOCK.shared():  # a child must not inherit a half-imported module
                 import psycopg
         except ImportError as error:
             raise missing_extra("postgres", "storage on PostgreSQL", error) from None
@@ -109,9 +109,9 @@ class Postgres(Store):
         self._db: psycopg.Connection | None = None
         self._is_known = False  # the tables were there
         FORK_LOCK.add(self)
-        self._try(self._connected)
+        self._run(self._connected)
 
-    def another(self) -> "Postgres":
+    def connect_again(self) -> "Postgres":
         """Return another connection to the same server."""
         other = Postgres(self._given)
         other._adopt(self)
@@ -124,7 +124,7 @@ class Postgres(Store):
         db = self._connected()
         db.execute(f"{_BEGIN}; {_WRITE}")
         self._check_version(self._version(db))
-        made = db.execute(self._sql[schema.CREATE] + " RETURNING id", study).fetchone()
+        made = db.execute(self._sql[schema.CREATE_STUDY] + " RETURNING id", study).fetchone()
         if made is None:
             self._undo()
             return False
@@ -132,14 +132,16 @@ class Postgres(Store):
         return True
 
     def _lock(self, study: int, after: int) -> Found:
-        lock = f"SELECT pg_advisory_xact_lock({_LOCKS}, {study:d})"
+        # The server queues waiters of an advisory lock. It does not for row locks: whoever has just
+        # released one gets it again before the waiting sessions have woken up.
+        lock = f"SELECT pg_advisory_xact_lock({_LOCK_CLASS}, {study:d})"
         return self._found(f"{_BEGIN}; {_WRITE}; {lock}; ", study, after)
 
     def _events_after(self, study: int, after: int) -> Found:
         return self._found("", study, after)
 
     def _found(self, begin: str, study: int, after: int) -> Found:
-        """Return what there is of a study, in one trip."""
+        """Return version, identity and rows of a study, in one round trip."""
         identity = f"EXECUTE keyhole_identity({study:d})"
         since = f"EXECUTE keyhole_since({study:d}, {after:d})"
         cursor = self._connected().execute(f"{begin}{identity}; {since}", prepare=False)
@@ -152,7 +154,7 @@ class Postgres(Store):
 
     def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
         db = self._connected()
-        db.execute(self._sql[schema.KEEP], (body, study, seq))
+        db.execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
         db.execute("COMMIT")
 
     def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
@@ -172,7 +174,7 @@ class Postgres(Store):
         db.execute("COMMIT")
 
     def _rows(self, table: str, columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
-        """Yield the rows of a table, of which the server sends some at a time."""
+        """Yield the rows of a table through a server-side cursor."""
         with self._connected().cursor(name="keyhole_rows", binary=True) as cursor:
             cursor.itersize = _BATCH
             yield from cursor.execute(f"SELECT {', '.join(columns)} FROM keyhole.{table}")
@@ -184,21 +186,23 @@ class Postgres(Store):
             self._db.execute("ROLLBACK")
 
     def _drop(self) -> None:
-        self._next = 0
+        self._next_seq = 0
         db, self._db = self._db, None
         if db is not None:
             db.close()
 
     def before_fork(self) -> None:
-        """Do nothing: a connection of the parent is none of its child's."""
+        """Do nothing: the child does not use its parent's connection."""
 
     def after_fork(self, mine: bool) -> None:
-        """In a fork, let go of what is the parent's without a word to the server."""
+        """In a fork, leave the parent's connection without a message to the server."""
         db, self._db = self._db, None
         if db is None:
             return
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # it would say farewell
-        # As long as a copy of it is open, the server does not notice that the parent is gone.
+        # Collecting the connection would send a termination message over the parent's socket.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
+        # While the child has a copy of the socket open, the server does not notice that the
+        # parent is gone, and keeps its lock: put /dev/null in its place.
         with suppress(self._driver.Error, OSError):
             nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
             os.dup2(nothing, db.pgconn.socket, inheritable=False)
@@ -207,15 +211,16 @@ class Postgres(Store):
     def _explain(self, error: Exception) -> str:
         text = str(error).strip().partition("\n")[0] or type(error).__name__
         if isinstance(error, ConnectionError):
-            return text  # nothing can have been written
+            return text  # it failed to connect: nothing was written
         state = getattr(error, "sqlstate", None)
         return f"{text}; {_ADVICE.get(state, _ADVICE[None])}"
 
     def _connected(self) -> "psycopg.Connection":
-        """Return the connection; after a failure, a new one to what must still be there."""
+        """Return the connection; after a failure, a new one."""
         if self._db is None:
-            with FORK_LOCK.shared(self):  # a fork gives up what is there, and not what comes
-                # Left to itself, psycopg forgets what was prepared whenever something is undone.
+            # A fork during the connection would inherit a socket that `after_fork` cannot see.
+            with FORK_LOCK.shared(self):
+                # psycopg's own prepared statements are forgotten after each rollback.
                 try:
                     self._db = self._driver.connect(
                         autocommit=True, prepare_threshold=None, **self._address
@@ -230,7 +235,7 @@ class Postgres(Store):
         return self._db
 
     def _prepare(self, db: "psycopg.Connection") -> None:
-        """Bring the tables up to date, and say what belongs to a connection."""
+        """Check or migrate the tables, and set up the session."""
         if (encoding := db.info.parameter_status("server_encoding")) != "UTF8":
             raise ValueError(
                 f"storage must be a database with the encoding UTF8, got {self.where}, which has "
@@ -243,18 +248,19 @@ class Postgres(Store):
         db.execute(_SESSION)
         db.execute(_PREPARE_ADD)
         db.execute(_PREPARE_IDENTITY)
-        db.execute(_PREPARE_SINCE + self._sql[schema.SINCE] % ("$1", "$2"))
+        db.execute(_PREPARE_SINCE + self._sql[schema.EVENTS_AFTER] % ("$1", "$2"))
         self._is_known = True
 
     def _migrate(self, db: "psycopg.Connection") -> None:
-        """Make the tables, or bring them up to date; only where it must be."""
+        """Create the tables or migrate them, if need be."""
         version = self._version(db)
         schema.check_version(self.where, version)
         if version == len(schema.STEPS):
             return
-        # Not in the transaction: one that has waited for the lock may still believe in the catalog
-        # that it has seen before. A failure ends the session, and with it the lock.
-        db.execute("SELECT pg_advisory_lock(%s)", (_MAKING,))
+        # A session lock, taken outside the transaction: within one, a snapshot of the catalog
+        # from before the wait could still be in use. If the migration fails, the session ends,
+        # and the lock with it.
+        db.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
         with db.transaction():
             version = self._version(db)
             schema.check_version(self.where, version)
@@ -264,12 +270,12 @@ class Postgres(Store):
                 db.execute("INSERT INTO keyhole.version VALUES (0)")
             else:
                 db.execute(_MIGRATE)
-            schema.migrate(db.execute, version, _WORDS)
+            schema.migrate(db.execute, version, _DIALECT)
             db.execute("UPDATE keyhole.version SET version = %s", (len(schema.STEPS),))
-        db.execute("SELECT pg_advisory_unlock(%s)", (_MAKING,))
+        db.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
 
     def _version(self, db: "psycopg.Connection") -> int:
-        """Return the version of the schema, 0 where there is none."""
+        """Return the version of the schema, 0 if there is none."""
         is_there, ours = db.execute(_IS_THERE).fetchone() or (False, None)
         if is_there and ours is None:
             raise ValueError(
@@ -283,7 +289,7 @@ class Postgres(Store):
 
 
 def _shown_address(given: Mapping[str, Any]) -> str:
-    """Return an address with its user, hosts, ports and database: nothing that is secret."""
+    """Return an address with user, hosts, ports and database, and nothing secret."""
     hosts = (given.get("host") or given.get("hostaddr") or "").split(",")
     ports = str(given.get("port", "")).split(",")
     ports = ports * len(hosts) if len(ports) == 1 else ports

@@ -1,9 +1,8 @@
-"""A store in a file at which processes queue: whose turn it is to write.
+"""A file store whose writers queue at an advisory lock (`flock`) on the file `...-queue`.
 
-SQLite lets those who wait for its lock try again and again, and one of them may wait for ever. So
-they queue at a file beside it, `...-queue`, where the system lets them in as they came. Who passes
-by it is held up by SQLite's own lock. Where the system has no such queue (Windows), whose turn
-comes next is a matter of luck.
+Processes that wait for SQLite's own lock retry until a timeout, and one of them may never succeed;
+`flock` lets them in as they came. A program that does not queue is still held off by SQLite's lock.
+On Windows, without `flock`, the order is a matter of chance.
 """
 
 import os
@@ -20,12 +19,12 @@ except ImportError:  # Windows
 
 
 def has_queues() -> bool:
-    """Return whether the system has queues."""
+    """Return whether the operating system has `flock`."""
     return fcntl is not None
 
 
 class QueuedFile(Store):
-    """A store in one file that is written to in turn."""
+    """A store in one file whose writers take turns."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -33,32 +32,33 @@ class QueuedFile(Store):
         self.where = str(self.path)
         self._queue: int | None = None
 
-    def _wait(self) -> None:
-        """Wait for our turn."""
+    def _lock_queue(self) -> None:
+        """Wait for the writers' lock."""
         if has_queues():
-            fcntl.flock(self._opened_queue(), fcntl.LOCK_EX)
+            fcntl.flock(self._queue_descriptor(), fcntl.LOCK_EX)
 
-    def _has_turn_at_once(self) -> bool:
-        """Return whether it is our turn without waiting: who only looks waits for nobody."""
+    def _try_lock_queue(self) -> bool:
+        """Take the writers' lock if it is free; return whether it was."""
         try:
-            fcntl.flock(self._opened_queue(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._queue_descriptor(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False
         return True
 
-    def _opened_queue(self) -> int:
+    def _queue_descriptor(self) -> int:
         if self._queue is None:
-            # A child forked before it is noted would keep it open, and with it its parent's turn.
+            # An flock belongs to the open file, which a fork shares: a child that does not know
+            # of this descriptor would keep its parent's lock after the parent has ended.
             with FORK_LOCK.shared(self):
                 self._queue = open_queue(self.path)
         return self._queue
 
-    def _end_turn(self) -> None:
+    def _unlock_queue(self) -> None:
         if self._queue is not None:
             fcntl.flock(self._queue, fcntl.LOCK_UN)
 
     def _close_queue(self) -> None:
-        """End our turn; in a fork, keep our parent's turn no longer than he does."""
+        """Close the queue, which releases its lock unless a fork still has it open."""
         queue, self._queue = self._queue, None
         if queue is not None:
             os.close(queue)

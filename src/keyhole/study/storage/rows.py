@@ -1,4 +1,4 @@
-"""Rows of a study, and what a database finds of them."""
+"""Rows of a study's log, and the result of a query for them."""
 
 from typing import Any, Final, NamedTuple
 
@@ -14,15 +14,15 @@ class Row(NamedTuple):
     seq
         Its number in the study's log.
     kind
-        What happened, in the study's numbering of kinds.
+        The kind of event, as numbered in `keyhole.study.events`.
     decision
-        The decision that it is about.
+        The id of its decision.
     key
-        What the client calls its request; no two rows of a study have the same.
+        The client's idempotency key, unique within a study.
     at
-        When, in seconds since 1970 (UTC). It orders nothing.
+        Seconds since 1970 (UTC). It does not order events.
     body
-        The rest.
+        The rest, packed.
     """
 
     seq: int
@@ -38,7 +38,7 @@ Record = tuple[Any, ...]
 
 
 class Found(NamedTuple):
-    """The version of a database, and of a study in it: the digest of its definition, and rows."""
+    """The schema version, the digest of the study's definition (its identity), and rows."""
 
     version: int
     identity: bytes | None  # None where there is no such study

@@ -1,7 +1,7 @@
-"""The tables as steps that lead to them, and what is asked of them, in words of either database.
+"""Schema migrations, and the SQL shared by SQLite and PostgreSQL.
 
-Version n is what the first n steps make. A step that was released is never changed: the next is
-added below it. A database of an older version is walked up when it is opened, in one transaction.
+Version n is the result of the first n steps. A released step is never changed; a new one is
+appended. An older database is migrated when it is opened, in one transaction.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,10 +23,10 @@ STEPS: Final[list[Step]] = [
         "CREATE TABLE {schema}snapshot (study {integer} PRIMARY KEY, seq {integer} NOT NULL,"
         " body {bytes} NOT NULL)",
     ),
-    # Version 2: behind feedback there may be notes, over which older readers would stumble.
+    # Version 2: notes may follow feedback in a body, which older readers cannot parse.
     (),
-    # Version 3: each event has a checksum, chained to the one before. The table is made anew, so
-    # that whoever still has the older version open can add no event without one.
+    # Version 3: each event has a digest, chained to the one before. The table is created anew, so
+    # that a process that still has version 2 open cannot add an event without a digest.
     (
         "DROP INDEX {schema}event_decision",
         "DROP INDEX {schema}event_key",
@@ -47,32 +47,32 @@ STEPS: Final[list[Step]] = [
 _EVENT: Final = (
     "SELECT seq, kind, decision, key, at, body, digest FROM {schema}event WHERE study = {value}"
 )
-# An event looked up on its own, with the digest of the one before.
+# An event that is looked up by itself is verified with the digest of the one before.
 _CHAINED: Final = (
     "SELECT e.seq, e.kind, e.decision, e.key, e.at, e.body, e.digest, b.digest"
     " FROM {schema}event AS e LEFT JOIN {schema}event AS b"
     " ON b.study = e.study AND b.seq = e.seq - 1 WHERE e.study = {value}"
 )
 STUDIES: Final = "SELECT name, at FROM {schema}study ORDER BY id"
-CREATE: Final = (
+CREATE_STUDY: Final = (
     "INSERT INTO {schema}study (name, at, head, digest) VALUES ({value}, {value}, {value}, {value})"
     " ON CONFLICT (name) DO NOTHING"
 )
-FIND: Final = "SELECT id, name, at, head, digest FROM {schema}study WHERE name = {value}"
-STUDY: Final = "SELECT id, name, at, head, digest FROM {schema}study WHERE id = {value}"
-IDENTITY: Final = "SELECT digest FROM {schema}study WHERE id = {value}"
-SINCE: Final = _EVENT + " AND seq >= {value} ORDER BY seq"
-SLICE: Final = _EVENT + " AND seq >= {value} ORDER BY seq LIMIT {value}"
-OF: Final = _CHAINED + " AND e.decision = {value} ORDER BY e.seq"
-KEYED: Final = _CHAINED + " AND e.key = {value}"
-TAIL: Final = "SELECT seq FROM {schema}tail WHERE study = {value}"
-LAST: Final = "SELECT max(seq) FROM {schema}event WHERE study = {value}"
-# A snapshot is of the events that it was made of: those whose digest it has.
+FIND_STUDY: Final = "SELECT id, name, at, head, digest FROM {schema}study WHERE name = {value}"
+STUDY_BY_ID: Final = "SELECT id, name, at, head, digest FROM {schema}study WHERE id = {value}"
+DEFINITION_DIGEST: Final = "SELECT digest FROM {schema}study WHERE id = {value}"
+EVENTS_AFTER: Final = _EVENT + " AND seq >= {value} ORDER BY seq"
+EVENTS_RANGE: Final = _EVENT + " AND seq >= {value} ORDER BY seq LIMIT {value}"
+EVENTS_OF_DECISION: Final = _CHAINED + " AND e.decision = {value} ORDER BY e.seq"
+EVENT_BY_KEY: Final = _CHAINED + " AND e.key = {value}"
+TAIL_SEQ: Final = "SELECT seq FROM {schema}tail WHERE study = {value}"
+LAST_SEQ: Final = "SELECT max(seq) FROM {schema}event WHERE study = {value}"
+# A snapshot belongs to this log if it has the digest of its last event, and so of all before.
 SNAPSHOT: Final = (
     "SELECT s.seq, s.body FROM {schema}snapshot AS s JOIN {schema}event AS e"
     " ON e.study = s.study AND e.seq = s.seq AND e.digest = s.digest WHERE s.study = {value}"
 )
-KEEP: Final = (
+SAVE_SNAPSHOT: Final = (
     "INSERT INTO {schema}snapshot AS old (study, seq, body, digest)"
     " SELECT study, seq, {value}, digest FROM {schema}event WHERE study = {value} AND seq = {value}"
     " ON CONFLICT (study) DO UPDATE SET seq = excluded.seq, body = excluded.body,"
@@ -81,7 +81,7 @@ KEEP: Final = (
 
 
 def check_version(where: str, found: int) -> None:
-    """Refuse a database of a version that this package does not know."""
+    """Refuse a database with a newer schema than this package knows."""
     if found > len(STEPS):
         raise ValueError(
             f"storage must have a schema of version at most {len(STEPS)}, got {found}: {where} was "
@@ -89,21 +89,21 @@ def check_version(where: str, found: int) -> None:
         )
 
 
-def migrate(execute: Callable[..., Any], found: int, words: Mapping[str, str]) -> None:
-    """Take the steps that a database of version `found` lacks."""
+def migrate(execute: Callable[..., Any], found: int, dialect: Mapping[str, str]) -> None:
+    """Run the migrations that a database of version `found` lacks."""
 
-    def spoken(statement: str, *values: Any) -> Any:
-        return execute(statement.format_map(words), *values)
+    def execute_in_dialect(statement: str, *values: Any) -> Any:
+        return execute(statement.format_map(dialect), *values)
 
     for step in STEPS[found:]:
         for statement in step:
             if callable(statement):
-                statement(spoken)
+                statement(execute_in_dialect)
             else:
-                spoken(statement)
+                execute_in_dialect(statement)
 
 
-def format_version(words: Mapping[str, str]) -> dict[str, str]:
-    """Return what is asked, by its text here, in the words of a database."""
+def format_queries(dialect: Mapping[str, str]) -> dict[str, str]:
+    """Return the queries of this module in a dialect of SQL, by their templates."""
     asked = (text for name, text in globals().items() if name.isupper() and isinstance(text, str))
-    return {text: text.format_map(words) for text in asked}
+    return {text: text.format_map(dialect) for text in asked}

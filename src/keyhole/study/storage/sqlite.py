@@ -1,4 +1,4 @@
-"""One file: SQLite."""
+"""The SQLite back end: a store in one file."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ _INSERT: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _TAIL: Final = "REPLACE INTO tail (study, seq) VALUES (?, ?)"
-_WORDS: Final = {
+_DIALECT: Final = {
     "schema": "",
     "identity": "INTEGER",
     "integer": "INTEGER",
@@ -31,37 +31,38 @@ _WORDS: Final = {
 
 
 class Sqlite(SqliteFile):
-    """A store in one file.
+    """A store in an SQLite file.
 
-    With `flush`, a commit returns when the disk has it; without, when the system has.
+    With `flush`, a commit returns once it is on the disk; without, once the operating system has
+    it.
     """
 
-    words = _WORDS
+    dialect = _DIALECT
     failures = (sqlite3.Error, OSError)
 
-    def another(self) -> "Sqlite":
+    def connect_again(self) -> "Sqlite":
         """Return another connection to the same file, which must still be there."""
         return Sqlite(self.path, self._flush, self)
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
-        with self._reading() as db:
+        with self._open_reader() as db:
             return db.execute(sql, values).fetchall()
 
     def events_of_decision(self, study: int, decision: str) -> list[Row]:
-        """Return the rows about a decision, all that there are."""
+        """Return the events of a decision; the index is checked to be complete."""
         self._check_index("decision", study, decision)
         return super().events_of_decision(study, decision)
 
     def find_by_key(self, study: int, key: str) -> Row | None:
-        """Return the row that has a client's key; None if there is none indeed."""
+        """Return the event of an idempotency key; None only if the index is intact there."""
         found = super().find_by_key(study, key)
         if found is None:
             self._check_index("key", study, key)
         return found
 
     def _check_index(self, column: str, study: int, value: str) -> None:
-        """Refuse an index in which a value may be missing."""
-        found = self._try(self._query, index_check.count_entries(column), (study, value))
+        """Refuse an index from which a value may be missing."""
+        found = self._run(self._query, index_check.count_entries(column), (study, value))
         if not index_check.are_index_entries_complete(found):
             self.rollback()
             raise DamagedError(
@@ -71,7 +72,7 @@ class Sqlite(SqliteFile):
             )
 
     def _create(self, study: tuple[object, ...], rows: Sequence[Record]) -> bool:
-        made = self._enter().execute(self._sql[schema.CREATE], study)
+        made = self._begin_write().execute(self._sql[schema.CREATE_STUDY], study)
         if not made.rowcount:
             self._undo()
             return False
@@ -80,11 +81,11 @@ class Sqlite(SqliteFile):
         return True
 
     def _lock(self, study: int, after: int) -> Found:
-        # The version has just been checked: it is not read twice.
-        return self._found(self._enter(), study, after, len(schema.STEPS))
+        # `_begin_write` has just checked the version: do not read it again.
+        return self._found(self._begin_write(), study, after, len(schema.STEPS))
 
     def _events_after(self, study: int, after: int) -> Found:
-        with self._reading() as db:
+        with self._open_reader() as db:
             db.execute("BEGIN")
             try:
                 return self._found(db, study, after, read_number(db, "user_version"))
@@ -92,49 +93,52 @@ class Sqlite(SqliteFile):
                 db.execute("COMMIT")
 
     def _found(self, db: Connection, study: int, after: int, version: int) -> Found:
-        identity = db.execute(self._sql[schema.IDENTITY], (study,)).fetchone()
-        rows = db.execute(self._sql[schema.SINCE], (study, after)).fetchall()
+        identity = db.execute(self._sql[schema.DEFINITION_DIGEST], (study,)).fetchone()
+        rows = db.execute(self._sql[schema.EVENTS_AFTER], (study, after)).fetchall()
         return Found(version, identity and identity[0], rows)
 
     def _add(self, study: int, rows: Sequence[Record], tail: int) -> None:
         db = self._connected()
         db.executemany(_INSERT, [(study, *row) for row in rows])
         db.execute(_TAIL, (study, tail))
-        if not self._end() and rows:
+        if not self._commit() and rows:
             self._check_added(study, rows[-1])
 
     def _check_added(self, study: int, last: Record) -> None:
-        """Refuse a whole copy that was put in the place of a file into which all was written."""
-        found = self._query(self._sql[schema.SLICE], (study, last[0], 1))
+        """Refuse a copy that replaced the file within the transaction: the rows are not in it."""
+        found = self._query(self._sql[schema.EVENTS_RANGE], (study, last[0], 1))
         if not found or found[0][-1] != last[-1]:
-            self._lose(study, last[0])
+            self._refuse_replaced(study, last[0])
 
     def _save_snapshot(self, body: bytes, study: int, seq: int) -> None:
-        self._connected().execute(self._sql[schema.KEEP], (body, study, seq))
-        self._end()
+        self._connected().execute(self._sql[schema.SAVE_SNAPSHOT], (body, study, seq))
+        self._commit()
 
     def _copy(self, path: Path) -> None:
-        with self._reading() as db, closing(sqlite_connection.connect(path, "mode=rwc")) as copy:
+        with (
+            self._open_reader() as db,
+            closing(sqlite_connection.connect(path, "mode=rwc")) as copy,
+        ):
             db.backup(copy)
 
     def find_page_damage(self) -> str:
-        """Return what is damaged of pages and indexes, in a line; "" if nothing is."""
-        return find_damage(lambda check: self._try(self._query, check, ()))
+        """Return a line on damaged pages and indexes; "" if there are none."""
+        return find_damage(lambda check: self._run(self._query, check, ()))
 
     def fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
         """Fill all tables; `read` yields the rows of a table, given the names of its columns."""
-        self._try(self._fill, read)
+        self._run(self._fill, read)
 
     def _fill(self, read: Callable[[str, Sequence[str]], Iterable[tuple[object, ...]]]) -> None:
-        db = self._enter()
+        db = self._begin_write()
         for (table,) in db.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table'"
         ).fetchall():
             columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})").fetchall()]
             marks = ", ".join("?" * len(columns))
-            words = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
-            db.executemany(words, read(table, columns))
-        self._end()
+            statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+            db.executemany(statement, read(table, columns))
+        self._commit()
 
     def _is_damage(self, error: Exception) -> bool:
         return sqlite_errors.is_damage(error)

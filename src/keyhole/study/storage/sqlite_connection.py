@@ -1,8 +1,8 @@
 """Connections to SQLite files; nothing else in the process opens these files.
 
-A process that closes a file drops all of its POSIX locks on it, those of SQLite too, whoever opened
-it. So a database, its `-wal` and its `-shm` are opened by SQLite alone, which knows of all its
-connections: to read a header as well.
+When a process closes a file, it loses all its POSIX locks on that file, SQLite's included,
+whichever part of the program opened it. So a database, its `-wal` and its `-shm` are opened by
+SQLite alone, even to read a header.
 """
 
 import ctypes
@@ -14,52 +14,52 @@ from pathlib import Path
 from typing import Any, Final
 
 from keyhole.study.storage import schema
-from keyhole.study.storage.file_identity import check_place, file_identity
+from keyhole.study.storage.file_identity import check_location, file_identity
 
-PATIENCE: Final = 30.0  # seconds, with somebody who holds the file and has not queued
-APPLICATION: Final = int.from_bytes(b"Keyh")  # SQLite files say in their header whose they are
+BUSY_TIMEOUT: Final = 30.0  # seconds, for a program that holds SQLite's lock without queueing
+APPLICATION: Final = int.from_bytes(b"Keyh")  # the application id in the header of our files
 
 _READ: Final = "mode=ro"
-READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, and no file made beside it
-# Of a damaged file; what SQLite says of one may quote bytes that are no text.
+READ_FILE_ALONE: Final = "mode=ro&immutable=1"  # no lock, no log, no file created beside it
+# Errors of a damaged file; SQLite's message may quote bytes that are no text.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 
-_open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
-_of_the_parent: set[tuple[int, int]] = set()
-_given_up: dict[tuple[int, int], str] = {}
+_connections: "weakref.WeakSet[Connection]" = weakref.WeakSet()
+_inherited_files: set[tuple[int, int]] = set()
+_abandoned_files: dict[tuple[int, int], str] = {}
 
 
 class Connection(sqlite3.Connection):
-    """A connection that a fork knows of, from before it is there until it is closed."""
+    """A connection that the fork hook knows of, from before it is opened until it is closed."""
 
     def __init__(self, path: Path, *args: Any, **kwargs: Any) -> None:
-        self.path, self.is_given_up = path, False
-        self.file: tuple[int, int] | None = None  # which it has open, once that is known
-        _open.add(self)
+        self.path, self.is_abandoned = path, False
+        self.file: tuple[int, int] | None = None  # device and inode, once it is open
+        _connections.add(self)
         super().__init__(*args, **kwargs)
         with suppress(FileNotFoundError):
             self.file = file_identity(path)
 
     def close(self) -> None:
-        """Close it, if that does no harm."""
-        if self.is_given_up:
+        """Close the connection, unless it was abandoned."""
+        if self.is_abandoned:
             return
         super().close()
-        _open.discard(self)
+        _connections.discard(self)
 
 
 def connect(path: Path, how: str) -> Connection:
-    """Connect to a file, with the parameters of an SQLite address.
+    """Connect to a file, with the parameters of an SQLite URI.
 
     Raises
     ------
     OSError
-        In a fork that inherited a connection to the same file; where the file was emptied.
+        In a fork that inherited a connection to the same file; if the file was emptied.
     """
     with suppress(FileNotFoundError):
-        if why := _given_up.get(file_identity(path)):
+        if why := _abandoned_files.get(file_identity(path)):
             raise OSError(why)
-        if file_identity(path) in _of_the_parent:
+        if file_identity(path) in _inherited_files:
             raise OSError(
                 "this process was forked in the midst of a call of a study in the same file, and "
                 "cannot use the file: fork elsewhere, or start a new program (`spawn`)"
@@ -73,14 +73,14 @@ def connect(path: Path, how: str) -> Connection:
         path,
         f"{path.as_uri()}?{how}",
         uri=True,
-        timeout=PATIENCE,
+        timeout=BUSY_TIMEOUT,
         isolation_level=None,
         check_same_thread=False,
     )
 
 
 def set_up(db: Connection, *, flush: bool, checkpoints: bool) -> None:
-    """Say whether commits are flushed, and whether SQLite makes checkpoints by itself."""
+    """Choose whether commits are flushed, and whether SQLite makes checkpoints by itself."""
     db.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
     db.execute("PRAGMA fullfsync = ON")  # a Mac flushes to the disk only when asked so
     if not checkpoints:
@@ -88,16 +88,15 @@ def set_up(db: Connection, *, flush: bool, checkpoints: bool) -> None:
 
 
 def _is_emptied(path: Path) -> bool:
-    """Return whether a copy is just being put there: SQLite would remove the log of an empty file.
-
-    It would then be gone for those who have the file open, and with it what they committed.
-    """
+    """Return whether the file is empty and its log is not: a copy is just being put there."""
     log = Path(f"{path}-wal")
+    # SQLite removes the log of an empty file, and with it commits of those who have it open.
     return not path.stat().st_size and log.exists() and log.stat().st_size > 0
 
 
 def flush_log(db: sqlite3.Connection) -> None:
-    """Flush what commits have left to the system, by one more that changes nothing."""
+    """Flush earlier commits to the disk, by a commit that changes nothing."""
+    # `synchronous = NORMAL` does not flush the log at a commit; one commit with FULL flushes all.
     with suppress(sqlite3.Error):
         (before,) = db.execute("PRAGMA synchronous").fetchone()
         db.execute("PRAGMA synchronous = FULL")
@@ -108,9 +107,9 @@ def flush_log(db: sqlite3.Connection) -> None:
 
 
 def checkpoint(db: sqlite3.Connection) -> int | None:
-    """Write the log into the file; return the size that it has then, None where that is not known.
+    """Write the log into the file; return the size of the file then, None if it is not known.
 
-    Some of the log remains where others read it; where it fails, the next time does it.
+    Readers may keep part of the log from being written; the next checkpoint writes it.
     """
     with suppress(sqlite3.Error):
         blocked, pages, written = db.execute("PRAGMA wal_checkpoint").fetchone()
@@ -120,15 +119,12 @@ def checkpoint(db: sqlite3.Connection) -> int | None:
 
 
 def _size(db: sqlite3.Connection) -> int:
-    """Return the size in bytes of a database, all of its log included."""
+    """Return the size of a database in bytes, with all of its log."""
     return read_number(db, "page_count") * read_number(db, "page_size")
 
 
 def has_room(db: Connection) -> bool:
-    """Return whether a connection that is to be closed can write all of the log into the file.
-
-    Where that cannot be known, SQLite does not write either: it cannot read, or the file is gone.
-    """
+    """Return whether a connection that closes can write all of the log into the file."""
     with suppress(*_UNREADABLE, FileNotFoundError):
         db.execute("PRAGMA busy_timeout = 0")
         growth = _size(db) - os.stat(db.path).st_size
@@ -137,21 +133,21 @@ def has_room(db: Connection) -> bool:
     return True
 
 
-def state(path: Path) -> tuple[int, int, int, bool]:
-    """Return what changes when a file is written to, or has a log beside it."""
+def file_stamp(path: Path) -> tuple[int, int, int, bool]:
+    """Return inode, size, time and presence of a log: they change when the file is written."""
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns, Path(f"{path}-wal").exists()
 
 
-def may_be_frozen(path: Path) -> bool:
-    """Return whether nobody has a file open that we can read and beside which we cannot write."""
+def can_read_immutable(path: Path) -> bool:
+    """Return whether a file can be read, its folder not written to, and nobody has it open."""
     ids = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
     is_shut = os.access(path, os.R_OK, **ids) and not os.access(path.parent, os.W_OK, **ids)
     return is_shut and not Path(f"{path}-wal").exists()
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no store of ours before anything is written.
+    """Refuse a file that is no store of ours, before anything is written.
 
     Raises
     ------
@@ -164,37 +160,37 @@ def check_file(path: Path) -> None:
         return
     if not path.is_file():
         raise ValueError(f"storage must be a file, got {path}")
-    check_place(path)
+    check_location(path)
     if not path.stat().st_size:
         return
     with closing(connect(path, READ_FILE_ALONE)) as db:
         try:
             check_header(path, db)
         except sqlite3.DatabaseError as error:
-            # Of a file that is being written to, this sees half: who connects in earnest sees all.
+            # Without a lock this may see half of a transaction: the real connection checks again.
             if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
                 raise ValueError(
                     f"storage must be an SQLite database, got {path}, which is none"
                 ) from None
-    # What was written last may be in the log alone.
+    # The last transactions, and so the header, may be in the log alone.
     if Path(f"{path}-wal").exists():
         with suppress(sqlite3.Error), closing(connect(path, _READ)) as db:
             check_header(path, db)
 
 
 def find_version(path: Path, db: sqlite3.Connection) -> int:
-    """Return the version of the schema, 0 where there is none."""
+    """Return the version of the schema, 0 if there is none."""
     has_tables = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
     return check_header(path, db) if has_tables else 0
 
 
 def check_header(path: Path, db: sqlite3.Connection) -> int:
-    """Return the version of a database of ours.
+    """Return the schema version of a database of ours.
 
     Raises
     ------
     ValueError
-        If the database is another application's, or of a newer version.
+        If the database is another application's, or newer than this package.
     """
     if read_number(db, "application_id") != APPLICATION:
         raise ValueError(
@@ -206,26 +202,24 @@ def check_header(path: Path, db: sqlite3.Connection) -> int:
 
 
 def read_number(db: sqlite3.Connection, name: str) -> int:
-    """Return a number of the header."""
+    """Return a number from the header of the file."""
     number: int = db.execute(f"PRAGMA {name}").fetchone()[0]
     return number
 
 
 def disable(db: Connection) -> None:
-    """Let a connection do nothing any more, although it must not be closed."""
+    """Refuse all statements of a connection that must not be closed."""
     db.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
 
 
-def give_up(path: Path, why: str, *, is_as_before: bool) -> None:
-    """Never use a file again in this process, since its log is no longer beside it.
-
-    To close the last connection would write the log into what may be another database by now; and
-    new connections would share the memory of the old ones. Only if the file is as it was, what the
-    log has is written to it.
-    """
+def abandon_file(path: Path, why: str, *, is_as_before: bool) -> None:
+    """Refuse a file in this process from now on, since its log was removed or replaced."""
+    # Closing the last connection would write the log into what may be another database by now,
+    # and a new connection would share memory with the old ones, since SQLite keeps one `-shm`
+    # mapping a file. The log is written into the main file first only if that is unchanged.
     file = file_identity(path)
-    for db in list(_open):
-        if db.path != path or db.is_given_up:
+    for db in list(_connections):
+        if db.path != path or db.is_abandoned:
             continue
         if is_as_before:
             with suppress(sqlite3.Error):
@@ -233,45 +227,44 @@ def give_up(path: Path, why: str, *, is_as_before: bool) -> None:
                     db.execute("ROLLBACK")
                 db.execute("PRAGMA wal_checkpoint")
         abandon(db)
-    _given_up[file] = why
+    _abandoned_files[file] = why
 
 
-def close_unwritten(db: Connection) -> None:
-    """Close a connection, and leave file and log as they are.
-
-    The last to close a database writes the log into it, and removes the log. But whoever can only
-    read cannot: and while he has it open, nobody else is the last. Where that fails, nobody ever
-    closes it.
-    """
-    if db.is_given_up:
+def close_without_checkpoint(db: Connection) -> None:
+    """Close a connection, and leave file and log as they are."""
+    # The last connection to close makes a checkpoint and removes the log, unless it is read-only.
+    # While a read-only connection is open, closing this one is not the last.
+    if db.is_abandoned:
         return
     try:
         with closing(connect(db.path, _READ)) as reader:
             reader.execute("PRAGMA busy_timeout = 0")
-            reader.execute("SELECT 1 FROM sqlite_master").fetchone()  # now he has it open
+            reader.execute("SELECT 1 FROM sqlite_master").fetchone()  # SQLite opens files lazily
             db.close()
     except (*_UNREADABLE, OSError):
         abandon(db)
 
 
 def abandon(db: Connection) -> None:
-    """Never close a connection, since that would write to a file or remove a log of others."""
-    if db.is_given_up:
+    """Leak a connection: closing it would write to a file or remove a log of others."""
+    if db.is_abandoned:
         return
-    with suppress(sqlite3.Error):  # it holds nobody up
+    with suppress(sqlite3.Error):  # release its lock
         if db.in_transaction:
             db.execute("ROLLBACK")
-    db.is_given_up = True
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # no end of the program may close it
+    db.is_abandoned = True
+    # A reference that is never dropped: `sqlite3` closes a connection that is collected, also at
+    # the end of the interpreter.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
 
 
 def _after_fork() -> None:
-    """In a child, never use nor close what is still open: it is the parent's."""
-    for db in list(_open):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # no end of the program may close it
+    """In a child, leak the connections that are still open: they are the parent's."""
+    for db in list(_connections):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))  # as in `abandon`
         with suppress(OSError):
-            _of_the_parent.add(db.file or file_identity(db.path))
-    _open.clear()
+            _inherited_files.add(db.file or file_identity(db.path))
+    _connections.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,15 +1,15 @@
-"""What SQLite's errors say, and what to do about them."""
+"""Advice for errors of SQLite."""
 
 import sqlite3
 from typing import Final
 
-from keyhole.study.storage.sqlite_connection import PATIENCE
+from keyhole.study.storage.sqlite_connection import BUSY_TIMEOUT
 
 _LET_WRITE: Final = "this process must be allowed to write to the file and to its folder"
 _REPLACE: Final = "put a whole copy of the file in its place"
 _ADVICE: Final = {
     "FULL": "make room on the disk",
-    "BUSY": f"another program held the file for {PATIENCE:.0f} seconds",
+    "BUSY": f"another program held the file for {BUSY_TIMEOUT:.0f} seconds",
     "CONSTRAINT": "somebody else has used this number or key: try again",
     "READONLY": _LET_WRITE,
     "CANTOPEN": _LET_WRITE,
@@ -17,12 +17,12 @@ _ADVICE: Final = {
     "NOTADB": _REPLACE,
     "IOERR": "look at the disk, then open the study again to see what is there",
 }
-# Of tables that are ours, and of texts in them, this can only be said if they are damaged.
+# The tables exist and all texts are UTF-8, so these errors can only come from damage.
 _DAMAGE: Final = ("no such table", "no such column", "Could not decode to UTF-8")
 
 
 def is_damage(error: Exception) -> bool:
-    """Return whether an error says that the file is damaged."""
+    """Return whether an error means that the file is damaged."""
     name = getattr(error, "sqlite_errorname", "")
     return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or (
         isinstance(error, sqlite3.OperationalError) and str(error).startswith(_DAMAGE)
@@ -30,7 +30,7 @@ def is_damage(error: Exception) -> bool:
 
 
 def explain(error: Exception) -> str:
-    """Return what went wrong and what to do."""
+    """Return what went wrong and what to do about it."""
     if isinstance(error, PermissionError):
         return f"{error.strerror}: {error.filename!r}; {_LET_WRITE}"
     name = getattr(error, "sqlite_errorname", "SQLITE_ERROR").split("_")[1]

@@ -1,4 +1,4 @@
-"""A store in an SQLite file: the connection, to which file it is, transactions, and forks."""
+"""The part of a file store that handles the file: connections, transactions and forks."""
 
 import os
 import sqlite3
@@ -19,58 +19,56 @@ from keyhole.study.storage.sqlite_connection import (
     READ_FILE_ALONE,
     Connection,
     abandon,
+    abandon_file,
+    can_read_immutable,
     check_file,
     checkpoint,
-    close_unwritten,
+    close_without_checkpoint,
     disable,
+    file_stamp,
     find_version,
     flush_log,
-    give_up,
     has_room,
-    may_be_frozen,
     read_number,
     set_up,
-    state,
 )
 
 
 class SqliteFile(QueuedFile):
-    """What a store in one file does with the file: connect, take turns, and let forks happen."""
+    """A store in one SQLite file: connections, the writers' lock, and forks."""
 
     def __init__(self, path: Path, flush: bool = True, like: "SqliteFile | None" = None) -> None:
         super().__init__(path)
         self._flush = flush
         self._db: Connection | None = None
-        self._frozen: tuple[int, int, int, bool] | None = None
-        self._identity: tuple[int, int] | None = None  # of the one file that this is about
+        self._immutable_stamp: tuple[int, int, int, bool] | None = None
+        self._identity: tuple[int, int] | None = None  # of the file that was first opened
         if like is not None:
             self._adopt(like)
             self._identity = like._identity
         FORK_LOCK.add(self)
         try:
-            self._try(self._open if like is None else self._look)
+            self._run(self._open if like is None else self._connect_only)
         except BaseException:
             self._drop()
             raise
 
-    def _end(self) -> bool:
-        """Commit; return whether the file stayed as it was, or what was committed may be gone."""
+    def _commit(self) -> bool:
+        """Commit; return whether the file is unchanged, else the commit may be lost."""
         db = self._connected()
         db.execute("COMMIT")
-        is_kept = self._queue is None or self._is_kept(db, self._queue)
-        if not is_kept:
+        is_unchanged = self._queue is None or self._is_file_unchanged(db, self._queue)
+        if not is_unchanged:
             self._disconnect()
-        self._leave()
-        return is_kept
+        self._release_locks()
+        return is_unchanged
 
-    def _is_kept(self, db: Connection, queue: int) -> bool:
-        """Refuse a file that was replaced in the turn; return whether it is as it was.
-
-        A commit changes the log alone. Only while the log is written into the file, which so
-        happens here and not whenever SQLite likes, a copy cannot be told from what we write. That
-        takes as long as two flushes unless the log was flushed before; and what comes in the second
-        one, that of the file, has another size.
-        """
+    def _is_file_unchanged(self, db: Connection, queue: int) -> bool:
+        """Return whether the main file is as it was; make a checkpoint if one is due."""
+        # SQLite's automatic checkpoints are off (see `_connect`): a commit then changes the
+        # `-wal` alone, and any other change of the main file is a copy put in its place. Only
+        # during our own checkpoint the two cannot be told apart, for about two flushes: one if
+        # the log was flushed before, and a copy that comes during that one has another size.
         file = self._file
         log = file.log_size()
         is_known = log is not None and file.is_known()
@@ -81,39 +79,38 @@ class SqliteFile(QueuedFile):
                 size = checkpoint(db)
                 if is_known := size in (None, os.stat(self.path).st_size):
                     file.note_checkpoint(queue)
-        return is_known or self._is_current(has_turn=True)
+        return is_known or self._is_current(has_queue_lock=True)
 
     def _undo(self) -> None:
-        self._undo_begun()
-        self._leave()
+        self._rollback_transaction()
+        self._release_locks()
 
-    def _undo_begun(self) -> None:
+    def _rollback_transaction(self) -> None:
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
     def _drop(self) -> None:
-        self._next = 0
+        self._next_seq = 0
         with FORK_LOCK.shared(self):
             self._close_queue()
             self._disconnect()
         FORK_LOCK.release(self)
 
     def _disconnect(self) -> None:
-        """Close the connection, or leave it open for ever where closing it would do harm.
-
-        The last to close it writes the log into the file, unless only a part would fit, which
-        nobody could tell from a copy, or the file is not as it was left: who has the turn next
-        finds out why. Who is interrupted before that is known has it still.
-        """
+        """Close the connection, or leak it where closing would do harm."""
+        # The last connection to close makes a checkpoint and removes the log. That must not
+        # happen if the disk has no room for all of it, since a partial checkpoint looks like a
+        # copy, nor if the file is not as recorded: the next writer finds out why. `_db` is reset
+        # only afterwards, so an interrupt in between leaves the connection to the next attempt.
         if (db := self._db) is None:
             return
-        if self._frozen is None and has_queues():
+        if self._immutable_stamp is None and has_queues():
             try:
                 may_write = self._file.fits() and has_room(db)
                 if self._file.is_replaced():
                     abandon(db)
                 elif not may_write:
-                    close_unwritten(db)
+                    close_without_checkpoint(db)
             except OSError:
                 abandon(db)
         self._db = None
@@ -121,11 +118,9 @@ class SqliteFile(QueuedFile):
             db.close()
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        """Let go of the file; a fork must not come in between.
-
-        At the end of the interpreter modules may be gone, and the lock with them: SQLite's own
-        connection then closes itself.
-        """
+        """Drop the connection, unless the interpreter is ending."""
+        # When the interpreter ends, modules may be gone and FORK_LOCK with them; the connection
+        # of `sqlite3` then closes itself. Attributes may be missing if `__init__` failed.
         is_open = any(getattr(self, name, None) is not None for name in ("_db", "_queue"))
         if is_open and not is_finalizing():
             self._drop()
@@ -135,122 +130,124 @@ class SqliteFile(QueuedFile):
         self._disconnect()
 
     def after_fork(self, mine: bool) -> None:
-        """In a fork, let go of what is the parent's: whose turn it is must end with him."""
+        """In a fork, give up the parent's connection and lock."""
         db, self._db = self._db, None
-        if db is not None and mine:  # whoever goes on in the midst of a call gets an error
+        # Only if the fork came within a call is the connection still open. The call may go on in
+        # the child: it gets an error at its next statement, and the parent keeps its lock.
+        if db is not None and mine:
             disable(db)
         self._close_queue()
 
-    def _enter(self) -> Connection:
-        """Begin a transaction, when it is our turn."""
-        self._wait()  # for as long as it takes; a fork does not wait for that
+    def _begin_write(self) -> Connection:
+        """Begin a write transaction, once this process holds the writers' lock."""
+        # In this order: waiting for the writers' lock may take long, and a fork, which waits for
+        # FORK_LOCK, must not wait for that. `_release_locks` releases both.
+        self._lock_queue()
         FORK_LOCK.acquire(self)
-        db = self._begun()
+        db = self._begin_immediate()
         self._check_version(read_number(db, "user_version"))
         return db
 
-    def _begun(self, how: str = "") -> Connection:
-        """Begin a transaction on the file as it is now, which may be made `how`."""
+    def _begin_immediate(self, how: str = "") -> Connection:
+        """Begin a write transaction on the file as it is now; `how` it may be created."""
         while True:
             db = self._connected() if not how else self._db or self._connect(how)
             db.execute("BEGIN IMMEDIATE")
-            if self._is_current(has_turn=True):
+            if self._is_current(has_queue_lock=True):
                 return db
-            self._undo_begun()
+            self._rollback_transaction()
             self._disconnect()
 
-    def _leave(self) -> None:
-        """Let the next in, and forks."""
-        self._end_turn()
+    def _release_locks(self) -> None:
+        """Release the writers' lock, and let forks happen."""
+        self._unlock_queue()
         FORK_LOCK.release(self)
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        """Give a connection to read with."""
+    def _open_reader(self) -> Iterator[Connection]:
+        """Yield a connection to read with."""
         with FORK_LOCK.shared(self):
             db = self._connected()
-            # Within a transaction it has just been compared.
-            while not (db.in_transaction or self._is_current(has_turn=False)):
+            # Within a transaction the file was compared when it began.
+            while not (db.in_transaction or self._is_current(has_queue_lock=False)):
                 self._disconnect()
                 db = self._connected()
             yield db
-            if self._frozen is not None and self._frozen != state(self.path):
-                self._disconnect()  # without the lock, what was read may be half of a change
+            if self._immutable_stamp is not None and self._immutable_stamp != file_stamp(self.path):
+                self._disconnect()  # read without a lock: it may be half of a transaction
                 raise sqlite3.OperationalError("the file was written to meanwhile: read it again")
 
-    def _look(self) -> None:
+    def _connect_only(self) -> None:
         """Connect, and read nothing."""
-        with self._reading():
+        with self._open_reader():
             pass
 
-    def _is_current(self, *, has_turn: bool) -> bool:
-        """Refuse a file that was replaced; return whether the connection is to the file as it is.
-
-        Where the main file is another than before, what SQLite has of it in memory is of the past.
-        """
+    def _is_current(self, *, has_queue_lock: bool) -> bool:
+        """Return whether the connection is to the file as it is; refuse a replaced file."""
+        # If the main file was changed by others, the pages that SQLite has cached are stale: the
+        # caller must connect again, for which False is the answer.
         file = self._file
         try:
-            is_known = file.check(has_logs=self._frozen is None)
+            is_known = file.check(has_logs=self._immutable_stamp is None)
         except FinalStoreError as error:
             self._refuse(str(error))
-        if self._frozen is not None or not has_queues():
+        if self._immutable_stamp is not None or not has_queues():
             return True
-        if is_known and (file.is_recorded or not has_turn):
+        if is_known and (file.is_recorded or not has_queue_lock):
             return True
         if not file.fits():
-            if not (has_turn or self._has_turn_at_once()):
-                return True  # it is just being written to, and compared the next time
+            if not (has_queue_lock or self._try_lock_queue()):
+                return True  # a writer is at work; the next call compares again
             try:
                 self._check_mixture(file)
             finally:
-                if not has_turn:
-                    self._end_turn()
-            if has_turn:
-                self._write_anew(file, self._opened_queue())
+                if not has_queue_lock:
+                    self._unlock_queue()
+            if has_queue_lock:
+                self._rewrite(file, self._queue_descriptor())
                 return False
-        return file.take(self._queue if has_turn else None)
+        return file.accept(self._queue if has_queue_lock else None)
 
     def _check_mixture(self, file: OpenFile) -> None:
-        """Refuse a file to which the log beside it does not belong; in the turn."""
-        if why := file.why_mixed():
-            give_up(self.path, why, is_as_before=False)
+        """Refuse a file whose log belongs to another; the caller holds the writers' lock."""
+        if why := file.explain_mixture_now():
+            abandon_file(self.path, why, is_as_before=False)
             self._refuse(f"{self.path}: {why}")
 
-    def _write_anew(self, file: OpenFile, queue: int) -> None:
-        """Write a whole file that was not as we left it through its log once more; in the turn.
-
-        SQLite believes that a part of the log is in the file already, which may be another.
-        """
-        self._undo_begun()
+    def _rewrite(self, file: OpenFile, queue: int) -> None:
+        """Rewrite an intact file that was changed by others; the caller holds the writers' lock."""
+        # SQLite takes part of the log for checkpointed already, though the file may be another.
+        # VACUUM writes every page through the log again.
+        self._rollback_transaction()
         with closing(sqlite_connection.connect(self.path, "mode=rw")) as db:
             db.execute("VACUUM")
-            file.take_anew(queue)
+            file.accept_rewritten(queue)
 
     def _refuse(self, why: str) -> NoReturn:
-        """Never use the file again, in whatever connection: it has become another."""
-        self._gone.append(why)
+        """Refuse the file from now on, in every connection: it was replaced."""
+        self._refusals.append(why)
         raise FinalStoreError(why)
 
     def _open(self) -> None:
-        """Connect, and make what is not there yet."""
+        """Connect, and create what is not there yet."""
         with FORK_LOCK.shared(self):
             check_file(self.path)
-            is_ready = self._is_ready_at("mode=rwc")
+            is_ready = self._connect_and_check("mode=rwc")
         if not is_ready:
-            self._wait()
+            self._lock_queue()
             with FORK_LOCK.shared(self):
-                self._make()
-                self._leave()
+                self._create_tables()
+                self._release_locks()
 
     def _connected(self) -> Connection:
-        """Return the connection; after a failure or a fork, a new one to what must be there."""
+        """Return the connection; after a failure or a fork, a new one to the same file."""
         if self._db is None:
             with suppress(FileNotFoundError):
                 if self._identity not in (None, file_identity(self.path)):
                     self._refuse(f"{self.path}: {WHY_REPLACED}")
             try:
                 check_file(self.path)
-                is_ready = self._is_ready_at("mode=rw")
+                is_ready = self._connect_and_check("mode=rw")
             except ValueError as error:
                 raise FileNotFoundError(f"the file was replaced: {error}") from None
             if not is_ready:
@@ -259,30 +256,32 @@ class SqliteFile(QueuedFile):
         assert self._db is not None
         return self._db
 
-    def _is_ready_at(self, how: str) -> bool:
-        """Connect; return whether nothing is left to be made."""
+    def _connect_and_check(self, how: str) -> bool:
+        """Connect; return whether tables and journal mode are up to date."""
         try:
             return self._is_ready(self._connect(how))
         except sqlite3.OperationalError:
-            if not may_be_frozen(self.path):
+            if not can_read_immutable(self.path):
                 raise
-            # Who may not write beside the file reads it without a lock, while nobody has it open.
+            # Without write permission in the folder SQLite cannot create `-shm`. While no process
+            # has the file open, it can be read as immutable, without any lock.
             self._disconnect()
-            before = state(self.path)
+            before = file_stamp(self.path)
             version = find_version(self.path, self._connect(READ_FILE_ALONE))
-            self._frozen = before
+            self._immutable_stamp = before
             return version == len(schema.STEPS)
 
     def _connect(self, how: str) -> Connection:
         """Connect to the file."""
         db = sqlite_connection.connect(self.path, how)
         try:
-            self._file = OpenFile(self.path)  # before anything is read
+            self._file = OpenFile(self.path)  # before anything is read: it may be replaced now
         except BaseException:
             db.close()
             raise
-        self._db, self._frozen = db, None
+        self._db, self._immutable_stamp = db, None
         try:
+            # Where there is a queue, checkpoints are ours: see `_is_file_unchanged`.
             set_up(self._db, flush=self._flush, checkpoints=not has_queues())  # see `_is_kept`
         except BaseException:
             self._disconnect()
@@ -291,20 +290,20 @@ class SqliteFile(QueuedFile):
         return self._db
 
     def _is_ready(self, db: Connection) -> bool:
-        """Return whether nothing is left to be made; looked at without a lock."""
+        """Return whether tables and journal mode are up to date."""
         is_ours = find_version(self.path, db) == len(schema.STEPS)
         return is_ours and db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
-    def _make(self) -> None:
-        """Make the tables, or bring them up to date."""
-        db = self._begun("mode=rw")
+    def _create_tables(self) -> None:
+        """Create the tables or migrate them."""
+        db = self._begin_immediate("mode=rw")
         version = find_version(self.path, db)
         if version < len(schema.STEPS):
             db.execute(f"PRAGMA application_id = {APPLICATION}")
-            schema.migrate(db.execute, version, self.words)
+            schema.migrate(db.execute, version, self.dialect)
             db.execute(f"PRAGMA user_version = {len(schema.STEPS)}")
         db.execute("COMMIT")
         if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise OSError("a log cannot be kept beside it on this file system; use a local disk")
         if self._queue is not None:
-            self._file.take(self._queue)
+            self._file.accept(self._queue)

@@ -1,4 +1,4 @@
-"""From an address to a store."""
+"""The choice of a storage back end from an address."""
 
 import os
 import re
@@ -25,10 +25,10 @@ def open_store(
         A path (SQLite), or `postgresql://user@host/database`, for which the extra `postgres` of
         this package must be installed.
     durability
-        What rows outlive once they are committed: `"power_loss"`, or `"crash"`, of the process
-        alone, which is faster in SQLite: a power cut may then lose the last of them.
+        What committed rows survive: `"power_loss"`, or only `"process_crash"`, which is faster in
+        SQLite.
     make
-        Whether a file that is not there yet is made.
+        Whether to create a file that is not there.
 
     Examples
     --------
@@ -60,6 +60,6 @@ def open_store(
 
 
 def normalize_address(address: str | os.PathLike[str]) -> str:
-    """Return an address that means the same wherever the process works later on."""
+    """Return an address that stays valid if the working directory changes."""
     is_path = not isinstance(address, str) or _SCHEME.match(address) is None
     return os.path.abspath(address) if is_path else str(address)
