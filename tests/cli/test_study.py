@@ -275,7 +275,7 @@ def test_a_name_is_given_once(keyhole, labels, tmp_path):
         ),
         (["tell", "{id}", "=1"], "an argument must be FIELD=VALUE"),
         (["tell", "{id}", "id=1"], "each field must be one of the study's"),
-        (["tell", "{id}", "reward=1", "reward=0"], "said once"),
+        (["tell", "{id}", "reward=1", "reward=0"], "given once"),
         (["tell", "{id}", f"reward={'[' * 5000}"], "reward must be a number"),
         (["tell", "{id}", "reward=1\nother=2"], "reward must be a number"),
         (["ask", "threshold=1"], "ask takes nothing in this study"),
